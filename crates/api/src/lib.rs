@@ -1,1 +1,14 @@
-//! TBD
+//! Drover's kinds and wire types: what the hub stores and what programs say to each other.
+//!
+//! *Owns* the shape of every object and message. *Never* decides anything, opens a connection,
+//! or reads a clock. Builds for wasm32 without the feature `crd`.
+
+
+pub mod agent;
+pub mod conditions;
+pub mod group;
+pub mod ids;
+pub mod kinds;
+pub mod report;
+pub mod rest;
+

@@ -1,0 +1,18 @@
+//! Names that every program must spell the same way.
+
+/// API group of Drover's own kinds.
+pub const GROUP: &str = "management.drover.dev";
+/// The one version served today.
+pub const VERSION: &str = "v1alpha1";
+/// Namespace on the hub that holds the server's Secrets.
+pub const HUB_NAMESPACE: &str = "drover-system";
+/// Namespace in a managed cluster that holds the agent.
+pub const AGENT_NAMESPACE: &str = "drover-agent";
+/// Field manager of everything the server applies.
+pub const SERVER_FIELD_MANAGER: &str = "drover-server";
+/// Label on every object that Drover applies in a managed cluster.
+pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
+/// Value of [`MANAGED_BY_LABEL`].
+pub const MANAGED_BY: &str = "drover";
+/// Reserved cluster name: the hub itself.
+pub const LOCAL_CLUSTER: &str = "local";

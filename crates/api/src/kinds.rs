@@ -1,0 +1,33 @@
+//! The kinds of `management.drover.dev/v1alpha1`, all cluster-scoped.
+//!
+//! Each file holds one kind: what people ask for (`…Spec`), what the server found (`…Status`).
+
+pub mod cluster;
+pub mod registration;
+pub mod setting;
+pub mod token;
+pub mod user;
+
+pub use cluster::*;
+pub use registration::*;
+pub use setting::*;
+pub use token::*;
+pub use user::*;
+
+/// The CustomResourceDefinitions of every kind, in the order in which they are installed.
+#[cfg(feature = "crd")]
+pub fn definitions() -> Vec<
+    k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+> {
+    use kube::CustomResourceExt as _;
+    vec![
+        Cluster::crd(),
+        ClusterRegistrationToken::crd(),
+        Setting::crd(),
+        Token::crd(),
+        User::crd(),
+    ]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,42 @@
+//! Permission to register a cluster.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::ClusterUid;
+
+/// Permission to register one cluster's key, once; deleted when it has served.
+///
+/// Named by the token's id. Only a hash of the secret is kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(kube::CustomResource, kube::KubeSchema))]
+#[cfg_attr(
+    feature = "crd",
+    kube(
+        group = "management.drover.dev",
+        version = "v1alpha1",
+        kind = "ClusterRegistrationToken",
+        shortname = "dcrt",
+        category = "drover",
+        derive = "PartialEq",
+        doc = "Permission to register one cluster, once.",
+        validation = Rule::new("self.spec == oldSelf.spec")
+            .message("a registration token cannot be changed; delete it and make a new one"),
+        printcolumn(name = "Cluster", type_ = "string", json_path = ".spec.clusterName"),
+        printcolumn(name = "Expires", type_ = "string", json_path = ".spec.expiresAt"),
+        printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+    )
+)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterRegistrationTokenSpec {
+    /// Name of the Cluster, for people.
+    #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 63)))]
+    pub cluster_name: String,
+    /// UID of the Cluster: what counts.
+    pub cluster_uid: ClusterUid,
+    /// `sha256:` and 64 hexadecimal digits.
+    #[cfg_attr(feature = "crd", schemars(regex(pattern = "^sha256:[0-9a-f]{64}$")))]
+    pub hash: String,
+    /// From then on it is refused.
+    pub expires_at: Time,
+}

@@ -1,0 +1,45 @@
+//! The server's settings.
+
+use serde::{Deserialize, Serialize};
+
+/// One of the server's settings; its name says which (`drover-access` knows them all).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(kube::CustomResource, kube::KubeSchema))]
+#[cfg_attr(
+    feature = "crd",
+    kube(
+        group = "management.drover.dev",
+        version = "v1alpha1",
+        kind = "Setting",
+        status = "SettingStatus",
+        shortname = "dset",
+        category = "drover",
+        derive = "PartialEq",
+        doc = "One of the server's settings.",
+        printcolumn(name = "Value", type_ = "string", json_path = ".spec.value"),
+        printcolumn(name = "In Effect", type_ = "string", json_path = ".status.inEffect"),
+        printcolumn(name = "Problem", type_ = "string", json_path = ".status.conditions[?(@.type==\"Valid\")].message", priority = "1"),
+        printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+    )
+)]
+#[serde(rename_all = "camelCase")]
+pub struct SettingSpec {
+    /// What an administrator wants; the default is in effect while it is empty or invalid.
+    #[serde(default)]
+    #[cfg_attr(feature = "crd", schemars(length(max = 4096)))]
+    pub value: String,
+}
+
+/// What the server made of a setting.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct SettingStatus {
+    /// The value in effect.
+    #[serde(default)]
+    pub in_effect: String,
+    /// `Valid`, with the reason and the fix when it is not.
+    #[serde(default)]
+    #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
+    pub conditions: Vec<k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition>,
+}

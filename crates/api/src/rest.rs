@@ -1,0 +1,381 @@
+//! Bodies of the REST API under `/v1`; every error is a `metav1.Status`.
+//!
+//! | call | who | body → answer |
+//! |---|---|---|
+//! | `POST /v1/login` | anyone | [`LoginRequest`] → [`IssuedToken`] |
+//! | `POST /v1/logout` | a session | – → 204, the presented token is deleted |
+//! | `GET /v1/me` | any token | → [`Me`] |
+//! | `POST /v1/me/password` | any token, `PasswordChange` too | [`PasswordChange`] → 204, other sessions end |
+//! | `GET, POST /v1/tokens` | user | → [`List`]`<`[`TokenView`]`>`; [`TokenCreate`] → [`IssuedToken`] |
+//! | `DELETE /v1/tokens/{id}` | owner or administrator | → 204 |
+//! | `GET, POST /v1/users` | administrator | → [`List`]`<`[`UserView`]`>`; [`UserCreate`] → [`UserView`] |
+//! | `GET, PATCH, DELETE /v1/users/{name}` | administrator | [`UserPatch`] → [`UserView`] |
+//! | `POST /v1/users/{name}/password` | administrator | [`PasswordReset`] → 204 |
+//! | `GET, POST /v1/clusters` | user / administrator | → [`List`]`<`[`ClusterView`]`>`; [`ClusterCreate`] → [`ClusterView`] |
+//! | `GET, DELETE /v1/clusters/{name}` | user / administrator | → [`ClusterView`]; 204 |
+//! | `POST /v1/clusters/{name}/import` | administrator | [`ImportRequest`] → [`Import`] |
+//! | `POST /v1/kubeconfig` | user | [`KubeconfigRequest`] → [`KubeconfigResponse`] |
+//! | `GET /v1/import/manifest` | a registration token as bearer | → YAML |
+//! | `GET /v1/settings`, `PUT /v1/settings/{name}` | administrator | → [`List`]`<`[`SettingView`]`>`; [`SettingUpdate`] → [`SettingView`] |
+//! | `GET /v1/version`, `GET /v1/openapi.json` | anyone | → [`Version`]; the document |
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use serde::{Deserialize, Serialize};
+
+use crate::kinds::{AgentStatus, ClusterScope, ComponentHealth, NodeCount, TokenPurpose};
+
+/// A page of things, in the order of their names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct List<T> {
+    /// The things.
+    pub items: Vec<T>,
+    /// Give it as `continue` to get the next page; absent on the last.
+    #[serde(default, rename = "continue", skip_serializing_if = "Option::is_none")]
+    pub continue_token: Option<String>,
+}
+
+macro_rules! wire {
+    ($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident : $type:ty,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+        #[serde(rename_all = "camelCase")]
+        pub struct $name { $($(#[$field_meta])* pub $field: $type,)* }
+    };
+}
+
+/// Bearer material on its way to or from a person; shows nothing when debugged.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a secret.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The secret itself; name the place that needs it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(hidden)")
+    }
+}
+
+wire! {
+    /// Name and password of a local user.
+    #[serde(deny_unknown_fields)]
+    LoginRequest {
+        /// The user's name.
+        username: String,
+        /// The password.
+        password: Secret,
+    }
+}
+wire! {
+    /// A token and its secret, which is shown this once.
+    IssuedToken {
+        /// `drover_<id>_<secret>`.
+        token: Secret,
+        /// What the hub keeps of it.
+        metadata: TokenView,
+    }
+}
+wire! {
+    /// Who the presented token stands for.
+    Me {
+        /// The user's name.
+        username: String,
+        /// What others see.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        display_name: Option<String>,
+        /// `drover:user:<uid>`: the name in the clusters.
+        kubernetes_user: String,
+        /// May do everything, everywhere.
+        administrator: bool,
+        /// Nothing works but `POST /v1/me/password`.
+        must_change_password: bool,
+        /// The presented token.
+        token: TokenView,
+    }
+}
+wire! {
+    /// A person's change of their own password.
+    #[serde(deny_unknown_fields)]
+    PasswordChange {
+        /// The present one.
+        current: Secret,
+        /// The new one: 12 to 512 characters.
+        new: Secret,
+    }
+}
+wire! {
+    /// An administrator's reset of another's password; the next login must change it.
+    #[serde(deny_unknown_fields)]
+    PasswordReset {
+        /// The new one: 12 to 512 characters.
+        new: Secret,
+    }
+}
+wire! {
+    /// A token without its secret.
+    TokenView {
+        /// The id: the part between the underscores.
+        id: String,
+        /// Name of its user.
+        username: String,
+        /// What it was made for.
+        purpose: TokenPurpose,
+        /// The one cluster it works on, if so limited.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cluster: Option<ClusterScope>,
+        /// Free text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        description: Option<String>,
+        /// When it was made.
+        created_at: Timestamp,
+        /// From then on it is refused.
+        expires_at: Timestamp,
+        /// Last use, exact to some minutes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last_used_at: Option<Timestamp>,
+    }
+}
+wire! {
+    /// A wish for a token of one's own.
+    #[serde(deny_unknown_fields)]
+    TokenCreate {
+        /// `Api`, `Kubeconfig` or `Credential`.
+        purpose: TokenPurpose,
+        /// Name of the one cluster it shall work on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cluster: Option<String>,
+        /// Free text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        description: Option<String>,
+        /// Life in seconds, at least 60; the setting's default if absent, refused above its maximum.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ttl_seconds: Option<u64>,
+    }
+}
+wire! {
+    /// A person.
+    UserView {
+        /// What they type to log in.
+        name: String,
+        /// UID of the object.
+        uid: String,
+        /// What others see.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        display_name: Option<String>,
+        /// Whether they may log in.
+        enabled: bool,
+        /// May do everything, everywhere.
+        administrator: bool,
+        /// Must set a new password next.
+        must_change_password: bool,
+        /// When the user was made.
+        created_at: Timestamp,
+        /// Last login with a password.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last_login_at: Option<Timestamp>,
+    }
+}
+wire! {
+    /// A wish for a local user; the first login must change the password.
+    #[serde(deny_unknown_fields)]
+    UserCreate {
+        /// What they will type.
+        name: String,
+        /// What others will see.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        display_name: Option<String>,
+        /// The first password: 12 to 512 characters.
+        password: Secret,
+        /// May do everything, everywhere.
+        #[serde(default)]
+        administrator: bool,
+    }
+}
+wire! {
+    /// A change of a user; absent fields stay.
+    #[serde(deny_unknown_fields)]
+    UserPatch {
+        /// Whether they may log in; `false` ends their tokens' use and open streams.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        enabled: Option<bool>,
+        /// What others see.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        display_name: Option<String>,
+        /// May do everything, everywhere.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        administrator: Option<bool>,
+    }
+}
+wire! {
+    /// A managed cluster.
+    ClusterView {
+        /// What people type.
+        name: String,
+        /// UID of the object.
+        uid: String,
+        /// Free text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        description: Option<String>,
+        /// Labels of the object.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        labels: BTreeMap<String, String>,
+        /// When it was made.
+        created_at: Timestamp,
+        /// Whether it is being deleted.
+        #[serde(default)]
+        deleting: bool,
+        /// Ready, Connected, Registered, APIServerReady, AccessApplied, AgentUpToDate.
+        #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
+        conditions: Vec<Condition>,
+        /// Version of its API server.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kubernetes_version: Option<String>,
+        /// Its nodes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        nodes: Option<NodeCount>,
+        /// Sum over nodes, quantities by resource.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        capacity: BTreeMap<String, String>,
+        /// Sum over nodes, quantities by resource.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        allocatable: BTreeMap<String, String>,
+        /// Sum over pods, quantities by resource.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        requests: BTreeMap<String, String>,
+        /// Sum over nodes, quantities by resource.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        usage: BTreeMap<String, String>,
+        /// Its components.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        components: Vec<ComponentHealth>,
+        /// Its agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<AgentStatus>,
+        /// When the server last heard of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last_seen: Option<Timestamp>,
+    }
+}
+wire! {
+    /// A wish for a cluster.
+    #[serde(deny_unknown_fields)]
+    ClusterCreate {
+        /// What people will type.
+        name: String,
+        /// Free text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        description: Option<String>,
+        /// Labels of the object.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        labels: BTreeMap<String, String>,
+    }
+}
+wire! {
+    /// A wish for a registration token of a cluster.
+    #[serde(deny_unknown_fields)]
+    ImportRequest {
+        /// Life in seconds, 60 to 604800; a day if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ttl_seconds: Option<u64>,
+    }
+}
+wire! {
+    /// What it takes to register a cluster; the token is shown this once.
+    Import {
+        /// Goes into the header of `GET /v1/import/manifest`, never into a URL.
+        registration_token: Secret,
+        /// When the token expires.
+        expires_at: Timestamp,
+        /// The manifest, to pipe into `kubectl apply -f -`; holds the token.
+        manifest: Secret,
+        /// A curl line that gets the same manifest; names the token as `$DROVER_IMPORT_TOKEN`.
+        curl: String,
+    }
+}
+wire! {
+    /// A wish for a kubeconfig.
+    #[serde(deny_unknown_fields)]
+    KubeconfigRequest {
+        /// Names of clusters, one context each; all that the user may use if empty.
+        #[serde(default)]
+        clusters: Vec<String>,
+        /// What lies in the file.
+        credential: KubeconfigCredential,
+        /// Life of embedded tokens in seconds; the setting's default if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ttl_seconds: Option<u64>,
+    }
+}
+
+/// What a kubeconfig authenticates with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum KubeconfigCredential {
+    /// The exec plug-in `drover credential`: nothing long-lived lies on disk.
+    #[default]
+    Exec,
+    /// A token inside, one per cluster, limited to it.
+    Token,
+}
+
+wire! {
+    /// A kubeconfig.
+    KubeconfigResponse {
+        /// The file, YAML.
+        kubeconfig: Secret,
+    }
+}
+wire! {
+    /// A setting.
+    SettingView {
+        /// Its name.
+        name: String,
+        /// What it does and which values it takes.
+        description: String,
+        /// What an administrator set; empty if nothing.
+        value: String,
+        /// What counts now.
+        in_effect: String,
+        /// What counts when nothing is set.
+        default: String,
+        /// Why `value` is not in effect.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        problem: Option<String>,
+    }
+}
+wire! {
+    /// A new value of a setting; empty returns to the default.
+    #[serde(deny_unknown_fields)]
+    SettingUpdate {
+        /// The value.
+        value: String,
+    }
+}
+wire! {
+    /// What the server is.
+    Version {
+        /// Version of the program.
+        version: String,
+        /// Commit it was built from, `unknown` outside a checkout.
+        commit: String,
+        /// Protocol versions it speaks with agents.
+        protocols: Vec<u32>,
+    }
+}
