@@ -1,1 +1,1 @@
-//! TBD
+//! The cluster agent: keeps the tunnel open, guards the lanes, reports on its cluster.

@@ -1,1 +1,3 @@
-//! TBD
+//! The server: log-in, registration of clusters, the road to them, and the controllers.
+//!
+//! `wire` builds everything; `main` only starts it.

@@ -87,18 +87,46 @@ mod tests {
     use super::*;
 
     fn verdict(status: Tristate, message: &str) -> Verdict {
-        Verdict { status, reason: "Because", message: message.to_owned() }
+        Verdict {
+            status,
+            reason: "Because",
+            message: message.to_owned(),
+        }
     }
 
     #[test]
     fn transition_time_moves_only_when_the_status_does() {
         let mut list = Vec::new();
         let at = |s: i64| Timestamp::from_second(s).unwrap();
-        assert!(set_condition(&mut list, READY, &verdict(Tristate::True, "a"), None, at(1)));
-        assert!(!set_condition(&mut list, READY, &verdict(Tristate::True, "a"), None, at(2)));
-        assert!(set_condition(&mut list, READY, &verdict(Tristate::True, "b"), None, at(3)));
+        assert!(set_condition(
+            &mut list,
+            READY,
+            &verdict(Tristate::True, "a"),
+            None,
+            at(1)
+        ));
+        assert!(!set_condition(
+            &mut list,
+            READY,
+            &verdict(Tristate::True, "a"),
+            None,
+            at(2)
+        ));
+        assert!(set_condition(
+            &mut list,
+            READY,
+            &verdict(Tristate::True, "b"),
+            None,
+            at(3)
+        ));
         assert_eq!(list[0].last_transition_time, Time(at(1)));
-        assert!(set_condition(&mut list, READY, &verdict(Tristate::False, "b"), None, at(4)));
+        assert!(set_condition(
+            &mut list,
+            READY,
+            &verdict(Tristate::False, "b"),
+            None,
+            at(4)
+        ));
         assert_eq!(list[0].last_transition_time, Time(at(4)));
         assert_eq!(list.len(), 1);
     }

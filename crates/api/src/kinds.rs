@@ -16,9 +16,9 @@ pub use user::*;
 
 /// The CustomResourceDefinitions of every kind, in the order in which they are installed.
 #[cfg(feature = "crd")]
-pub fn definitions() -> Vec<
-    k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
-> {
+pub fn definitions()
+-> Vec<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition>
+{
     use kube::CustomResourceExt as _;
     vec![
         Cluster::crd(),

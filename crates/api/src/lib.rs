@@ -3,7 +3,6 @@
 //! *Owns* the shape of every object and message. *Never* decides anything, opens a connection,
 //! or reads a clock. Builds for wasm32 without the feature `crd`.
 
-
 pub mod agent;
 pub mod conditions;
 pub mod group;
@@ -11,4 +10,3 @@ pub mod ids;
 pub mod kinds;
 pub mod report;
 pub mod rest;
-

@@ -41,10 +41,10 @@ pub struct List<T> {
 
 macro_rules! wire {
     ($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident : $type:ty,)* }) => {
-        $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
         #[serde(rename_all = "camelCase")]
+        $(#[$meta])*
         pub struct $name { $($(#[$field_meta])* pub $field: $type,)* }
     };
 }

@@ -18,8 +18,17 @@ use serde::{Deserialize, Serialize};
         doc = "One of the server's settings.",
         printcolumn(name = "Value", type_ = "string", json_path = ".spec.value"),
         printcolumn(name = "In Effect", type_ = "string", json_path = ".status.inEffect"),
-        printcolumn(name = "Problem", type_ = "string", json_path = ".status.conditions[?(@.type==\"Valid\")].message", priority = "1"),
-        printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+        printcolumn(
+            name = "Problem",
+            type_ = "string",
+            json_path = ".status.conditions[?(@.type==\"Valid\")].message",
+            priority = "1"
+        ),
+        printcolumn(
+            name = "Age",
+            type_ = "date",
+            json_path = ".metadata.creationTimestamp"
+        )
     )
 )]
 #[serde(rename_all = "camelCase")]

@@ -9,7 +9,12 @@ fn every_kind_is_cluster_scoped_and_has_printer_columns() {
         assert_eq!(crd.spec.group, crate::group::GROUP);
         let version = &crd.spec.versions[0];
         assert_eq!(version.name, crate::group::VERSION);
-        assert!(version.additional_printer_columns.as_ref().is_some_and(|c| c.len() >= 3));
+        assert!(
+            version
+                .additional_printer_columns
+                .as_ref()
+                .is_some_and(|c| c.len() >= 3)
+        );
     }
 }
 
@@ -18,7 +23,10 @@ fn every_rule_has_a_message_that_a_person_can_act_on() {
     fn rules(value: &serde_json::Value, found: &mut Vec<serde_json::Value>) {
         match value {
             serde_json::Value::Object(map) => {
-                if let Some(list) = map.get("x-kubernetes-validations").and_then(|v| v.as_array()) {
+                if let Some(list) = map
+                    .get("x-kubernetes-validations")
+                    .and_then(|v| v.as_array())
+                {
                     found.extend(list.iter().cloned());
                 }
                 map.values().for_each(|v| rules(v, found));
@@ -33,6 +41,9 @@ fn every_rule_has_a_message_that_a_person_can_act_on() {
     }
     assert!(found.len() >= 5, "{found:?}");
     for rule in found {
-        assert!(rule["message"].as_str().is_some_and(|m| m.len() > 20), "{rule}");
+        assert!(
+            rule["message"].as_str().is_some_and(|m| m.len() > 20),
+            "{rule}"
+        );
     }
 }
