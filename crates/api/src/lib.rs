@@ -3,6 +3,14 @@
 //! *Owns* the shape of every object and message. *Never* decides anything, opens a connection,
 //! or reads a clock. Builds for wasm32 without the feature `crd`.
 
+#![cfg_attr(
+    feature = "crd",
+    expect(
+        unreachable_pub,
+        reason = "the KubeSchema derive repeats each struct inside a function"
+    )
+)]
+
 pub mod agent;
 pub mod conditions;
 pub mod group;
