@@ -1,1 +1,16 @@
-//! TBD
+//! Who may do what: names, tokens, permits, and the rules on headers and paths. Pure.
+//!
+//! *Owns* every decision on the road that a test table can state. *Never* knows tokio, a kube
+//! client, a clock or a disk: time and randomness are handed in.
+
+pub mod credential;
+pub mod guard;
+pub mod headers;
+pub mod identity;
+pub mod impersonation;
+pub mod names;
+pub mod path;
+pub mod permit;
+pub mod proof;
+pub mod setting;
+pub mod token;

@@ -1,0 +1,301 @@
+//! The agent's own check of every tunnelled request, so that a stolen server cannot make it a
+//! confused deputy.
+
+use drover_api::agent::{LANE_HEADER, Lane, REPORT_PATH};
+use http::header::{AUTHORIZATION, COOKIE};
+use http::{HeaderMap, Method, Uri};
+use thiserror::Error;
+
+use crate::headers::{IMPERSONATE_EXTRA, IMPERSONATE_GROUP, IMPERSONATE_UID, IMPERSONATE_USER};
+use crate::names::{AUTHENTICATED, GroupName, UserName};
+
+/// Why an agent refuses a tunnelled request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Refused {
+    /// Not exactly one known lane.
+    #[error("the request names no lane, several, or one that this agent does not know")]
+    UnknownLane,
+    /// The target is not a path of the cluster's own API server.
+    #[error("the target is not a path of this cluster's API server")]
+    ForeignTarget,
+    /// A credential came along; only the agent adds one.
+    #[error("the request brings a credential; the agent alone adds one")]
+    BringsCredential,
+    /// User lane without exactly one impersonated user.
+    #[error("the user lane needs exactly one impersonated user")]
+    NoUser,
+    /// User lane with a user that is not Drover's.
+    #[error("the impersonated user is not one of Drover's")]
+    ForeignUser,
+    /// User lane with a group that is not Drover's.
+    #[error("an impersonated group is not one of Drover's")]
+    ForeignGroup,
+    /// An impersonation header that no lane may carry.
+    #[error("the request carries an impersonation header that this lane may not carry")]
+    ForeignImpersonation,
+    /// The report lane serves `GET /report` and nothing else.
+    #[error("the report lane serves the report and nothing else")]
+    NotAReport,
+}
+
+impl Refused {
+    /// `PascalCase` cause for reports and the refusal's header.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::UnknownLane => "UnknownLane",
+            Self::ForeignTarget => "ForeignTarget",
+            Self::BringsCredential => "BringsCredential",
+            Self::NoUser => "NoUser",
+            Self::ForeignUser => "ForeignUser",
+            Self::ForeignGroup => "ForeignGroup",
+            Self::ForeignImpersonation => "ForeignImpersonation",
+            Self::NotAReport => "NotAReport",
+        }
+    }
+}
+
+/// The lane of a request that may go on; the agent forwards nothing without this.
+pub fn admit(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Lane, Refused> {
+    let lane = lane(headers)?;
+    target(uri)?;
+    if headers.contains_key(AUTHORIZATION) || headers.contains_key(COOKIE) {
+        return Err(Refused::BringsCredential);
+    }
+    match lane {
+        Lane::User => user_lane(headers)?,
+        Lane::Controller => no_impersonation(headers)?,
+        Lane::Report => {
+            no_impersonation(headers)?;
+            if *method != Method::GET || uri.path() != REPORT_PATH || uri.query().is_some() {
+                return Err(Refused::NotAReport);
+            }
+        }
+    }
+    Ok(lane)
+}
+
+fn lane(headers: &HeaderMap) -> Result<Lane, Refused> {
+    let mut values = headers.get_all(LANE_HEADER).iter();
+    match (values.next(), values.next()) {
+        (Some(only), None) => only
+            .to_str()
+            .ok()
+            .and_then(Lane::parse)
+            .ok_or(Refused::UnknownLane),
+        _ => Err(Refused::UnknownLane),
+    }
+}
+
+/// The agent goes to its own API server, whatever authority a request names; a path is all it may
+/// choose, and one that some component could read as another path is refused.
+fn target(uri: &Uri) -> Result<(), Refused> {
+    let path = uri.path();
+    let dotted = path.split('/').any(|segment| {
+        let plain = segment.to_ascii_lowercase().replace("%2e", ".");
+        plain == "." || plain == ".."
+    });
+    if path.starts_with('/') && !dotted {
+        Ok(())
+    } else {
+        Err(Refused::ForeignTarget)
+    }
+}
+
+fn user_lane(headers: &HeaderMap) -> Result<(), Refused> {
+    let mut users = headers.get_all(IMPERSONATE_USER).iter();
+    let (Some(user), None) = (users.next(), users.next()) else {
+        return Err(Refused::NoUser);
+    };
+    if !user
+        .to_str()
+        .is_ok_and(|name| UserName::parse(name).is_some())
+    {
+        return Err(Refused::ForeignUser);
+    }
+    let ours = |group: &str| group == AUTHENTICATED || GroupName::parse(group).is_some();
+    if !headers
+        .get_all(IMPERSONATE_GROUP)
+        .iter()
+        .all(|g| g.to_str().is_ok_and(ours))
+    {
+        return Err(Refused::ForeignGroup);
+    }
+    let allowed = |name: &str| {
+        name == IMPERSONATE_USER.as_str()
+            || name == IMPERSONATE_GROUP.as_str()
+            || name.starts_with(OUR_EXTRAS)
+    };
+    if headers.contains_key(IMPERSONATE_UID)
+        || headers
+            .keys()
+            .any(|n| is_impersonation(n.as_str()) && !allowed(n.as_str()))
+    {
+        return Err(Refused::ForeignImpersonation);
+    }
+    Ok(())
+}
+
+/// Start of the headers of our own extras, as `headers::impersonate` writes them.
+const OUR_EXTRAS: &str = "impersonate-extra-management.drover.dev%2f";
+
+fn no_impersonation(headers: &HeaderMap) -> Result<(), Refused> {
+    if headers.keys().any(|name| is_impersonation(name.as_str())) {
+        return Err(Refused::ForeignImpersonation);
+    }
+    Ok(())
+}
+
+fn is_impersonation(name: &str) -> bool {
+    debug_assert!(IMPERSONATE_EXTRA.starts_with("impersonate"));
+    name.starts_with("impersonate")
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn check(method: &Method, target: &str, pairs: &[(&str, &str)]) -> Result<Lane, Refused> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(
+                HeaderName::from_bytes(name.as_bytes()).unwrap(),
+                HeaderValue::from_str(value).unwrap(),
+            );
+        }
+        admit(method, &target.parse().unwrap(), &headers)
+    }
+
+    #[test]
+    fn the_user_lane_carries_drover_names_only() {
+        let (lane, user, group) = (
+            ("drover-lane", "user"),
+            "impersonate-user",
+            "impersonate-group",
+        );
+        let ours = (user, "drover:user:1");
+        let extra = "impersonate-extra-management.drover.dev%2ftoken-id";
+        let cases: [(&[(&str, &str)], _); 16] = [
+            (&[lane, ours], Ok(Lane::User)),
+            (
+                &[
+                    lane,
+                    ours,
+                    (group, AUTHENTICATED),
+                    (group, "drover:github:2"),
+                ],
+                Ok(Lane::User),
+            ),
+            (&[lane, ours, (extra, "t")], Ok(Lane::User)),
+            (&[lane], Err(Refused::NoUser)),
+            (&[lane, ours, ours], Err(Refused::NoUser)),
+            (&[lane, (user, "")], Err(Refused::ForeignUser)),
+            (&[lane, (user, "system:admin")], Err(Refused::ForeignUser)),
+            (
+                &[lane, (user, "drover:github:1")],
+                Err(Refused::ForeignUser),
+            ),
+            (
+                &[lane, ours, (group, "system:masters")],
+                Err(Refused::ForeignGroup),
+            ),
+            (
+                &[lane, ours, (group, "system:unauthenticated")],
+                Err(Refused::ForeignGroup),
+            ),
+            (&[lane, ours, (group, "")], Err(Refused::ForeignGroup)),
+            (
+                &[lane, ours, ("impersonate-uid", "1")],
+                Err(Refused::ForeignImpersonation),
+            ),
+            (
+                &[lane, ours, ("impersonate-extra-scopes", "x")],
+                Err(Refused::ForeignImpersonation),
+            ),
+            (
+                &[lane, ours, ("impersonate_user", "root")],
+                Err(Refused::ForeignImpersonation),
+            ),
+            (
+                &[lane, ours, ("authorization", "Bearer x")],
+                Err(Refused::BringsCredential),
+            ),
+            (&[lane, lane, ours], Err(Refused::UnknownLane)),
+        ];
+        for (given, wanted) in cases {
+            assert_eq!(
+                check(&Method::GET, "/api/v1/pods", given),
+                wanted,
+                "{given:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn other_lanes_impersonate_nobody_and_reports_are_only_read() {
+        let controller = ("drover-lane", "controller");
+        let report = ("drover-lane", "report");
+        for (method, target, given, wanted) in [
+            (
+                Method::PATCH,
+                "/apis/apps/v1/x?force=true",
+                vec![controller],
+                Ok(Lane::Controller),
+            ),
+            (
+                Method::GET,
+                "/api",
+                vec![controller, ("impersonate-user", "drover:user:1")],
+                Err(Refused::ForeignImpersonation),
+            ),
+            (Method::GET, "/report", vec![report], Ok(Lane::Report)),
+            (
+                Method::GET,
+                "/report?x",
+                vec![report],
+                Err(Refused::NotAReport),
+            ),
+            (
+                Method::POST,
+                "/report",
+                vec![report],
+                Err(Refused::NotAReport),
+            ),
+            (Method::GET, "/api", vec![report], Err(Refused::NotAReport)),
+            (
+                Method::GET,
+                "/api",
+                vec![("drover-lane", "User")],
+                Err(Refused::UnknownLane),
+            ),
+            (
+                Method::GET,
+                "/api",
+                vec![("drover-lane", "root")],
+                Err(Refused::UnknownLane),
+            ),
+            (Method::GET, "/api", vec![], Err(Refused::UnknownLane)),
+            (
+                Method::GET,
+                "/api/../x",
+                vec![controller],
+                Err(Refused::ForeignTarget),
+            ),
+            (
+                Method::GET,
+                "/api/%2E%2e/x",
+                vec![controller],
+                Err(Refused::ForeignTarget),
+            ),
+            (
+                Method::OPTIONS,
+                "*",
+                vec![controller],
+                Err(Refused::ForeignTarget),
+            ),
+        ] {
+            assert_eq!(check(&method, target, &given), wanted, "{target} {given:?}");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Which headers go on, and the only place that sets impersonation.
+//!
+//! What `Connection` names is removed *first* and our own headers are set *last*, so that a client
+//! cannot name `Impersonate-User` there and have ours removed on the way (CVE-2021-31999,
+//! CVE-2022-23652).
+
+use http::header::{
+    AUTHORIZATION, CONNECTION, COOKIE, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
+};
+use thiserror::Error;
+
+use crate::names::KubernetesIdentity;
+
+/// `Impersonate-User`.
+pub const IMPERSONATE_USER: HeaderName = HeaderName::from_static("impersonate-user");
+/// `Impersonate-Group`.
+pub const IMPERSONATE_GROUP: HeaderName = HeaderName::from_static("impersonate-group");
+/// `Impersonate-Uid`.
+pub const IMPERSONATE_UID: HeaderName = HeaderName::from_static("impersonate-uid");
+/// Start of `Impersonate-Extra-<key>`.
+pub const IMPERSONATE_EXTRA: &str = "impersonate-extra-";
+
+/// Headers of one connection only (RFC 9110 §7.6.1), beside what `Connection` names.
+const HOP_BY_HOP: [HeaderName; 9] = [
+    CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    TE,
+    TRANSFER_ENCODING,
+    UPGRADE,
+    HeaderName::from_static("http2-settings"),
+];
+
+/// Removes the headers of one connection only; for requests and answers alike.
+pub fn strip_hop_by_hop(headers: &mut HeaderMap) {
+    let nominated: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in nominated.iter().chain(&HOP_BY_HOP) {
+        headers.remove(name);
+    }
+}
+
+/// Removes everything by which a request could claim to be somebody; see the module's text.
+///
+/// Also the private headers of the road (`drover-*`), and where a stranger says they came from.
+pub fn strip_inbound(headers: &mut HeaderMap) {
+    strip_hop_by_hop(headers);
+    crate::credential::strip_websocket_bearer(headers);
+    let claims: Vec<HeaderName> = headers.keys().filter(|n| is_claim(n)).cloned().collect();
+    for name in &claims {
+        headers.remove(name);
+    }
+}
+
+/// Whether a header could make somebody believe that the request is another's.
+fn is_claim(name: &HeaderName) -> bool {
+    // Some servers read `_` as `-` (CVE-2025-64484), so both spellings are one name here.
+    let name = name.as_str();
+    let starts = |prefix: &str| {
+        name.len() >= prefix.len()
+            && name
+                .bytes()
+                .zip(prefix.bytes())
+                .all(|(n, p)| n == p || (n == b'_' && p == b'-'))
+    };
+    *name == *AUTHORIZATION.as_str()
+        || *name == *COOKIE.as_str()
+        || name == "forwarded"
+        || starts("impersonate")
+        || starts("x-remote-")
+        || starts("x-forwarded-")
+        || starts("x-real-ip")
+        || starts("drover-")
+}
+
+/// A name that cannot stand in a header; built identities never have one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the {0} cannot be carried in a header")]
+pub struct Unrepresentable(&'static str);
+
+/// Sets the headers by which the API server takes the request for this identity's.
+///
+/// Call after [`strip_inbound`]. On error nothing may be forwarded.
+pub fn impersonate(
+    headers: &mut HeaderMap,
+    identity: &KubernetesIdentity,
+) -> Result<(), Unrepresentable> {
+    let value = |text: &str, what| HeaderValue::from_str(text).map_err(|_| Unrepresentable(what));
+    headers.insert(
+        IMPERSONATE_USER,
+        value(identity.user().as_str(), "user's name")?,
+    );
+    headers.remove(IMPERSONATE_GROUP);
+    for group in identity.groups() {
+        headers.append(IMPERSONATE_GROUP, value(group.as_str(), "group's name")?);
+    }
+    for (key, text) in identity.extras() {
+        let name = format!("{IMPERSONATE_EXTRA}{}", percent_encode(key));
+        let name =
+            HeaderName::from_bytes(name.as_bytes()).map_err(|_| Unrepresentable("extra's key"))?;
+        headers.insert(name, extra_value(text)?);
+    }
+    Ok(())
+}
+
+/// Extras are for people's eyes, so what no header can carry becomes `?` instead of an error.
+fn extra_value(text: &str) -> Result<HeaderValue, Unrepresentable> {
+    let printable: String = text
+        .chars()
+        .map(|c| if matches!(c, ' '..='~') { c } else { '?' })
+        .collect();
+    HeaderValue::from_str(printable.trim()).map_err(|_| Unrepresentable("extra's value"))
+}
+
+/// Percent-encodes what may not stand in a header's name, as client-go does for extra keys.
+fn percent_encode(key: &str) -> String {
+    use std::fmt::Write as _;
+    key.bytes()
+        .fold(String::with_capacity(key.len() + 4), |mut out, b| {
+            if b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~') {
+                out.push(char::from(b.to_ascii_lowercase()));
+            } else {
+                write!(out, "%{b:02x}").expect("writing to a String cannot fail");
+            }
+            out
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use drover_api::ids::UserUid;
+
+    use super::*;
+    use crate::names::{EXTRA_TOKEN_ID, GroupName, UserName};
+
+    fn map(pairs: &[(&str, &str)]) -> HeaderMap {
+        pairs
+            .iter()
+            .map(|(n, v)| {
+                (
+                    HeaderName::from_bytes(n.as_bytes()).unwrap(),
+                    HeaderValue::from_str(v).unwrap(),
+                )
+            })
+            .fold(HeaderMap::new(), |mut map, (n, v)| {
+                map.append(n, v);
+                map
+            })
+    }
+
+    #[test]
+    fn no_claim_of_a_client_survives() {
+        let mut headers = map(&[
+            ("Impersonate-User", "system:admin"),
+            ("Impersonate-Group", "system:masters"),
+            ("Impersonate-Uid", "1"),
+            ("Impersonate-Extra-Scopes", "a"),
+            ("Impersonate-Extra-a%2fb", "a"),
+            ("Impersonate_User", "system:admin"),
+            ("impersonate_extra_x", "y"),
+            ("IMPERSONATE-", ""),
+            ("X-Remote-User", "root"),
+            ("X_Remote_Group", "root"),
+            ("Authorization", "Bearer x"),
+            ("Cookie", "a=b"),
+            ("X-Forwarded-For", "1.2.3.4"),
+            ("Forwarded", "for=1.2.3.4"),
+            ("Drover-Lane", "controller"),
+            ("drover_lane", "controller"),
+            ("Accept", "application/json"),
+            ("X-Stream-Protocol-Version", "v4.channel.k8s.io"),
+        ]);
+        strip_inbound(&mut headers);
+        let mut left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["accept", "x-stream-protocol-version"]);
+    }
+
+    #[test]
+    fn connection_cannot_nominate_our_own_headers() {
+        let mut headers = map(&[
+            ("Connection", "Keep-Alive, TE, impersonate-USER"),
+            (
+                "Connection",
+                "Impersonate-Group,Impersonate-Extra-management.drover.dev%2ftoken-id",
+            ),
+            ("Connection", "Accept"),
+            ("Keep-Alive", "timeout=5"),
+            ("Accept", "x"),
+        ]);
+        strip_inbound(&mut headers);
+        assert!(headers.is_empty(), "{headers:?}");
+        let identity = KubernetesIdentity::new(
+            UserName::of(&UserUid::new("1")),
+            vec![GroupName::of("github", "7").unwrap()],
+        )
+        .with_extra(EXTRA_TOKEN_ID, "t\u{e9}\r\nx: y");
+        impersonate(&mut headers, &identity).unwrap();
+        assert_eq!(headers[IMPERSONATE_USER], "drover:user:1");
+        assert_eq!(headers[IMPERSONATE_GROUP], "drover:github:7");
+        assert_eq!(
+            headers["impersonate-extra-management.drover.dev%2ftoken-id"],
+            "t???x: y"
+        );
+    }
+}

@@ -1,0 +1,49 @@
+//! Who asks, as far as the server has proved it.
+
+use drover_api::ids::{ClusterUid, UserUid};
+use drover_api::kinds::TokenPurpose;
+use jiff::Timestamp;
+
+use crate::names::{EXTRA_DISPLAY_NAME, EXTRA_TOKEN_ID, GroupName, KubernetesIdentity, UserName};
+
+/// A person, proved by a token that was valid when this was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// UID of the User.
+    pub user_uid: UserUid,
+    /// Name of the User, for people.
+    pub user_name: String,
+    /// What others see.
+    pub display_name: Option<String>,
+    /// May do everything, everywhere, until roles exist.
+    pub administrator: bool,
+    /// Groups, by their names in clusters.
+    pub groups: Vec<GroupName>,
+    /// What the presented token is limited to.
+    pub token: TokenLimits,
+}
+
+/// What the presented token is limited to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenLimits {
+    /// Id of the token.
+    pub id: String,
+    /// What it was made for.
+    pub purpose: TokenPurpose,
+    /// The one cluster it works on, if so limited.
+    pub cluster: Option<ClusterUid>,
+    /// From then on it is refused.
+    pub expires_at: Timestamp,
+}
+
+impl Identity {
+    /// How this person appears in clusters.
+    pub fn in_clusters(&self) -> KubernetesIdentity {
+        let identity = KubernetesIdentity::new(UserName::of(&self.user_uid), self.groups.clone())
+            .with_extra(EXTRA_TOKEN_ID, self.token.id.clone());
+        match &self.display_name {
+            Some(name) => identity.with_extra(EXTRA_DISPLAY_NAME, name.clone()),
+            None => identity,
+        }
+    }
+}

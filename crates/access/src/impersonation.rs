@@ -1,0 +1,192 @@
+//! A client's own impersonation: `kubectl --as`.
+//!
+//! Only names that Drover itself gives can be asked for: the agent refuses every other, and a
+//! cluster's `system:` names must never be reachable through the hub, whatever the cluster's own
+//! RBAC says (CVE-2026-44945 in a peer).
+
+use drover_api::ids::UserUid;
+use http::HeaderMap;
+use thiserror::Error;
+
+use crate::headers::{IMPERSONATE_EXTRA, IMPERSONATE_GROUP, IMPERSONATE_UID, IMPERSONATE_USER};
+use crate::names::{AUTHENTICATED, GroupName, KubernetesIdentity, UserName};
+
+/// Why a requested impersonation is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ImpersonationError {
+    /// Groups, UID or extras without a user.
+    #[error("impersonation needs a user: add --as NAME")]
+    NoUser,
+    /// A header occurs twice, is empty, or is not text.
+    #[error("the {0} header must occur once and hold a name")]
+    Malformed(&'static str),
+    /// UIDs and extras are set by Drover alone.
+    #[error("{0} cannot be asked for: Drover sets it itself")]
+    NotSettable(&'static str),
+    /// No such user.
+    #[error(
+        "there is no user {0:?} to impersonate: name a Drover user, as \"drover user list\" shows"
+    )]
+    UnknownUser(String),
+    /// A name that is not Drover's.
+    #[error("group {0:?} cannot be impersonated: only groups named drover:<provider>:<id> can")]
+    ForeignGroup(String),
+}
+
+/// The identity that a client asks to act as; `None` if it asks for nothing.
+///
+/// `resolve` finds the UID of an enabled user by name. Call before the headers are stripped.
+pub fn requested(
+    headers: &HeaderMap,
+    resolve: impl Fn(&str) -> Option<UserUid>,
+) -> Result<Option<KubernetesIdentity>, ImpersonationError> {
+    if !headers.keys().any(|name| is_impersonation(name.as_str())) {
+        return Ok(None);
+    }
+    if headers.contains_key(IMPERSONATE_UID) {
+        return Err(ImpersonationError::NotSettable("Impersonate-Uid"));
+    }
+    if headers
+        .keys()
+        .any(|name| name.as_str().starts_with(IMPERSONATE_EXTRA))
+    {
+        return Err(ImpersonationError::NotSettable("Impersonate-Extra"));
+    }
+    let known = [IMPERSONATE_USER, IMPERSONATE_GROUP];
+    if headers
+        .keys()
+        .any(|name| is_impersonation(name.as_str()) && !known.contains(name))
+    {
+        return Err(ImpersonationError::NotSettable(
+            "an unknown impersonation header",
+        ));
+    }
+    let user = user(headers, resolve)?;
+    let groups = headers
+        .get_all(IMPERSONATE_GROUP)
+        .iter()
+        .map(|value| {
+            value
+                .to_str()
+                .map_err(|_| ImpersonationError::Malformed("Impersonate-Group"))
+        })
+        .filter(|group| *group != Ok(AUTHENTICATED))
+        .map(|group| {
+            let group = group?;
+            GroupName::parse(group)
+                .ok_or_else(|| ImpersonationError::ForeignGroup(group.to_owned()))
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(Some(KubernetesIdentity::new(user, groups)))
+}
+
+fn user(
+    headers: &HeaderMap,
+    resolve: impl Fn(&str) -> Option<UserUid>,
+) -> Result<UserName, ImpersonationError> {
+    let mut values = headers.get_all(IMPERSONATE_USER).iter();
+    let first = values.next().ok_or(ImpersonationError::NoUser)?;
+    let name = first
+        .to_str()
+        .ok()
+        .filter(|name| !name.is_empty() && values.next().is_none())
+        .ok_or(ImpersonationError::Malformed("Impersonate-User"))?;
+    if let Some(user) = UserName::parse(name) {
+        return Ok(user);
+    }
+    resolve(name)
+        .map(|uid| UserName::of(&uid))
+        .ok_or_else(|| ImpersonationError::UnknownUser(name.to_owned()))
+}
+
+fn is_impersonation(name: &str) -> bool {
+    name.starts_with("impersonate")
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn ask(pairs: &[(&str, &str)]) -> Result<Option<String>, ImpersonationError> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(
+                HeaderName::from_bytes(name.as_bytes()).unwrap(),
+                HeaderValue::from_str(value).unwrap(),
+            );
+        }
+        let resolve = |name: &str| (name == "ann").then(|| UserUid::new("7"));
+        let asked = requested(&headers, resolve)?;
+        Ok(asked.map(|i| {
+            let groups: Vec<_> = i.groups().iter().map(ToString::to_string).collect();
+            format!("{} {}", i.user(), groups.join(","))
+        }))
+    }
+
+    #[test]
+    fn only_drover_names_can_be_asked_for() {
+        use ImpersonationError::{ForeignGroup, Malformed, NoUser, NotSettable, UnknownUser};
+        let (user, group) = ("impersonate-user", "impersonate-group");
+        let cases: [(&[(&str, &str)], _); 15] = [
+            (&[("accept", "x")], Ok(None)),
+            (&[(user, "ann")], Ok(Some("drover:user:7 ".to_owned()))),
+            (
+                &[(user, "drover:user:9")],
+                Ok(Some("drover:user:9 ".to_owned())),
+            ),
+            (
+                &[
+                    (user, "ann"),
+                    (group, AUTHENTICATED),
+                    (group, "drover:github:1"),
+                ],
+                Ok(Some("drover:user:7 drover:github:1".to_owned())),
+            ),
+            (
+                &[(user, "system:admin")],
+                Err(UnknownUser("system:admin".to_owned())),
+            ),
+            (
+                &[(user, "system:serviceaccount:kube-system:default")],
+                Err(UnknownUser(
+                    "system:serviceaccount:kube-system:default".to_owned(),
+                )),
+            ),
+            (
+                &[(user, "ann"), (group, "system:masters")],
+                Err(ForeignGroup("system:masters".into())),
+            ),
+            (
+                &[(user, "ann"), (group, "system:nodes")],
+                Err(ForeignGroup("system:nodes".into())),
+            ),
+            (
+                &[(user, "ann"), (group, "")],
+                Err(ForeignGroup(String::new())),
+            ),
+            (&[(group, "drover:github:1")], Err(NoUser)),
+            (&[(user, "")], Err(Malformed("Impersonate-User"))),
+            (
+                &[(user, "ann"), (user, "ann")],
+                Err(Malformed("Impersonate-User")),
+            ),
+            (
+                &[(user, "ann"), ("impersonate-uid", "1")],
+                Err(NotSettable("Impersonate-Uid")),
+            ),
+            (
+                &[("impersonate-extra-x", "1")],
+                Err(NotSettable("Impersonate-Extra")),
+            ),
+            (
+                &[(user, "ann"), ("impersonate_user", "root")],
+                Err(NotSettable("an unknown impersonation header")),
+            ),
+        ];
+        for (given, wanted) in cases {
+            assert_eq!(ask(given), wanted, "{given:?}");
+        }
+    }
+}

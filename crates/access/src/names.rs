@@ -1,0 +1,169 @@
+//! The names under which people appear in clusters; the only place that builds them.
+//!
+//! A user is `drover:user:<uid>`, a group `drover:<provider>:<id>`. Nothing that a person or a
+//! provider says can become any other name, so no provider can make somebody `system:masters`.
+
+use std::fmt;
+
+use drover_api::ids::UserUid;
+
+/// Start of every name that Drover gives.
+pub const PREFIX: &str = "drover:";
+/// Group that Kubernetes gives to everybody who is authenticated.
+pub const AUTHENTICATED: &str = "system:authenticated";
+/// Extra that carries what others see of the user.
+pub const EXTRA_DISPLAY_NAME: &str = "management.drover.dev/display-name";
+/// Extra that carries the id of the token in use.
+pub const EXTRA_TOKEN_ID: &str = "management.drover.dev/token-id";
+/// Longest name or id that may become part of a group's name, in bytes.
+const MAX_PART: usize = 253;
+
+/// A user's name in clusters: `drover:user:<uid>`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UserName(String);
+
+impl UserName {
+    /// The name of the user with this UID.
+    pub fn of(uid: &UserUid) -> Self {
+        Self(format!("{PREFIX}user:{uid}"))
+    }
+
+    /// Reads a name that some request carries; `None` unless it is one of ours.
+    pub fn parse(text: &str) -> Option<Self> {
+        let uid = text.strip_prefix(PREFIX)?.strip_prefix("user:")?;
+        is_part(uid).then(|| Self(text.to_owned()))
+    }
+
+    /// The whole name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A group's name in clusters: `drover:<provider>:<id>`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupName(String);
+
+impl GroupName {
+    /// The name of a provider's group; `None` when a part cannot stand in a name.
+    ///
+    /// `user` is no provider: a group must not look like a user.
+    pub fn of(provider: &str, id: &str) -> Option<Self> {
+        (is_provider(provider) && is_part(id)).then(|| Self(format!("{PREFIX}{provider}:{id}")))
+    }
+
+    /// Reads a name that some request carries; `None` unless it is one of ours.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (provider, id) = text.strip_prefix(PREFIX)?.split_once(':')?;
+        Self::of(provider, id)
+    }
+
+    /// The whole name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for UserName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for GroupName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A provider's name: lower-case letters, digits and `-`, and not `user`.
+fn is_provider(text: &str) -> bool {
+    text != "user"
+        && !text.is_empty()
+        && text.len() <= 63
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+}
+
+/// What may follow the last colon: visible ASCII, so that it survives a header unchanged.
+fn is_part(text: &str) -> bool {
+    !text.is_empty() && text.len() <= MAX_PART && text.bytes().all(|b| b.is_ascii_graphic())
+}
+
+/// Everything a cluster learns about who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KubernetesIdentity {
+    user: UserName,
+    groups: Vec<GroupName>,
+    extras: Vec<(&'static str, String)>,
+}
+
+impl KubernetesIdentity {
+    /// An identity in a cluster; `system:authenticated` is added by the API server itself.
+    pub fn new(user: UserName, groups: Vec<GroupName>) -> Self {
+        Self {
+            user,
+            groups,
+            extras: Vec::new(),
+        }
+    }
+
+    /// Adds one of the extras named in this module.
+    #[must_use]
+    pub fn with_extra(mut self, key: &'static str, value: impl Into<String>) -> Self {
+        self.extras.push((key, value.into()));
+        self
+    }
+
+    /// The user.
+    pub fn user(&self) -> &UserName {
+        &self.user
+    }
+
+    /// The groups, in the order given.
+    pub fn groups(&self) -> &[GroupName] {
+        &self.groups
+    }
+
+    /// Key and value of each extra.
+    pub fn extras(&self) -> &[(&'static str, String)] {
+        &self.extras
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_drover_names_parse() {
+        for (text, user, group) in [
+            ("drover:user:1f", true, false),
+            ("drover:github:42", false, true),
+            ("drover:user:", false, false),
+            ("drover:user", false, false),
+            ("drover::x", false, false),
+            ("drover:Git:x", false, false),
+            ("Drover:user:1f", false, false),
+            ("system:masters", false, false),
+            ("system:authenticated", false, false),
+            ("drover:user:a b", false, false),
+            ("drover:oidc:a\nb", false, false),
+            ("drover:oidc:ü", false, false),
+            ("", false, false),
+        ] {
+            assert_eq!(UserName::parse(text).is_some(), user, "user {text:?}");
+            assert_eq!(GroupName::parse(text).is_some(), group, "group {text:?}");
+        }
+    }
+
+    #[test]
+    fn a_provider_cannot_name_a_system_group() {
+        assert_eq!(
+            GroupName::of("oidc", "system:masters").map(|g| g.to_string()),
+            Some("drover:oidc:system:masters".to_owned())
+        );
+        assert_eq!(GroupName::of("user", "1f"), None);
+    }
+}

@@ -1,0 +1,130 @@
+//! What an agent signs with its cluster's Ed25519 key (RFC 8032), and the check of it.
+//!
+//! Every message begins with its own purpose and holds each part with its length, so that no
+//! signature for one purpose or cluster can serve another.
+
+use aws_lc_rs::signature::{ED25519, UnparsedPublicKey};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use drover_api::ids::ClusterUid;
+use thiserror::Error;
+
+/// Why a proof is not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum ProofError {
+    /// The key is not base64 of 32 bytes.
+    #[error("publicKey must be the base64 of a 32-byte Ed25519 key")]
+    BadKey,
+    /// The signature is not base64.
+    #[error("signature must be base64")]
+    BadEncoding,
+    /// The signature does not fit the key and the message.
+    #[error("the signature does not fit: it was made with another key, or for something else")]
+    Mismatch,
+}
+
+/// A cluster's public key, well-formed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicKey([u8; 32]);
+
+impl PublicKey {
+    /// Wraps raw bytes.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Reads base64.
+    pub fn parse(text: &str) -> Result<Self, ProofError> {
+        let bytes = STANDARD.decode(text).map_err(|_| ProofError::BadKey)?;
+        bytes.try_into().map(Self).map_err(|_| ProofError::BadKey)
+    }
+
+    /// Base64, as objects and messages hold it.
+    pub fn encode(&self) -> String {
+        STANDARD.encode(self.0)
+    }
+
+    /// Checks a base64 signature over a message.
+    pub fn verify(&self, message: &[u8], signature: &str) -> Result<(), ProofError> {
+        let signature = STANDARD
+            .decode(signature)
+            .map_err(|_| ProofError::BadEncoding)?;
+        UnparsedPublicKey::new(&ED25519, &self.0)
+            .verify(message, &signature)
+            .map_err(|_| ProofError::Mismatch)
+    }
+}
+
+/// What an agent signs to register its key for a cluster with a token.
+pub fn register_message(cluster: &ClusterUid, key: &PublicKey, token_id: &str) -> Vec<u8> {
+    message(
+        "drover-register-v1",
+        &[cluster.as_str().as_bytes(), &key.0, token_id.as_bytes()],
+    )
+}
+
+/// What an agent signs to connect: the challenge, for one cluster, as one replica.
+pub fn connect_message(cluster: &ClusterUid, nonce: &str, replica: &str) -> Vec<u8> {
+    message(
+        "drover-connect-v1",
+        &[
+            cluster.as_str().as_bytes(),
+            nonce.as_bytes(),
+            replica.as_bytes(),
+        ],
+    )
+}
+
+fn message(purpose: &str, parts: &[&[u8]]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(128);
+    for part in std::iter::once(purpose.as_bytes()).chain(parts.iter().copied()) {
+        out.extend_from_slice(&(part.len() as u64).to_be_bytes());
+        out.extend_from_slice(part);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
+
+    use super::*;
+
+    fn key(seed: u8) -> (Ed25519KeyPair, PublicKey) {
+        let pair = Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).unwrap();
+        let public = PublicKey::from_bytes(pair.public_key().as_ref().try_into().unwrap());
+        (pair, public)
+    }
+
+    #[test]
+    fn a_proof_serves_one_key_cluster_and_purpose() {
+        let (pair, public) = key(1);
+        let (_, other) = key(2);
+        let (a, b) = (ClusterUid::new("a"), ClusterUid::new("b"));
+        let signed = connect_message(&a, "nonce", "pod-0");
+        let signature = STANDARD.encode(pair.sign(&signed));
+        assert_eq!(public.verify(&signed, &signature), Ok(()));
+        assert_eq!(other.verify(&signed, &signature), Err(ProofError::Mismatch));
+        for message in [
+            connect_message(&b, "nonce", "pod-0"),
+            connect_message(&a, "nonce2", "pod-0"),
+            connect_message(&a, "noncep", "od-0"),
+            register_message(&a, &public, "nonce"),
+        ] {
+            assert_eq!(
+                public.verify(&message, &signature),
+                Err(ProofError::Mismatch)
+            );
+        }
+        assert_eq!(public.verify(&signed, "%"), Err(ProofError::BadEncoding));
+    }
+
+    #[test]
+    fn keys_survive_their_text_and_nothing_else_parses() {
+        let (_, public) = key(3);
+        assert_eq!(PublicKey::parse(&public.encode()), Ok(public));
+        for bad in ["", "AAAA", "not base64", &STANDARD.encode([0; 33])] {
+            assert_eq!(PublicKey::parse(bad), Err(ProofError::BadKey), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The server's settings: their names, defaults, and what they accept.
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// A setting that the server knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Setting {
+    /// Where agents and people reach the server.
+    ServerUrl,
+    /// Registry from which clusters pull the agent's image.
+    AgentImageRegistry,
+    /// The whole agent image, instead of registry and version.
+    AgentImage,
+    /// `imagePullPolicy` of the agent's pods.
+    AgentImagePullPolicy,
+    /// Life of a token that asks for none.
+    TokenDefaultTtl,
+    /// Longest life of any token.
+    TokenMaxTtl,
+    /// Life of a token in a kubeconfig that asks for none.
+    KubeconfigTokenTtl,
+    /// Life of a login.
+    SessionTtl,
+    /// Which log lines are written.
+    LogFilter,
+}
+
+/// Why a value is not accepted.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("setting {name}: {problem}")]
+pub struct SettingError {
+    name: &'static str,
+    problem: &'static str,
+}
+
+impl Setting {
+    /// Every setting, in the order of their names.
+    pub const ALL: [Self; 9] = [
+        Self::AgentImage,
+        Self::AgentImagePullPolicy,
+        Self::AgentImageRegistry,
+        Self::KubeconfigTokenTtl,
+        Self::LogFilter,
+        Self::ServerUrl,
+        Self::SessionTtl,
+        Self::TokenDefaultTtl,
+        Self::TokenMaxTtl,
+    ];
+
+    /// Name of the Setting object.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ServerUrl => "server-url",
+            Self::AgentImageRegistry => "agent-image-registry",
+            Self::AgentImage => "agent-image",
+            Self::AgentImagePullPolicy => "agent-image-pull-policy",
+            Self::TokenDefaultTtl => "token-default-ttl",
+            Self::TokenMaxTtl => "token-max-ttl",
+            Self::KubeconfigTokenTtl => "kubeconfig-token-ttl",
+            Self::SessionTtl => "session-ttl",
+            Self::LogFilter => "log-filter",
+        }
+    }
+
+    /// The setting of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|setting| setting.name() == name)
+    }
+
+    /// What it does and what it takes, for people.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::ServerUrl => {
+                "https URL at which agents and people reach the server; empty: the --server-url of the program"
+            }
+            Self::AgentImageRegistry => {
+                "registry and path from which clusters pull the agent, for example registry.example/drover; empty: the image must be loaded on the nodes"
+            }
+            Self::AgentImage => {
+                "whole agent image with tag or digest, instead of the registry and the server's version"
+            }
+            Self::AgentImagePullPolicy => {
+                "imagePullPolicy of the agent: IfNotPresent, Always or Never"
+            }
+            Self::TokenDefaultTtl => {
+                "life of a token that asks for none, such as 30d, 12h, 90m, 60s"
+            }
+            Self::TokenMaxTtl => "longest life that a token may ask for, such as 90d",
+            Self::KubeconfigTokenTtl => {
+                "life of a token in a kubeconfig that asks for none, such as 30d"
+            }
+            Self::SessionTtl => "life of a login, such as 16h",
+            Self::LogFilter => {
+                "which log lines are written, such as info or info,drover_server::proxy=debug"
+            }
+        }
+    }
+
+    /// What counts while nothing, or something invalid, is set.
+    pub const fn default_value(self) -> &'static str {
+        match self {
+            Self::ServerUrl | Self::AgentImageRegistry | Self::AgentImage => "",
+            Self::AgentImagePullPolicy => "IfNotPresent",
+            Self::TokenDefaultTtl | Self::KubeconfigTokenTtl => "30d",
+            Self::TokenMaxTtl => "90d",
+            Self::SessionTtl => "16h",
+            Self::LogFilter => "info",
+        }
+    }
+
+    /// Checks a value; the empty one always returns to the default.
+    pub fn check(self, value: &str) -> Result<(), SettingError> {
+        let error = |problem| {
+            Err(SettingError {
+                name: self.name(),
+                problem,
+            })
+        };
+        if value.is_empty() {
+            return Ok(());
+        }
+        match self {
+            Self::ServerUrl if !is_https_origin(value) => {
+                error("must be https://host or https://host:port, with no path")
+            }
+            Self::AgentImageRegistry | Self::AgentImage if !is_image_part(value) => {
+                error("must be an image reference: visible characters, no spaces, no scheme")
+            }
+            Self::AgentImagePullPolicy if !["IfNotPresent", "Always", "Never"].contains(&value) => {
+                error("must be IfNotPresent, Always or Never")
+            }
+            Self::TokenDefaultTtl
+            | Self::TokenMaxTtl
+            | Self::KubeconfigTokenTtl
+            | Self::SessionTtl
+                if !parse_ttl(value).is_some_and(|ttl| (MIN_TTL..=MAX_TTL).contains(&ttl)) =>
+            {
+                error("must be a number and d, h, m or s, from 60s to 3650d")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The value in effect: the wanted one if it is set and valid, else the default.
+    pub fn in_effect(self, wanted: &str) -> &str {
+        if wanted.is_empty() || self.check(wanted).is_err() {
+            self.default_value()
+        } else {
+            wanted
+        }
+    }
+}
+
+/// Shortest life of a token.
+pub const MIN_TTL: Duration = Duration::from_mins(1);
+/// Longest life that a setting may allow.
+pub const MAX_TTL: Duration = Duration::from_hours(3650 * 24);
+
+/// Reads `30d`, `12h`, `90m` or `60s`.
+pub fn parse_ttl(text: &str) -> Option<Duration> {
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let seconds = match unit {
+        "d" => 86_400,
+        "h" => 3_600,
+        "m" => 60,
+        "s" => 1,
+        _ => return None,
+    };
+    if !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    digits
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(seconds)
+        .map(Duration::from_secs)
+}
+
+fn is_https_origin(text: &str) -> bool {
+    text.parse::<http::Uri>().is_ok_and(|uri| {
+        uri.scheme_str() == Some("https")
+            && uri
+                .authority()
+                .is_some_and(|a| !a.as_str().contains('@') && !a.host().is_empty())
+            && uri.path_and_query().is_none_or(|p| p.as_str() == "/")
+    }) && !text.ends_with('/')
+}
+
+fn is_image_part(text: &str) -> bool {
+    text.bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b"._-/:@".contains(&b))
+        && !text.contains("://")
+        && !text.starts_with(['/', '-', ':', '@'])
+        && !text.ends_with('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_accepted_or_say_what_to_write() {
+        use Setting as S;
+        for (setting, value, good) in [
+            (S::ServerUrl, "https://drover.example", true),
+            (S::ServerUrl, "https://10.0.0.1:8443", true),
+            (S::ServerUrl, "https://[::1]:8443", true),
+            (S::ServerUrl, "http://drover.example", false),
+            (S::ServerUrl, "https://drover.example/x", false),
+            (S::ServerUrl, "https://drover.example/", false),
+            (S::ServerUrl, "https://a@drover.example", false),
+            (S::ServerUrl, "drover.example", false),
+            (S::TokenMaxTtl, "90d", true),
+            (S::TokenMaxTtl, "0s", false),
+            (S::TokenMaxTtl, "-1d", false),
+            (S::TokenMaxTtl, "+1d", false),
+            (S::TokenMaxTtl, "90", false),
+            (S::TokenMaxTtl, "d", false),
+            (S::TokenMaxTtl, "99999999999999999999d", false),
+            (S::TokenMaxTtl, "18446744073709551615d", false),
+            (S::TokenMaxTtl, "1µ", false),
+            (S::AgentImagePullPolicy, "Never", true),
+            (S::AgentImagePullPolicy, "never", false),
+            (
+                S::AgentImage,
+                "registry.example:5000/drover/agent@sha256:00",
+                true,
+            ),
+            (S::AgentImage, "https://registry.example/agent", false),
+            (S::AgentImageRegistry, "a b", false),
+            (S::LogFilter, "anything", true),
+        ] {
+            assert_eq!(setting.check(value).is_ok(), good, "{setting:?} {value:?}");
+        }
+    }
+
+    #[test]
+    fn defaults_are_valid_and_count_while_nothing_valid_is_set() {
+        for setting in Setting::ALL {
+            assert_eq!(setting.check(setting.default_value()), Ok(()));
+            assert_eq!(setting.in_effect(""), setting.default_value());
+            assert_eq!(Setting::parse(setting.name()), Some(setting));
+        }
+        assert_eq!(Setting::TokenMaxTtl.in_effect("forever"), "90d");
+        assert_eq!(Setting::TokenMaxTtl.in_effect("1d"), "1d");
+    }
+}
