@@ -1,0 +1,69 @@
+//! What must hold for any bytes; run by the fuzzer and, over the corpus, by `cargo test`.
+
+use drover_access::path::{ClusterPath, ROAD};
+use drover_access::setting::Setting;
+use drover_access::token::{RegistrationToken, UserToken};
+use drover_access::{credential, guard, headers, impersonation};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+
+/// What goes on names one place only.
+pub(crate) fn path(data: &[u8]) {
+    let Ok(uri) = Uri::try_from([ROAD.as_bytes(), data].concat()) else {
+        return;
+    };
+    let Ok(path) = ClusterPath::parse(&uri) else {
+        return;
+    };
+    assert!(path.rest.as_str().starts_with('/') && !path.rest.as_str().starts_with("//"));
+    assert!(
+        !path
+            .rest
+            .path()
+            .split('/')
+            .any(|segment| segment == ".." || segment == ".")
+    );
+}
+
+/// A stripped request claims nothing, and no request reads as two identities.
+pub(crate) fn headers(data: &[u8]) {
+    let mut map = HeaderMap::new();
+    for line in data.split(|byte| *byte == b'\n') {
+        let mut parts = line.splitn(2, |byte| *byte == b':');
+        let (Some(name), Some(value)) = (parts.next(), parts.next()) else {
+            continue;
+        };
+        if let (Ok(name), Ok(value)) =
+            (HeaderName::from_bytes(name), HeaderValue::from_bytes(value))
+        {
+            map.append(name, value);
+        }
+    }
+    let _ = credential::presented(&map);
+    let _ = impersonation::requested(&map, |_| None);
+    let _ = guard::admit(&Method::GET, &Uri::from_static("/api"), &map);
+    headers::strip_inbound(&mut map);
+    assert_eq!(
+        credential::presented(&map).err(),
+        Some(credential::CredentialError::Missing)
+    );
+    assert!(matches!(impersonation::requested(&map, |_| None), Ok(None)));
+    assert!(!map.keys().any(|name| name.as_str().starts_with("drover-")));
+}
+
+/// No text is a token of both families.
+pub(crate) fn token(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    assert!(UserToken::parse(text).is_none() || RegistrationToken::parse(text).is_none());
+}
+
+/// What is in effect is always valid.
+pub(crate) fn setting(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    for setting in Setting::ALL {
+        assert!(setting.check(setting.in_effect(text)).is_ok());
+    }
+}
