@@ -1,1 +1,22 @@
-//! TBD
+//! Real Kubernetes for tests, demonstrations and benches.
+//!
+//! [`ControlPlane::start`] gives a real API server, with its store and controllers, in a
+//! temporary folder on free ports; any number of them run side by side, and need no root. What a
+//! handle started ends with that handle, and leaves nothing behind. `e2e/README.md` shows the use.
+
+mod control_plane;
+mod kubectl;
+mod pki;
+mod ports;
+mod program;
+mod tools;
+mod wait;
+
+pub use control_plane::audit::{AuditEvent, AuditObject, AuditStatus, AuditUser};
+pub use control_plane::{Component, ControlPlane, Identity, Options, StartError};
+pub use kubectl::{CommandError, CommandLine, Output};
+pub use pki::{KeyedCertificate, PkiError};
+pub use ports::{NoFreePort, PortLease};
+pub use program::{Program, ProgramError, Running};
+pub use tools::{BuildError, Tool};
+pub use wait::{TimedOut, eventually};

@@ -1,0 +1,256 @@
+//! A real control plane: etcd, kube-apiserver, kube-controller-manager and, if wanted,
+//! kube-scheduler.
+
+pub(crate) mod audit;
+mod credentials;
+mod error;
+mod folder;
+mod launch;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kube::Client;
+
+pub use credentials::Identity;
+pub use error::StartError;
+
+use crate::kubectl::{CommandError, CommandLine, Output};
+use crate::program::{ProgramError, Running};
+use crate::tools::Tool;
+use audit::AuditEvent;
+use credentials::Credentials;
+use folder::{Folder, Ports};
+
+/// The addresses of Services in every cluster started here.
+pub(crate) const SERVICE_RANGE: &str = "10.96.0.0/16";
+/// The `ClusterIP` of the API server in every cluster started here.
+pub(crate) const API_SERVICE_IP: &str = "10.96.0.1";
+/// Generous, because several clusters may start at once on two cores.
+const READY: Duration = Duration::from_mins(3);
+
+/// How a control plane is started; the default suits most tests.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Names the cluster in kubeconfigs and errors.
+    pub name: String,
+    /// The folder that keeps the cluster's state, certificates and ports over restarts. `None` is
+    /// a temporary folder, removed at the end.
+    pub folder: Option<PathBuf>,
+    /// The address at which the API server listens: loopback, or that of a
+    /// `NodeNetwork` for a cluster that a node joins.
+    pub address: IpAddr,
+    /// Whether to run kube-scheduler; only a cluster with nodes has use for it.
+    pub scheduler: bool,
+    /// Whether the API server writes an audit log, for [`ControlPlane::audit_events`].
+    pub audit: bool,
+    /// Further flags of kube-apiserver, for example `--v=4`.
+    pub api_server_flags: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            name: "cluster".to_owned(),
+            folder: None,
+            address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            scheduler: false,
+            audit: false,
+            api_server_flags: Vec::new(),
+        }
+    }
+}
+
+/// A program of a [`ControlPlane`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Component {
+    /// The store.
+    Etcd,
+    /// kube-apiserver.
+    ApiServer,
+    /// kube-controller-manager.
+    ControllerManager,
+    /// kube-scheduler, when [`Options::scheduler`] asked for it.
+    Scheduler,
+}
+
+/// A running control plane; dropping it ends its programs and removes its folder, unless
+/// [`Options::folder`] named one.
+///
+/// When it is dropped while a test panics, the end of each program's log is printed.
+pub struct ControlPlane {
+    // Dropped in this order: what uses the API server first, the store late, the folder last.
+    scheduler: Option<Running>,
+    controller_manager: Running,
+    api_server: Running,
+    etcd: Running,
+    client: Client,
+    kubectl: PathBuf,
+    credentials: Credentials,
+    options: Options,
+    ports: Ports,
+    folder: Folder,
+}
+
+impl std::fmt::Debug for ControlPlane {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("ControlPlane")
+            .field("options", &self.options)
+            .field("url", &self.url())
+            .field("folder", &self.folder.root)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ControlPlane {
+    /// Starts one, and waits until its API answers and its controllers have begun to work.
+    pub async fn start(options: Options) -> Result<Self, StartError> {
+        launch::start(options).await
+    }
+
+    /// The name given in [`Options::name`].
+    pub fn name(&self) -> &str {
+        &self.options.name
+    }
+
+    /// Where the API server listens (TLS).
+    pub fn api_address(&self) -> SocketAddr {
+        SocketAddr::new(self.options.address, self.ports.api_server.port())
+    }
+
+    /// The API server's URL, without a slash at the end.
+    pub fn url(&self) -> String {
+        format!("https://{}", self.api_address())
+    }
+
+    /// The certificate authority that the API server's certificate is checked with, as PEM.
+    pub fn ca(&self) -> &str {
+        &self.credentials.ca
+    }
+
+    /// The administrator's kubeconfig (group `system:masters`).
+    pub fn kubeconfig_path(&self) -> &Path {
+        &self.folder.kubeconfig
+    }
+
+    /// The administrator's client.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// A new identity: a client certificate for `user`, in at most one group.
+    pub fn identity(&self, user: &str, group: Option<&str>) -> Result<Identity, StartError> {
+        self.credentials
+            .identity(&self.url(), &self.options.name, user, group)
+    }
+
+    /// The folder of this cluster; anything put there goes with it.
+    pub fn folder(&self) -> &Path {
+        &self.folder.root
+    }
+
+    /// The folder of the logs, one file a program.
+    pub fn logs(&self) -> PathBuf {
+        self.folder.logs()
+    }
+
+    /// Runs kubectl as the administrator, and fails when it does.
+    pub async fn kubectl<A: AsRef<str>>(
+        &self,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<Output, CommandError> {
+        self.command_line().run(arguments).await
+    }
+
+    /// The kubectl of this cluster, as the administrator; see [`CommandLine`] for other ways to
+    /// run it.
+    pub fn command_line(&self) -> CommandLine {
+        CommandLine::new(&self.kubectl, self.kubeconfig_path(), &self.folder.home())
+    }
+
+    /// Helm as the administrator.
+    pub async fn helm(&self) -> Result<CommandLine, StartError> {
+        let helm = Tool::Helm.locate().await?;
+        Ok(CommandLine::new(
+            &helm,
+            self.kubeconfig_path(),
+            &self.folder.home(),
+        ))
+    }
+
+    /// What reached the API server, oldest first; needs [`Options::audit`].
+    ///
+    /// A request is in here when its answer has begun (watches, upgrades) and when it has ended.
+    pub fn audit_events(&self) -> Result<Vec<AuditEvent>, StartError> {
+        audit::read(&self.folder.audit_log())
+    }
+
+    /// Stops a program from running, with its connections left open: an API server that is slow.
+    pub fn pause(&self, component: Component) -> Result<(), StartError> {
+        Ok(self.program(component)?.pause()?)
+    }
+
+    /// Lets a program run on after [`ControlPlane::pause`].
+    pub fn resume(&self, component: Component) -> Result<(), StartError> {
+        Ok(self.program(component)?.resume()?)
+    }
+
+    /// Kills a program: an API server that is down. Its port stays reserved for
+    /// [`ControlPlane::restart`].
+    pub fn kill(&mut self, component: Component) -> Result<(), StartError> {
+        self.program_mut(component)?.kill()?;
+        Ok(())
+    }
+
+    /// Starts a program again at the same port, and waits until the API answers.
+    pub async fn restart(&mut self, component: Component) -> Result<(), StartError> {
+        self.program_mut(component)?.restart()?;
+        self.wait_until_ready().await
+    }
+
+    /// Waits until the API answers.
+    pub async fn wait_until_ready(&mut self) -> Result<(), StartError> {
+        launch::wait_for_api(&mut self.api_server, &self.client).await?;
+        Ok(())
+    }
+
+    /// Fails when one of the programs has ended, with the end of its log.
+    pub fn check(&mut self) -> Result<(), ProgramError> {
+        self.etcd.check()?;
+        self.api_server.check()?;
+        self.controller_manager.check()?;
+        self.scheduler.as_mut().map_or(Ok(()), Running::check)
+    }
+
+    /// Ends the programs in good order; a fixed folder keeps what they stored.
+    pub async fn stop(mut self) -> Result<(), ProgramError> {
+        let limit = Duration::from_secs(5);
+        if let Some(scheduler) = &mut self.scheduler {
+            scheduler.terminate(limit).await?;
+        }
+        self.controller_manager.terminate(limit).await?;
+        self.api_server.terminate(limit).await?;
+        self.etcd.terminate(limit).await?;
+        Ok(())
+    }
+
+    fn program(&self, component: Component) -> Result<&Running, StartError> {
+        match component {
+            Component::Etcd => Ok(&self.etcd),
+            Component::ApiServer => Ok(&self.api_server),
+            Component::ControllerManager => Ok(&self.controller_manager),
+            Component::Scheduler => self.scheduler.as_ref().ok_or(StartError::NoScheduler),
+        }
+    }
+
+    fn program_mut(&mut self, component: Component) -> Result<&mut Running, StartError> {
+        match component {
+            Component::Etcd => Ok(&mut self.etcd),
+            Component::ApiServer => Ok(&mut self.api_server),
+            Component::ControllerManager => Ok(&mut self.controller_manager),
+            Component::Scheduler => self.scheduler.as_mut().ok_or(StartError::NoScheduler),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What reached the API server, from its audit log.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::error::StartError;
+use super::folder::prepare;
+
+/// Metadata of everything; the stage before the answer would only double the events.
+pub(super) const POLICY: &str = r#"{
+  "apiVersion": "audit.k8s.io/v1", "kind": "Policy",
+  "omitStages": ["RequestReceived"],
+  "rules": [{"level": "Metadata"}]
+}
+"#;
+
+/// One event of the API server's audit log (`audit.k8s.io/v1` `Event`, level `Metadata`).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditEvent {
+    /// The same for all stages of one request.
+    #[serde(rename = "auditID")]
+    pub audit_id: String,
+    /// `ResponseStarted`, `ResponseComplete` or `Panic`.
+    pub stage: String,
+    /// The path with its query.
+    #[serde(rename = "requestURI")]
+    pub request_uri: String,
+    /// The Kubernetes verb, for example `list`; the HTTP method in lower case where there is none.
+    pub verb: String,
+    /// Who made the request.
+    pub user: AuditUser,
+    /// As whom it was done, when it was impersonated.
+    pub impersonated_user: Option<AuditUser>,
+    /// What the caller said it is.
+    #[serde(default)]
+    pub user_agent: String,
+    /// From where the request came.
+    #[serde(default, rename = "sourceIPs")]
+    pub source_ips: Vec<String>,
+    /// The answer's status, when it is known.
+    pub response_status: Option<AuditStatus>,
+    /// What the request was about.
+    pub object_ref: Option<AuditObject>,
+    /// Notes of the API server, for example why a request was allowed.
+    #[serde(default)]
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// A user in an [`AuditEvent`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AuditUser {
+    /// The user's name.
+    pub username: String,
+    /// The user's UID.
+    pub uid: String,
+    /// The user's groups.
+    pub groups: Vec<String>,
+    /// Further facts about the user.
+    pub extra: BTreeMap<String, Vec<String>>,
+}
+
+/// The status in an [`AuditEvent`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct AuditStatus {
+    /// The HTTP status code.
+    pub code: u16,
+}
+
+/// The object in an [`AuditEvent`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AuditObject {
+    /// The resource, in the plural.
+    pub resource: String,
+    /// The subresource, for example `exec`.
+    pub subresource: String,
+    /// The namespace.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+}
+
+/// Reads the whole log; an unfinished last line is left out.
+pub(super) fn read(path: &Path) -> Result<Vec<AuditEvent>, StartError> {
+    let text = fs::read_to_string(path).map_err(prepare(path))?;
+    parse(&text)
+}
+
+fn parse(text: &str) -> Result<Vec<AuditEvent>, StartError> {
+    text.split_inclusive('\n')
+        .filter(|line| line.ends_with('\n'))
+        .enumerate()
+        .map(|(index, line)| {
+            serde_json::from_str(line).map_err(|source| StartError::ReadAudit {
+                line: index + 1,
+                source,
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = r#"{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"a","stage":"ResponseComplete","requestURI":"/api/v1/pods","verb":"list","user":{"username":"agent","groups":["system:authenticated"]},"impersonatedUser":{"username":"drover:user:1"},"sourceIPs":["127.0.0.1"],"responseStatus":{"metadata":{},"code":200}}"#;
+
+    #[test]
+    fn unfinished_last_line_is_left_out() {
+        let events = parse(&format!("{LINE}\n{}", &LINE[..50])).unwrap();
+        assert_eq!(events.len(), 1);
+        let impersonated = events[0].impersonated_user.as_ref().unwrap();
+        assert_eq!(impersonated.username, "drover:user:1");
+        assert_eq!(events[0].response_status, Some(AuditStatus { code: 200 }));
+    }
+
+    #[test]
+    fn damaged_line_is_named() {
+        let error = parse(&format!("{LINE}\nnonsense\n")).unwrap_err();
+        assert_eq!(error.to_string(), "read line 2 of the audit log");
+    }
+}

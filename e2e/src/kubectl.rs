@@ -1,0 +1,271 @@
+//! kubectl and helm, run as a user would, away from the user's own files.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+
+use crate::program::{Program, ProgramError, Running};
+
+/// Long enough for the slowest single command, a chart's installation with `--wait`.
+const LIMIT: Duration = Duration::from_mins(3);
+
+/// Why a command did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// It could not be started or talked to.
+    #[error("run `{command}`")]
+    Run {
+        /// The command.
+        command: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// It did not end in time and was killed.
+    #[error("`{command}` did not end in {} s", limit.as_secs())]
+    Endless {
+        /// The command.
+        command: String,
+        /// The time it had.
+        limit: Duration,
+    },
+    /// It ended with another code than 0.
+    #[error("`{command}` failed ({}): {}{}", output.status, output.stdout, output.stderr)]
+    Failed {
+        /// The command.
+        command: String,
+        /// What it printed.
+        output: Output,
+    },
+}
+
+/// What a command printed and how it ended.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// Its standard output; bytes that are not UTF-8 are replaced.
+    pub stdout: String,
+    /// Its standard error.
+    pub stderr: String,
+}
+
+/// A command line tool with a kubeconfig and a home folder of its own.
+#[derive(Clone, Debug)]
+pub struct CommandLine {
+    program: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+    stdin: Vec<u8>,
+    limit: Duration,
+}
+
+impl CommandLine {
+    /// `program` with `KUBECONFIG` and `HOME` set; of this process's environment it gets `PATH`.
+    pub fn new(program: &Path, kubeconfig: &Path, home: &Path) -> Self {
+        let mut environment = vec![
+            ("KUBECONFIG".into(), kubeconfig.into()),
+            ("HOME".into(), home.into()),
+        ];
+        environment.extend(std::env::var_os("PATH").map(|value| ("PATH".into(), value)));
+        Self {
+            program: program.to_owned(),
+            environment,
+            stdin: Vec::new(),
+            limit: LIMIT,
+        }
+    }
+
+    /// The same tool with another kubeconfig, for example one of Drover's.
+    #[must_use]
+    pub fn with_kubeconfig(self, kubeconfig: &Path) -> Self {
+        self.env("KUBECONFIG", kubeconfig)
+    }
+
+    /// Sets a variable of its environment.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        let name = name.into();
+        self.environment.retain(|(known, _)| *known != name);
+        self.environment.push((name, value.into()));
+        self
+    }
+
+    /// Gives it standard input, for example a manifest to `apply -f -`.
+    #[must_use]
+    pub fn with_stdin(mut self, stdin: impl Into<Vec<u8>>) -> Self {
+        self.stdin = stdin.into();
+        self
+    }
+
+    /// How long a command may take; 3 minutes if not set.
+    #[must_use]
+    pub fn with_limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Runs it, and fails when it does.
+    pub async fn run<A: AsRef<str>>(
+        &self,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<Output, CommandError> {
+        let arguments = collect(arguments);
+        let output = self.output(&arguments).await?;
+        if output.status.success() {
+            return Ok(output);
+        }
+        Err(CommandError::Failed {
+            command: self.show(&arguments),
+            output,
+        })
+    }
+
+    /// Runs it to its end, whatever that is.
+    pub async fn output<A: AsRef<str>>(
+        &self,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<Output, CommandError> {
+        let arguments = collect(arguments);
+        let mut command = Command::new(&self.program);
+        command.args(&arguments);
+        self.finish(command, &self.show(&arguments)).await
+    }
+
+    /// Runs it in a terminal of its own (`exec -it`); the terminal's output is in `stdout`.
+    ///
+    /// The input given by [`CommandLine::with_stdin`] is typed into the terminal.
+    pub async fn in_terminal<A: AsRef<str>>(
+        &self,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<Output, CommandError> {
+        let arguments = collect(arguments);
+        let line = std::iter::once(self.program.display().to_string())
+            .chain(arguments.iter().cloned())
+            .map(|word| quote(&word))
+            .collect::<Vec<_>>()
+            .join(" ");
+        let mut command = Command::new("script");
+        command.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+        self.finish(command, &self.show(&arguments)).await
+    }
+
+    /// Starts it and lets it run (`logs -f`, `port-forward`); its output goes to `NAME.log` in
+    /// the folder `logs`.
+    pub fn start<A: AsRef<str>>(
+        &self,
+        name: &str,
+        arguments: impl IntoIterator<Item = A>,
+        logs: &Path,
+    ) -> Result<Running, ProgramError> {
+        self.environment
+            .iter()
+            .fold(
+                Program::new(name, &self.program, logs),
+                |program, (name, value)| program.env(name, value),
+            )
+            .args(collect(arguments))
+            .start()
+    }
+
+    async fn finish(&self, mut command: Command, shown: &str) -> Result<Output, CommandError> {
+        let failed = |source| CommandError::Run {
+            command: shown.to_owned(),
+            source,
+        };
+        let mut child = command
+            .env_clear()
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(failed)?;
+        let stdin = child.stdin.take();
+        let feed = async {
+            if let Some(mut stdin) = stdin {
+                // A command that ends without reading its input is judged by its exit code.
+                let _ = stdin.write_all(&self.stdin).await;
+            }
+        };
+        let both = async { tokio::join!(child.wait_with_output(), feed).0 };
+        let output = tokio::time::timeout(self.limit, both)
+            .await
+            .map_err(|_| CommandError::Endless {
+                command: shown.to_owned(),
+                limit: self.limit,
+            })?
+            .map_err(failed)?;
+        Ok(Output {
+            status: output.status,
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+
+    fn show(&self, arguments: &[String]) -> String {
+        let name = self.program.file_name().unwrap_or(self.program.as_os_str());
+        format!("{} {}", name.to_string_lossy(), arguments.join(" "))
+    }
+}
+
+fn collect<A: AsRef<str>>(arguments: impl IntoIterator<Item = A>) -> Vec<String> {
+    arguments
+        .into_iter()
+        .map(|argument| argument.as_ref().to_owned())
+        .collect()
+}
+
+/// Quotes one word for the POSIX shell.
+fn quote(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell() -> CommandLine {
+        CommandLine::new(Path::new("/bin/sh"), Path::new("config"), Path::new("/"))
+    }
+
+    #[tokio::test]
+    async fn failing_command_is_told_with_its_output() {
+        let error = shell()
+            .run(["-c", "echo no >&2; exit 4"])
+            .await
+            .unwrap_err();
+        assert!(error.to_string().contains("no"), "{error}");
+        assert!(error.to_string().contains("exit status: 4"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn endless_command_is_killed_at_its_limit() {
+        let error = shell()
+            .with_limit(Duration::from_millis(100))
+            .run(["-c", "sleep 600"])
+            .await
+            .unwrap_err();
+        assert!(matches!(error, CommandError::Endless { .. }), "{error}");
+    }
+
+    #[tokio::test]
+    async fn command_in_a_terminal_has_one_and_gets_its_words_unchanged() {
+        let output = shell()
+            .in_terminal(["-c", "test -t 0 && printf '%s' \"$0\"", "it's one"])
+            .await
+            .unwrap();
+        assert!(output.status.success());
+        assert_eq!(output.stdout.trim(), "it's one");
+    }
+
+    #[tokio::test]
+    async fn standard_input_reaches_the_command() {
+        let output = shell().with_stdin("a manifest").run(["-c", "cat"]).await;
+        assert_eq!(output.unwrap().stdout, "a manifest");
+    }
+}

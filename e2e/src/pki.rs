@@ -1,0 +1,199 @@
+//! Certificates of a test cluster.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, KeyUsagePurpose,
+};
+
+/// Why a certificate or key could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum PkiError {
+    /// The cryptography refused.
+    #[error("make the certificate of {subject}")]
+    Sign {
+        /// The certificate's common name.
+        subject: String,
+        /// What the library said.
+        source: rcgen::Error,
+    },
+    /// A file could not be read or written.
+    #[error("store the certificate or key {path}")]
+    Store {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+/// A certificate and its private key, both as PEM.
+#[derive(Clone)]
+pub struct KeyedCertificate {
+    /// The certificate.
+    pub certificate: String,
+    /// The private key, PKCS #8.
+    pub key: String,
+}
+
+impl std::fmt::Debug for KeyedCertificate {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("KeyedCertificate")
+            .field("certificate", &self.certificate)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The paths of a certificate and its key.
+#[derive(Clone, Debug)]
+pub(crate) struct CertificateFiles {
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
+}
+
+impl CertificateFiles {
+    /// The folder that holds both.
+    pub(crate) fn folder(&self) -> &Path {
+        self.key.parent().unwrap_or_else(|| Path::new("."))
+    }
+}
+
+impl KeyedCertificate {
+    /// Writes `NAME.crt` and `NAME.key` into `folder`.
+    pub(crate) fn write(&self, folder: &Path, name: &str) -> Result<CertificateFiles, PkiError> {
+        let files = CertificateFiles {
+            certificate: folder.join(format!("{name}.crt")),
+            key: folder.join(format!("{name}.key")),
+        };
+        write(&files.certificate, &self.certificate)?;
+        write(&files.key, &self.key)?;
+        Ok(files)
+    }
+}
+
+/// A certificate authority.
+pub(crate) struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Authority {
+    /// The authority whose key lies in `folder`, made when there is none.
+    ///
+    /// Its certificate is (re)made from the key, and written beside it.
+    pub(crate) fn open(folder: &Path, name: &str) -> Result<Self, PkiError> {
+        let failed = |source| PkiError::Sign {
+            subject: name.to_owned(),
+            source,
+        };
+        let key_path = folder.join(format!("{name}.key"));
+        let key = open_key(&key_path)?;
+        let mut params = subject(name, None);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let issuer = CertifiedIssuer::self_signed(params, key).map_err(failed)?;
+        write(&folder.join(format!("{name}.crt")), &issuer.pem())?;
+        Ok(Self { issuer })
+    }
+
+    /// The authority's certificate as PEM.
+    pub(crate) fn certificate(&self) -> String {
+        self.issuer.pem()
+    }
+
+    /// Certifies a client: its user name, and at most one group (the library writes one only).
+    pub(crate) fn client(
+        &self,
+        user: &str,
+        group: Option<&str>,
+    ) -> Result<KeyedCertificate, PkiError> {
+        let mut params = subject(user, group);
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        self.sign(user, params)
+    }
+
+    /// Certifies a server for DNS names and IP addresses.
+    pub(crate) fn server(
+        &self,
+        name: &str,
+        alternatives: &[String],
+    ) -> Result<KeyedCertificate, PkiError> {
+        let mut params = subject(name, None);
+        let names = CertificateParams::new(alternatives).map_err(|source| PkiError::Sign {
+            subject: name.to_owned(),
+            source,
+        })?;
+        params.subject_alt_names = names.subject_alt_names;
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        self.sign(name, params)
+    }
+
+    fn sign(
+        &self,
+        subject: &str,
+        mut params: CertificateParams,
+    ) -> Result<KeyedCertificate, PkiError> {
+        let failed = |source| PkiError::Sign {
+            subject: subject.to_owned(),
+            source,
+        };
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.use_authority_key_identifier_extension = true;
+        let key = KeyPair::generate().map_err(failed)?;
+        let certificate = params.signed_by(&key, &self.issuer).map_err(failed)?;
+        Ok(KeyedCertificate {
+            certificate: certificate.pem(),
+            key: key.serialize_pem(),
+        })
+    }
+}
+
+/// The private key (P-256, PKCS #8) at `path`, made when there is none.
+pub(crate) fn open_key(path: &Path) -> Result<KeyPair, PkiError> {
+    let failed = |source| PkiError::Sign {
+        subject: path.display().to_string(),
+        source,
+    };
+    if path.exists() {
+        let text = fs::read_to_string(path).map_err(|source| PkiError::Store {
+            path: path.to_owned(),
+            source,
+        })?;
+        return KeyPair::from_pem(&text).map_err(failed);
+    }
+    let key = KeyPair::generate().map_err(failed)?;
+    write(path, &key.serialize_pem())?;
+    Ok(key)
+}
+
+fn subject(name: &str, group: Option<&str>) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, name);
+    if let Some(group) = group {
+        params
+            .distinguished_name
+            .push(DnType::OrganizationName, group);
+    }
+    params
+}
+
+/// Writes a file that only its owner can read.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), PkiError> {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    fs::OpenOptions::new()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .mode(0o600)
+        .open(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|source| PkiError::Store {
+            path: path.to_owned(),
+            source,
+        })
+}

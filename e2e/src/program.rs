@@ -1,0 +1,403 @@
+//! Child programs that end with their handle, and whose output is at hand when something fails.
+
+mod spawner;
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal};
+
+use crate::wait::{TimedOut, eventually};
+
+/// How many lines of a program's log go into an error or onto the screen.
+const SHOWN_LINES: usize = 40;
+
+/// Why a program did not run as it should.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// The file for its output could not be made.
+    #[error("make the log of {name} at {path}")]
+    MakeLog {
+        /// The program.
+        name: String,
+        /// The log file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// It could not be started.
+    #[error("start {name} ({path})")]
+    Start {
+        /// The program.
+        name: String,
+        /// Its file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// It could not be signalled.
+    #[error("signal {name}")]
+    Signal {
+        /// The program.
+        name: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// It ended although it was still needed.
+    #[error("{name} ended ({status}); the end of its log:\n{log}")]
+    Ended {
+        /// The program.
+        name: String,
+        /// How it ended.
+        status: ExitStatus,
+        /// The end of its log.
+        log: String,
+    },
+    /// It did not become what was waited for.
+    #[error("{name} is not ready; the end of its log:\n{log}")]
+    NotReady {
+        /// The program.
+        name: String,
+        /// The end of its log.
+        log: String,
+        /// What was waited for.
+        source: TimedOut,
+    },
+}
+
+/// A program to start: what, with which arguments and environment, logging where.
+#[derive(Clone, Debug)]
+pub struct Program {
+    name: String,
+    path: PathBuf,
+    arguments: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+    log: PathBuf,
+}
+
+impl Program {
+    /// Describes the program at `path`; what it prints goes to `NAME.log` in the folder `logs`.
+    ///
+    /// It inherits nothing of the environment but `PATH`.
+    pub fn new(name: &str, path: impl Into<PathBuf>, logs: &Path) -> Self {
+        Self {
+            name: name.to_owned(),
+            path: path.into(),
+            arguments: Vec::new(),
+            environment: std::env::var_os("PATH")
+                .map(|value| ("PATH".into(), value))
+                .into_iter()
+                .collect(),
+            log: logs.join(format!("{name}.log")),
+        }
+    }
+
+    /// Adds one argument.
+    #[must_use]
+    pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<A: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets a variable of its environment.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// Starts it.
+    pub fn start(self) -> Result<Running, ProgramError> {
+        let child = self.spawn()?;
+        Ok(Running {
+            program: self,
+            child,
+        })
+    }
+
+    fn spawn(&self) -> Result<Child, ProgramError> {
+        let make_log = |source| ProgramError::MakeLog {
+            name: self.name.clone(),
+            path: self.log.clone(),
+            source,
+        };
+        if let Some(folder) = self.log.parent() {
+            fs::create_dir_all(folder).map_err(make_log)?;
+        }
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(&self.log)
+            .map_err(make_log)?;
+        let stderr = log.try_clone().map_err(make_log)?;
+        // setpriv arranges that the kernel kills the program when this process ends, in whatever
+        // way: a test that is interrupted runs no destructors.
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--pdeathsig", "KILL", "--"])
+            .arg(&self.path)
+            .args(&self.arguments)
+            .env_clear()
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(log)
+            .stderr(stderr);
+        spawner::spawn(command).map_err(|source| ProgramError::Start {
+            name: self.name.clone(),
+            path: self.path.clone(),
+            source,
+        })
+    }
+}
+
+/// A running program; dropping it kills it.
+///
+/// When it is dropped while a test panics, the end of its log is printed.
+#[derive(Debug)]
+pub struct Running {
+    program: Program,
+    child: Child,
+}
+
+impl Running {
+    /// The name it was described with.
+    pub fn name(&self) -> &str {
+        &self.program.name
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The file that holds what it printed.
+    pub fn log_path(&self) -> &Path {
+        &self.program.log
+    }
+
+    /// What it printed so far, also before a restart.
+    pub fn log(&self) -> String {
+        fs::read(&self.program.log)
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .unwrap_or_default()
+    }
+
+    /// The last lines of what it printed.
+    pub fn log_tail(&self) -> String {
+        last_lines(&self.log(), SHOWN_LINES).to_owned()
+    }
+
+    /// How it ended, if it did.
+    pub fn exited(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Fails if it has ended.
+    pub fn check(&mut self) -> Result<(), ProgramError> {
+        match self.exited() {
+            None => Ok(()),
+            Some(status) => Err(ProgramError::Ended {
+                name: self.program.name.clone(),
+                status,
+                log: self.log_tail(),
+            }),
+        }
+    }
+
+    /// Stops it from running, with its connections left open (`SIGSTOP`).
+    pub fn pause(&self) -> Result<(), ProgramError> {
+        self.signal(Signal::STOP)
+    }
+
+    /// Lets it run on after [`Running::pause`].
+    pub fn resume(&self) -> Result<(), ProgramError> {
+        self.signal(Signal::CONT)
+    }
+
+    /// Asks it to end (`SIGTERM`), waits at most `limit`, then kills it.
+    pub async fn terminate(&mut self, limit: Duration) -> Result<ExitStatus, ProgramError> {
+        if self.exited().is_none() {
+            self.signal(Signal::TERM)?;
+        }
+        let ended = eventually("its end", limit, async || {
+            self.exited().ok_or("it is still running")
+        })
+        .await;
+        match ended {
+            Ok(status) => Ok(status),
+            Err(_) => self.kill(),
+        }
+    }
+
+    /// Kills it (`SIGKILL`) and waits until it is gone.
+    pub fn kill(&mut self) -> Result<ExitStatus, ProgramError> {
+        let signalled = |source| ProgramError::Signal {
+            name: self.program.name.clone(),
+            source,
+        };
+        self.child.kill().map_err(signalled)?;
+        self.child.wait().map_err(signalled)
+    }
+
+    /// Kills it if it still runs, and starts it again with the same arguments.
+    pub fn restart(&mut self) -> Result<(), ProgramError> {
+        self.kill()?;
+        self.child = self.program.spawn()?;
+        Ok(())
+    }
+
+    /// Waits until a line that it printed contains `text`, and returns that line.
+    pub async fn wait_for_log(
+        &mut self,
+        text: &str,
+        limit: Duration,
+    ) -> Result<String, ProgramError> {
+        self.wait_until(&format!("{text:?} in its log"), limit, async |running| {
+            let log = running.log();
+            log.lines()
+                .find(|line| line.contains(text))
+                .map(str::to_owned)
+                .ok_or("no such line")
+        })
+        .await
+    }
+
+    /// Repeats `attempt` until it succeeds; fails at once when the program ends.
+    ///
+    /// `what` names what is waited for.
+    pub async fn wait_until<T, E: std::fmt::Display>(
+        &mut self,
+        what: &str,
+        limit: Duration,
+        mut attempt: impl AsyncFnMut(&Self) -> Result<T, E>,
+    ) -> Result<T, ProgramError> {
+        let outcome = eventually(what, limit, async || match self.exited() {
+            Some(_) => Ok(None),
+            None => attempt(self).await.map(Some),
+        })
+        .await;
+        match outcome {
+            Ok(Some(value)) => Ok(value),
+            Ok(None) => Err(self.check().err().unwrap_or_else(|| ProgramError::Signal {
+                name: self.program.name.clone(),
+                source: io::Error::other("it ended and yet runs"),
+            })),
+            Err(source) => Err(ProgramError::NotReady {
+                name: self.program.name.clone(),
+                log: self.log_tail(),
+                source,
+            }),
+        }
+    }
+
+    fn signal(&self, signal: Signal) -> Result<(), ProgramError> {
+        rustix::process::kill_process(Pid::from_child(&self.child), signal).map_err(|source| {
+            ProgramError::Signal {
+                name: self.program.name.clone(),
+                source: source.into(),
+            }
+        })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("--- {}:\n{}", self.program.name, self.log_tail());
+        }
+        // It may have ended by itself; there is nobody left to tell of another failure.
+        let _ = self.kill();
+    }
+}
+
+/// The last `count` lines of `text`.
+pub(crate) fn last_lines(text: &str, count: usize) -> &str {
+    let start = text
+        .trim_end()
+        .rmatch_indices('\n')
+        .nth(count.saturating_sub(1))
+        .map_or(0, |(position, _)| position + 1);
+    &text[start..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOON: Duration = Duration::from_secs(20);
+
+    fn shell(logs: &Path, script: &str) -> Running {
+        Program::new("shell", "sh", logs)
+            .args(["-c", script])
+            .start()
+            .unwrap()
+    }
+
+    #[test]
+    fn last_lines_are_the_last_ones() {
+        assert_eq!(last_lines("a\nb\nc\n", 2), "b\nc\n");
+        assert_eq!(last_lines("a\nb", 5), "a\nb");
+        assert_eq!(last_lines("", 5), "");
+    }
+
+    #[tokio::test]
+    async fn end_of_a_program_is_told_with_its_log() {
+        let logs = tempfile::tempdir().unwrap();
+        let mut running = shell(logs.path(), "echo something broke; exit 3");
+        let error = running.wait_for_log("ready", SOON).await.unwrap_err();
+        assert!(error.to_string().contains("something broke"), "{error}");
+        assert!(error.to_string().contains('3'), "{error}");
+    }
+
+    #[tokio::test]
+    async fn dropped_program_is_gone() {
+        let logs = tempfile::tempdir().unwrap();
+        let mut running = shell(logs.path(), "echo up; exec sleep 600");
+        running.wait_for_log("up", SOON).await.unwrap();
+        let process = PathBuf::from(format!("/proc/{}", running.id()));
+        assert!(process.exists());
+        drop(running);
+        assert!(!process.exists());
+    }
+
+    #[tokio::test]
+    async fn restarted_program_is_another_process_with_the_same_log() {
+        let logs = tempfile::tempdir().unwrap();
+        let mut running = shell(logs.path(), "echo up $$; exec sleep 600");
+        running.wait_for_log("up", SOON).await.unwrap();
+        let first = running.id();
+        running.restart().unwrap();
+        assert_ne!(running.id(), first);
+        let second = format!("up {}", running.id());
+        running.wait_for_log(&second, SOON).await.unwrap();
+        assert!(running.log().contains(&format!("up {first}")));
+    }
+
+    #[tokio::test]
+    async fn paused_program_runs_on_when_resumed() {
+        let logs = tempfile::tempdir().unwrap();
+        let mut running = shell(
+            logs.path(),
+            "trap 'echo asked; exit 0' TERM; echo up; while :; do sleep 0.05; done",
+        );
+        running.wait_for_log("up", SOON).await.unwrap();
+        running.pause().unwrap();
+        running.signal(Signal::TERM).unwrap();
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert!(!running.log().contains("asked"));
+        running.resume().unwrap();
+        let error = running.wait_for_log("never", SOON).await.unwrap_err();
+        assert!(error.to_string().contains("asked"), "{error}");
+    }
+}

@@ -1,0 +1,171 @@
+//! Builds a [`Tool`] from its published Go module into the cache.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use super::Tool;
+
+/// Goes into the cache key, so that a changed way of building is a changed program.
+const LINK_FLAGS: &str = "-s -w \
+     -X k8s.io/component-base/version.gitVersion=v1.36.3 \
+     -X k8s.io/component-base/version.gitMajor=1 \
+     -X k8s.io/component-base/version.gitMinor=36";
+
+/// Why a [`Tool`] could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// Neither variable that says where caches live is set.
+    #[error("no place for the cache of built programs: set XDG_CACHE_HOME or HOME")]
+    NoCacheFolder,
+    /// The Go module's files could not be read.
+    #[error("read {path}, which says what to build")]
+    ReadModule {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The cache could not be written.
+    #[error("write the cache of built programs at {path}")]
+    WriteCache {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// There is no Go compiler.
+    #[error("start `go`: install Go 1.26 or newer and put it on PATH")]
+    StartGo {
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The compiler refused.
+    #[error("`go build {package}` failed:\n{output}")]
+    Compile {
+        /// The Go package.
+        package: &'static str,
+        /// The end of what the compiler printed.
+        output: String,
+    },
+    /// The task that waits for the build was cancelled or panicked.
+    #[error("the build of {tool} was interrupted")]
+    Interrupted {
+        /// The program.
+        tool: &'static str,
+        /// How the task ended.
+        source: tokio::task::JoinError,
+    },
+}
+
+/// Finds `tool` in the cache, or builds it there.
+pub(super) fn locate(tool: Tool) -> Result<PathBuf, BuildError> {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("kubernetes")
+        .join(tool.module().0);
+    let folder = cache_folder()?.join(format!("{}-{}", tool.module().0, key(&sources)?));
+    let built = folder.join("bin").join(tool.name());
+    if built.is_file() {
+        return Ok(built);
+    }
+    let write = |path: &Path| {
+        let path = path.to_path_buf();
+        move |source| BuildError::WriteCache { path, source }
+    };
+    fs::create_dir_all(folder.join("bin")).map_err(write(&folder))?;
+    let lock_path = folder.join("lock");
+    let lock = File::create(&lock_path).map_err(write(&lock_path))?;
+    lock.lock().map_err(write(&lock_path))?;
+    // Another process may have built it while this one waited for the lock.
+    if !built.is_file() {
+        // Renamed at the end, so that a build that was cut off leaves no half program behind.
+        let unfinished = folder.join(tool.name());
+        compile(tool, &sources, &unfinished)?;
+        fs::rename(&unfinished, &built).map_err(write(&built))?;
+    }
+    Ok(built)
+}
+
+fn compile(tool: Tool, sources: &Path, output: &Path) -> Result<(), BuildError> {
+    let started = Instant::now();
+    eprintln!("building {} from its Go module, once", tool.name());
+    let result = Command::new("go")
+        .args(["build", "-mod=readonly", "-trimpath", "-buildvcs=false"])
+        .args(["-ldflags", LINK_FLAGS, "-o"])
+        .arg(output)
+        .arg(tool.package())
+        .current_dir(sources)
+        .env("CGO_ENABLED", "0")
+        .env("GOWORK", "off")
+        .output()
+        .map_err(|source| BuildError::StartGo { source })?;
+    if !result.status.success() {
+        let printed = String::from_utf8_lossy(&result.stderr);
+        return Err(BuildError::Compile {
+            package: tool.package(),
+            output: crate::program::last_lines(&printed, 40).to_owned(),
+        });
+    }
+    eprintln!("built {} in {} s", tool.name(), started.elapsed().as_secs());
+    Ok(())
+}
+
+fn cache_folder() -> Result<PathBuf, BuildError> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let root = set("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".cache")))
+        .ok_or(BuildError::NoCacheFolder)?;
+    Ok(root.join("drover").join("kubernetes"))
+}
+
+/// What the programs of one module are cached by.
+fn key(sources: &Path) -> Result<String, BuildError> {
+    let mut context = aws_lc_rs::digest::Context::new(&aws_lc_rs::digest::SHA256);
+    for name in ["go.mod", "go.sum"] {
+        let path = sources.join(name);
+        let text = fs::read(&path).map_err(|source| BuildError::ReadModule { path, source })?;
+        context.update(&text);
+    }
+    context.update(LINK_FLAGS.as_bytes());
+    let mut key = String::new();
+    for byte in &context.finish().as_ref()[..8] {
+        write!(key, "{byte:02x}").expect("writing to a string cannot fail");
+    }
+    Ok(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_is_declared_by_its_module() {
+        for tool in Tool::ALL {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("kubernetes")
+                .join(tool.module().0)
+                .join("go.mod");
+            let declared = fs::read_to_string(&path).unwrap();
+            assert!(
+                declared.contains(tool.package()),
+                "{} does not declare {}",
+                path.display(),
+                tool.package()
+            );
+        }
+    }
+
+    #[test]
+    fn another_dependency_is_another_cached_program() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("go.mod"), "module x").unwrap();
+        fs::write(folder.path().join("go.sum"), "one").unwrap();
+        let first = key(folder.path()).unwrap();
+        fs::write(folder.path().join("go.sum"), "two").unwrap();
+        assert_ne!(first, key(folder.path()).unwrap());
+    }
+}

@@ -1,0 +1,75 @@
+//! Waiting for the world to become as a test needs it, with a limit.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// What was waited for did not happen in time.
+#[derive(Debug, thiserror::Error)]
+#[error("waited {} s for {what}; last seen: {last_seen}", limit.as_secs())]
+pub struct TimedOut {
+    /// What was waited for.
+    pub what: String,
+    /// How long.
+    pub limit: Duration,
+    /// What stood in the way at the last attempt.
+    pub last_seen: String,
+}
+
+/// Repeats `attempt` until it succeeds, at most for `limit`.
+///
+/// An attempt that hangs is cut off at the limit too. The pauses grow from 50 ms to 1 s.
+pub async fn eventually<T, E, F>(what: &str, limit: Duration, mut attempt: F) -> Result<T, TimedOut>
+where
+    E: Display,
+    F: AsyncFnMut() -> Result<T, E>,
+{
+    let deadline = Instant::now() + limit;
+    let mut pause = Duration::from_millis(50);
+    let mut last_seen = "the first attempt did not end".to_owned();
+    loop {
+        match tokio::time::timeout_at(deadline, attempt()).await {
+            Ok(Ok(value)) => return Ok(value),
+            Ok(Err(error)) => last_seen = error.to_string(),
+            Err(_) => last_seen = format!("an attempt did not end; before it: {last_seen}"),
+        }
+        if Instant::now() + pause >= deadline {
+            return Err(TimedOut {
+                what: what.to_owned(),
+                limit,
+                last_seen,
+            });
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 3 / 2).min(Duration::from_secs(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn hanging_attempt_is_cut_off_at_the_limit() {
+        let error = eventually("the end of time", Duration::from_millis(60), async || {
+            std::future::pending::<Result<(), String>>().await
+        })
+        .await
+        .unwrap_err();
+        assert!(error.to_string().contains("the end of time"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn last_obstacle_is_in_the_error() {
+        let mut attempts = 0;
+        let error = eventually("a pod", Duration::from_millis(200), async || {
+            attempts += 1;
+            Err::<(), _>(format!("obstacle {attempts}"))
+        })
+        .await
+        .unwrap_err();
+        assert!(attempts > 1);
+        assert_eq!(error.last_seen, format!("obstacle {attempts}"));
+    }
+}

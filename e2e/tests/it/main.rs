@@ -1,0 +1,3 @@
+//! The harness against real Kubernetes programs.
+
+mod control_plane;
