@@ -1,3 +1,7 @@
 //! The server: log-in, registration of clusters, the road to them, and the controllers.
 //!
 //! `wire` builds everything; `main` only starts it.
+
+pub mod backoff;
+pub mod hub;
+pub mod status;

@@ -1,0 +1,195 @@
+//! Keeps a mirror current: list, then watch from there, for ever.
+//!
+//! kube's own watcher hides bookmarks and successful reconnects, so one cannot tell a quiet kind
+//! from a dead connection. How old a decision is matters here, therefore this loop is our own:
+//! every answer of the hub, bookmarks and a watch's orderly end included, proves the mirror
+//! current, and short watches make that proof come at least every [`WATCH_SECONDS`].
+
+use std::time::Duration;
+
+use futures::{StreamExt as _, TryStreamExt as _};
+use kube::api::{ApiResource, DynamicObject, ListParams, WatchEvent, WatchParams};
+use kube::{Api, Client, Resource, ResourceExt};
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::error::HubError;
+use super::mirror::Mirror;
+use super::{CALL_TIMEOUT, call};
+use crate::backoff::Backoff;
+
+/// How long one watch lasts before the hub ends it.
+const WATCH_SECONDS: u32 = 45;
+/// Silence after which a watch counts as dead: its orderly end is overdue.
+const SILENCE: Duration = Duration::from_mins(1);
+/// A watch that ends sooner is opened again only after a pause.
+const SHORT: Duration = Duration::from_secs(1);
+/// Objects a page when listing.
+const PAGE: u32 = 500;
+
+/// What can be mirrored: any kind of ours.
+pub trait Kind: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static {}
+
+impl<K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static> Kind for K {}
+
+/// Why the mirror fell out of step.
+#[derive(Debug, Error)]
+enum FollowError {
+    #[error(transparent)]
+    Hub(#[from] HubError),
+    #[error("the hub's list has no resource version")]
+    NoVersion,
+    #[error("the watch broke")]
+    Watch(#[source] Box<kube::Error>),
+    #[error("the hub ended the watch with {code} {reason}: {message}")]
+    Ended {
+        code: u16,
+        reason: String,
+        message: String,
+    },
+    #[error("the watch went silent for {} s", SILENCE.as_secs())]
+    Silent,
+}
+
+/// Follows a kind until `stop`.
+pub async fn follow<K: Kind>(client: Client, mirror: Mirror<K>, stop: CancellationToken) {
+    let resource = ApiResource::erase::<K>(&());
+    let api: Api<DynamicObject> = Api::all_with(client, &resource);
+    let mut backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(15));
+    let following = async {
+        loop {
+            let Err(error) = list_and_watch(&api, &mirror, &mut backoff).await;
+            tracing::warn!(
+                kind = %resource.kind,
+                error = &error as &dyn std::error::Error,
+                "lost step with the hub; listing again"
+            );
+            tokio::time::sleep(backoff.next_delay()).await;
+        }
+    };
+    stop.run_until_cancelled(following).await;
+}
+
+/// One listing and the watches that continue it; returns only when they cannot be continued.
+async fn list_and_watch<K: Kind>(
+    api: &Api<DynamicObject>,
+    mirror: &Mirror<K>,
+    backoff: &mut Backoff,
+) -> Result<std::convert::Infallible, FollowError> {
+    let (objects, mut version) = list(api).await?;
+    mirror.replace(objects);
+    loop {
+        let opened = Instant::now();
+        match watch(api, mirror, &mut version).await {
+            Ok(()) if opened.elapsed() >= SHORT => backoff.reset(),
+            Ok(()) => tokio::time::sleep(backoff.next_delay()).await,
+            Err(FollowError::Ended {
+                code,
+                reason,
+                message,
+            }) => {
+                return Err(FollowError::Ended {
+                    code,
+                    reason,
+                    message,
+                });
+            }
+            // Nothing is lost: the next watch starts where this one broke.
+            Err(error) => {
+                tracing::info!(error = &error as &dyn std::error::Error, "watching again");
+                tokio::time::sleep(backoff.next_delay()).await;
+            }
+        }
+    }
+}
+
+async fn list<K: Kind>(api: &Api<DynamicObject>) -> Result<(Vec<K>, String), FollowError> {
+    let mut objects = Vec::new();
+    let mut params = ListParams::default().limit(PAGE);
+    loop {
+        let page = call("list objects", api.list(&params)).await?;
+        objects.extend(page.items.into_iter().filter_map(read));
+        let Some(token) = page.metadata.continue_.filter(|token| !token.is_empty()) else {
+            let version = page.metadata.resource_version.filter(|v| !v.is_empty());
+            return Ok((objects, version.ok_or(FollowError::NoVersion)?));
+        };
+        params = params.continue_token(&token);
+    }
+}
+
+/// One watch, to its orderly end; `version` moves along with what was taken.
+async fn watch<K: Kind>(
+    api: &Api<DynamicObject>,
+    mirror: &Mirror<K>,
+    version: &mut String,
+) -> Result<(), FollowError> {
+    let params = WatchParams::default().timeout(WATCH_SECONDS);
+    let opening = tokio::time::timeout(CALL_TIMEOUT, api.watch(&params, version));
+    let stream = opening.await.map_err(|_| FollowError::Silent)?;
+    let mut stream = stream.map_err(watch_error)?.map_err(watch_error).boxed();
+    mirror.touch();
+    loop {
+        let next = tokio::time::timeout(SILENCE, stream.try_next()).await;
+        match next.map_err(|_| FollowError::Silent)?? {
+            None => break,
+            Some(WatchEvent::Added(object) | WatchEvent::Modified(object)) => {
+                version.clone_from(&object.resource_version().unwrap_or_default());
+                take(mirror, object);
+            }
+            Some(WatchEvent::Deleted(object)) => {
+                version.clone_from(&object.resource_version().unwrap_or_default());
+                mirror.remove(&object.name_any());
+            }
+            Some(WatchEvent::Bookmark(mark)) => {
+                version.clone_from(&mark.metadata.resource_version);
+                mirror.touch();
+            }
+            Some(WatchEvent::Error(status)) => return Err(ended(*status)),
+        }
+    }
+    mirror.touch();
+    Ok(())
+}
+
+fn take<K: Kind>(mirror: &Mirror<K>, object: DynamicObject) {
+    let name = object.name_any();
+    match read(object) {
+        Some(object) => mirror.apply(object),
+        // What it was before must not stay in effect.
+        None => mirror.remove(&name),
+    }
+}
+
+/// Reads an object; one that this version cannot read hides itself only, not its whole kind.
+fn read<K: Kind>(object: DynamicObject) -> Option<K> {
+    let name = object.name_any();
+    match object.try_parse() {
+        Ok(object) => Some(object),
+        Err(error) => {
+            tracing::error!(
+                object.name = name,
+                error = &error as &dyn std::error::Error,
+                "an object on the hub cannot be read and is ignored"
+            );
+            None
+        }
+    }
+}
+
+/// Tells a watch that can be resumed from one whose version the hub no longer has.
+fn watch_error(error: kube::Error) -> FollowError {
+    match error {
+        kube::Error::Api(status) => ended(*status),
+        other => FollowError::Watch(Box::new(other)),
+    }
+}
+
+fn ended(status: kube::core::Status) -> FollowError {
+    FollowError::Ended {
+        code: status.code,
+        reason: status.reason,
+        message: status.message,
+    }
+}

@@ -1,0 +1,318 @@
+//! A mirror in memory of all objects of one kind, by name and by UID.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use kube::ResourceExt;
+use parking_lot::RwLock;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// All objects of kind `K` as last heard from the hub; cheap to clone.
+///
+/// Only [`super::follow`] writes to it: what a request creates or deletes appears when the hub's
+/// watch says so, so that a late creation can never outlive a deletion.
+pub struct Mirror<K> {
+    shared: Arc<Shared<K>>,
+}
+
+struct Shared<K> {
+    index: RwLock<Index<K>>,
+    synced: AtomicBool,
+    started: Instant,
+    /// Milliseconds from `started` to the last sign that the hub's watch is alive.
+    contact_ms: AtomicU64,
+    changed: Changed,
+}
+
+struct Index<K> {
+    by_name: BTreeMap<String, Arc<K>>,
+    by_uid: HashMap<String, Arc<K>>,
+}
+
+/// Ticks whenever any mirror changes; shared by all mirrors of a server.
+#[derive(Clone, Debug)]
+pub struct Changed(watch::Sender<u64>);
+
+impl Default for Changed {
+    fn default() -> Self {
+        Self(watch::Sender::new(0))
+    }
+}
+
+impl Changed {
+    /// A receiver whose `changed()` resolves after the next change.
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
+        self.0.subscribe()
+    }
+
+    fn tick(&self) {
+        self.0.send_modify(|count| *count = count.wrapping_add(1));
+    }
+}
+
+impl<K> Clone for Mirror<K> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<K> std::fmt::Debug for Mirror<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Mirror")
+            .field("len", &self.shared.index.read().by_name.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K: ResourceExt> Mirror<K> {
+    /// An empty mirror that has not heard of the hub yet.
+    pub fn new(changed: Changed) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                index: RwLock::new(Index {
+                    by_name: BTreeMap::new(),
+                    by_uid: HashMap::new(),
+                }),
+                synced: AtomicBool::new(false),
+                started: Instant::now(),
+                contact_ms: AtomicU64::new(0),
+                changed,
+            }),
+        }
+    }
+
+    /// The object of this name.
+    pub fn by_name(&self, name: &str) -> Option<Arc<K>> {
+        self.shared.index.read().by_name.get(name).cloned()
+    }
+
+    /// The object with this UID.
+    pub fn by_uid(&self, uid: &str) -> Option<Arc<K>> {
+        self.shared.index.read().by_uid.get(uid).cloned()
+    }
+
+    /// All objects in the order of their names.
+    pub fn all(&self) -> Vec<Arc<K>> {
+        self.shared.index.read().by_name.values().cloned().collect()
+    }
+
+    /// At most `limit` objects that satisfy `wanted`, in the order of their names, from behind
+    /// `after` on; and whether there are more.
+    pub fn page(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+        wanted: impl Fn(&K) -> bool,
+    ) -> (Vec<Arc<K>>, bool) {
+        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let index = self.shared.index.read();
+        let mut rest = index
+            .by_name
+            .range::<str, _>((start, Bound::Unbounded))
+            .map(|(_, object)| object)
+            .filter(|object| wanted(object));
+        let page: Vec<_> = rest.by_ref().take(limit).cloned().collect();
+        let more = rest.next().is_some();
+        (page, more)
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.shared.index.read().by_name.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the whole kind has been listed once.
+    pub fn is_synced(&self) -> bool {
+        self.shared.synced.load(Ordering::Acquire)
+    }
+
+    /// How long ago the hub last proved that this mirror is current.
+    pub fn age(&self) -> Duration {
+        let contact = Duration::from_millis(self.shared.contact_ms.load(Ordering::Relaxed));
+        self.shared.started.elapsed().saturating_sub(contact)
+    }
+
+    /// Waits until the mirror holds what a write returned, or something newer, or `limit` passes.
+    ///
+    /// Returns whether it does.
+    pub async fn wait_for(&self, written: &K, limit: Duration) -> bool {
+        let (name, uid) = (written.name_any(), written.uid());
+        let version = written.resource_version();
+        self.wait(limit, || {
+            self.by_name(&name).is_some_and(|held| {
+                held.uid() == uid
+                    && !is_older(held.resource_version().as_deref(), version.as_deref())
+            })
+        })
+        .await
+    }
+
+    /// Waits until the object with this UID is gone, or `limit` passes; returns whether it is.
+    pub async fn wait_until_gone(&self, uid: &str, limit: Duration) -> bool {
+        self.wait(limit, || self.by_uid(uid).is_none()).await
+    }
+
+    async fn wait(&self, limit: Duration, done: impl Fn() -> bool) -> bool {
+        let mut changed = self.shared.changed.subscribe();
+        let waiting = async {
+            while !done() {
+                // The sender lives in `self`, so this cannot fail.
+                if changed.changed().await.is_err() {
+                    break;
+                }
+            }
+        };
+        tokio::time::timeout(limit, waiting).await.is_ok()
+    }
+
+    /// Notes that the hub's watch is alive.
+    pub fn touch(&self) {
+        let since = self.shared.started.elapsed().as_millis();
+        self.shared
+            .contact_ms
+            .store(u64::try_from(since).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// Takes a complete listing.
+    pub fn replace(&self, objects: Vec<K>) {
+        let mut by_name = BTreeMap::new();
+        let mut by_uid = HashMap::with_capacity(objects.len());
+        for object in objects {
+            let (name, uid, object) = (object.name_any(), object.uid(), Arc::new(object));
+            by_uid.insert(uid.unwrap_or_default(), Arc::clone(&object));
+            by_name.insert(name, object);
+        }
+        *self.shared.index.write() = Index { by_name, by_uid };
+        self.shared.synced.store(true, Ordering::Release);
+        self.touch();
+        self.shared.changed.tick();
+    }
+
+    /// Takes one object that was added or modified.
+    pub fn apply(&self, object: K) {
+        let (name, uid, object) = (object.name_any(), object.uid(), Arc::new(object));
+        {
+            let mut index = self.shared.index.write();
+            if let Some(old) = index.by_name.insert(name, Arc::clone(&object)) {
+                index.by_uid.remove(&old.uid().unwrap_or_default());
+            }
+            index.by_uid.insert(uid.unwrap_or_default(), object);
+        }
+        self.touch();
+        self.shared.changed.tick();
+    }
+
+    /// Drops the object of this name.
+    pub fn remove(&self, name: &str) {
+        {
+            let mut index = self.shared.index.write();
+            if let Some(old) = index.by_name.remove(name) {
+                index.by_uid.remove(&old.uid().unwrap_or_default());
+            }
+        }
+        self.touch();
+        self.shared.changed.tick();
+    }
+}
+
+/// Whether one resource version comes before another; Kubernetes 1.35 made them comparable, and
+/// every version before compared the same way.
+fn is_older(held: Option<&str>, wanted: Option<&str>) -> bool {
+    let number = |version: Option<&str>| version.and_then(|text| text.parse::<u128>().ok());
+    match (number(held), number(wanted)) {
+        (Some(held), Some(wanted)) => held < wanted,
+        _ => held != wanted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drover_api::kinds::{Setting, SettingSpec};
+
+    use super::*;
+
+    fn setting(name: &str, uid: &str, version: u32) -> Setting {
+        let mut setting = Setting::new(
+            name,
+            SettingSpec {
+                value: String::new(),
+            },
+        );
+        setting.metadata.uid = Some(uid.to_owned());
+        setting.metadata.resource_version = Some(version.to_string());
+        setting
+    }
+
+    fn names(page: &[Arc<Setting>]) -> Vec<String> {
+        page.iter().map(|s| s.name_any()).collect()
+    }
+
+    #[tokio::test]
+    async fn pages_follow_each_other_without_gap_or_repetition() {
+        let mirror = Mirror::new(Changed::default());
+        mirror.replace(
+            (0..5)
+                .map(|i| setting(&format!("s{i}"), &i.to_string(), 1))
+                .collect(),
+        );
+        let (first, more) = mirror.page(None, 2, |_| true);
+        assert_eq!(
+            (names(&first), more),
+            (vec!["s0".into(), "s1".into()], true)
+        );
+        // The object at the boundary goes away between two pages.
+        mirror.remove("s1");
+        let (second, more) = mirror.page(Some("s1"), 2, |_| true);
+        assert_eq!(
+            (names(&second), more),
+            (vec!["s2".into(), "s3".into()], true)
+        );
+        let (last, more) = mirror.page(Some("s3"), 2, |_| true);
+        assert_eq!((names(&last), more), (vec!["s4".into()], false));
+    }
+
+    #[tokio::test]
+    async fn a_name_made_again_has_only_the_new_uid() {
+        let mirror = Mirror::new(Changed::default());
+        mirror.replace(vec![setting("a", "old", 1)]);
+        mirror.apply(setting("a", "new", 2));
+        assert!(mirror.by_uid("old").is_none());
+        assert!(mirror.by_uid("new").is_some());
+        mirror.remove("a");
+        assert!(mirror.by_uid("new").is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_is_waited_for_until_the_watch_brings_it() {
+        let mirror = Mirror::new(Changed::default());
+        mirror.replace(vec![setting("a", "1", 5)]);
+        let written = setting("a", "1", 10);
+        assert!(!mirror.wait_for(&written, Duration::from_secs(1)).await);
+        let (seen, ()) = tokio::join!(mirror.wait_for(&written, Duration::from_mins(1)), async {
+            mirror.apply(setting("a", "1", 9));
+            tokio::task::yield_now().await;
+            mirror.apply(setting("a", "1", 11));
+        });
+        assert!(seen);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn age_counts_from_the_last_sign_of_the_hub() {
+        let mirror = Mirror::<Setting>::new(Changed::default());
+        tokio::time::advance(Duration::from_secs(7)).await;
+        assert_eq!(mirror.age(), Duration::from_secs(7));
+        mirror.touch();
+        assert_eq!(mirror.age(), Duration::ZERO);
+    }
+}

@@ -1,0 +1,167 @@
+//! The mirrors that requests are decided from, and how far they can be trusted.
+
+use std::time::Duration;
+
+use drover_api::kinds::{Cluster, ClusterRegistrationToken, Setting, Token, User};
+use kube::Client;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::follow::follow;
+use super::mirror::{Changed, Mirror};
+use crate::status::Status;
+
+/// How long decisions hold with the hub out of reach; afterwards everything is refused.
+pub const TRUSTED_FOR: Duration = Duration::from_mins(10);
+
+/// Everything that requests are decided from; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Stores {
+    /// Users by name and UID.
+    pub users: Mirror<User>,
+    /// Tokens by id, which is their name.
+    pub tokens: Mirror<Token>,
+    /// Clusters by name and UID.
+    pub clusters: Mirror<Cluster>,
+    /// Settings by name.
+    pub settings: Mirror<Setting>,
+    /// Registration tokens by id, which is their name.
+    pub registration_tokens: Mirror<ClusterRegistrationToken>,
+    changed: Changed,
+}
+
+/// What the stores know, and since when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoresHealth {
+    /// Every kind has been listed once.
+    pub synced: bool,
+    /// Time since the hub last proved the most outdated mirror to be current.
+    pub oldest: Duration,
+}
+
+impl StoresHealth {
+    /// Whether decisions may still be taken from memory.
+    pub fn is_trusted(self) -> bool {
+        self.synced && self.oldest < TRUSTED_FOR
+    }
+
+    /// The refusal to give when they may not.
+    pub fn check(self) -> Result<(), Status> {
+        if self.is_trusted() {
+            return Ok(());
+        }
+        let message = if self.synced {
+            format!(
+                "the hub has been out of reach for {} s, longer than decisions about access hold; \
+                 check the hub's API server",
+                self.oldest.as_secs()
+            )
+        } else {
+            "the server has not read its state from the hub yet; try again in some seconds"
+                .to_owned()
+        };
+        Err(Status::unavailable(message, 5))
+    }
+}
+
+impl Default for Stores {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Stores {
+    /// Empty stores that nothing fills yet.
+    pub fn new() -> Self {
+        let changed = Changed::default();
+        Self {
+            users: Mirror::new(changed.clone()),
+            tokens: Mirror::new(changed.clone()),
+            clusters: Mirror::new(changed.clone()),
+            settings: Mirror::new(changed.clone()),
+            registration_tokens: Mirror::new(changed.clone()),
+            changed,
+        }
+    }
+
+    /// Fills the stores from the hub until `stop`; every task is on `tasks`.
+    pub fn follow(&self, client: &Client, tasks: &TaskTracker, stop: &CancellationToken) {
+        tasks.spawn(follow(client.clone(), self.users.clone(), stop.clone()));
+        tasks.spawn(follow(client.clone(), self.tokens.clone(), stop.clone()));
+        tasks.spawn(follow(client.clone(), self.clusters.clone(), stop.clone()));
+        tasks.spawn(follow(client.clone(), self.settings.clone(), stop.clone()));
+        tasks.spawn(follow(
+            client.clone(),
+            self.registration_tokens.clone(),
+            stop.clone(),
+        ));
+    }
+
+    /// A receiver whose `changed()` resolves after the next change of any kind.
+    pub fn changed(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    /// What the stores know, and since when.
+    pub fn health(&self) -> StoresHealth {
+        let mirrors = [
+            (self.users.is_synced(), self.users.age()),
+            (self.tokens.is_synced(), self.tokens.age()),
+            (self.clusters.is_synced(), self.clusters.age()),
+            (self.settings.is_synced(), self.settings.age()),
+            (
+                self.registration_tokens.is_synced(),
+                self.registration_tokens.age(),
+            ),
+        ];
+        StoresHealth {
+            synced: mirrors.iter().all(|(synced, _)| *synced),
+            oldest: mirrors
+                .iter()
+                .map(|(_, age)| *age)
+                .max()
+                .unwrap_or_default(),
+        }
+    }
+
+    /// Waits until every kind has been listed once, or `limit` passes; returns whether it has.
+    pub async fn wait_until_synced(&self, limit: Duration) -> bool {
+        let mut changed = self.changed();
+        let waiting = async {
+            while !self.health().synced {
+                if changed.changed().await.is_err() {
+                    break;
+                }
+            }
+        };
+        tokio::time::timeout(limit, waiting).await.is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn decisions_hold_a_bounded_time_without_the_hub_then_fail_closed() {
+        let stores = Stores::new();
+        assert_eq!(stores.health().check().unwrap_err().code(), 503);
+        stores.users.replace(Vec::new());
+        stores.tokens.replace(Vec::new());
+        stores.clusters.replace(Vec::new());
+        stores.settings.replace(Vec::new());
+        assert!(!stores.health().is_trusted(), "one kind is missing");
+        stores.registration_tokens.replace(Vec::new());
+        assert!(stores.health().is_trusted());
+        tokio::time::advance(Duration::from_secs(599)).await;
+        assert!(stores.health().is_trusted());
+        // All but one hear of the hub again.
+        stores.users.touch();
+        stores.clusters.touch();
+        tokio::time::advance(Duration::from_secs(1)).await;
+        let refusal = stores.health().check().unwrap_err();
+        assert_eq!(refusal.code(), 503);
+        assert!(refusal.message().contains("out of reach"), "{refusal}");
+    }
+}

@@ -1,0 +1,297 @@
+//! The one edge at which errors become answers: a Kubernetes `Status` as JSON.
+//!
+//! Modules keep errors of their own and turn them into a [`Status`] here, so that kubectl, the
+//! command line and browsers meet one form: what happened, and what to do next.
+
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1;
+
+/// An error answer: `metav1.Status`, boxed because it travels in `Result`s.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Status(Box<Inner>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Inner {
+    code: StatusCode,
+    reason: String,
+    message: String,
+    kind: Option<&'static str>,
+    name: Option<String>,
+    causes: Vec<v1::StatusCause>,
+    retry_after_seconds: Option<u32>,
+}
+
+impl Status {
+    /// An answer with any code and reason; the named constructors cover the usual ones.
+    pub fn new(code: StatusCode, reason: impl Into<String>, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            code,
+            reason: reason.into(),
+            message: message.into(),
+            kind: None,
+            name: None,
+            causes: Vec::new(),
+            retry_after_seconds: None,
+        }))
+    }
+
+    /// 400: the request cannot be understood.
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "BadRequest", message)
+    }
+
+    /// 401: no credential, or none that is valid.
+    pub fn unauthorized(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "Unauthorized", message)
+    }
+
+    /// 403: known, but not allowed.
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "Forbidden", message)
+    }
+
+    /// 404: there is no such thing, or the caller may not know of it.
+    pub fn not_found(kind: &'static str, name: &str) -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "NotFound",
+            format!("{kind} {name:?} not found"),
+        )
+        .about(kind, name)
+    }
+
+    /// 404: no route has this path.
+    pub fn no_such_path() -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "NotFound",
+            "the server has nothing at this path; GET /v1/openapi.json lists what there is",
+        )
+    }
+
+    /// 405: the path exists, the method does not.
+    pub fn method_not_allowed() -> Self {
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "MethodNotAllowed",
+            "this path does not take this method; GET /v1/openapi.json lists those it takes",
+        )
+    }
+
+    /// 409: the name is taken.
+    pub fn already_exists(kind: &'static str, name: &str) -> Self {
+        Self::new(
+            StatusCode::CONFLICT,
+            "AlreadyExists",
+            format!("{kind} {name:?} already exists; choose another name"),
+        )
+        .about(kind, name)
+    }
+
+    /// 409: somebody else changed it meanwhile, or its state forbids this.
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "Conflict", message)
+    }
+
+    /// 413: the body is longer than allowed.
+    pub fn too_large(limit_bytes: usize) -> Self {
+        Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "RequestEntityTooLarge",
+            format!("the body is longer than the {limit_bytes} bytes that are allowed here"),
+        )
+    }
+
+    /// 415: the body is of another type than JSON.
+    pub fn unsupported_media_type() -> Self {
+        Self::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "UnsupportedMediaType",
+            "send the body as JSON, with the header \"Content-Type: application/json\"",
+        )
+    }
+
+    /// 422: one field has a value that cannot be taken; `message` says which values can.
+    pub fn invalid(field: &str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "Invalid",
+            format!("{field}: {message}"),
+        )
+        .because(field, "FieldValueInvalid", message)
+    }
+
+    /// 429: too often; come back after so many seconds.
+    pub fn too_many_requests(message: impl Into<String>, retry_after_seconds: u32) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message)
+            .retry_after(retry_after_seconds)
+    }
+
+    /// 500: a fault of the server itself.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)
+    }
+
+    /// 503: not now; come back after so many seconds.
+    pub fn unavailable(message: impl Into<String>, retry_after_seconds: u32) -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "ServiceUnavailable",
+            message,
+        )
+        .retry_after(retry_after_seconds)
+    }
+
+    /// 504: what was asked did not answer in time.
+    pub fn timeout(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::GATEWAY_TIMEOUT, "Timeout", message)
+    }
+
+    /// Names what the error is about.
+    #[must_use]
+    pub fn about(mut self, kind: &'static str, name: &str) -> Self {
+        self.0.kind = Some(kind);
+        self.0.name = Some(name.to_owned());
+        self
+    }
+
+    /// Adds a cause that points at a field.
+    #[must_use]
+    pub fn because(mut self, field: &str, reason: &str, message: impl Into<String>) -> Self {
+        self.0.causes.push(v1::StatusCause {
+            field: Some(field.to_owned()),
+            message: Some(message.into()),
+            reason: Some(reason.to_owned()),
+        });
+        self
+    }
+
+    /// Says when another try makes sense.
+    #[must_use]
+    pub fn retry_after(mut self, seconds: u32) -> Self {
+        self.0.retry_after_seconds = Some(seconds);
+        self
+    }
+
+    /// The HTTP code.
+    pub fn code(&self) -> StatusCode {
+        self.0.code
+    }
+
+    /// The PascalCase cause.
+    pub fn reason(&self) -> &str {
+        &self.0.reason
+    }
+
+    /// The sentence for people.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The wire form (Kubernetes API conventions, "Response Status Kind").
+    pub fn to_meta(&self) -> v1::Status {
+        let inner = &*self.0;
+        let has_details =
+            inner.kind.is_some() || !inner.causes.is_empty() || inner.retry_after_seconds.is_some();
+        v1::Status {
+            code: Some(i32::from(inner.code.as_u16())),
+            details: has_details.then(|| v1::StatusDetails {
+                causes: (!inner.causes.is_empty()).then(|| inner.causes.clone()),
+                kind: inner.kind.map(str::to_owned),
+                name: inner.name.clone(),
+                retry_after_seconds: inner
+                    .retry_after_seconds
+                    .map(|s| i32::try_from(s).unwrap_or(i32::MAX)),
+                ..v1::StatusDetails::default()
+            }),
+            message: Some(inner.message.clone()),
+            reason: Some(inner.reason.clone()),
+            status: Some("Failure".to_owned()),
+            ..v1::Status::default()
+        }
+    }
+}
+
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} {}: {}",
+            self.0.code.as_u16(),
+            self.0.reason,
+            self.0.message
+        )
+    }
+}
+
+impl std::error::Error for Status {}
+
+impl IntoResponse for Status {
+    fn into_response(self) -> Response {
+        let body = serde_json::to_vec(&self.to_meta()).unwrap_or_default();
+        let mut response = (self.0.code, body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(
+            http::header::X_CONTENT_TYPE_OPTIONS,
+            HeaderValue::from_static("nosniff"),
+        );
+        if let Some(seconds) = self.0.retry_after_seconds {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.0.code == StatusCode::UNAUTHORIZED {
+            headers.insert(
+                WWW_AUTHENTICATE,
+                HeaderValue::from_static("Bearer realm=\"drover\""),
+            );
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kubectl_understands_the_wire_form() {
+        let status = Status::invalid("password", "has 12 to 512 characters").retry_after(3);
+        let wire = serde_json::to_value(status.to_meta()).unwrap();
+        let read: kube::core::Status = serde_json::from_value(wire.clone()).unwrap();
+        assert_eq!(read.code, 422);
+        assert_eq!(read.reason, "Invalid");
+        assert_eq!(wire["kind"], "Status");
+        assert_eq!(wire["apiVersion"], "v1");
+        let details = read.details.unwrap();
+        assert_eq!(details.causes[0].field, "password");
+        assert_eq!(details.retry_after_seconds, 3);
+    }
+
+    #[test]
+    fn a_hostile_name_stays_inside_the_json_string() {
+        let response = Status::not_found("Cluster", "<script>\r\nSet-Cookie: x").into_response();
+        assert_eq!(response.headers()[CONTENT_TYPE], "application/json");
+        assert_eq!(response.headers()["x-content-type-options"], "nosniff");
+        assert!(!response.headers().contains_key("set-cookie"));
+    }
+
+    #[test]
+    fn only_401_asks_for_a_credential() {
+        assert!(
+            Status::unauthorized("x")
+                .into_response()
+                .headers()
+                .contains_key(WWW_AUTHENTICATE)
+        );
+        assert!(
+            !Status::forbidden("x")
+                .into_response()
+                .headers()
+                .contains_key(WWW_AUTHENTICATE)
+        );
+    }
+}
