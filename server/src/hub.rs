@@ -6,7 +6,9 @@
 
 pub mod error;
 pub mod follow;
+pub mod keys;
 pub mod mirror;
+pub mod secret;
 pub mod stores;
 
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 
 pub use error::HubError;
+pub use keys::Keys;
 pub use mirror::Mirror;
 pub use stores::{Stores, StoresHealth};
 
@@ -33,6 +36,7 @@ pub struct Hub {
 struct Inner {
     client: Client,
     stores: Stores,
+    keys: Keys,
 }
 
 impl std::fmt::Debug for Hub {
@@ -45,9 +49,13 @@ impl std::fmt::Debug for Hub {
 
 impl Hub {
     /// A hub behind a client, with mirrors that somebody else fills.
-    pub fn new(client: Client, stores: Stores) -> Self {
+    pub fn new(client: Client, stores: Stores, keys: Keys) -> Self {
         Self {
-            inner: Arc::new(Inner { client, stores }),
+            inner: Arc::new(Inner {
+                client,
+                stores,
+                keys,
+            }),
         }
     }
 
@@ -64,6 +72,11 @@ impl Hub {
     /// What the hub holds, from memory.
     pub fn stores(&self) -> &Stores {
         &self.inner.stores
+    }
+
+    /// The server's own keys.
+    pub fn keys(&self) -> &Keys {
+        &self.inner.keys
     }
 
     /// Calls about Users.

@@ -4,4 +4,5 @@
 
 pub mod backoff;
 pub mod hub;
+pub mod identity;
 pub mod status;

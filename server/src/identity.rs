@@ -1,0 +1,12 @@
+//! Who asks: tokens, passwords, log-in and its limits.
+//!
+//! *Owns* the step "identity" of the road and everything that gives people credentials. *Never*
+//! decides what a person may do; that is a permit's matter (`drover_access::permit`).
+
+pub mod authenticator;
+pub mod last_use;
+mod lookup;
+
+pub use authenticator::{Authenticator, IdentifyError};
+pub use last_use::LastUse;
+pub use lookup::LookupError;

@@ -1,0 +1,156 @@
+//! From a request's headers to an [`Identity`], in memory.
+
+use std::sync::Arc;
+
+use drover_access::credential::{self, CredentialError};
+use drover_access::identity::{Identity, TokenLimits};
+use drover_access::token::{TokenHash, UserToken};
+use drover_api::ids::UserUid;
+use drover_api::kinds::{Token, User};
+use http::HeaderMap;
+use jiff::Timestamp;
+use kube::ResourceExt;
+use secrecy::ExposeSecret as _;
+use thiserror::Error;
+
+use super::last_use::LastUse;
+use super::lookup::{Lookup, LookupError};
+use crate::hub::{Hub, StoresHealth};
+use crate::status::Status;
+
+/// Why a request has no identity.
+#[derive(Debug, Error)]
+pub enum IdentifyError {
+    /// There is no credential, or not exactly one well-formed.
+    #[error(transparent)]
+    Credential(#[from] CredentialError),
+    /// No such token, or the wrong secret; deliberately one case.
+    #[error("the token is not valid: it may have been deleted; \"drover login\" gets a new one")]
+    Unknown,
+    /// Its time is over.
+    #[error("the token has expired: \"drover login\" gets a new one")]
+    Expired,
+    /// The person may not use Drover any more.
+    #[error("the token's user is disabled or deleted: ask an administrator")]
+    UserGone,
+    /// The hub has been out of reach for too long to trust what is in memory.
+    #[error("the server's memory of the hub is too old to decide from")]
+    Untrusted(StoresHealth),
+    /// A token that is not in memory could not be looked up.
+    #[error(transparent)]
+    Lookup(#[from] LookupError),
+}
+
+impl From<IdentifyError> for Status {
+    fn from(error: IdentifyError) -> Self {
+        match error {
+            IdentifyError::Credential(CredentialError::Several) => {
+                Self::bad_request(error.to_string())
+            }
+            IdentifyError::Credential(_)
+            | IdentifyError::Unknown
+            | IdentifyError::Expired
+            | IdentifyError::UserGone => Self::unauthorized(error.to_string()),
+            IdentifyError::Untrusted(health) => match health.check() {
+                Err(status) => status,
+                Ok(()) => Self::unavailable("try again", 1),
+            },
+            IdentifyError::Lookup(error) => error.into(),
+        }
+    }
+}
+
+/// Finds out who asks; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Authenticator {
+    hub: Hub,
+    lookup: Lookup,
+    last_use: LastUse,
+}
+
+impl Authenticator {
+    /// Answers from the hub's stores; `last_use` learns of every token that was accepted.
+    pub fn new(hub: Hub, last_use: LastUse) -> Self {
+        Self {
+            lookup: Lookup::new(hub.clone()),
+            hub,
+            last_use,
+        }
+    }
+
+    /// Who sends these headers, at present.
+    ///
+    /// The order: exactly one credential; its form; memory recent enough; the token by its id; its
+    /// secret, in the same time whether the id exists or not; its time; its user. Only a token that
+    /// is not in memory costs a read of the hub, shared by all who ask for it and limited in rate.
+    pub async fn identify(&self, headers: &HeaderMap) -> Result<Identity, IdentifyError> {
+        let presented = credential::presented(headers)?;
+        let bearer = UserToken::parse(presented.expose_secret()).ok_or(IdentifyError::Unknown)?;
+        let health = self.hub.stores().health();
+        if !health.is_trusted() {
+            return Err(IdentifyError::Untrusted(health));
+        }
+        let found = match self.in_memory(bearer.id()) {
+            Some(found) => Some(found),
+            None => self.lookup.read(bearer.id()).await?,
+        };
+        let stored = found
+            .as_ref()
+            .map_or_else(TokenHash::of_nothing, |(token, _)| {
+                TokenHash::stored(&token.spec.hash)
+            });
+        let matches = bearer.matches(&stored);
+        let (token, user) = found.filter(|_| matches).ok_or(IdentifyError::Unknown)?;
+        let identity = decide(&token, user.as_deref(), Timestamp::now())?;
+        self.last_use.note(&token);
+        Ok(identity)
+    }
+
+    /// Whether a token that was accepted before still is; for what stays open.
+    pub fn is_still_valid(&self, token_id: &str, now: Timestamp) -> bool {
+        self.hub.stores().health().is_trusted()
+            && self
+                .in_memory(token_id)
+                .is_some_and(|(token, user)| decide(&token, user.as_deref(), now).is_ok())
+    }
+
+    fn in_memory(&self, id: &str) -> Option<Found> {
+        let stores = self.hub.stores();
+        let token = stores.tokens.by_name(id)?;
+        let user = stores.users.by_uid(token.spec.user_uid.as_str());
+        Some((token, user))
+    }
+}
+
+/// A token and the user it names, if there still is one.
+pub(super) type Found = (Arc<Token>, Option<Arc<User>>);
+
+/// What a token with the right secret is worth now.
+fn decide(token: &Token, user: Option<&User>, now: Timestamp) -> Result<Identity, IdentifyError> {
+    if token.metadata.deletion_timestamp.is_some() {
+        return Err(IdentifyError::Unknown);
+    }
+    if now >= token.spec.expires_at.0 {
+        return Err(IdentifyError::Expired);
+    }
+    let user = user
+        .filter(|user| user.metadata.uid.as_deref() == Some(token.spec.user_uid.as_str()))
+        .filter(|user| user.spec.enabled && user.metadata.deletion_timestamp.is_none())
+        .ok_or(IdentifyError::UserGone)?;
+    Ok(Identity {
+        user_uid: UserUid::new(token.spec.user_uid.as_str()),
+        user_name: user.name_any(),
+        display_name: user.spec.display_name.clone(),
+        administrator: user.spec.administrator,
+        groups: Vec::new(),
+        token: TokenLimits {
+            id: token.name_any(),
+            purpose: token.spec.purpose,
+            cluster: token.spec.cluster.as_ref().map(|scope| scope.uid.clone()),
+            expires_at: token.spec.expires_at.0,
+        },
+    })
+}
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,0 +1,227 @@
+use drover_access::token::{ForUsers, issue};
+use drover_api::kinds::{TokenPurpose, TokenSpec, UserSpec};
+use http::HeaderValue;
+use http::header::AUTHORIZATION;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use super::*;
+use crate::hub::{Keys, Stores};
+
+pub(crate) fn token(id: &str, user_uid: &str) -> Token {
+    let spec = TokenSpec {
+        user_name: "ann".to_owned(),
+        user_uid: UserUid::new(user_uid),
+        purpose: TokenPurpose::Api,
+        hash: TokenHash::of_nothing().as_str().to_owned(),
+        cluster: None,
+        description: None,
+        expires_at: Time(Timestamp::MAX),
+    };
+    Token::new(id, spec)
+}
+
+fn user(uid: &str) -> User {
+    let spec = UserSpec {
+        display_name: None,
+        enabled: true,
+        administrator: true,
+        must_change_password: false,
+    };
+    let mut user = User::new("ann", spec);
+    user.metadata.uid = Some(uid.to_owned());
+    user
+}
+
+#[test]
+fn a_token_is_worth_what_it_and_its_user_are_now() {
+    let at = |second| Timestamp::from_second(second).unwrap();
+    let mut living = token("bcdfghjkmnpq", "u1");
+    living.spec.expires_at = Time(at(100));
+    let mut dying = living.clone();
+    dying.metadata.deletion_timestamp = Some(Time(at(1)));
+    let mut disabled = user("u1");
+    disabled.spec.enabled = false;
+    let mut leaving = user("u1");
+    leaving.metadata.deletion_timestamp = Some(Time(at(1)));
+
+    for (what, token, user, now, wanted) in [
+        ("all is well", &living, Some(user("u1")), 99, "ok"),
+        (
+            "its last second is over",
+            &living,
+            Some(user("u1")),
+            100,
+            "expired",
+        ),
+        (
+            "it is being deleted",
+            &dying,
+            Some(user("u1")),
+            99,
+            "unknown",
+        ),
+        ("its user is deleted", &living, None, 99, "gone"),
+        (
+            "its user's name was made again",
+            &living,
+            Some(user("u2")),
+            99,
+            "gone",
+        ),
+        ("its user is disabled", &living, Some(disabled), 99, "gone"),
+        (
+            "its user is being deleted",
+            &living,
+            Some(leaving),
+            99,
+            "gone",
+        ),
+    ] {
+        let got = match decide(token, user.as_ref(), at(now)) {
+            Ok(_) => "ok",
+            Err(IdentifyError::Expired) => "expired",
+            Err(IdentifyError::Unknown) => "unknown",
+            Err(IdentifyError::UserGone) => "gone",
+            Err(other) => panic!("{what}: {other}"),
+        };
+        assert_eq!(got, wanted, "{what}");
+    }
+}
+
+/// A hub that counts the reads that reach it and knows no object.
+fn empty_hub(stores: Stores) -> (Hub, Arc<std::sync::atomic::AtomicUsize>) {
+    let reads = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = Arc::clone(&reads);
+    let service = tower::service_fn(move |_: http::Request<kube::client::Body>| {
+        counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        async {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            let body = serde_json::to_vec(&Status::not_found("Token", "x").to_meta()).unwrap();
+            let mut response = http::Response::new(kube::client::Body::from(body));
+            *response.status_mut() = http::StatusCode::NOT_FOUND;
+            Ok::<_, tower::BoxError>(response)
+        }
+    });
+    let client = kube::Client::new(service, "default");
+    (Hub::new(client, stores, Keys::generate().unwrap()), reads)
+}
+
+fn synced() -> Stores {
+    let stores = Stores::new();
+    stores.users.replace(vec![user("u1")]);
+    stores.tokens.replace(Vec::new());
+    stores.clusters.replace(Vec::new());
+    stores.settings.replace(Vec::new());
+    stores.registration_tokens.replace(Vec::new());
+    stores
+}
+
+fn bearer(text: &str) -> HeaderMap {
+    let value = HeaderValue::from_str(&format!("Bearer {text}")).unwrap();
+    HeaderMap::from_iter([(AUTHORIZATION, value)])
+}
+
+#[tokio::test]
+async fn only_the_right_secret_in_one_header_is_somebody() {
+    let stores = synced();
+    let issued = issue::<ForUsers>(&[5; 32]);
+    let other = issue::<ForUsers>(&[6; 32]);
+    let mut object = token(&issued.id, "u1");
+    issued.hash.as_str().clone_into(&mut object.spec.hash);
+    stores.tokens.replace(vec![object]);
+    let (hub, reads) = empty_hub(stores);
+    let authenticator = Authenticator::new(hub, LastUse::default());
+
+    let good = issued.token.expose_secret();
+    let identity = authenticator.identify(&bearer(good)).await.unwrap();
+    assert_eq!(
+        (identity.user_name.as_str(), identity.token.id.as_str()),
+        ("ann", issued.id.as_str())
+    );
+    assert_eq!(
+        reads.load(std::sync::atomic::Ordering::SeqCst),
+        0,
+        "all from memory"
+    );
+
+    // The right id with another's secret, the stored hash as the secret, a prefix of the token.
+    let secret_of_other = other
+        .token
+        .expose_secret()
+        .rsplit('_')
+        .next()
+        .unwrap()
+        .to_owned();
+    for forged in [
+        format!("drover_{}_{secret_of_other}", issued.id),
+        format!("drover_{}_{}", issued.id, issued.hash.as_str()),
+        good[..good.len() - 1].to_owned(),
+    ] {
+        let error = authenticator.identify(&bearer(&forged)).await.unwrap_err();
+        assert!(matches!(error, IdentifyError::Unknown), "{error}");
+    }
+
+    let mut twice = bearer(good);
+    twice.append(AUTHORIZATION, twice[AUTHORIZATION].clone());
+    let error = authenticator.identify(&twice).await.unwrap_err();
+    assert_eq!(Status::from(error).code(), 400);
+    assert_eq!(
+        Status::from(authenticator.identify(&HeaderMap::new()).await.unwrap_err()).code(),
+        401
+    );
+}
+
+#[tokio::test]
+async fn an_unknown_token_costs_one_read_however_often_it_is_presented() {
+    let (hub, reads) = empty_hub(synced());
+    let authenticator = Authenticator::new(hub, LastUse::default());
+    let unknown = issue::<ForUsers>(&[5; 32]);
+    let headers = bearer(unknown.token.expose_secret());
+    let all = (0..100).map(|_| authenticator.identify(&headers));
+    for result in futures::future::join_all(all).await {
+        assert!(matches!(result, Err(IdentifyError::Unknown)));
+    }
+    assert!(matches!(
+        authenticator.identify(&headers).await,
+        Err(IdentifyError::Unknown)
+    ));
+    assert_eq!(reads.load(std::sync::atomic::Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn guessing_ids_cannot_flood_the_hub() {
+    let (hub, reads) = empty_hub(synced());
+    let authenticator = Authenticator::new(hub, LastUse::default());
+    let mut limited = 0;
+    for guess in 0..200_u8 {
+        let unknown = issue::<ForUsers>(&[guess; 32]);
+        let result = authenticator
+            .identify(&bearer(unknown.token.expose_secret()))
+            .await;
+        if let Err(error @ IdentifyError::Lookup(LookupError::TooMany)) = result {
+            assert_eq!(Status::from(error).code(), 429);
+            limited += 1;
+        }
+    }
+    let reads = reads.load(std::sync::atomic::Ordering::SeqCst);
+    assert_eq!(reads + limited, 200);
+    assert!(limited > 50, "{reads} reads reached the hub");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_known_once_the_memory_is_too_old() {
+    let stores = synced();
+    let issued = issue::<ForUsers>(&[5; 32]);
+    let mut object = token(&issued.id, "u1");
+    issued.hash.as_str().clone_into(&mut object.spec.hash);
+    stores.tokens.replace(vec![object]);
+    let (hub, _) = empty_hub(stores);
+    let authenticator = Authenticator::new(hub, LastUse::default());
+    let headers = bearer(issued.token.expose_secret());
+    assert!(authenticator.identify(&headers).await.is_ok());
+    assert!(authenticator.is_still_valid(&issued.id, Timestamp::now()));
+    tokio::time::advance(crate::hub::stores::TRUSTED_FOR).await;
+    let error = authenticator.identify(&headers).await.unwrap_err();
+    assert_eq!(Status::from(error).code(), 503);
+    assert!(!authenticator.is_still_valid(&issued.id, Timestamp::now()));
+}

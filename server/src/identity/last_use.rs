@@ -1,0 +1,124 @@
+//! When tokens were last used: noted in memory, written in batches, never on the road.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_api::kinds::Token;
+use futures::StreamExt as _;
+use jiff::{SignedDuration, Timestamp};
+use kube::api::{Patch, PatchParams};
+use parking_lot::Mutex;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::hub::{Hub, call};
+
+/// How often what was noted is written.
+const EVERY: Duration = Duration::from_mins(1);
+/// A use is worth a write only if the one on record is older.
+const EXACT_TO: SignedDuration = SignedDuration::from_mins(5);
+/// Tokens noted at most between two writes; further ones are noted next time they are used.
+const NOTED: usize = 10_000;
+/// Writes at once.
+const AT_ONCE: usize = 8;
+
+/// Notes of token use that are yet to be written; cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct LastUse {
+    noted: Arc<Mutex<BTreeMap<String, Timestamp>>>,
+}
+
+impl LastUse {
+    /// Notes that a token was accepted now.
+    pub fn note(&self, token: &Token) {
+        let now = Timestamp::now();
+        if !is_worth_a_write(token, now) {
+            return;
+        }
+        let Some(name) = token.metadata.name.as_deref() else {
+            return;
+        };
+        let mut noted = self.noted.lock();
+        if let Some(last) = noted.get_mut(name) {
+            *last = now;
+        } else if noted.len() < NOTED {
+            noted.insert(name.to_owned(), now);
+        }
+    }
+
+    /// Writes what was noted to the hub, every minute until `stop`, and once more then.
+    pub async fn write_regularly(self, hub: Hub, stop: CancellationToken) {
+        while stop
+            .run_until_cancelled(tokio::time::sleep(EVERY))
+            .await
+            .is_some()
+        {
+            self.write(&hub).await;
+        }
+        self.write(&hub).await;
+    }
+
+    /// Writes what was noted; what cannot be written is dropped: the next use notes it again.
+    async fn write(&self, hub: &Hub) {
+        let noted = std::mem::take(&mut *self.noted.lock());
+        futures::stream::iter(noted)
+            .for_each_concurrent(AT_ONCE, |(id, at)| write_one(hub, id, at))
+            .await;
+    }
+}
+
+fn is_worth_a_write(token: &Token, now: Timestamp) -> bool {
+    let recorded = token
+        .status
+        .as_ref()
+        .and_then(|status| status.last_used_at.as_ref());
+    recorded.is_none_or(|last| now.duration_since(last.0) > EXACT_TO)
+}
+
+async fn write_one(hub: &Hub, id: String, at: Timestamp) {
+    // A token that is gone from memory needs no record, and a patch must not bring errors for it.
+    if hub.stores().tokens.by_name(&id).is_none() {
+        return;
+    }
+    let patch = Patch::Merge(json!({ "status": { "lastUsedAt": at } }));
+    let api = hub.tokens();
+    let params = PatchParams::default();
+    let written = call(
+        "record a token's last use",
+        api.patch_status(&id, &params, &patch),
+    );
+    if let Err(error) = written.await
+        && !error.is_not_found()
+    {
+        tracing::debug!(
+            token.id = id,
+            error = &error as &dyn std::error::Error,
+            "not recorded"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drover_api::kinds::TokenStatus;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+    use super::super::authenticator::tests::token;
+    use super::*;
+
+    #[test]
+    fn a_recent_record_costs_no_further_write() {
+        let last_use = LastUse::default();
+        let mut used = token("bcdfghjkmnpq", "uid");
+        last_use.note(&used);
+        last_use.note(&used);
+        assert_eq!(last_use.noted.lock().len(), 1);
+        last_use.noted.lock().clear();
+        used.status = Some(TokenStatus {
+            last_used_at: Some(Time(Timestamp::now())),
+        });
+        last_use.note(&used);
+        assert!(last_use.noted.lock().is_empty());
+    }
+}
