@@ -1,0 +1,50 @@
+# A thin front: each target is one line of what a person would type. `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+export CARGO_TARGET_DIR ?= $(CURDIR)/target
+
+# Every build selects the whole workspace: a part of it would resolve other features, and so
+# compile the dependencies a second time.
+CARGO_ALL := --workspace --locked
+XTASK := $(CARGO_TARGET_DIR)/debug/xtask
+
+.PHONY: help
+help: ## Show this
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## Start a hub and a first cluster here, joined, and say how to use them (no root needed)
+	@.ci/install run
+	@cargo build $(CARGO_ALL) --bins
+	@$(XTASK) demo
+
+.PHONY: check
+check: ## Format, lints, bans and licences, documentation, layering
+	@.ci/install check
+	@.ci/suite format 30 cargo fmt --all --check
+	@.ci/suite clippy 900 cargo clippy $(CARGO_ALL) --all-targets --all-features -- -D warnings
+	@.ci/suite deny 60 .ci/deny
+	@RUSTDOCFLAGS='-D warnings' .ci/suite docs 300 cargo doc $(CARGO_ALL) --no-deps
+	@.ci/suite layering 600 cargo test $(CARGO_ALL) --test rules
+
+.PHONY: test
+test: ## Every test: units, components, fuzz corpora, real Kubernetes, weakened defences
+	@.ci/install test
+	@.ci/suite build 1500 cargo test $(CARGO_ALL) --no-run
+	@.ci/suite programs 300 cargo build $(CARGO_ALL) --bins
+	@.ci/suite unit 300 cargo test $(CARGO_ALL) --lib --bins --test it --test rules
+	@.ci/suite examples 120 cargo test $(CARGO_ALL) --doc
+	@.ci/suite kubernetes 1200 $(XTASK) kubernetes build
+	@.ci/suite image 300 $(XTASK) image
+	@.ci/suite e2e 900 cargo test $(CARGO_ALL) --test kubernetes
+	@.ci/suite weaken 900 $(XTASK) weaken
+
+.PHONY: bench
+bench: bench-road ## Every bench
+
+.PHONY: bench-road
+bench-road: ## kubectl's road: added latency, throughput, stalled readers, memory
+	@.ci/install bench
+	@cargo build $(CARGO_ALL) --release --bins
+	@$(CARGO_TARGET_DIR)/release/drover-bench road

@@ -1,0 +1,96 @@
+//! The repository's rules, as tests: who may depend on whom, what sources look like, and that
+//! documents name what there is.
+
+mod documents;
+mod layering;
+mod sources;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The repository's root.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask lies in the repository")
+        .to_owned()
+}
+
+/// Runs a program in the root and gives what it printed.
+fn run(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{program} {arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A member of the workspace.
+struct Member {
+    name: String,
+    /// Its folder, relative to the root.
+    folder: String,
+    /// What it depends on: name and kind (`normal`, `dev`, `build`).
+    dependencies: Vec<(String, String)>,
+}
+
+fn members() -> Vec<Member> {
+    let text = run(
+        env!("CARGO"),
+        &["metadata", "--format-version=1", "--no-deps", "--locked"],
+    );
+    let metadata: Value = serde_json::from_str(&text).unwrap();
+    let root = root();
+    metadata["packages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|package| Member {
+            name: text_of(&package["name"]),
+            folder: Path::new(&text_of(&package["manifest_path"]))
+                .parent()
+                .unwrap()
+                .strip_prefix(&root)
+                .unwrap()
+                .display()
+                .to_string(),
+            dependencies: package["dependencies"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|dependency| {
+                    let kind = dependency["kind"].as_str().unwrap_or("normal");
+                    (text_of(&dependency["name"]), kind.to_owned())
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}
+
+/// The tracked files, and those about to be, whose names end with `ending`.
+fn files(ending: &str) -> Vec<String> {
+    run(
+        "git",
+        &["ls-files", "--cached", "--others", "--exclude-standard"],
+    )
+    .lines()
+    .filter(|file| file.ends_with(ending) && root().join(file).is_file())
+    .map(str::to_owned)
+    .collect()
+}
+
+fn read(file: &str) -> String {
+    std::fs::read_to_string(root().join(file)).unwrap()
+}

@@ -1,0 +1,120 @@
+//! What source files look like.
+
+use crate::{files, read};
+
+/// No file is longer; most are less than half of it.
+const LONGEST_FILE: usize = 800;
+/// Nine files in ten are no longer.
+const LONG_FILE: usize = 400;
+const LONGEST_MAIN: usize = 25;
+/// Names that say nothing about what is inside.
+const EMPTY_NAMES: &[&str] = &[
+    "utils", "util", "common", "helpers", "helper", "manager", "misc",
+];
+
+/// A file that is compiled only for tests.
+fn only_for_tests(file: &str) -> bool {
+    file.contains("/tests/")
+        || file.ends_with("/tests.rs")
+        || file.ends_with("_tests.rs")
+        || file.contains("/fuzz/")
+        || file.starts_with("crates/testkit/")
+}
+
+/// The part of a source file before its `#[cfg(test)]` module.
+fn before_tests(text: &str) -> &str {
+    text.find("\n#[cfg(test)]\nmod ")
+        .map_or(text, |end| &text[..end])
+}
+
+#[test]
+fn files_stay_short() {
+    let mut lengths: Vec<(usize, String)> = files(".rs")
+        .into_iter()
+        .map(|file| (read(&file).lines().count(), file))
+        .collect();
+    lengths.sort();
+    let (longest, file) = lengths.last().unwrap();
+    assert!(
+        *longest <= LONGEST_FILE,
+        "{file} has {longest} lines: split it"
+    );
+    let (length, file) = &lengths[lengths.len() * 9 / 10];
+    assert!(
+        *length <= LONG_FILE,
+        "one file in ten has more than {LONG_FILE} lines, from {file} on"
+    );
+}
+
+#[test]
+fn modules_are_named_by_their_file() {
+    for file in files("/mod.rs") {
+        panic!("{file}: write foo.rs and foo/, not foo/mod.rs");
+    }
+}
+
+#[test]
+fn modules_have_names_that_say_something() {
+    for file in files(".rs") {
+        let parts = file.trim_end_matches(".rs").split('/');
+        for part in parts {
+            assert!(
+                !EMPTY_NAMES.contains(&part),
+                "{file}: {part} says nothing about what is inside"
+            );
+        }
+    }
+}
+
+#[test]
+fn programs_do_not_unwrap() {
+    for file in files(".rs").iter().filter(|file| !only_for_tests(file)) {
+        for (number, line) in before_tests(&read(file)).lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            assert!(
+                !code.contains(".unwrap()"),
+                "{file}:{}: return an error, or `expect` the invariant",
+                number + 1
+            );
+        }
+    }
+}
+
+#[test]
+fn main_only_starts() {
+    for file in files("main.rs").iter().filter(|file| !only_for_tests(file)) {
+        let lines = read(file).lines().count();
+        assert!(
+            lines <= LONGEST_MAIN,
+            "{file} has {lines} lines; main only starts"
+        );
+    }
+}
+
+#[test]
+fn lints_are_expected_with_a_reason_and_never_allowed() {
+    for file in files(".rs") {
+        if file.starts_with("xtask/tests/rules/") {
+            continue;
+        }
+        let text = read(&file);
+        for attribute in ["#[allow(", "#![allow("] {
+            assert!(
+                !text.contains(attribute),
+                "{file}: #[expect(lint, reason = \"…\")]"
+            );
+        }
+    }
+}
+
+#[test]
+fn tests_are_not_ignored() {
+    for file in files(".rs") {
+        if !file.starts_with("xtask/tests/rules/") {
+            assert!(
+                !read(&file).contains("#[ignore"),
+                "{file}: a test runs or is not there"
+            );
+        }
+    }
+}
