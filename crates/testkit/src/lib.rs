@@ -1,1 +1,3 @@
-//! TBD
+//! Builders and harness parts that only tests use.
+
+pub mod tunnel;

@@ -1,0 +1,155 @@
+//! The version of what travels inside a tunnel, agreed on in its opening handshake.
+//!
+//! The agent lists every version it speaks in [`VERSION_HEADER`]; the server answers with
+//! the highest that both speak in the same header of its 101, or refuses with 426 and lists
+//! its own in [`KNOWN_HEADER`]. A server speaks two neighbouring versions, so that agents
+//! may be upgraded after it.
+
+use std::fmt;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+/// Versions offered (in the agent's request, comma-separated) or chosen (in the answer).
+pub const VERSION_HEADER: HeaderName = HeaderName::from_static("drover-protocol");
+/// The versions a refusing server speaks, comma-separated.
+pub const KNOWN_HEADER: HeaderName = HeaderName::from_static("drover-protocol-known");
+
+/// What an end of a tunnel speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Version {
+    /// The report stream sends whole snapshots.
+    V1,
+    /// The report stream sends only the sections that changed.
+    V2,
+}
+
+impl Version {
+    /// Every version this build speaks, oldest first.
+    pub const KNOWN: [Self; 2] = [Self::V1, Self::V2];
+    /// The version this build prefers.
+    pub const LATEST: Self = Self::V2;
+
+    /// The version with this number, if this build speaks it.
+    pub fn from_number(number: u32) -> Option<Self> {
+        Self::KNOWN
+            .into_iter()
+            .find(|known| known.number() == number)
+    }
+
+    /// The version's number on the wire.
+    pub const fn number(self) -> u32 {
+        match self {
+            Self::V1 => 1,
+            Self::V2 => 2,
+        }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.number())
+    }
+}
+
+/// The ends have no version in common, or one of them did not say.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum VersionError {
+    /// The header is missing or not a list of numbers.
+    #[error("the {VERSION_HEADER} header is missing or is not a list of version numbers")]
+    Unreadable,
+    /// Nothing in common.
+    #[error(
+        "the agent speaks tunnel protocol {offered}, this server {}: upgrade the older of the two",
+        list(&Version::KNOWN)
+    )]
+    NoneInCommon {
+        /// What the agent offered, newest last.
+        offered: String,
+    },
+    /// The server chose a version that this agent did not offer.
+    #[error("the server chose tunnel protocol {0}, which this agent did not offer")]
+    NotOffered(String),
+}
+
+impl VersionError {
+    /// The headers that go with the server's 426 answer.
+    pub fn headers(&self) -> HeaderMap {
+        HeaderMap::from_iter([(KNOWN_HEADER, header(&Version::KNOWN))])
+    }
+}
+
+fn list(versions: &[Version]) -> String {
+    versions
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn header(versions: &[Version]) -> HeaderValue {
+    HeaderValue::from_str(&list(versions)).expect("digits, commas and spaces are a header value")
+}
+
+/// The value of [`VERSION_HEADER`] by which an agent offers `versions`.
+pub fn offer(versions: &[Version]) -> HeaderValue {
+    header(versions)
+}
+
+/// The value of [`VERSION_HEADER`] by which a server answers.
+pub fn chosen(version: Version) -> HeaderValue {
+    header(&[version])
+}
+
+/// Chooses, on the server, the highest version that the agent offers and this build speaks.
+pub fn negotiate(request: &HeaderMap) -> Result<Version, VersionError> {
+    let offered = numbers(request)?;
+    offered
+        .iter()
+        .filter_map(|number| Version::from_number(*number))
+        .max()
+        .ok_or_else(|| {
+            let offered = offered
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ");
+            VersionError::NoneInCommon { offered }
+        })
+}
+
+/// Reads, on the agent, the version the server chose among the `offered` ones.
+pub fn confirm(answer: &HeaderMap, offered: &[Version]) -> Result<Version, VersionError> {
+    let [number] = numbers(answer)?[..] else {
+        return Err(VersionError::Unreadable);
+    };
+    Version::from_number(number)
+        .filter(|version| offered.contains(version))
+        .ok_or_else(|| VersionError::NotOffered(number.to_string()))
+}
+
+/// At most 32 numbers are read: a real offer has two or three.
+fn numbers(headers: &HeaderMap) -> Result<Vec<u32>, VersionError> {
+    let mut found = Vec::new();
+    for value in headers.get_all(VERSION_HEADER) {
+        for number in value
+            .to_str()
+            .map_err(|_| VersionError::Unreadable)?
+            .split(',')
+            .take(32)
+        {
+            found.push(
+                number
+                    .trim()
+                    .parse()
+                    .map_err(|_| VersionError::Unreadable)?,
+            );
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    if found.is_empty() {
+        Err(VersionError::Unreadable)
+    } else {
+        Ok(found)
+    }
+}

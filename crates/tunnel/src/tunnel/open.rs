@@ -1,0 +1,143 @@
+//! From a byte stream to a tunnel.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use h2::client::{Builder, Connection};
+use h2::{Ping, PingPong};
+use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{mpsc, watch};
+
+use super::driver::{Driver, Parts};
+use super::error::{ClosedReason, OpenError};
+use super::keepalive::Prober;
+use super::meter::{Metered, Traffic};
+use super::sweep::Registry;
+use super::{Shared, Tunnel};
+use crate::budget::{Limits, ServerBudget, TunnelBudget};
+use crate::{CONNECTION_WINDOW, Keepalive, MAX_HEADER_LIST, STREAM_WINDOW};
+
+/// How many pings may wait to be sent; more askers wait their turn.
+const PROBE_QUEUE: usize = 16;
+/// How much h2 may hold in overhead of data frames below 256 bytes before it ends the
+/// connection: enough for a thousand stalled readers of 64-byte frames.
+const SMALL_FRAME_BUDGET: usize = 1 << 30;
+
+/// How the server uses one tunnel.
+#[derive(Debug, Clone)]
+pub struct OpenOptions {
+    /// When a silent agent is pinged and given up.
+    pub keepalive: Keepalive,
+    /// Most time for HTTP/2's opening.
+    pub handshake_timeout: Duration,
+    /// How long bytes may wait for a user who does not read before the stream is reset.
+    pub stall_after: Duration,
+    /// How often streams are looked at for stalls and budgets.
+    pub sweep_every: Duration,
+    /// This tunnel's bounds.
+    pub limits: Limits,
+    /// The bounds it shares with the server's other tunnels.
+    pub server: Arc<ServerBudget>,
+}
+
+impl OpenOptions {
+    /// The defaults, within `server`'s budget.
+    pub fn new(server: Arc<ServerBudget>) -> Self {
+        Self {
+            keepalive: Keepalive::default(),
+            handshake_timeout: Duration::from_secs(10),
+            stall_after: Duration::from_secs(60),
+            sweep_every: Duration::from_secs(1),
+            limits: Limits::TUNNEL,
+            server,
+        }
+    }
+}
+
+impl Tunnel {
+    /// Opens HTTP/2 to the agent that serves the other end of `stream`.
+    ///
+    /// Returns once the agent has answered a ping. Nothing moves unless the [`Driver`] is
+    /// polled: spawn it. Dropping it closes the tunnel.
+    pub async fn open<S>(stream: S, options: OpenOptions) -> Result<(Self, Driver), OpenError>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let traffic = Arc::new(Traffic::default());
+        let stream = Metered::new(stream, Arc::clone(&traffic));
+        let limit = options.handshake_timeout;
+        let (h2, connection, ping_pong) = tokio::time::timeout(limit, handshake(stream))
+            .await
+            .map_err(|_| OpenError::Timeout(limit))??;
+        let (probes, asked) = mpsc::channel(PROBE_QUEUE);
+        let last_round_trip = Arc::new(Mutex::new(None));
+        let shared = Arc::new(Shared {
+            budget: TunnelBudget::new(options.limits, options.server),
+            traffic: Arc::clone(&traffic),
+            registry: Arc::new(Registry::new(options.stall_after)),
+            closed: watch::Sender::new(None),
+            close: watch::Sender::new(None),
+            probes,
+            last_round_trip: Arc::clone(&last_round_trip),
+        });
+        let driver = Driver::new(Parts {
+            connection,
+            prober: Prober {
+                ping_pong,
+                options: options.keepalive,
+                traffic,
+                probes: asked,
+                last_round_trip,
+            },
+            sweep_every: options.sweep_every,
+            shared: Arc::clone(&shared),
+        });
+        Ok((Self { h2, shared }, driver))
+    }
+}
+
+type Opened<S> = (
+    h2::client::SendRequest<Bytes>,
+    Connection<S, Bytes>,
+    PingPong,
+);
+
+async fn handshake<S>(stream: S) -> Result<Opened<S>, OpenError>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let closed = |error| OpenError::Closed(ClosedReason::of(error));
+    let (h2, mut connection) = builder().handshake(stream).await.map_err(closed)?;
+    let mut ping_pong = connection
+        .ping_pong()
+        .expect("a new connection's ping handle is taken only here");
+    // The agent's settings come before its pong.
+    tokio::select! {
+        biased;
+        ended = &mut connection => {
+            return Err(OpenError::Closed(ended.map_or_else(ClosedReason::of, |()| ClosedReason::ByAgent)));
+        }
+        pong = ping_pong.ping(Ping::opaque()) => pong.map_err(closed)?,
+    };
+    if !h2.is_extended_connect_protocol_enabled() {
+        return Err(OpenError::NoExtendedConnect);
+    }
+    Ok((h2, connection, ping_pong))
+}
+
+fn builder() -> Builder {
+    let mut builder = Builder::new();
+    builder
+        .initial_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_header_list_size(MAX_HEADER_LIST)
+        .max_send_buffer_size(STREAM_WINDOW as usize)
+        .enable_push(false)
+        .data_frame_budget(SMALL_FRAME_BUDGET)
+        // Users cancel by the thousand; a cancelled request is no attack.
+        .max_local_error_reset_streams(None)
+        .max_concurrent_reset_streams(1000);
+    builder
+}

@@ -1,0 +1,265 @@
+//! One request through the tunnel.
+
+use std::pin::Pin;
+use std::task::Context;
+use std::time::Duration;
+
+use bytes::Bytes;
+use h2::client::ResponseFuture;
+use h2::{RecvStream, SendStream};
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING, UPGRADE,
+};
+use http::uri::{Authority, Scheme, Uri};
+use http::{HeaderMap, Method, Request, Response, StatusCode, request, response};
+use tokio::sync::oneshot;
+
+use super::body::Body;
+use super::error::{ClosedReason, SendError};
+use super::pipe::pipe;
+use super::stream::{Live, Sending, Stream, TunnelStream};
+use super::{Shared, Tunnel};
+use crate::BoxError;
+use crate::budget::StreamPermit;
+
+/// A request's extension: most time until the head of its response.
+///
+/// Without it a request waits as long as the tunnel lives, as `logs -f` of a silent pod must.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeadTimeout(pub Duration);
+
+/// What came of an extended CONNECT.
+#[derive(Debug)]
+pub enum Connected {
+    /// The other end switched protocols.
+    Open(Box<response::Parts>, TunnelStream),
+    /// It answered with a response instead.
+    Refused(Response<Body>),
+}
+
+struct Started {
+    permit: StreamPermit,
+    response: ResponseFuture,
+    send: SendStream<Bytes>,
+    head_timeout: Option<HeadTimeout>,
+}
+
+impl Tunnel {
+    /// Sends a request and waits for the head of its response.
+    ///
+    /// Dropping the future or the response's body resets the stream, and the agent cancels
+    /// its request. Headers that concern one connection only are left out. A URI without an
+    /// authority gets the `Host` header's.
+    pub async fn send<B>(&self, request: Request<B>) -> Result<Response<Body>, SendError>
+    where
+        B: http_body::Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<BoxError>,
+    {
+        let (mut head, body) = request.into_parts();
+        let bodyless = body.is_end_stream();
+        if !bodyless && let Some(length) = body.size_hint().exact() {
+            head.headers
+                .entry(CONTENT_LENGTH)
+                .or_insert_with(|| HeaderValue::from(length));
+        }
+        let started = self.start(head, bodyless)?;
+        let (cancel, cancelled) = oneshot::channel();
+        let sending = if bodyless {
+            Sending::Done
+        } else {
+            let sending = pipe(Box::pin(body), started.send, cancelled);
+            spawn_unless_done(Box::pin(sending));
+            Sending::Pipe { _cancel: cancel }
+        };
+        let response = self
+            .shared
+            .head(started.response, started.head_timeout)
+            .await?;
+        Ok(self.shared.respond(response, sending, started.permit))
+    }
+
+    /// Opens a duplex stream by extended CONNECT for `protocol` (RFC 8441), such as
+    /// `websocket` or `SPDY/3.1`. The request's method is ignored.
+    pub async fn connect(
+        &self,
+        request: Request<()>,
+        protocol: &str,
+    ) -> Result<Connected, SendError> {
+        let (mut head, ()) = request.into_parts();
+        head.method = Method::CONNECT;
+        head.extensions.insert(h2::ext::Protocol::from(protocol));
+        let Started {
+            permit,
+            response,
+            send,
+            head_timeout,
+        } = self.start(head, false)?;
+        let response = self.shared.head(response, head_timeout).await?;
+        let sending = Sending::Own {
+            half: send,
+            ended: false,
+        };
+        if response.status() != StatusCode::OK {
+            return Ok(Connected::Refused(
+                self.shared.respond(response, sending, permit),
+            ));
+        }
+        let (head, recv) = response.into_parts();
+        let live = Live {
+            recv,
+            send: sending,
+            _permit: permit,
+        };
+        let stream = Stream::register(live, &self.shared.registry);
+        Ok(Connected::Open(Box::new(head), TunnelStream::new(stream)))
+    }
+
+    fn start(&self, mut head: request::Parts, end: bool) -> Result<Started, SendError> {
+        if let Some(reason) = &*self.shared.closed.borrow() {
+            return Err(SendError::Closed(reason.clone()));
+        }
+        let mut h2 = self.h2.clone();
+        let permit = self.shared.budget.stream(h2.current_max_send_streams())?;
+        strip_connection_headers(&mut head.headers);
+        complete_uri(&mut head)?;
+        let head_timeout = head.extensions.get::<HeadTimeout>().copied();
+        let request = Request::from_parts(head, ());
+        let (response, send) = h2
+            .send_request(request, end)
+            .map_err(|error| self.shared.unsent(error))?;
+        Ok(Started {
+            permit,
+            response,
+            send,
+            head_timeout,
+        })
+    }
+}
+
+impl Shared {
+    async fn head(
+        &self,
+        response: ResponseFuture,
+        timeout: Option<HeadTimeout>,
+    ) -> Result<Response<RecvStream>, SendError> {
+        let answered = match timeout {
+            None => response.await,
+            Some(HeadTimeout(limit)) => tokio::time::timeout(limit, response)
+                .await
+                .map_err(|_| SendError::HeadTimeout(limit))?,
+        };
+        match answered {
+            Ok(response) => Ok(response),
+            Err(error) => Err(self.unanswered(error).await),
+        }
+    }
+
+    fn respond(
+        &self,
+        response: Response<RecvStream>,
+        send: Sending,
+        permit: StreamPermit,
+    ) -> Response<Body> {
+        response.map(|recv| {
+            // Its sender may still be at work: it is cancelled with `send`.
+            if recv.is_end_stream() {
+                return Body::default();
+            }
+            let live = Live {
+                recv,
+                send,
+                _permit: permit,
+            };
+            Body::new(Stream::register(live, &self.registry))
+        })
+    }
+
+    /// For an error that came instead of sending.
+    fn unsent(&self, error: h2::Error) -> SendError {
+        if is_goodbye(&error) {
+            return SendError::Draining;
+        }
+        if error.is_io() || error.is_go_away() || error.is_reset() {
+            let known = self.closed.borrow().clone();
+            return SendError::Closed(known.unwrap_or_else(|| ClosedReason::of(error)));
+        }
+        SendError::Request(error.to_string())
+    }
+
+    /// For an error that came instead of a response.
+    async fn unanswered(&self, error: h2::Error) -> SendError {
+        if is_goodbye(&error) {
+            return SendError::Draining;
+        }
+        if error.is_reset()
+            && let Some(reason) = error.reason()
+        {
+            return match reason {
+                h2::Reason::REFUSED_STREAM => SendError::RefusedByAgent,
+                other => SendError::Reset(other),
+            };
+        }
+        // The driver sees the same end, and knows better why; it is about to say so.
+        let known = tokio::time::timeout(Duration::from_secs(1), self.closed_reason()).await;
+        SendError::Lost(known.unwrap_or_else(|_| ClosedReason::of(error)))
+    }
+}
+
+/// A GOAWAY that says nothing is wrong: what it rejects was not looked at.
+fn is_goodbye(error: &h2::Error) -> bool {
+    error.is_go_away() && error.is_remote() && error.reason() == Some(h2::Reason::NO_ERROR)
+}
+
+/// Most bodies are one chunk and are sent on the spot; only the others need a task.
+fn spawn_unless_done(mut sending: Pin<Box<impl Future<Output = ()> + Send + 'static>>) {
+    let mut context = Context::from_waker(std::task::Waker::noop());
+    if sending.as_mut().poll(&mut context).is_pending() {
+        tokio::spawn(sending);
+    }
+}
+
+/// HTTP/2 has no connection headers (RFC 9113 §8.2.2).
+fn strip_connection_headers(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in named {
+        headers.remove(name);
+    }
+    for name in [CONNECTION, TRANSFER_ENCODING, UPGRADE] {
+        headers.remove(name);
+    }
+    headers.remove("keep-alive");
+    headers.remove("proxy-connection");
+    if headers.get(TE).is_some_and(|te| te != "trailers") {
+        headers.remove(TE);
+    }
+}
+
+/// HTTP/2 wants scheme and authority beside the path.
+fn complete_uri(head: &mut request::Parts) -> Result<(), SendError> {
+    let host = head.headers.remove(HOST);
+    if head.uri.authority().is_some() && head.uri.scheme().is_some() {
+        return Ok(());
+    }
+    let authority = match (head.uri.authority(), host) {
+        (Some(authority), _) => authority.clone(),
+        (None, Some(host)) => Authority::try_from(host.as_bytes())
+            .map_err(|_| SendError::Request("its Host header is not a host".to_owned()))?,
+        (None, None) => Authority::from_static("cluster"),
+    };
+    let mut parts = std::mem::take(&mut head.uri).into_parts();
+    parts.scheme = Some(Scheme::HTTP);
+    parts.authority = Some(authority);
+    if parts.path_and_query.is_none() {
+        parts.path_and_query = Some(http::uri::PathAndQuery::from_static("/"));
+    }
+    head.uri = Uri::from_parts(parts)
+        .map_err(|error| SendError::Request(format!("its URI is not valid: {error}")))?;
+    Ok(())
+}

@@ -1,0 +1,406 @@
+//! WebSocket framing without I/O: headers out, payloads in, in place.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+
+use bytes::{BufMut, BytesMut};
+
+/// Most payload bytes in one message, both ways. Larger messages would delay pings.
+pub const MAX_MESSAGE: usize = 64 * 1024;
+
+/// Most payload bytes in a control frame (RFC 6455 §5.5).
+const MAX_CONTROL: usize = 125;
+/// The longest header: two bytes, eight of length, four of mask.
+const MAX_HEADER: usize = 14;
+
+const FIN: u8 = 0x80;
+const RESERVED: u8 = 0x70;
+const MASKED: u8 = 0x80;
+
+const CONTINUATION: u8 = 0x0;
+const TEXT: u8 = 0x1;
+pub(super) const BINARY: u8 = 0x2;
+pub(super) const CLOSE: u8 = 0x8;
+const PING: u8 = 0x9;
+pub(super) const PONG: u8 = 0xA;
+
+/// Which end of the WebSocket this is. The client masks what it sends; the server does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Dialled.
+    Client,
+    /// Was dialled.
+    Server,
+}
+
+/// The peer broke the framing; the connection cannot be used further.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// Reserved bits are for extensions, and none was agreed on.
+    #[error("a frame has reserved bits set though no extension was agreed on")]
+    ReservedBits,
+    /// An opcode RFC 6455 does not define.
+    #[error("a frame has the unknown opcode {0:#x}")]
+    UnknownOpcode(u8),
+    /// A tunnel carries binary messages only.
+    #[error("a text message arrived on a tunnel, which carries binary messages only")]
+    Text,
+    /// The client did not mask, or the server did.
+    #[error("a frame's masking does not fit its sender")]
+    Masking,
+    /// A length in more bytes than it needs, or beyond 63 bits.
+    #[error("a frame's length is not in its shortest form")]
+    LengthForm,
+    /// A message above [`MAX_MESSAGE`].
+    #[error("a message of {0} bytes is larger than the {MAX_MESSAGE} a tunnel allows")]
+    TooLarge(u64),
+    /// A control frame that is fragmented or above 125 bytes.
+    #[error("a control frame is fragmented or too long")]
+    Control,
+    /// A continuation without a start, or a start inside another message.
+    #[error("a message's fragments are out of order")]
+    Fragments,
+}
+
+/// What one call of [`Decoder::decode`] found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Decoded {
+    /// How many payload bytes now stand at the front of the buffer.
+    pub payload: usize,
+    /// The payload of the latest ping, which wants a pong.
+    pub ping: Option<Control>,
+    /// The peer closed; nothing after its close frame was looked at.
+    pub closed: bool,
+}
+
+/// The payload of a control frame.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Control {
+    bytes: [u8; MAX_CONTROL],
+    len: u8,
+}
+
+impl Control {
+    const EMPTY: Self = Self {
+        bytes: [0; MAX_CONTROL],
+        len: 0,
+    };
+
+    /// The payload.
+    pub fn as_slice(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let start = usize::from(self.len);
+        self.bytes[start..start + bytes.len()].copy_from_slice(bytes);
+        self.len += u8::try_from(bytes.len()).expect("a control frame holds at most 125 bytes");
+    }
+}
+
+impl std::fmt::Debug for Control {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Control({} bytes)", self.len)
+    }
+}
+
+#[derive(Debug)]
+enum State {
+    Header {
+        bytes: [u8; MAX_HEADER],
+        have: usize,
+    },
+    Data {
+        remaining: usize,
+        mask: Mask,
+    },
+    Control {
+        opcode: u8,
+        remaining: usize,
+        mask: Mask,
+        payload: Control,
+    },
+    Closed,
+}
+
+impl State {
+    const START: Self = Self::Header {
+        bytes: [0; MAX_HEADER],
+        have: 0,
+    };
+}
+
+/// Takes frames apart wherever the network cut them, inside the caller's buffer.
+#[derive(Debug)]
+pub struct Decoder {
+    role: Role,
+    state: State,
+    /// Payload bytes of the unfinished message, if one was begun.
+    message: Option<u64>,
+}
+
+impl Decoder {
+    /// A decoder for what the end in `role` receives.
+    pub const fn new(role: Role) -> Self {
+        Self {
+            role,
+            state: State::START,
+            message: None,
+        }
+    }
+
+    /// Whether the last byte decoded was the last of a frame.
+    pub fn at_boundary(&self) -> bool {
+        matches!(self.state, State::Header { have: 0, .. } | State::Closed)
+    }
+
+    /// Decodes received bytes in place and moves the payloads to the front of `buf`.
+    pub fn decode(&mut self, buf: &mut [u8]) -> Result<Decoded, FrameError> {
+        let mut found = Decoded::default();
+        let mut read = 0;
+        while read < buf.len() {
+            match &mut self.state {
+                State::Closed => break,
+                State::Header { bytes, have } => {
+                    bytes[*have] = buf[read];
+                    *have += 1;
+                    read += 1;
+                    if *have >= 2 && *have == header_len(bytes[1]) {
+                        let header = *bytes;
+                        self.state = self.begin(&header)?;
+                        self.finish_control(&mut found);
+                    }
+                }
+                State::Data { remaining, mask } => {
+                    let n = (*remaining).min(buf.len() - read);
+                    mask.apply(&mut buf[read..read + n]);
+                    if found.payload != read {
+                        buf.copy_within(read..read + n, found.payload);
+                    }
+                    found.payload += n;
+                    read += n;
+                    *remaining -= n;
+                    if *remaining == 0 {
+                        self.state = State::START;
+                    }
+                }
+                State::Control {
+                    remaining,
+                    mask,
+                    payload,
+                    ..
+                } => {
+                    let n = (*remaining).min(buf.len() - read);
+                    mask.apply(&mut buf[read..read + n]);
+                    payload.push(&buf[read..read + n]);
+                    read += n;
+                    *remaining -= n;
+                    self.finish_control(&mut found);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Acts on a control frame once its payload is whole.
+    fn finish_control(&mut self, found: &mut Decoded) {
+        let State::Control {
+            opcode,
+            remaining: 0,
+            payload,
+            ..
+        } = &self.state
+        else {
+            return;
+        };
+        let mut next = State::START;
+        match *opcode {
+            PING => found.ping = Some(*payload),
+            CLOSE => {
+                found.closed = true;
+                next = State::Closed;
+            }
+            _ => {}
+        }
+        self.state = next;
+    }
+
+    /// The state after a complete header.
+    fn begin(&mut self, header: &[u8; MAX_HEADER]) -> Result<State, FrameError> {
+        let [first, second, ..] = *header;
+        let (fin, opcode) = (first & FIN != 0, first & 0x0F);
+        if first & RESERVED != 0 {
+            return Err(FrameError::ReservedBits);
+        }
+        if (second & MASKED != 0) != (self.role == Role::Server) {
+            return Err(FrameError::Masking);
+        }
+        let length = payload_len(header)?;
+        let mask = Mask::read(header);
+        match opcode {
+            CONTINUATION | BINARY => self.begin_data(opcode, fin, length, mask),
+            CLOSE | PING | PONG if fin && length <= MAX_CONTROL as u64 => Ok(State::Control {
+                opcode,
+                remaining: to_usize(length),
+                mask,
+                payload: Control::EMPTY,
+            }),
+            CLOSE | PING | PONG => Err(FrameError::Control),
+            TEXT => Err(FrameError::Text),
+            other => Err(FrameError::UnknownOpcode(other)),
+        }
+    }
+
+    fn begin_data(
+        &mut self,
+        opcode: u8,
+        fin: bool,
+        length: u64,
+        mask: Mask,
+    ) -> Result<State, FrameError> {
+        let before = match (opcode, self.message) {
+            (CONTINUATION, Some(before)) => before,
+            (BINARY, None) => 0,
+            _ => return Err(FrameError::Fragments),
+        };
+        let total = before.saturating_add(length);
+        if total > MAX_MESSAGE as u64 {
+            return Err(FrameError::TooLarge(total));
+        }
+        self.message = (!fin).then_some(total);
+        Ok(match length {
+            0 => State::START,
+            _ => State::Data {
+                remaining: to_usize(length),
+                mask,
+            },
+        })
+    }
+}
+
+/// Lengths are checked against [`MAX_MESSAGE`] before they are used.
+fn to_usize(length: u64) -> usize {
+    usize::try_from(length).expect("at most 64 KiB")
+}
+
+/// The whole header's length, as its second byte tells.
+fn header_len(second: u8) -> usize {
+    let length = match second & !MASKED {
+        126 => 2,
+        127 => 8,
+        _ => 0,
+    };
+    2 + length + if second & MASKED == 0 { 0 } else { 4 }
+}
+
+fn payload_len(header: &[u8; MAX_HEADER]) -> Result<u64, FrameError> {
+    let short = header[1] & !MASKED;
+    let (length, least) = match short {
+        126 => (u64::from(u16::from_be_bytes([header[2], header[3]])), 126),
+        127 => {
+            let mut bytes = [0; 8];
+            bytes.copy_from_slice(&header[2..10]);
+            (u64::from_be_bytes(bytes), 0x1_0000)
+        }
+        _ => (u64::from(short), 0),
+    };
+    if length < least || length > i64::MAX as u64 {
+        return Err(FrameError::LengthForm);
+    }
+    Ok(length)
+}
+
+/// A mask at a place in its four bytes; all zeros changes nothing.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mask(u32);
+
+impl Mask {
+    const NONE: Self = Self(0);
+
+    fn read(header: &[u8; MAX_HEADER]) -> Self {
+        if header[1] & MASKED == 0 {
+            return Self::NONE;
+        }
+        let end = header_len(header[1]);
+        let mut key = [0; 4];
+        key.copy_from_slice(&header[end - 4..end]);
+        Self(u32::from_le_bytes(key))
+    }
+
+    /// Masks or unmasks the next bytes of a payload.
+    fn apply(&mut self, bytes: &mut [u8]) {
+        if self.0 == 0 {
+            return;
+        }
+        let wide = (u64::from(self.0) << 32) | u64::from(self.0);
+        let (words, rest) = bytes.as_chunks_mut::<8>();
+        for word in words {
+            *word = (u64::from_le_bytes(*word) ^ wide).to_le_bytes();
+        }
+        let key = self.0.to_le_bytes();
+        for (byte, key) in rest.iter_mut().zip(key.iter().cycle()) {
+            *byte ^= key;
+        }
+        let turn = u32::try_from(rest.len() % 4).expect("less than four") * 8;
+        self.0 = self.0.rotate_right(turn);
+    }
+}
+
+/// Writes frames; knows whether to mask and with what.
+#[derive(Debug)]
+pub(super) struct Encoder {
+    /// A keyed hash of a counter: unpredictable to the peer, as RFC 6455 §5.3 wants, and
+    /// cheaper than a system call for each frame. `None` for the server, which masks nothing.
+    keys: Option<(RandomState, u64)>,
+}
+
+impl Encoder {
+    pub(super) fn new(role: Role) -> Self {
+        Self {
+            keys: (role == Role::Client).then(|| (RandomState::new(), 0)),
+        }
+    }
+
+    /// Appends one whole frame whose payload is `slices`, which together hold `length` bytes.
+    pub(super) fn frame<'a>(
+        &mut self,
+        opcode: u8,
+        length: usize,
+        slices: impl Iterator<Item = &'a [u8]>,
+        out: &mut BytesMut,
+    ) {
+        out.reserve(MAX_HEADER + length);
+        let mask_bit = if self.keys.is_some() { MASKED } else { 0 };
+        out.put_u8(FIN | opcode);
+        match (u8::try_from(length), u16::try_from(length)) {
+            (Ok(short @ ..126), _) => out.put_u8(mask_bit | short),
+            (_, Ok(long)) => {
+                out.put_u8(mask_bit | 126);
+                out.put_u16(long);
+            }
+            _ => {
+                out.put_u8(mask_bit | 127);
+                out.put_u64(length as u64);
+            }
+        }
+        let mask = self.next_key().map_or(Mask::NONE, |key| {
+            out.put_slice(&key);
+            Mask(u32::from_le_bytes(key))
+        });
+        let start = out.len();
+        for slice in slices {
+            out.put_slice(slice);
+        }
+        let mut mask = mask;
+        mask.apply(&mut out[start..]);
+    }
+
+    fn next_key(&mut self) -> Option<[u8; 4]> {
+        let (secret, counter) = self.keys.as_mut()?;
+        *counter += 1;
+        let mut hasher = secret.build_hasher();
+        hasher.write_u64(*counter);
+        let [a, b, c, d, ..] = hasher.finish().to_le_bytes();
+        Some([a, b, c, d])
+    }
+}

@@ -1,0 +1,52 @@
+//! What the agents of these tests answer.
+
+use std::convert::Infallible;
+use std::future::Future;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Empty, Full};
+use hyper::body::Incoming;
+use hyper::service::{Service, service_fn};
+
+pub type AnyBody = UnsyncBoxBody<Bytes, hyper::Error>;
+
+pub fn full(text: impl Into<Bytes>) -> AnyBody {
+    Full::new(text.into())
+        .map_err(|never| match never {})
+        .boxed_unsync()
+}
+
+pub fn empty() -> Empty<Bytes> {
+    Empty::new()
+}
+
+pub fn get(path: &str) -> Request<Empty<Bytes>> {
+    Request::get(path)
+        .header("host", "cluster")
+        .body(empty())
+        .unwrap()
+}
+
+/// A service whose answers are `answer`'s.
+pub fn agent<F, Fut>(
+    answer: F,
+) -> impl Service<Request<Incoming>, Response = Response<AnyBody>, Error = Infallible, Future: Send>
++ Clone
++ Send
++ 'static
+where
+    F: Fn(Request<Incoming>) -> Fut + Clone + Send + 'static,
+    Fut: Future<Output = Response<AnyBody>> + Send + 'static,
+{
+    service_fn(move |request| {
+        let answer = answer(request);
+        async move { Ok::<_, Infallible>(answer.await) }
+    })
+}
+
+pub async fn text(response: Response<drover_tunnel::tunnel::Body>) -> String {
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
