@@ -17,6 +17,7 @@ pub use credentials::Identity;
 pub use error::StartError;
 
 use crate::kubectl::{CommandError, CommandLine, Output};
+use crate::pki::{KeyedCertificate, PkiError};
 use crate::program::{ProgramError, Running};
 use crate::tools::Tool;
 use audit::AuditEvent;
@@ -39,7 +40,7 @@ pub struct Options {
     /// a temporary folder, removed at the end.
     pub folder: Option<PathBuf>,
     /// The address at which the API server listens: loopback, or that of a
-    /// `NodeNetwork` for a cluster that a node joins.
+    /// [`NodeNetwork`](crate::NodeNetwork) for a cluster that a node joins.
     pub address: IpAddr,
     /// Whether to run kube-scheduler; only a cluster with nodes has use for it.
     pub scheduler: bool,
@@ -141,7 +142,7 @@ impl ControlPlane {
     }
 
     /// A new identity: a client certificate for `user`, in at most one group.
-    pub fn identity(&self, user: &str, group: Option<&str>) -> Result<Identity, StartError> {
+    pub fn identity(&self, user: &str, group: Option<&str>) -> Result<Identity, PkiError> {
         self.credentials
             .identity(&self.url(), &self.options.name, user, group)
     }
@@ -234,6 +235,20 @@ impl ControlPlane {
         self.api_server.terminate(limit).await?;
         self.etcd.terminate(limit).await?;
         Ok(())
+    }
+
+    /// The file of the authority that clients of this cluster are certified by.
+    pub(crate) fn ca_file(&self) -> &Path {
+        &self.credentials.ca_file
+    }
+
+    /// Certifies a server of this cluster other than the API server, such as a kubelet.
+    pub(crate) fn server_certificate(
+        &self,
+        name: &str,
+        alternatives: &[String],
+    ) -> Result<KeyedCertificate, PkiError> {
+        self.credentials.server(name, alternatives)
     }
 
     fn program(&self, component: Component) -> Result<&Running, StartError> {

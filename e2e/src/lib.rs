@@ -5,7 +5,11 @@
 //! handle started ends with that handle, and leaves nothing behind. `e2e/README.md` shows the use.
 
 mod control_plane;
+mod image;
 mod kubectl;
+mod metrics_server;
+mod network;
+mod node;
 mod pki;
 mod ports;
 mod program;
@@ -14,7 +18,11 @@ mod wait;
 
 pub use control_plane::audit::{AuditEvent, AuditObject, AuditStatus, AuditUser};
 pub use control_plane::{Component, ControlPlane, Identity, Options, StartError};
+pub use image::{Image, ImageError};
 pub use kubectl::{CommandError, CommandLine, Output};
+pub use metrics_server::{MetricsError, MetricsServer};
+pub use network::{NetworkError, NodeNetwork};
+pub use node::{JoinError, Node, NodeOptions, cluster_with_node};
 pub use pki::{KeyedCertificate, PkiError};
 pub use ports::{NoFreePort, PortLease};
 pub use program::{Program, ProgramError, Running};

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::error::StartError;
 use super::folder::Folder;
 use super::{API_SERVICE_IP, Options};
-use crate::pki::{Authority, CertificateFiles, KeyedCertificate, open_key, write};
+use crate::pki::{Authority, CertificateFiles, KeyedCertificate, PkiError, open_key, write};
 
 /// A user of a cluster.
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ impl Credentials {
         cluster: &str,
         user: &str,
         group: Option<&str>,
-    ) -> Result<Identity, StartError> {
+    ) -> Result<Identity, PkiError> {
         let certificate = self.authority.client(user, group)?;
         Ok(Identity {
             kubeconfig: kubeconfig(cluster, url, &self.ca, user, &certificate),
@@ -88,8 +88,8 @@ impl Credentials {
         &self,
         name: &str,
         alternatives: &[String],
-    ) -> Result<KeyedCertificate, StartError> {
-        Ok(self.authority.server(name, alternatives)?)
+    ) -> Result<KeyedCertificate, PkiError> {
+        self.authority.server(name, alternatives)
     }
 }
 

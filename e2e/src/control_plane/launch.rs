@@ -79,7 +79,8 @@ async fn etcd(folder: &Folder, ports: &Ports) -> Result<Program, StartError> {
             .arg(format!("--listen-peer-urls={peers}"))
             .arg(format!("--initial-advertise-peer-urls={peers}"))
             .arg(format!("--initial-cluster=default={peers}"))
-            .arg("--unsafe-no-fsync"),
+            .arg("--unsafe-no-fsync")
+            .arg("--log-level=warn"),
     )
 }
 

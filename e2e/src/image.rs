@@ -1,0 +1,179 @@
+//! Container images made here: from scratch, without a registry.
+
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use crate::network::search_path;
+
+/// Why an image could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageError {
+    /// Its files could not be gathered.
+    #[error("gather the image's files at {path}")]
+    Gather {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A program that is needed could not be started.
+    #[error("start {program}: apt-get install buildah busybox-static")]
+    Start {
+        /// The program.
+        program: &'static str,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// buildah refused.
+    #[error("`buildah {command}` failed: {output}")]
+    Buildah {
+        /// Its arguments.
+        command: String,
+        /// What it printed.
+        output: String,
+    },
+}
+
+/// An image in a docker archive.
+#[derive(Debug)]
+pub struct Image {
+    name: String,
+    archive: PathBuf,
+    _folder: TempDir,
+}
+
+impl Image {
+    /// The name of [`Image::tools`].
+    pub const TOOLS: &'static str = "drover-e2e/tools:1";
+
+    /// A small image for test pods: busybox with all its commands (`sh`, `sleep`, `tar`, `nc`,
+    /// `httpd`, `wget`, …); sleeps unless told otherwise.
+    pub async fn tools() -> Result<Self, ImageError> {
+        let files = folder()?;
+        let root = files.path();
+        for name in ["bin", "tmp", "etc", "www"] {
+            let path = root.join(name);
+            std::fs::create_dir(&path).map_err(gather(&path))?;
+        }
+        let busybox = search_path()
+            .split(':')
+            .map(|folder| Path::new(folder).join("busybox"))
+            .find(|path| path.is_file())
+            .unwrap_or_else(|| PathBuf::from("/bin/busybox"));
+        let target = root.join("bin/busybox");
+        std::fs::copy(&busybox, &target).map_err(gather(&busybox))?;
+        let list = Command::new(&busybox)
+            .arg("--list")
+            .output()
+            .await
+            .map_err(|source| ImageError::Start {
+                program: "busybox",
+                source,
+            })?;
+        for applet in String::from_utf8_lossy(&list.stdout).lines() {
+            let link = root.join("bin").join(applet);
+            if applet != "busybox" {
+                symlink("busybox", &link).map_err(gather(&link))?;
+            }
+        }
+        let users = root.join("etc/passwd");
+        std::fs::write(&users, "root:x:0:0:root:/:/bin/sh\n").map_err(gather(&users))?;
+        Self::from_folder(Self::TOOLS, root, &["/bin/sleep", "2147483647"]).await
+    }
+
+    /// An image that consists of the files in `root`, and runs `command` unless told otherwise.
+    ///
+    /// `name` has a tag: `drover-agent:test`.
+    pub async fn from_folder(
+        name: &str,
+        root: &Path,
+        command: &[&str],
+    ) -> Result<Self, ImageError> {
+        let folder = folder()?;
+        let build_file = folder.path().join("Containerfile");
+        let text = format!(
+            "FROM scratch\nCOPY . /\nENTRYPOINT []\nCMD {}\n",
+            json!(command)
+        );
+        std::fs::write(&build_file, text).map_err(gather(&build_file))?;
+        let archive = folder.path().join("image.tar");
+        let build_file = build_file.display().to_string();
+        let context = root.display().to_string();
+        buildah(
+            folder.path(),
+            &[
+                "bud",
+                "--isolation",
+                "chroot",
+                "--tag",
+                name,
+                "--file",
+                &build_file,
+                &context,
+            ],
+        )
+        .await?;
+        let destination = format!("docker-archive:{}:{name}", archive.display());
+        buildah(folder.path(), &["push", name, &destination]).await?;
+        Ok(Self {
+            name: name.to_owned(),
+            archive,
+            _folder: folder,
+        })
+    }
+
+    /// What a pod's `image` says, with `imagePullPolicy: Never`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The archive, for [`Node::load_image`](crate::Node::load_image).
+    pub fn archive(&self) -> &Path {
+        &self.archive
+    }
+}
+
+/// Runs buildah with a store of its own in `folder`.
+async fn buildah(folder: &Path, arguments: &[&str]) -> Result<(), ImageError> {
+    let output = Command::new("buildah")
+        .arg("--storage-driver=vfs")
+        .arg("--root")
+        .arg(folder.join("store"))
+        .arg("--runroot")
+        .arg(folder.join("run"))
+        .args(arguments)
+        .env("PATH", search_path())
+        .env("TMPDIR", folder)
+        .stdin(Stdio::null())
+        .output()
+        .await
+        .map_err(|source| ImageError::Start {
+            program: "buildah",
+            source,
+        })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(ImageError::Buildah {
+        command: arguments.join(" "),
+        output: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
+}
+
+fn folder() -> Result<TempDir, ImageError> {
+    tempfile::Builder::new()
+        .prefix("drover-e2e-image-")
+        .tempdir()
+        .map_err(gather(&std::env::temp_dir()))
+}
+
+fn gather(path: &Path) -> impl FnOnce(io::Error) -> ImageError {
+    let path = path.to_owned();
+    move |source| ImageError::Gather { path, source }
+}

@@ -1,0 +1,206 @@
+//! The network between this host and the one real node: a namespace of its own and a veth pair.
+//!
+//! Everything that a node does to the network (bridge, nftables, routes) happens inside the
+//! namespace, and is gone with it.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::wait::{TimedOut, eventually};
+
+const NAMESPACE: &str = "drover-e2e";
+const HOST_LINK: &str = "drover-e2e0";
+const HOST: Ipv4Addr = Ipv4Addr::new(10, 213, 0, 1);
+const NODE: Ipv4Addr = Ipv4Addr::new(10, 213, 0, 2);
+/// The addresses of pods.
+pub(crate) const POD_RANGE: &str = "10.214.0.0/16";
+/// Longer than any test that has the node may take.
+const TURN: Duration = Duration::from_mins(20);
+
+/// What a node needs of the machine, as (program, Debian package).
+const PROGRAMS: [(&str, &str); 11] = [
+    ("containerd", "containerd"),
+    ("ctr", "containerd"),
+    ("runc", "runc"),
+    ("buildah", "buildah"),
+    ("ip", "iproute2"),
+    ("iptables", "iptables"),
+    ("nft", "nftables"),
+    ("conntrack", "conntrack"),
+    ("busybox", "busybox-static"),
+    ("unshare", "util-linux"),
+    ("nsenter", "util-linux"),
+];
+
+/// Why there is no network for a node.
+#[derive(Debug, thiserror::Error)]
+pub enum NetworkError {
+    /// The process may not make namespaces.
+    #[error("a real node needs root: run the tests that use one as root")]
+    NotRoot,
+    /// The machine lacks programs.
+    #[error("a real node needs more programs: apt-get install {}", packages.join(" "))]
+    MissingPackages {
+        /// The Debian packages that have them.
+        packages: Vec<&'static str>,
+    },
+    /// Another test has the node.
+    #[error("another test has the machine's one node")]
+    Busy(#[source] TimedOut),
+    /// A network command failed.
+    #[error("`{command}` failed: {output}")]
+    Configure {
+        /// The command.
+        command: String,
+        /// What it printed.
+        output: String,
+    },
+    /// A network command could not be started.
+    #[error("run `{command}`")]
+    Run {
+        /// The command.
+        command: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+/// The network of the machine's one real node, and the right to run that node.
+///
+/// Only one exists at a time on a machine; others wait for it. Dropping it removes the namespace
+/// with all that is in it.
+#[derive(Debug)]
+pub struct NodeNetwork {
+    // A name in the kernel, gone with the process however it ends.
+    _turn: UnixListener,
+}
+
+impl NodeNetwork {
+    /// Waits for this test's turn, and makes the network.
+    ///
+    /// Needs root and some Debian packages; the error names those that are missing.
+    pub async fn acquire() -> Result<Self, NetworkError> {
+        check_machine()?;
+        let turn = eventually("the machine's one node", TURN, async || {
+            let name = SocketAddr::from_abstract_name("drover-e2e-node")?;
+            UnixListener::bind_addr(&name)
+        })
+        .await
+        .map_err(NetworkError::Busy)?;
+        // What a killed test run left.
+        remove();
+        let network = Self { _turn: turn };
+        create()?;
+        Ok(network)
+    }
+
+    /// This host's address as pods and the node see it: here listens what they shall reach, such
+    /// as the cluster's API server or a Drover server.
+    pub const fn host_address(&self) -> IpAddr {
+        IpAddr::V4(HOST)
+    }
+
+    /// The node's address.
+    pub const fn node_address(&self) -> IpAddr {
+        IpAddr::V4(NODE)
+    }
+
+    /// The file by which the namespace is entered.
+    pub(crate) fn namespace_file() -> String {
+        format!("/run/netns/{NAMESPACE}")
+    }
+}
+
+impl Drop for NodeNetwork {
+    fn drop(&mut self) {
+        remove();
+    }
+}
+
+fn create() -> Result<(), NetworkError> {
+    let node = |command: &str| format!("-netns {NAMESPACE} {command}");
+    for command in [
+        format!("netns add {NAMESPACE}"),
+        format!("link add {HOST_LINK} type veth peer name eth0 netns {NAMESPACE}"),
+        format!("address add {HOST}/24 dev {HOST_LINK}"),
+        format!("link set {HOST_LINK} up"),
+        node("link set lo up"),
+        node(&format!("address add {NODE}/24 dev eth0")),
+        node("link set eth0 up"),
+        node(&format!("route add default via {HOST}")),
+        // So that the API server reaches pods that serve webhooks and aggregated APIs.
+        format!("route add {POD_RANGE} via {NODE}"),
+    ] {
+        ip(&command)?;
+    }
+    let forward = "echo 1 > /proc/sys/net/ipv4/ip_forward";
+    run(Command::new("ip").args(["netns", "exec", NAMESPACE, "sh", "-c", forward]))
+}
+
+/// Removes the network; parts that are not there are no failure.
+fn remove() {
+    let _ = ip(&format!("link delete {HOST_LINK}"));
+    let _ = ip(&format!("netns delete {NAMESPACE}"));
+}
+
+fn ip(arguments: &str) -> Result<(), NetworkError> {
+    run(Command::new("ip").args(arguments.split(' ')))
+}
+
+fn run(command: &mut Command) -> Result<(), NetworkError> {
+    command.env("PATH", search_path());
+    let shown = format!("{command:?}");
+    let output = command.output().map_err(|source| NetworkError::Run {
+        command: shown.clone(),
+        source,
+    })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(NetworkError::Configure {
+        command: shown,
+        output: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+    })
+}
+
+/// The search path with the administrator's folders, which `su` and CI leave out.
+pub(crate) fn search_path() -> String {
+    let own = std::env::var("PATH").unwrap_or_default();
+    format!("{own}:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin")
+}
+
+/// The folder of the CNI plug-ins.
+pub(crate) fn plugin_folder() -> Option<&'static str> {
+    ["/usr/lib/cni", "/opt/cni/bin"]
+        .into_iter()
+        .find(|folder| std::path::Path::new(folder).join("bridge").exists())
+}
+
+fn check_machine() -> Result<(), NetworkError> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(NetworkError::NotRoot);
+    }
+    let path = search_path();
+    let exists = |program: &str| {
+        path.split(':')
+            .any(|folder| std::path::Path::new(folder).join(program).is_file())
+    };
+    let mut packages: Vec<_> = PROGRAMS
+        .into_iter()
+        .filter(|(program, _)| !exists(program))
+        .map(|(_, package)| package)
+        .collect();
+    if plugin_folder().is_none() {
+        packages.push("containernetworking-plugins");
+    }
+    packages.dedup();
+    if packages.is_empty() {
+        Ok(())
+    } else {
+        Err(NetworkError::MissingPackages { packages })
+    }
+}

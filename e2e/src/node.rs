@@ -1,0 +1,314 @@
+//! The one real node: containerd, kubelet and kube-proxy in namespaces of their own.
+
+mod configuration;
+mod kernel;
+mod namespaces;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Node as NodeObject;
+use kube::Api;
+use tempfile::TempDir;
+
+use crate::control_plane::{ControlPlane, Options, StartError};
+use crate::image::{Image, ImageError};
+use crate::kubectl::{CommandError, CommandLine};
+use crate::network::{NetworkError, NodeNetwork, search_path};
+use crate::pki::PkiError;
+use crate::program::{ProgramError, Running};
+use crate::tools::{BuildError, Tool};
+use configuration::Settings;
+use kernel::KernelState;
+use namespaces::Namespaces;
+
+/// Generous, because the machine may build something at the same time.
+const READY: Duration = Duration::from_mins(3);
+/// Inside the node's own `/run`.
+const CONTAINERD: &str = "/run/containerd/containerd.sock";
+
+/// Why a node did not join.
+#[derive(Debug, thiserror::Error)]
+pub enum JoinError {
+    /// The control plane listens where the node cannot reach it.
+    #[error(
+        "the node cannot reach {cluster} at {address}: start it with `address: network.host_address()`"
+    )]
+    Unreachable {
+        /// The cluster's name.
+        cluster: String,
+        /// Where its API server listens.
+        address: std::net::IpAddr,
+    },
+    /// There is no network for it.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// The control plane did not start.
+    #[error(transparent)]
+    ControlPlane(#[from] StartError),
+    /// A program could not be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// A certificate could not be made.
+    #[error(transparent)]
+    Pki(#[from] PkiError),
+    /// A program did not run as it should.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// The node's own image could not be made.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// containerd refused an image.
+    #[error("load the image {archive}")]
+    LoadImage {
+        /// The archive.
+        archive: PathBuf,
+        /// What `ctr` said.
+        source: CommandError,
+    },
+    /// A file, folder or control group could not be made.
+    #[error("prepare {path} for the node")]
+    Prepare {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+/// How the node is set up.
+#[derive(Clone, Debug)]
+pub struct NodeOptions {
+    /// The node's name, also its host name.
+    pub name: String,
+}
+
+impl Default for NodeOptions {
+    fn default() -> Self {
+        Self {
+            name: "node-1".to_owned(),
+        }
+    }
+}
+
+/// A running node; dropping it ends every pod and program on it and removes all it made.
+///
+/// When it is dropped while a test panics, the end of each program's log is printed.
+#[derive(Debug)]
+pub struct Node {
+    // Dropped in this order: the processes, then what they have used.
+    kube_proxy: Running,
+    kubelet: Running,
+    containerd: Running,
+    namespaces: Namespaces,
+    _kernel: KernelState,
+    folder: TempDir,
+    network: NodeNetwork,
+    name: String,
+}
+
+/// A control plane with a scheduler, and a node in it: a whole cluster.
+///
+/// Of `options`, `address` and `scheduler` are set here.
+pub async fn cluster_with_node(options: Options) -> Result<(ControlPlane, Node), JoinError> {
+    let network = NodeNetwork::acquire().await?;
+    let options = Options {
+        address: network.host_address(),
+        scheduler: true,
+        ..options
+    };
+    let cluster = ControlPlane::start(options).await?;
+    let node = Node::join(&cluster, network, NodeOptions::default()).await?;
+    Ok((cluster, node))
+}
+
+impl Node {
+    /// Starts a node, joins it to `cluster`, and waits until it is Ready.
+    ///
+    /// [`Image::TOOLS`] is loaded already.
+    pub async fn join(
+        cluster: &ControlPlane,
+        network: NodeNetwork,
+        options: NodeOptions,
+    ) -> Result<Self, JoinError> {
+        let address = cluster.api_address().ip();
+        if address != network.host_address() {
+            return Err(JoinError::Unreachable {
+                cluster: cluster.name().to_owned(),
+                address,
+            });
+        }
+        let folder = tempfile::Builder::new()
+            .prefix("drover-e2e-node-")
+            .tempdir()
+            .map_err(prepare(&std::env::temp_dir()))?;
+        let kernel = KernelState::prepare()?;
+        let settings = Settings::write(cluster, &network, &options.name, folder.path())?;
+        let logs = folder.path().join("logs");
+        let namespaces = Namespaces::enter(&settings, &logs).await?;
+        let containerd = namespaces
+            .program("containerd", Path::new("containerd"), &logs)
+            .arg("--config")
+            .arg(&settings.containerd)
+            .start()?;
+        let tools = Image::tools().await?;
+        let mut containerd = containerd;
+        wait_for_containerd(&mut containerd, &namespaces).await?;
+        load(&namespaces, tools.archive()).await?;
+        let kubelet = namespaces
+            .program("kubelet", &Tool::Kubelet.locate().await?, &logs)
+            .arg("--config")
+            .arg(&settings.kubelet)
+            .arg("--kubeconfig")
+            .arg(&settings.kubelet_kubeconfig)
+            .arg(format!("--node-ip={}", network.node_address()))
+            .arg("--root-dir")
+            .arg(folder.path().join("kubelet"))
+            .start()?;
+        let kube_proxy = namespaces
+            .program("kube-proxy", &Tool::KubeProxy.locate().await?, &logs)
+            .arg("--config")
+            .arg(&settings.kube_proxy)
+            .start()?;
+        let mut node = Self {
+            kube_proxy,
+            kubelet,
+            containerd,
+            namespaces,
+            _kernel: kernel,
+            folder,
+            network,
+            name: options.name,
+        };
+        node.wait_until_ready(cluster).await?;
+        Ok(node)
+    }
+
+    /// The node's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The network between this host and the node.
+    pub const fn network(&self) -> &NodeNetwork {
+        &self.network
+    }
+
+    /// The folder of the logs, one file a program.
+    pub fn logs(&self) -> PathBuf {
+        self.folder.path().join("logs")
+    }
+
+    /// Loads an image from a docker or OCI archive; pods use it with `imagePullPolicy: Never`.
+    pub async fn load_image(&self, archive: &Path) -> Result<(), JoinError> {
+        load(&self.namespaces, archive).await
+    }
+
+    /// Stops the node from running, with its connections left open: a node that is cut off.
+    pub fn pause(&self) -> Result<(), JoinError> {
+        Ok(self.namespaces.pause()?)
+    }
+
+    /// Lets the node run on after [`Node::pause`].
+    pub fn resume(&self) -> Result<(), JoinError> {
+        Ok(self.namespaces.resume()?)
+    }
+
+    /// Fails when one of the node's programs has ended, with the end of its log.
+    pub fn check(&mut self) -> Result<(), ProgramError> {
+        self.containerd.check()?;
+        self.kubelet.check()?;
+        self.kube_proxy.check()
+    }
+
+    async fn wait_until_ready(&mut self, cluster: &ControlPlane) -> Result<(), JoinError> {
+        let nodes: Api<NodeObject> = Api::all(cluster.client());
+        let name = self.name.clone();
+        let kube_proxy = &mut self.kube_proxy;
+        self.kubelet
+            .wait_until("the node to be Ready", READY, async |_| {
+                kube_proxy.check().map_err(|error| error.to_string())?;
+                let node = nodes.get(&name).await.map_err(|error| error.to_string())?;
+                readiness(&node)
+            })
+            .await?;
+        Ok(())
+    }
+}
+
+/// Says what keeps a node from being Ready and schedulable.
+fn readiness(node: &NodeObject) -> Result<(), String> {
+    let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_ref());
+    if let Some(taint) = taints.and_then(|taints| taints.first()) {
+        return Err(format!("it is tainted {}", taint.key));
+    }
+    let conditions = node
+        .status
+        .as_ref()
+        .and_then(|status| status.conditions.as_ref());
+    let ready = conditions.and_then(|conditions| {
+        conditions
+            .iter()
+            .find(|condition| condition.type_ == "Ready")
+    });
+    match ready {
+        Some(ready) if ready.status == "True" => Ok(()),
+        Some(ready) => Err(ready.message.clone().unwrap_or_default()),
+        None => Err("it has not reported yet".to_owned()),
+    }
+}
+
+async fn wait_for_containerd(
+    containerd: &mut Running,
+    namespaces: &Namespaces,
+) -> Result<(), ProgramError> {
+    let ctr = ctr(namespaces);
+    containerd
+        .wait_until("containerd to answer", READY, async |_| {
+            ctr(&["plugins", "list"]).await.map(drop)
+        })
+        .await
+}
+
+async fn load(namespaces: &Namespaces, archive: &Path) -> Result<(), JoinError> {
+    let shown = archive.display().to_string();
+    ctr(namespaces)(&[
+        "--namespace",
+        "k8s.io",
+        "images",
+        "import",
+        "--snapshotter",
+        "native",
+        &shown,
+    ])
+    .await
+    .map_err(|source| JoinError::LoadImage {
+        archive: archive.to_owned(),
+        source,
+    })
+}
+
+/// Runs containerd's own client on the node.
+fn ctr(namespaces: &Namespaces) -> impl AsyncFn(&[&str]) -> Result<(), CommandError> {
+    let enter = namespaces.enter_arguments();
+    async move |arguments| {
+        let command = CommandLine::new(Path::new("nsenter"), Path::new(""), Path::new("/"))
+            .env("PATH", search_path());
+        let mut words = enter.clone();
+        words.extend(["ctr", "--address", CONTAINERD].map(str::to_owned));
+        words.extend(arguments.iter().map(|&word| word.to_owned()));
+        command.run(words).await.map(drop)
+    }
+}
+
+fn prepare(path: &Path) -> impl FnOnce(io::Error) -> JoinError {
+    let path = path.to_owned();
+    move |source| JoinError::Prepare { path, source }
+}
+
+/// Makes a folder and those above it.
+fn make_folder(path: &Path) -> Result<(), JoinError> {
+    fs::create_dir_all(path).map_err(prepare(path))
+}

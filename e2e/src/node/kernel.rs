@@ -1,0 +1,107 @@
+//! What a node changes in the machine's kernel outside any namespace: control groups, and a few
+//! settings that kubelet insists on.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::{JoinError, make_folder, prepare};
+
+/// The control group that all pods are in.
+pub(super) const CONTROL_GROUP: &str = "drover-e2e";
+const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
+
+/// Settings of the whole machine that kubelet changes.
+const SETTINGS: [&str; 6] = [
+    "/proc/sys/vm/overcommit_memory",
+    "/proc/sys/vm/panic_on_oom",
+    "/proc/sys/kernel/panic",
+    "/proc/sys/kernel/panic_on_oops",
+    "/proc/sys/kernel/keys/root_maxkeys",
+    "/proc/sys/kernel/keys/root_maxbytes",
+];
+
+/// The kernel's state before the node; dropping it puts that back.
+#[derive(Debug)]
+pub(super) struct KernelState {
+    settings: Vec<(&'static str, String)>,
+    groups: Vec<PathBuf>,
+}
+
+impl KernelState {
+    /// Remembers the settings and makes the control group.
+    pub(super) fn prepare() -> Result<Self, JoinError> {
+        let settings = SETTINGS
+            .into_iter()
+            .filter_map(|path| Some((path, fs::read_to_string(path).ok()?)))
+            .collect();
+        let groups = hierarchies()?
+            .into_iter()
+            .map(|hierarchy| hierarchy.join(CONTROL_GROUP))
+            .collect();
+        let state = Self { settings, groups };
+        for group in &state.groups {
+            // What a killed test run left.
+            remove_group(group);
+            make_folder(group)?;
+            inherit_cpuset(group)?;
+        }
+        Ok(state)
+    }
+}
+
+impl Drop for KernelState {
+    fn drop(&mut self) {
+        for (path, value) in &self.settings {
+            let _ = fs::write(path, value);
+        }
+        // A group stays busy for a moment after its last process has ended.
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while self.groups.iter().any(|group| group.exists()) && Instant::now() < deadline {
+            for group in &self.groups {
+                remove_group(group);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+/// The roots of the control group hierarchies: one with cgroup v2, several with v1.
+fn hierarchies() -> Result<Vec<PathBuf>, JoinError> {
+    let root = Path::new(CONTROL_GROUPS);
+    if root.join("cgroup.controllers").exists() {
+        return Ok(vec![root.to_owned()]);
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root).map_err(prepare(root))? {
+        let path = entry.map_err(prepare(root))?.path();
+        // Links are other names of hierarchies that are listed anyway.
+        if path.join("cgroup.procs").exists() && !path.is_symlink() {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// cgroup v1: a new cpuset takes no process until its processors and memory are set.
+fn inherit_cpuset(group: &Path) -> Result<(), JoinError> {
+    for name in ["cpuset.cpus", "cpuset.mems"] {
+        let (own, parent) = (group.join(name), group.with_file_name(name));
+        if own.exists() && parent.exists() {
+            let value = fs::read_to_string(&parent).map_err(prepare(&parent))?;
+            fs::write(&own, value).map_err(prepare(&own))?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a control group and those below it, as far as they are empty of processes.
+fn remove_group(group: &Path) {
+    for entry in fs::read_dir(group).into_iter().flatten().flatten() {
+        if entry.path().is_dir() {
+            remove_group(&entry.path());
+        }
+    }
+    let _ = fs::remove_dir(group);
+}
