@@ -2,6 +2,7 @@
 //!
 //! `wire` builds everything; `main` only starts it.
 
+pub mod args;
 pub mod backoff;
 pub mod hub;
 pub mod identity;

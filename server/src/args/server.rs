@@ -1,0 +1,171 @@
+//! `drover server`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::ServerUrl;
+
+/// `drover server`, alone or with a subcommand.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_long_help = "\
+Examples:
+  drover server --kubeconfig hub.yaml
+  drover server --kubeconfig hub.yaml --listen 0.0.0.0:8443 --server-url https://drover.example.com:8443
+
+The first start makes the user \"admin\" and prints its password once; the first login must change it."
+)]
+pub struct ServerArgs {
+    /// How to run.
+    #[command(flatten)]
+    pub options: ServerOptions,
+    /// Something beside running.
+    #[command(subcommand)]
+    pub command: Option<ServerCommand>,
+}
+
+/// What can be done to a server from its hub.
+#[derive(Debug, Subcommand)]
+pub enum ServerCommand {
+    /// Set a new random password for a user straight on the hub, when nobody can log in any more
+    Recover(Recover),
+}
+
+/// The hub: the Kubernetes API that holds the server's state.
+#[derive(Clone, Debug, Default, Args)]
+pub struct HubKubeconfig {
+    /// Kubeconfig of the hub; the pod's own service account if left out
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "DROVER_KUBECONFIG",
+        hide_env_values = true
+    )]
+    pub kubeconfig: Option<PathBuf>,
+    /// Context in that kubeconfig; its current one if left out
+    #[arg(
+        long = "context",
+        value_name = "NAME",
+        env = "DROVER_KUBECONFIG_CONTEXT",
+        hide_env_values = true
+    )]
+    pub kubeconfig_context: Option<String>,
+}
+
+/// A certificate and its key; without them the server makes an authority of its own on the hub.
+#[derive(Clone, Debug, Default, Args)]
+pub struct TlsFiles {
+    /// Certificate chain to serve, PEM; made by the server's own authority if left out
+    #[arg(
+        long = "tls-cert",
+        value_name = "FILE",
+        env = "DROVER_TLS_CERT",
+        hide_env_values = true,
+        requires = "key"
+    )]
+    pub certificate: Option<PathBuf>,
+    /// Private key of --tls-cert, PEM
+    #[arg(
+        id = "key",
+        long = "tls-key",
+        value_name = "FILE",
+        env = "DROVER_TLS_KEY",
+        hide_env_values = true,
+        requires = "certificate"
+    )]
+    pub key: Option<PathBuf>,
+}
+
+/// Everything the server is told from outside; the rest are settings on the hub.
+#[derive(Clone, Debug, Args)]
+pub struct ServerOptions {
+    /// Where the server's state lives.
+    #[command(flatten)]
+    pub hub: HubKubeconfig,
+    /// Address to listen on
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        env = "DROVER_LISTEN",
+        hide_env_values = true,
+        default_value = "127.0.0.1:8443"
+    )]
+    pub listen: SocketAddr,
+    /// Address at which people and agents reach the server; the setting server-url if left out
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "DROVER_SERVER_URL",
+        hide_env_values = true
+    )]
+    pub server_url: Option<ServerUrl>,
+    /// What the server proves itself with.
+    #[command(flatten)]
+    pub tls: TlsFiles,
+    /// File to append audit records to, one JSON object a line; "-" is standard output
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "DROVER_AUDIT_LOG",
+        hide_env_values = true,
+        default_value = "-"
+    )]
+    pub audit_log: PathBuf,
+    /// OTLP/HTTP collector to send traces to; none are sent if left out
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "DROVER_OTLP_ENDPOINT",
+        hide_env_values = true
+    )]
+    pub otlp_endpoint: Option<reqwest::Url>,
+    /// What to log, for example info,drover_server::proxy=debug; the setting log-filter if left out
+    #[arg(
+        long,
+        value_name = "FILTER",
+        env = "DROVER_LOG_FILTER",
+        hide_env_values = true
+    )]
+    pub log_filter: Option<String>,
+    /// How to log to standard error
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        env = "DROVER_LOG_FORMAT",
+        hide_env_values = true,
+        default_value = "text"
+    )]
+    pub log_format: LogFormat,
+    /// New file that gets the first administrator's password, mode 0600; standard error if left out
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "DROVER_FIRST_PASSWORD_FILE",
+        hide_env_values = true
+    )]
+    pub first_password_file: Option<PathBuf>,
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// Lines for people
+    #[default]
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+/// `drover server recover`.
+#[derive(Debug, Args)]
+pub struct Recover {
+    /// Which hub.
+    #[command(flatten)]
+    pub hub: HubKubeconfig,
+    /// User who gets the new password; the next login must change it
+    #[arg(long, value_name = "NAME", default_value = "admin")]
+    pub user: String,
+}
