@@ -6,14 +6,17 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde_json::json;
-use tempfile::TempDir;
 use tokio::process::Command;
 
 use crate::network::search_path;
+use crate::scratch::{Scratch, ScratchError};
 
 /// Why an image could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
+    /// There is no temporary folder.
+    #[error(transparent)]
+    Scratch(#[from] ScratchError),
     /// Its files could not be gathered.
     #[error("gather the image's files at {path}")]
     Gather {
@@ -45,7 +48,7 @@ pub enum ImageError {
 pub struct Image {
     name: String,
     archive: PathBuf,
-    _folder: TempDir,
+    _folder: Scratch,
 }
 
 impl Image {
@@ -55,7 +58,7 @@ impl Image {
     /// A small image for test pods: busybox with all its commands (`sh`, `sleep`, `tar`, `nc`,
     /// `httpd`, `wget`, …); sleeps unless told otherwise.
     pub async fn tools() -> Result<Self, ImageError> {
-        let files = folder()?;
+        let files = Scratch::make("image")?;
         let root = files.path();
         for name in ["bin", "tmp", "etc", "www"] {
             let path = root.join(name);
@@ -95,7 +98,7 @@ impl Image {
         root: &Path,
         command: &[&str],
     ) -> Result<Self, ImageError> {
-        let folder = folder()?;
+        let folder = Scratch::make("image")?;
         let build_file = folder.path().join("Containerfile");
         let text = format!(
             "FROM scratch\nCOPY . /\nENTRYPOINT []\nCMD {}\n",
@@ -164,13 +167,6 @@ async fn buildah(folder: &Path, arguments: &[&str]) -> Result<(), ImageError> {
         command: arguments.join(" "),
         output: String::from_utf8_lossy(&output.stderr).into_owned(),
     })
-}
-
-fn folder() -> Result<TempDir, ImageError> {
-    tempfile::Builder::new()
-        .prefix("drover-e2e-image-")
-        .tempdir()
-        .map_err(gather(&std::env::temp_dir()))
 }
 
 fn gather(path: &Path) -> impl FnOnce(io::Error) -> ImageError {

@@ -13,6 +13,7 @@ mod node;
 mod pki;
 mod ports;
 mod program;
+mod scratch;
 mod tools;
 mod wait;
 
@@ -26,5 +27,6 @@ pub use node::{JoinError, Node, NodeOptions, cluster_with_node};
 pub use pki::{KeyedCertificate, PkiError};
 pub use ports::{NoFreePort, PortLease};
 pub use program::{Program, ProgramError, Running};
+pub use scratch::ScratchError;
 pub use tools::{BuildError, Tool};
 pub use wait::{TimedOut, eventually};

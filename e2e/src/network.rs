@@ -189,18 +189,49 @@ fn check_machine() -> Result<(), NetworkError> {
         path.split(':')
             .any(|folder| std::path::Path::new(folder).join(program).is_file())
     };
+    let packages = missing_packages(exists, plugin_folder().is_some());
+    if packages.is_empty() {
+        Ok(())
+    } else {
+        Err(NetworkError::MissingPackages { packages })
+    }
+}
+
+fn missing_packages(exists: impl Fn(&str) -> bool, plug_ins: bool) -> Vec<&'static str> {
     let mut packages: Vec<_> = PROGRAMS
         .into_iter()
         .filter(|(program, _)| !exists(program))
         .map(|(_, package)| package)
         .collect();
-    if plugin_folder().is_none() {
+    if !plug_ins {
         packages.push("containernetworking-plugins");
     }
     packages.dedup();
-    if packages.is_empty() {
-        Ok(())
-    } else {
-        Err(NetworkError::MissingPackages { packages })
+    packages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_programs_are_told_by_their_packages() {
+        let exists = |program: &str| !["containerd", "ctr", "nft"].contains(&program);
+        let packages = missing_packages(exists, true);
+        assert_eq!(packages, ["containerd", "nftables"]);
+        let told = NetworkError::MissingPackages { packages }.to_string();
+        assert!(
+            told.ends_with("apt-get install containerd nftables"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn missing_network_plug_ins_are_told() {
+        assert_eq!(
+            missing_packages(|_| true, false),
+            ["containernetworking-plugins"]
+        );
+        assert!(missing_packages(|_| true, true).is_empty());
     }
 }

@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Node as NodeObject;
 use kube::Api;
-use tempfile::TempDir;
 
 use crate::control_plane::{ControlPlane, Options, StartError};
 use crate::image::{Image, ImageError};
@@ -19,6 +18,7 @@ use crate::kubectl::{CommandError, CommandLine};
 use crate::network::{NetworkError, NodeNetwork, search_path};
 use crate::pki::PkiError;
 use crate::program::{ProgramError, Running};
+use crate::scratch::{Scratch, ScratchError};
 use crate::tools::{BuildError, Tool};
 use configuration::Settings;
 use kernel::KernelState;
@@ -42,6 +42,9 @@ pub enum JoinError {
         /// Where its API server listens.
         address: std::net::IpAddr,
     },
+    /// There is no temporary folder.
+    #[error(transparent)]
+    Scratch(#[from] ScratchError),
     /// There is no network for it.
     #[error(transparent)]
     Network(#[from] NetworkError),
@@ -104,7 +107,7 @@ pub struct Node {
     containerd: Running,
     namespaces: Namespaces,
     _kernel: KernelState,
-    folder: TempDir,
+    folder: Scratch,
     network: NodeNetwork,
     name: String,
 }
@@ -140,10 +143,7 @@ impl Node {
                 address,
             });
         }
-        let folder = tempfile::Builder::new()
-            .prefix("drover-e2e-node-")
-            .tempdir()
-            .map_err(prepare(&std::env::temp_dir()))?;
+        let folder = Scratch::make("node")?;
         let kernel = KernelState::prepare()?;
         let settings = Settings::write(cluster, &network, &options.name, folder.path())?;
         let logs = folder.path().join("logs");

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::pki::PkiError;
 use crate::ports::NoFreePort;
 use crate::program::ProgramError;
+use crate::scratch::ScratchError;
 use crate::tools::BuildError;
 
 /// Why a control plane did not start or could not do what was asked.
@@ -17,6 +18,9 @@ pub enum StartError {
     /// A certificate could not be made.
     #[error(transparent)]
     Pki(#[from] PkiError),
+    /// There is no temporary folder.
+    #[error(transparent)]
+    Scratch(#[from] ScratchError),
     /// There is no free port.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),

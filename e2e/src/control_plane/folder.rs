@@ -6,18 +6,18 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tempfile::TempDir;
 
 use super::Options;
 use super::error::StartError;
 use crate::ports::PortLease;
+use crate::scratch::Scratch;
 
 /// The folder of a control plane.
 #[derive(Debug)]
 pub(super) struct Folder {
     pub(super) root: PathBuf,
     pub(super) kubeconfig: PathBuf,
-    _temporary: Option<TempDir>,
+    _temporary: Option<Scratch>,
 }
 
 impl Folder {
@@ -26,11 +26,7 @@ impl Folder {
         let (root, temporary) = if let Some(folder) = &options.folder {
             (std::path::absolute(folder).map_err(prepare(folder))?, None)
         } else {
-            let parent = std::env::temp_dir();
-            let temporary = tempfile::Builder::new()
-                .prefix("drover-e2e-")
-                .tempdir_in(&parent)
-                .map_err(prepare(&parent))?;
+            let temporary = Scratch::make("cluster")?;
             (temporary.path().to_owned(), Some(temporary))
         };
         let folder = Self {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -91,7 +91,10 @@ pub(super) fn locate(tool: Tool) -> Result<PathBuf, BuildError> {
 
 fn compile(tool: Tool, sources: &Path, output: &Path) -> Result<(), BuildError> {
     let started = Instant::now();
-    eprintln!("building {} from its Go module, once", tool.name());
+    tell(&format!(
+        "building {} from its Go module, once",
+        tool.name()
+    ));
     let result = Command::new("go")
         .args(["build", "-mod=readonly", "-trimpath", "-buildvcs=false"])
         .args(["-ldflags", LINK_FLAGS, "-o"])
@@ -109,8 +112,14 @@ fn compile(tool: Tool, sources: &Path, output: &Path) -> Result<(), BuildError> 
             output: crate::program::last_lines(&printed, 40).to_owned(),
         });
     }
-    eprintln!("built {} in {} s", tool.name(), started.elapsed().as_secs());
+    let seconds = started.elapsed().as_secs();
+    tell(&format!("built {} in {seconds} s", tool.name()));
     Ok(())
+}
+
+/// Tells people at the screen; `eprintln` would be held back until the test has ended.
+fn tell(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 fn cache_folder() -> Result<PathBuf, BuildError> {
