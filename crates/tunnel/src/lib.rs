@@ -20,6 +20,8 @@
 //! | [`serve`] | the agent's end |
 //! | [`tunnel`] | the server's end |
 //! | [`budget`] | how much a tunnel, and all tunnels of a server, may hold |
+//! | [`upgrade`] | exec, attach and port-forward, both ends |
+//! | [`reconnect`] | when an agent dials again |
 //! | [`protocol`] | the version both ends agree on |
 //!
 //! Everything is generic over the byte stream and uses tokio's clock, so it runs over TLS,
@@ -36,8 +38,10 @@
 pub mod body;
 pub mod budget;
 pub mod protocol;
+pub mod reconnect;
 pub mod serve;
 pub mod tunnel;
+pub mod upgrade;
 pub mod ws;
 
 pub use budget::{Limits, ServerBudget};

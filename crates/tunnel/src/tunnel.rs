@@ -14,6 +14,8 @@ mod sweep;
 pub use body::Body;
 pub use driver::Driver;
 pub use error::{AbortReason, BodyError, ClosedReason, OpenError, SendError};
+pub(crate) use meter::Metered;
+pub use meter::Traffic;
 pub use open::OpenOptions;
 pub use send::{Connected, HeadTimeout};
 pub use stream::TunnelStream;
@@ -32,7 +34,6 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::BoxError;
 use crate::budget::TunnelBudget;
-use meter::Traffic;
 use sweep::Registry;
 
 /// What all clones of a [`Tunnel`], its streams and its driver share.

@@ -3,36 +3,44 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Bytes that passed a tunnel's connection.
+/// Bytes that passed a connection, seen from its reader and writer.
 #[derive(Debug, Default)]
-pub(super) struct Traffic {
+pub struct Traffic {
     bytes_in: AtomicU64,
     bytes_out: AtomicU64,
+    read_ended: AtomicBool,
 }
 
 impl Traffic {
-    pub(super) fn bytes_in(&self) -> u64 {
+    /// Bytes read.
+    pub fn bytes_in(&self) -> u64 {
         self.bytes_in.load(Ordering::Relaxed)
     }
 
-    pub(super) fn bytes_out(&self) -> u64 {
+    /// Bytes written.
+    pub fn bytes_out(&self) -> u64 {
         self.bytes_out.load(Ordering::Relaxed)
+    }
+
+    /// Whether the end was read.
+    pub(crate) fn read_ended(&self) -> bool {
+        self.read_ended.load(Ordering::Relaxed)
     }
 }
 
 /// A stream that counts.
-pub(super) struct Metered<S> {
+pub(crate) struct Metered<S> {
     inner: S,
     traffic: Arc<Traffic>,
 }
 
 impl<S> Metered<S> {
-    pub(super) const fn new(inner: S, traffic: Arc<Traffic>) -> Self {
+    pub(crate) const fn new(inner: S, traffic: Arc<Traffic>) -> Self {
         Self { inner, traffic }
     }
 
@@ -56,6 +64,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
         let result = Pin::new(&mut self.inner).poll_read(cx, buf);
         let n = buf.filled().len() - before;
         self.traffic.bytes_in.fetch_add(n as u64, Ordering::Relaxed);
+        if n == 0 && buf.remaining() > 0 && matches!(result, Poll::Ready(Ok(()))) {
+            self.traffic.read_ended.store(true, Ordering::Relaxed);
+        }
         result
     }
 }

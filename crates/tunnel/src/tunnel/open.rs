@@ -48,7 +48,7 @@ impl OpenOptions {
         Self {
             keepalive: Keepalive::default(),
             handshake_timeout: Duration::from_secs(10),
-            stall_after: Duration::from_secs(60),
+            stall_after: Duration::from_mins(1),
             sweep_every: Duration::from_secs(1),
             limits: Limits::TUNNEL,
             server,

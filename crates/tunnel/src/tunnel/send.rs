@@ -11,7 +11,7 @@ use http::header::{
     CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING, UPGRADE,
 };
 use http::uri::{Authority, Scheme, Uri};
-use http::{HeaderMap, Method, Request, Response, StatusCode, request, response};
+use http::{HeaderMap, Method, Request, Response, request, response};
 use tokio::sync::oneshot;
 
 use super::body::Body;
@@ -21,6 +21,7 @@ use super::stream::{Live, Sending, Stream, TunnelStream};
 use super::{Shared, Tunnel};
 use crate::BoxError;
 use crate::budget::StreamPermit;
+use crate::upgrade::SWITCHED_HEADER;
 
 /// A request's extension: most time until the head of its response.
 ///
@@ -80,7 +81,8 @@ impl Tunnel {
     }
 
     /// Opens a duplex stream by extended CONNECT for `protocol` (RFC 8441), such as
-    /// `websocket` or `SPDY/3.1`. The request's method is ignored.
+    /// `websocket` or `SPDY/3.1`. The request's method is ignored. The stream is open when
+    /// the response has [`SWITCHED_HEADER`].
     pub async fn connect(
         &self,
         request: Request<()>,
@@ -100,7 +102,7 @@ impl Tunnel {
             half: send,
             ended: false,
         };
-        if response.status() != StatusCode::OK {
+        if !response.headers().contains_key(SWITCHED_HEADER) {
             return Ok(Connected::Refused(
                 self.shared.respond(response, sending, permit),
             ));

@@ -22,6 +22,9 @@ pub(super) struct Registry {
     shed: AtomicU64,
 }
 
+/// A stream with how many bytes wait in it.
+type Holding = (usize, Arc<Stream>);
+
 struct Tracked {
     stream: Weak<Stream>,
     progress: Progress,
@@ -113,7 +116,7 @@ impl Registry {
     }
 
     /// The stalled streams, and the others that hold something with how much.
-    fn look(&self, now: Instant) -> (Vec<Arc<Stream>>, Vec<(usize, Arc<Stream>)>) {
+    fn look(&self, now: Instant) -> (Vec<Arc<Stream>>, Vec<Holding>) {
         let (mut stalled, mut holding) = (Vec::new(), Vec::new());
         for tracked in self.streams.lock().values_mut() {
             let Some(stream) = tracked.stream.upgrade() else {
@@ -139,7 +142,7 @@ mod tests {
     use std::time::Duration;
     use tokio::time::Instant;
 
-    const LIMIT: Duration = Duration::from_secs(60);
+    const LIMIT: Duration = Duration::from_mins(1);
 
     /// Looks at (second, reads so far, bytes waiting) in turn; the seconds of the stalls.
     fn stalls(looks: &[(u64, u64, usize)]) -> Vec<u64> {

@@ -17,6 +17,11 @@ const FIN: u8 = 0x80;
 const RESERVED: u8 = 0x70;
 const MASKED: u8 = 0x80;
 
+/// In a header's length: the next two bytes have it.
+const LENGTH_16: u8 = 0x7E;
+/// In a header's length: the next eight bytes have it.
+const LENGTH_64: u8 = 0x7F;
+
 const CONTINUATION: u8 = 0x0;
 const TEXT: u8 = 0x1;
 pub(super) const BINARY: u8 = 0x2;
@@ -286,8 +291,8 @@ fn to_usize(length: u64) -> usize {
 /// The whole header's length, as its second byte tells.
 fn header_len(second: u8) -> usize {
     let length = match second & !MASKED {
-        126 => 2,
-        127 => 8,
+        LENGTH_16 => 2,
+        LENGTH_64 => 8,
         _ => 0,
     };
     2 + length + if second & MASKED == 0 { 0 } else { 4 }
@@ -296,8 +301,8 @@ fn header_len(second: u8) -> usize {
 fn payload_len(header: &[u8; MAX_HEADER]) -> Result<u64, FrameError> {
     let short = header[1] & !MASKED;
     let (length, least) = match short {
-        126 => (u64::from(u16::from_be_bytes([header[2], header[3]])), 126),
-        127 => {
+        LENGTH_16 => (u64::from(u16::from_be_bytes([header[2], header[3]])), 126),
+        LENGTH_64 => {
             let mut bytes = [0; 8];
             bytes.copy_from_slice(&header[2..10]);
             (u64::from_be_bytes(bytes), 0x1_0000)
@@ -375,11 +380,11 @@ impl Encoder {
         match (u8::try_from(length), u16::try_from(length)) {
             (Ok(short @ ..126), _) => out.put_u8(mask_bit | short),
             (_, Ok(long)) => {
-                out.put_u8(mask_bit | 126);
+                out.put_u8(mask_bit | LENGTH_16);
                 out.put_u16(long);
             }
             _ => {
-                out.put_u8(mask_bit | 127);
+                out.put_u8(mask_bit | LENGTH_64);
                 out.put_u64(length as u64);
             }
         }

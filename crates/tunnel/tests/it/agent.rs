@@ -10,19 +10,19 @@ use http_body_util::{BodyExt, Empty, Full};
 use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
 
-pub type AnyBody = UnsyncBoxBody<Bytes, hyper::Error>;
+pub(crate) type AnyBody = UnsyncBoxBody<Bytes, hyper::Error>;
 
-pub fn full(text: impl Into<Bytes>) -> AnyBody {
+pub(crate) fn full(text: impl Into<Bytes>) -> AnyBody {
     Full::new(text.into())
         .map_err(|never| match never {})
         .boxed_unsync()
 }
 
-pub fn empty() -> Empty<Bytes> {
+pub(crate) fn empty() -> Empty<Bytes> {
     Empty::new()
 }
 
-pub fn get(path: &str) -> Request<Empty<Bytes>> {
+pub(crate) fn get(path: &str) -> Request<Empty<Bytes>> {
     Request::get(path)
         .header("host", "cluster")
         .body(empty())
@@ -30,7 +30,7 @@ pub fn get(path: &str) -> Request<Empty<Bytes>> {
 }
 
 /// A service whose answers are `answer`'s.
-pub fn agent<F, Fut>(
+pub(crate) fn agent<F, Fut>(
     answer: F,
 ) -> impl Service<Request<Incoming>, Response = Response<AnyBody>, Error = Infallible, Future: Send>
 + Clone
@@ -46,7 +46,7 @@ where
     })
 }
 
-pub async fn text(response: Response<drover_tunnel::tunnel::Body>) -> String {
+pub(crate) async fn text(response: Response<drover_tunnel::tunnel::Body>) -> String {
     let bytes = response.into_body().collect().await.unwrap().to_bytes();
     String::from_utf8(bytes.to_vec()).unwrap()
 }

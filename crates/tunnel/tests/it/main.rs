@@ -1,4 +1,8 @@
 //! The tunnel's two ends against each other, and each against a hostile other.
 
+#[cfg(test)]
 mod agent;
+#[cfg(test)]
 mod requests;
+#[cfg(test)]
+mod upgrades;

@@ -1,0 +1,161 @@
+//! When an agent that lost its tunnel dials again.
+//!
+//! ```text
+//!             ┌─────────────── wait is over ───────────────┐
+//!             ▼                                            │
+//!         Dialing ── dial fails ─────────────────────► Waiting
+//!             │                                            ▲
+//!             └─ tunnel opens ─► Connected ── is lost ─────┘
+//! ```
+//!
+//! The wait is drawn evenly between the least and a bound that doubles with each failure
+//! (full jitter), so that the agents of a restarted server do not come back as one. A tunnel
+//! that was lost soon after it opened counts as one more failure.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// Bounds of the waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// The shortest wait.
+    pub least: Duration,
+    /// The longest wait.
+    pub most: Duration,
+    /// A tunnel that lived this long makes earlier failures forgotten.
+    pub stable_after: Duration,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            least: Duration::from_millis(200),
+            most: Duration::from_secs(15),
+            stable_after: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Policy {
+    /// The wait after so many failures in a row; `random` is evenly distributed in `0.0..1.0`.
+    pub fn wait(&self, failures: u32, random: f64) -> Duration {
+        let doubled = self
+            .least
+            .saturating_mul(1_u32.checked_shl(failures).unwrap_or(u32::MAX));
+        let bound = doubled.clamp(self.least, self.most);
+        self.least
+            + bound
+                .saturating_sub(self.least)
+                .mul_f64(random.clamp(0.0, 1.0))
+    }
+}
+
+/// What an agent is doing about its tunnel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// A connection is being made.
+    Dialing,
+    /// The tunnel is open.
+    Connected {
+        /// Since when.
+        since: Instant,
+    },
+    /// The next dial's time has not come.
+    Waiting {
+        /// When it comes.
+        until: Instant,
+    },
+}
+
+/// The state and how it came to be. Pure: time and chance are given.
+#[derive(Debug)]
+pub struct Reconnect {
+    policy: Policy,
+    state: State,
+    failures: u32,
+}
+
+impl Reconnect {
+    /// Starts by dialing.
+    pub const fn new(policy: Policy) -> Self {
+        Self {
+            policy,
+            state: State::Dialing,
+            failures: 0,
+        }
+    }
+
+    /// What the agent is doing.
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// Failures in a row.
+    pub const fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    /// The dial succeeded.
+    pub const fn opened(&mut self, now: Instant) {
+        self.state = State::Connected { since: now };
+    }
+
+    /// The dial failed, or the tunnel was lost. Returns when to dial again.
+    pub fn lost(&mut self, now: Instant, random: f64) -> Instant {
+        if let State::Connected { since } = self.state
+            && now.duration_since(since) >= self.policy.stable_after
+        {
+            self.failures = 0;
+        }
+        self.failures = self.failures.saturating_add(1);
+        let until = now + self.policy.wait(self.failures, random);
+        self.state = State::Waiting { until };
+        until
+    }
+
+    /// The wait is over.
+    pub const fn dial(&mut self) {
+        self.state = State::Dialing;
+    }
+}
+
+/// Runs `session` again and again until `stop` is cancelled, with the policy's waits.
+///
+/// A session dials and serves one tunnel; it calls [`Opened::opened`] once the tunnel is
+/// open, and ends when dialing failed or the tunnel was lost. It is not dropped by `stop`:
+/// it sees the same token and drains. `random` gives numbers evenly distributed in
+/// `0.0..1.0`.
+pub async fn keep_connected(
+    policy: Policy,
+    mut random: impl FnMut() -> f64,
+    stop: CancellationToken,
+    mut session: impl AsyncFnMut(&mut Opened<'_>),
+) {
+    let mut reconnect = Reconnect::new(policy);
+    while !stop.is_cancelled() {
+        session(&mut Opened(&mut reconnect)).await;
+        let until = reconnect.lost(Instant::now(), random());
+        tokio::select! {
+            () = tokio::time::sleep_until(until) => reconnect.dial(),
+            () = stop.cancelled() => return,
+        }
+    }
+}
+
+/// A session's way to say that its tunnel is open.
+#[derive(Debug)]
+pub struct Opened<'a>(&'a mut Reconnect);
+
+impl Opened<'_> {
+    /// The tunnel is open.
+    pub fn opened(&mut self) {
+        self.0.opened(Instant::now());
+    }
+
+    /// Failures in a row before this session.
+    pub const fn failures(&self) -> u32 {
+        self.0.failures()
+    }
+}
