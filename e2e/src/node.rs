@@ -146,29 +146,11 @@ impl Node {
         let folder = Scratch::make("node")?;
         let kernel = KernelState::prepare()?;
         let settings = Settings::write(cluster, &network, &options.name, folder.path())?;
-        let logs = folder.path().join("logs");
-        let namespaces = Namespaces::enter(&settings, &logs).await?;
-        let containerd = namespaces
-            .program("containerd", Path::new("containerd"), &logs)
-            .arg("--config")
-            .arg(&settings.containerd)
-            .start()?;
-        let tools = Image::tools().await?;
-        let mut containerd = containerd;
-        wait_for_containerd(&mut containerd, &namespaces).await?;
-        load(&namespaces, tools.archive()).await?;
-        let kubelet = namespaces
-            .program("kubelet", &Tool::Kubelet.locate().await?, &logs)
-            .arg("--config")
-            .arg(&settings.kubelet)
-            .arg("--kubeconfig")
-            .arg(&settings.kubelet_kubeconfig)
-            .arg(format!("--node-ip={}", network.node_address()))
-            .arg("--root-dir")
-            .arg(folder.path().join("kubelet"))
-            .start()?;
+        let namespaces = Namespaces::enter(&settings).await?;
+        let containerd = start_containerd(&namespaces, &settings).await?;
+        let kubelet = start_kubelet(&namespaces, &settings, &network).await?;
         let kube_proxy = namespaces
-            .program("kube-proxy", &Tool::KubeProxy.locate().await?, &logs)
+            .program("kube-proxy", &Tool::KubeProxy.locate().await?)
             .arg("--config")
             .arg(&settings.kube_proxy)
             .start()?;
@@ -260,16 +242,43 @@ fn readiness(node: &NodeObject) -> Result<(), String> {
     }
 }
 
-async fn wait_for_containerd(
-    containerd: &mut Running,
+/// Starts containerd, with the image of every pod's sandbox in it.
+async fn start_containerd(
     namespaces: &Namespaces,
-) -> Result<(), ProgramError> {
+    settings: &Settings,
+) -> Result<Running, JoinError> {
+    let mut containerd = namespaces
+        .program("containerd", Path::new("containerd"))
+        .arg("--config")
+        .arg(&settings.containerd)
+        .start()?;
+    let tools = Image::tools().await?;
     let ctr = ctr(namespaces);
     containerd
         .wait_until("containerd to answer", READY, async |_| {
-            ctr(&["plugins", "list"]).await.map(drop)
+            ctr(&["plugins", "list"]).await
         })
-        .await
+        .await?;
+    load(namespaces, tools.archive()).await?;
+    Ok(containerd)
+}
+
+async fn start_kubelet(
+    namespaces: &Namespaces,
+    settings: &Settings,
+    network: &NodeNetwork,
+) -> Result<Running, JoinError> {
+    let kubelet = namespaces
+        .program("kubelet", &Tool::Kubelet.locate().await?)
+        .arg("--config")
+        .arg(&settings.kubelet)
+        .arg("--kubeconfig")
+        .arg(&settings.kubelet_kubeconfig)
+        .arg(format!("--node-ip={}", network.node_address()))
+        .arg("--root-dir")
+        .arg(settings.folder.join("kubelet"))
+        .start()?;
+    Ok(kubelet)
 }
 
 async fn load(namespaces: &Namespaces, archive: &Path) -> Result<(), JoinError> {

@@ -39,22 +39,18 @@ pub(super) async fn start(options: Options) -> Result<ControlPlane, StartError> 
     let mut api_server = api_server.start()?;
     wait_for_api(&mut api_server, &client).await?;
     // Both give up when the API does not answer, so they start after it.
-    let kubeconfig = identify(
-        "controller-manager.kubeconfig",
-        "system:kube-controller-manager",
-        None,
-    )?;
+    let user = "system:kube-controller-manager";
+    let kubeconfig = identify("controller-manager.kubeconfig", user, None)?;
     let controller_manager = controller_manager(&folder, &credentials, &kubeconfig).await?;
     let mut controller_manager = controller_manager.start()?;
-    let scheduler = if options.scheduler {
+    let mut scheduler_process = None;
+    if options.scheduler {
         let kubeconfig = identify("scheduler.kubeconfig", "system:kube-scheduler", None)?;
-        Some(scheduler(&folder, &kubeconfig).await?.start()?)
-    } else {
-        None
-    };
+        scheduler_process = Some(scheduler(&folder, &kubeconfig).await?.start()?);
+    }
     wait_for_controllers(&mut controller_manager, &client).await?;
     Ok(ControlPlane {
-        scheduler,
+        scheduler: scheduler_process,
         controller_manager,
         api_server,
         etcd,
@@ -120,16 +116,20 @@ async fn api_server(
         program = program.arg(flag).arg(file);
     }
     if options.audit {
-        let policy = folder.write("audit-policy.json", audit::POLICY)?;
-        program = program
-            .arg("--audit-policy-file")
-            .arg(policy)
-            .arg("--audit-log-path")
-            .arg(folder.audit_log())
-            // So that an answered request is in the log already.
-            .arg("--audit-log-mode=blocking");
+        program = with_audit(program, folder)?;
     }
     Ok(program.args(&options.api_server_flags))
+}
+
+fn with_audit(program: Program, folder: &Folder) -> Result<Program, StartError> {
+    let policy = folder.write("audit-policy.json", audit::POLICY)?;
+    Ok(program
+        .arg("--audit-policy-file")
+        .arg(policy)
+        .arg("--audit-log-path")
+        .arg(folder.audit_log())
+        // So that an answered request is in the log already.
+        .arg("--audit-log-mode=blocking"))
 }
 
 fn api_server_files(credentials: &Credentials) -> [(&'static str, &Path); 12] {

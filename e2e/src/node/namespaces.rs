@@ -38,11 +38,12 @@ pub(super) struct Namespaces {
     outer: Running,
     first: Pid,
     made: Vec<PathBuf>,
+    logs: PathBuf,
 }
 
 impl Namespaces {
     /// Makes the namespaces around the network's.
-    pub(super) async fn enter(settings: &Settings, logs: &Path) -> Result<Self, JoinError> {
+    pub(super) async fn enter(settings: &Settings) -> Result<Self, JoinError> {
         let mut made = Vec::new();
         for folder in COVERED.map(PathBuf::from) {
             if !folder.exists() {
@@ -53,7 +54,8 @@ impl Namespaces {
         for name in ["var-log", "var-lib-cni", "var-lib-kubelet"] {
             make_folder(&settings.folder.join(name))?;
         }
-        let mut outer = Program::new("namespaces", "nsenter", logs)
+        let logs = settings.folder.join("logs");
+        let mut outer = Program::new("namespaces", "nsenter", &logs)
             .env("PATH", search_path())
             .arg(format!("--net={}", NodeNetwork::namespace_file()))
             .args([
@@ -74,7 +76,12 @@ impl Namespaces {
                 child_of(outer.id()).ok_or("none")
             })
             .await?;
-        Ok(Self { outer, first, made })
+        Ok(Self {
+            outer,
+            first,
+            made,
+            logs,
+        })
     }
 
     /// The arguments by which `nsenter` runs something on the node.
@@ -86,8 +93,8 @@ impl Namespaces {
     }
 
     /// A program on the node.
-    pub(super) fn program(&self, name: &str, path: &Path, logs: &Path) -> Program {
-        Program::new(name, "nsenter", logs)
+    pub(super) fn program(&self, name: &str, path: &Path) -> Program {
+        Program::new(name, "nsenter", &self.logs)
             .env("PATH", search_path())
             .args(self.enter_arguments())
             .arg(path)
