@@ -1,0 +1,158 @@
+//! What one line of the audit log says.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_api::ids::{ClusterUid, UserUid};
+use http::Method;
+use http::uri::PathAndQuery;
+use jiff::Timestamp;
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
+
+use super::redact::redacted;
+use crate::proxy::Verb;
+
+/// Names one request in the audit log, in our own logs and in the answer's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RequestId {
+    pub(super) start: u64,
+    pub(super) number: u64,
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}-{:x}", self.start, self.number)
+    }
+}
+
+/// Which part of a request a record tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// A stream has begun; its end follows in a record of its own.
+    Begin,
+    /// The request is over, or was refused.
+    End,
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    /// It is still going on.
+    Open,
+    /// The whole answer was passed on.
+    Complete,
+    /// Drover itself refused it or could not reach the cluster.
+    Refused,
+    /// The client went before the end.
+    ClientGone,
+    /// The cluster's side broke off.
+    UpstreamGone,
+    /// The permit it stood on was withdrawn.
+    Revoked,
+}
+
+/// A person, by UID and by the name they had then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    /// What they type to log in.
+    pub name: Arc<str>,
+    /// What counts.
+    pub uid: UserUid,
+    /// Id of the token they used.
+    pub token: Arc<str>,
+    /// The name in the cluster that they asked to act as (`kubectl --as`).
+    pub acting_as: Option<String>,
+}
+
+/// A cluster, by the name that was asked for; the UID once it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// What people type.
+    pub name: Arc<str>,
+    /// What counts; the hub has none.
+    pub uid: Option<ClusterUid>,
+}
+
+/// What is known of a request; grows while it is decided upon.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// Names the request.
+    pub id: RequestId,
+    /// When it came.
+    pub received: Timestamp,
+    /// Where from.
+    pub source: Option<IpAddr>,
+    /// Who asked, once proved.
+    pub person: Option<Person>,
+    /// Where to, once read.
+    pub place: Option<Place>,
+    /// What it does.
+    pub verb: Verb,
+    /// HTTP method.
+    pub method: Method,
+    /// Path and query as the cluster sees them; parts that may be secret are never written.
+    pub target: PathAndQuery,
+}
+
+/// One line of the audit log.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// What the request is.
+    pub subject: Arc<Subject>,
+    /// Which part of it this tells of.
+    pub stage: Stage,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Status code of the answer; absent if none was sent.
+    pub code: Option<u16>,
+    /// Cause of a refusal or revocation, `PascalCase`.
+    pub reason: Option<&'static str>,
+    /// Bytes of the request's body, or from the client on an upgraded stream.
+    pub bytes_in: u64,
+    /// Bytes of the answer's body, or to the client on an upgraded stream.
+    pub bytes_out: u64,
+    /// Time since the request came.
+    pub duration: Duration,
+}
+
+impl Serialize for Record {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let subject = &*self.subject;
+        let person = subject.person.as_ref();
+        let mut line = serializer.serialize_struct("Record", 18)?;
+        line.serialize_field("time", &subject.received)?;
+        line.serialize_field("stage", &self.stage)?;
+        line.serialize_field("id", &Shown(subject.id))?;
+        line.serialize_field("source", &subject.source)?;
+        line.serialize_field("user", &person.map(|p| &*p.name))?;
+        line.serialize_field("userUid", &person.map(|p| p.uid.as_str()))?;
+        line.serialize_field("token", &person.map(|p| &*p.token))?;
+        line.serialize_field("actingAs", &person.and_then(|p| p.acting_as.as_deref()))?;
+        let place = subject.place.as_ref();
+        line.serialize_field("cluster", &place.map(|p| &*p.name))?;
+        line.serialize_field("clusterUid", &place.and_then(|p| p.uid.as_ref()))?;
+        line.serialize_field("verb", &subject.verb)?;
+        line.serialize_field("method", subject.method.as_str())?;
+        line.serialize_field("path", &redacted(subject.target.as_str()))?;
+        line.serialize_field("outcome", &self.outcome)?;
+        line.serialize_field("code", &self.code)?;
+        line.serialize_field("reason", &self.reason)?;
+        line.serialize_field("bytesIn", &self.bytes_in)?;
+        line.serialize_field("bytesOut", &self.bytes_out)?;
+        line.serialize_field("durationMs", &(self.duration.as_secs_f64() * 1e3))?;
+        line.end()
+    }
+}
+
+struct Shown<T>(T);
+
+impl<T: fmt::Display> Serialize for Shown<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}

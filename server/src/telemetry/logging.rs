@@ -1,0 +1,206 @@
+//! Our own logs and traces: written to standard error, filtered by what can be changed at run
+//! time, and sent to a collector if one is named.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry_otlp::{ExporterBuildError, Protocol, SpanExporter, WithExportConfig as _};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::runtime::Tokio;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use opentelemetry_sdk::trace::span_processor_with_async_runtime::BatchSpanProcessor;
+use parking_lot::Mutex;
+use thiserror::Error;
+use tracing_subscriber::filter::{EnvFilter, LevelFilter, ParseError, Targets};
+use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+use tracing_subscriber::util::{SubscriberInitExt as _, TryInitError};
+use tracing_subscriber::{Registry, reload};
+
+/// The filter in effect when nobody chose one.
+pub const DEFAULT_FILTER: &str = "info";
+/// Target of the spans that describe requests on the road.
+pub const ROAD_TARGET: &str = "drover::road";
+/// How long the collector may take for one batch.
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How logs look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Lines for people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// What to set up at start.
+#[derive(Clone, Debug, Default)]
+pub struct LogOptions {
+    /// How logs look.
+    pub format: LogFormat,
+    /// First filter, in the syntax of `tracing_subscriber::EnvFilter`; [`DEFAULT_FILTER`] if unset.
+    pub filter: Option<String>,
+    /// Address of an OpenTelemetry collector's HTTP receiver, such as `http://localhost:4318`;
+    /// without one, no trace is made.
+    pub otlp_endpoint: Option<String>,
+}
+
+/// Logs and traces cannot be set up.
+#[derive(Debug, Error)]
+pub enum StartLoggingError {
+    /// The first filter cannot be read.
+    #[error(transparent)]
+    Filter(#[from] LogFilterError),
+    /// The exporter of traces cannot be made.
+    #[error("traces cannot be sent to {endpoint:?}: give a URL such as http://localhost:4318")]
+    Exporter {
+        /// What was given.
+        endpoint: String,
+        /// Why not.
+        source: ExporterBuildError,
+    },
+    /// Something in this process writes logs already.
+    #[error("logging is set up already")]
+    Already(#[from] TryInitError),
+}
+
+/// A filter that cannot be put into effect.
+#[derive(Debug, Error)]
+pub enum LogFilterError {
+    /// It breaks the syntax.
+    #[error(
+        "{filter:?} is no log filter: write levels and targets such as \"info,drover_server=debug\""
+    )]
+    Syntax {
+        /// What was given.
+        filter: String,
+        /// What the reader said.
+        source: ParseError,
+    },
+    /// Logging is gone, as when the program ends.
+    #[error("logging has ended")]
+    Ended(#[from] reload::Error),
+}
+
+type Reload = dyn Fn(EnvFilter) -> Result<(), reload::Error> + Send + Sync;
+
+/// The filter of our logs, changeable at run time; clones are the same filter.
+#[derive(Clone)]
+pub struct LogFilter(Arc<Inner>);
+
+struct Inner {
+    text: Mutex<String>,
+    reload: Box<Reload>,
+}
+
+impl LogFilter {
+    fn new(text: &str, handle: reload::Handle<EnvFilter, Registry>) -> Self {
+        let reload = Box::new(move |filter: EnvFilter| handle.reload(filter));
+        Self(Arc::new(Inner {
+            text: Mutex::new(text.to_owned()),
+            reload,
+        }))
+    }
+
+    /// The filter in effect.
+    pub fn current(&self) -> String {
+        self.0.text.lock().clone()
+    }
+
+    /// Puts another filter into effect.
+    pub fn set(&self, filter: &str) -> Result<(), LogFilterError> {
+        let parsed = parse(filter)?;
+        let mut text = self.0.text.lock();
+        (self.0.reload)(parsed)?;
+        filter.clone_into(&mut text);
+        Ok(())
+    }
+}
+
+fn parse(filter: &str) -> Result<EnvFilter, LogFilterError> {
+    let syntax = |source| LogFilterError::Syntax {
+        filter: filter.to_owned(),
+        source,
+    };
+    EnvFilter::builder()
+        .with_default_directive(LevelFilter::ERROR.into())
+        .parse(filter)
+        .map_err(syntax)
+}
+
+/// Logs and traces of this process.
+#[must_use = "what is left of the traces is sent by `finish`"]
+pub struct Logging {
+    /// The filter of the logs.
+    pub filter: LogFilter,
+    traces: Option<SdkTracerProvider>,
+}
+
+impl Logging {
+    /// Sends what is left of the traces, for at most five seconds.
+    pub async fn finish(mut self) {
+        let Some(traces) = self.traces.take() else {
+            return;
+        };
+        let sending = tokio::task::spawn_blocking(move || {
+            traces.shutdown_with_timeout(Duration::from_secs(5))
+        });
+        match sending.await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "the last traces were not sent"),
+            Err(error) => tracing::warn!(%error, "the last traces were not sent"),
+        }
+    }
+}
+
+/// Sets up logs and traces for the whole process. Call inside a tokio runtime.
+pub fn start(options: &LogOptions) -> Result<Logging, StartLoggingError> {
+    let text = options.filter.as_deref().unwrap_or(DEFAULT_FILTER);
+    let (filter, handle) = reload::Layer::new(parse(text)?);
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let lines = match options.format {
+        LogFormat::Text => lines.boxed(),
+        LogFormat::Json => lines.json().boxed(),
+    };
+    let traces = options
+        .otlp_endpoint
+        .as_deref()
+        .map(exporting_to)
+        .transpose()?;
+    let spans = traces.as_ref().map(|traces| {
+        tracing_opentelemetry::layer()
+            .with_tracer(traces.tracer("drover"))
+            .with_filter(Targets::new().with_target(ROAD_TARGET, LevelFilter::DEBUG))
+    });
+    tracing_subscriber::registry()
+        .with(lines.with_filter(filter))
+        .with(spans)
+        .try_init()?;
+    Ok(Logging {
+        filter: LogFilter::new(text, handle),
+        traces,
+    })
+}
+
+fn exporting_to(endpoint: &str) -> Result<SdkTracerProvider, StartLoggingError> {
+    let exporter = SpanExporter::builder()
+        .with_http()
+        .with_protocol(Protocol::HttpBinary)
+        .with_endpoint(format!("{}/v1/traces", endpoint.trim_end_matches('/')))
+        .with_timeout(EXPORT_TIMEOUT)
+        .build()
+        .map_err(|source| StartLoggingError::Exporter {
+            endpoint: endpoint.to_owned(),
+            source,
+        })?;
+    let version = opentelemetry::KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
+    let resource = Resource::builder()
+        .with_service_name("drover")
+        .with_attribute(version)
+        .build();
+    Ok(SdkTracerProvider::builder()
+        .with_span_processor(BatchSpanProcessor::builder(exporter, Tokio).build())
+        .with_resource(resource)
+        .build())
+}

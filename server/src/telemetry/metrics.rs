@@ -1,0 +1,239 @@
+//! What the server counts, in the names and units of the field's conventions.
+//!
+//! Labels are bounded: verbs, codes and reasons come from fixed sets, and no label holds a name
+//! that a person chose.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::StatusCode;
+use parking_lot::RwLock;
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+
+use crate::proxy::Verb;
+
+/// Upper bounds of the latency buckets, in seconds.
+const LATENCY: [f64; 14] = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 15.0, 60.0,
+];
+
+/// Labels of `drover_requests_total`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct RequestLabels {
+    /// What was done.
+    pub verb: Verb,
+    /// HTTP status code of the answer; 0 if the client was gone before there was one.
+    pub code: u16,
+}
+
+/// Labels of what is told apart by verb only.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct VerbLabel {
+    /// What is done.
+    pub verb: Verb,
+}
+
+/// Labels of `drover_refusals_total` and `drover_revocations_total`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct ReasonLabel {
+    /// `PascalCase` cause.
+    pub reason: &'static str,
+}
+
+/// Labels of `drover_tunnel_bytes_total`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct DirectionLabel {
+    /// `to_cluster` or `from_cluster`.
+    pub direction: &'static str,
+}
+
+/// The server's metrics; clones count into the same registry.
+#[derive(Clone)]
+pub struct Metrics {
+    registry: Arc<RwLock<Registry>>,
+    /// Requests on the road that have ended.
+    pub requests: Family<RequestLabels, Counter>,
+    /// Time from a request to the head of its answer.
+    pub request_duration: Family<VerbLabel, Histogram, fn() -> Histogram>,
+    /// Requests on the road that are under way.
+    pub open_streams: Family<VerbLabel, Gauge>,
+    /// Requests that Drover itself refused.
+    pub refusals: Family<ReasonLabel, Counter>,
+    /// Open requests that were cut because what allowed them was withdrawn.
+    pub revocations: Family<ReasonLabel, Counter>,
+    /// Tunnels held by agents.
+    pub tunnels: Gauge,
+    /// Clusters with at least one tunnel.
+    pub clusters_connected: Gauge,
+    /// Tunnels that do not answer their probe.
+    pub tunnels_unhealthy: Gauge,
+    /// Bytes of bodies and upgraded streams through tunnels.
+    pub tunnel_bytes: Family<DirectionLabel, Counter>,
+    /// Requests that went to another tunnel because the first did not take them.
+    pub tunnel_retries: Counter,
+    /// Records written to the audit log.
+    pub audit_records: Counter,
+    /// Requests that waited for room in the audit log.
+    pub audit_waits: Counter,
+    /// Failed writes of the audit log; each is tried again.
+    pub audit_write_errors: Counter,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn latency() -> Histogram {
+    Histogram::new(LATENCY)
+}
+
+impl Metrics {
+    /// Metrics that are all zero, in a registry of their own.
+    pub fn new() -> Self {
+        let metrics = Self {
+            registry: Arc::new(RwLock::new(Registry::with_prefix("drover"))),
+            requests: Family::default(),
+            request_duration: Family::new_with_constructor(latency),
+            open_streams: Family::default(),
+            refusals: Family::default(),
+            revocations: Family::default(),
+            tunnels: Gauge::default(),
+            clusters_connected: Gauge::default(),
+            tunnels_unhealthy: Gauge::default(),
+            tunnel_bytes: Family::default(),
+            tunnel_retries: Counter::default(),
+            audit_records: Counter::default(),
+            audit_waits: Counter::default(),
+            audit_write_errors: Counter::default(),
+        };
+        metrics.register(|registry| {
+            metrics.register_road(registry);
+            metrics.register_tunnels(registry);
+            metrics.register_audit(registry);
+            let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
+            registry.register("build", "The running program", version);
+        });
+        metrics
+    }
+
+    /// Adds metrics of another module; names get the prefix `drover_`.
+    pub fn register(&self, add: impl FnOnce(&mut Registry)) {
+        add(&mut self.registry.write());
+    }
+
+    /// Everything, in the text form of OpenMetrics 1.0.
+    pub fn encode(&self) -> Result<String, fmt::Error> {
+        let mut out = String::new();
+        text::encode(&mut out, &self.registry.read())?;
+        Ok(out)
+    }
+
+    /// Counts one request that is over.
+    pub fn request_ended(&self, verb: Verb, code: Option<StatusCode>) {
+        let code = code.map_or(0, |code| code.as_u16());
+        self.requests
+            .get_or_create(&RequestLabels { verb, code })
+            .inc();
+    }
+
+    /// Notes how long the head of an answer took.
+    pub fn answered(&self, verb: Verb, after: Duration) {
+        self.request_duration
+            .get_or_create(&VerbLabel { verb })
+            .observe(after.as_secs_f64());
+    }
+
+    /// Counts a refusal by Drover itself.
+    pub fn refused(&self, reason: &'static str) {
+        self.refusals.get_or_create(&ReasonLabel { reason }).inc();
+    }
+
+    fn register_road(&self, registry: &mut Registry) {
+        registry.register(
+            "requests",
+            "Requests to clusters and to the hub that have ended, by Kubernetes verb and status code",
+            self.requests.clone(),
+        );
+        registry.register(
+            "request_duration_seconds",
+            "Time from a request to the head of its answer",
+            self.request_duration.clone(),
+        );
+        registry.register(
+            "open_streams",
+            "Requests to clusters and to the hub that are under way",
+            self.open_streams.clone(),
+        );
+        registry.register(
+            "refusals",
+            "Requests that Drover itself refused, by cause",
+            self.refusals.clone(),
+        );
+        registry.register(
+            "revocations",
+            "Open requests that were cut because what allowed them was withdrawn, by cause",
+            self.revocations.clone(),
+        );
+    }
+
+    fn register_tunnels(&self, registry: &mut Registry) {
+        registry.register(
+            "tunnels",
+            "Tunnels that agents hold open",
+            self.tunnels.clone(),
+        );
+        registry.register(
+            "clusters_connected",
+            "Clusters with at least one tunnel",
+            self.clusters_connected.clone(),
+        );
+        registry.register(
+            "tunnels_unhealthy",
+            "Tunnels whose probe fails",
+            self.tunnels_unhealthy.clone(),
+        );
+        registry.register(
+            "tunnel_bytes",
+            "Bytes of bodies and upgraded streams through tunnels, by direction",
+            self.tunnel_bytes.clone(),
+        );
+        registry.register(
+            "tunnel_retries",
+            "Requests that went to another tunnel because the first did not take them",
+            self.tunnel_retries.clone(),
+        );
+    }
+
+    fn register_audit(&self, registry: &mut Registry) {
+        registry.register(
+            "audit_records",
+            "Records written to the audit log",
+            self.audit_records.clone(),
+        );
+        registry.register(
+            "audit_waits",
+            "Requests that waited for room in the audit log",
+            self.audit_waits.clone(),
+        );
+        registry.register(
+            "audit_write_errors",
+            "Failed writes of the audit log; each is tried again",
+            self.audit_write_errors.clone(),
+        );
+    }
+}

@@ -1,0 +1,139 @@
+//! One attached tunnel and the task that probes it.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::time::Duration;
+
+use drover_api::agent::{LANE_HEADER, Lane, REFUSED_HEADER};
+use drover_tunnel::Tunnel;
+use drover_tunnel::tunnel::State;
+use http::{HeaderValue, Request, StatusCode};
+use http_body_util::Empty;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::AttachedAgent;
+use super::choice::{Candidate, Health, History, Probe};
+
+/// Time between probes of a tunnel that carried requests lately. With two failures of at most
+/// [`FIRST_WAIT`] and [`SECOND_WAIT`], a dead tunnel loses its place within five seconds.
+const BUSY_PAUSE: Duration = Duration::from_millis(1500);
+/// Time between probes of an idle tunnel; the first request after a rest asks for one at once.
+const IDLE_PAUSE: Duration = Duration::from_secs(15);
+/// How long after its last request a tunnel still counts as busy.
+const BUSY_FOR: Duration = Duration::from_secs(30);
+/// How long a probe may take.
+const FIRST_WAIT: Duration = Duration::from_secs(2);
+/// How long it may take after one that failed.
+const SECOND_WAIT: Duration = Duration::from_secs(1);
+
+/// One attached tunnel.
+pub(super) struct Seat {
+    pub(super) id: u64,
+    pub(super) agent: AttachedAgent,
+    pub(super) tunnel: Tunnel,
+    health: AtomicU8,
+    started: Instant,
+    last_used_ms: AtomicU64,
+    idle: AtomicBool,
+    wake: Notify,
+}
+
+impl Seat {
+    pub(super) fn new(id: u64, agent: AttachedAgent, tunnel: Tunnel) -> Self {
+        Self {
+            id,
+            agent,
+            tunnel,
+            health: AtomicU8::new(Health::Healthy as u8),
+            started: Instant::now(),
+            last_used_ms: AtomicU64::new(0),
+            idle: AtomicBool::new(false),
+            wake: Notify::new(),
+        }
+    }
+
+    pub(super) fn health(&self) -> Health {
+        Health::from_u8(self.health.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn candidate(&self) -> Candidate {
+        Candidate {
+            id: self.id,
+            health: self.health(),
+            open_streams: self.tunnel.stats().open_streams,
+            usable: self.tunnel.state() == State::Open,
+        }
+    }
+
+    /// Notes that a request goes here; a tunnel that rested is probed at once.
+    pub(super) fn used(&self) {
+        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last_used_ms.store(now, Ordering::Relaxed);
+        if self.idle.swap(false, Ordering::Relaxed) {
+            self.wake.notify_one();
+        }
+    }
+
+    /// Probes until the tunnel closes; `changed` hears of every change of health.
+    pub(super) async fn probe(&self, changed: impl Fn(Health, Health)) {
+        tokio::select! {
+            reason = self.tunnel.closed() => {
+                tracing::debug!(replica = %self.agent.replica, %reason, "tunnel closed");
+            }
+            () = self.keep_probing(changed) => {}
+        }
+    }
+
+    async fn keep_probing(&self, changed: impl Fn(Health, Health)) {
+        let mut history = History::new();
+        loop {
+            let wait = if history.is_in_doubt() {
+                SECOND_WAIT
+            } else {
+                self.rest().await;
+                FIRST_WAIT
+            };
+            let before = history.health();
+            history = history.with(self.ask(wait).await);
+            let after = history.health();
+            if before != after {
+                self.health.store(after as u8, Ordering::Relaxed);
+                changed(before, after);
+            }
+        }
+    }
+
+    /// Waits until the next probe is due.
+    async fn rest(&self) {
+        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let unused = now.saturating_sub(self.last_used_ms.load(Ordering::Relaxed));
+        let healthy = self.health() == Health::Healthy;
+        if !healthy || Duration::from_millis(unused) < BUSY_FOR {
+            return tokio::time::sleep(BUSY_PAUSE).await;
+        }
+        self.idle.store(true, Ordering::Relaxed);
+        tokio::select! {
+            () = tokio::time::sleep(IDLE_PAUSE) => {}
+            () = self.wake.notified() => {}
+        }
+    }
+
+    /// `GET /livez` of the cluster's API server, all the way.
+    async fn ask(&self, wait: Duration) -> Probe {
+        let mut request = Request::new(Empty::<bytes::Bytes>::new());
+        *request.uri_mut() = http::Uri::from_static("/livez");
+        let lane = HeaderValue::from_static(Lane::Controller.as_str());
+        request.headers_mut().insert(LANE_HEADER, lane);
+        match tokio::time::timeout(wait, self.tunnel.send(request)).await {
+            Ok(Ok(answer)) if is_from_api_server(&answer) => Probe::Answered,
+            Ok(Ok(_)) => Probe::Down,
+            Ok(Err(_)) | Err(_) => Probe::Missed,
+        }
+    }
+}
+
+/// A 401 or 403 shows an API server as well as a 200 does.
+fn is_from_api_server<B>(answer: &http::Response<B>) -> bool {
+    answer.status() < StatusCode::INTERNAL_SERVER_ERROR
+        && !answer.headers().contains_key(REFUSED_HEADER)
+}
