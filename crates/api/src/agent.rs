@@ -18,9 +18,6 @@ pub const PROTOCOL_HEADER: &str = "drover-protocol";
 pub const LANE_HEADER: &str = "drover-lane";
 /// Header of an agent's own refusal of a tunnelled request: the reason, PascalCase.
 pub const REFUSED_HEADER: &str = "drover-refused";
-/// Header of a tunnelled upgrade (extended CONNECT): the method of the request to make upstream,
-/// since Kubernetes authorises `GET` and `POST` on `pods/exec` differently; `GET` if absent.
-pub const UPGRADE_METHOD_HEADER: &str = "drover-upgrade-method";
 /// Path of the report stream on the report lane.
 pub const REPORT_PATH: &str = "/report";
 
