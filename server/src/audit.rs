@@ -34,8 +34,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use thiserror::Error;
 
-pub use self::record::{Outcome, Person, Place, Record, RequestId, Stage, Subject};
 use self::queue::Queue;
+pub use self::record::{Outcome, Person, Place, Record, RequestId, Stage, Subject};
 use self::writer::Writer;
 use crate::telemetry::Metrics;
 
@@ -68,7 +68,11 @@ impl Destination {
         if path.as_os_str() == "-" {
             return Self::Stdout;
         }
-        Self::File { path, max_bytes: 100 * 1024 * 1024, keep: 10 }
+        Self::File {
+            path,
+            max_bytes: 100 * 1024 * 1024,
+            keep: 10,
+        }
     }
 }
 
@@ -116,12 +120,19 @@ impl Audit {
         capacity: usize,
         patience: Duration,
     ) -> Result<Self, OpenAuditError> {
-        let failed = |source| OpenAuditError { destination: destination.clone(), source };
+        let failed = |source| OpenAuditError {
+            destination: destination.clone(),
+            source,
+        };
         let queue = Arc::new(Queue::new(capacity));
         let problem = Arc::new(Mutex::new(None));
-        let writer =
-            Writer::open(destination, Arc::clone(&queue), Arc::clone(&problem), metrics.clone())
-                .map_err(failed)?;
+        let writer = Writer::open(
+            destination,
+            Arc::clone(&queue),
+            Arc::clone(&problem),
+            metrics.clone(),
+        )
+        .map_err(failed)?;
         std::thread::Builder::new()
             .name("audit".to_owned())
             .spawn(|| writer.run())
@@ -139,7 +150,10 @@ impl Audit {
     /// A name for a new request, unlike any other of this or another start of the server.
     pub fn next_id(&self) -> RequestId {
         let number = self.0.next.fetch_add(1, Ordering::Relaxed);
-        RequestId { start: self.0.start, number }
+        RequestId {
+            start: self.0.start,
+            number,
+        }
     }
 
     /// Waits until a new request's records have room; at most five seconds.
@@ -150,7 +164,9 @@ impl Audit {
             return Ok(());
         }
         self.0.metrics.audit_waits.inc();
-        tokio::time::timeout(self.0.patience, self.0.queue.room()).await.map_err(|_| AuditFull)
+        tokio::time::timeout(self.0.patience, self.0.queue.room())
+            .await
+            .map_err(|_| AuditFull)
     }
 
     /// Adds a record; never waits, never fails.
@@ -168,6 +184,3 @@ impl Audit {
         self.0.problem.lock().clone()
     }
 }
-
-#[cfg(test)]
-mod tests;

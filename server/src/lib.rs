@@ -3,7 +3,11 @@
 //! `wire` builds everything; `main` only starts it.
 
 pub mod args;
+pub mod audit;
 pub mod backoff;
 pub mod hub;
 pub mod identity;
+pub mod proxy;
 pub mod status;
+pub mod telemetry;
+pub mod tunnels;

@@ -140,12 +140,7 @@ impl Tunnels {
     /// Attaches a tunnel whose agent has proved to be this cluster's, and probes it from now on.
     ///
     /// Call inside a tokio runtime. A cluster holds at most eight; the oldest gives way.
-    pub fn attach(
-        &self,
-        cluster: ClusterUid,
-        agent: AttachedAgent,
-        tunnel: Tunnel,
-    ) -> AttachGuard {
+    pub fn attach(&self, cluster: ClusterUid, agent: AttachedAgent, tunnel: Tunnel) -> AttachGuard {
         let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
         let seat = Arc::new(Seat::new(id, agent, tunnel));
         let oldest = {
@@ -158,7 +153,9 @@ impl Tunnels {
         self.0.metrics.tunnels.inc();
         if let Some(oldest) = oldest {
             self.gone(&oldest);
-            oldest.tunnel.close("the cluster's agents opened too many tunnels");
+            oldest
+                .tunnel
+                .close("the cluster's agents opened too many tunnels");
         }
         self.changed();
         let (tunnels, uid) = (self.clone(), cluster.clone());
@@ -297,11 +294,14 @@ impl Seats {
         let candidates: Vec<_> = seats.iter().map(|seat| seat.candidate()).collect();
         let present = self.present.load(Ordering::Relaxed);
         let chosen = choice::choose(&candidates, present).and_then(|index| seats.get(index));
-        let seat = chosen.ok_or(if candidates.iter().any(|c| c.usable) {
-            NoTunnel::Silent
-        } else {
-            NoTunnel::NotConnected
-        })?;
+        let Some(seat) = chosen else {
+            let silent = candidates.iter().any(|candidate| candidate.usable);
+            return Err(if silent {
+                NoTunnel::Silent
+            } else {
+                NoTunnel::NotConnected
+            });
+        };
         self.present.store(seat.id, Ordering::Relaxed);
         Ok(Arc::clone(seat))
     }

@@ -46,11 +46,18 @@ impl Writer {
     ) -> io::Result<Self> {
         let sink = match destination {
             Destination::Stdout => Sink::Stdout(io::stdout()),
-            Destination::File { path, max_bytes, keep } => {
-                Sink::File(LogFile::open(path, *max_bytes, *keep)?)
-            }
+            Destination::File {
+                path,
+                max_bytes,
+                keep,
+            } => Sink::File(LogFile::open(path, *max_bytes, *keep)?),
         };
-        Ok(Self { sink, queue, problem, metrics })
+        Ok(Self {
+            sink,
+            queue,
+            problem,
+            metrics,
+        })
     }
 
     pub(super) fn run(mut self) {
@@ -134,13 +141,22 @@ impl LogFile {
     fn open(path: &Path, max_bytes: u64, keep: u32) -> io::Result<Self> {
         let file = append_to(path)?;
         let size = file.metadata()?.len();
-        Ok(Self { file, path: path.to_owned(), size, max_bytes: max_bytes.max(1), keep })
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+            size,
+            max_bytes: max_bytes.max(1),
+            keep,
+        })
     }
 
     /// `log` becomes `log.1`, `log.1` becomes `log.2`, and so on; the oldest goes.
     fn turn_over(&mut self) -> io::Result<()> {
         for number in (1..self.keep).rev() {
-            rename_if_there(&numbered(&self.path, number), &numbered(&self.path, number + 1))?;
+            rename_if_there(
+                &numbered(&self.path, number),
+                &numbered(&self.path, number + 1),
+            )?;
         }
         if self.keep == 0 {
             std::fs::remove_file(&self.path)?;
@@ -154,7 +170,11 @@ impl LogFile {
 }
 
 fn append_to(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(path)
 }
 
 fn numbered(path: &Path, number: u32) -> PathBuf {

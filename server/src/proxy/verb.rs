@@ -113,7 +113,7 @@ fn of_path(method: &Method) -> Verb {
 }
 
 /// The value of a query parameter, as it was sent.
-pub fn parameter<'a>(query: Option<&'a str>, name: &str) -> Option<&'a str> {
+pub(super) fn parameter<'a>(query: Option<&'a str>, name: &str) -> Option<&'a str> {
     query?
         .split('&')
         .find_map(|pair| match pair.split_once('=') {
@@ -166,7 +166,12 @@ impl<'a> Resource<'a> {
         }
         let (resource, name, subresource) = if first == "namespaces" {
             let Some(namespace) = segments.next() else {
-                return Some(Self { resource: first, name: None, subresource: None, watched });
+                return Some(Self {
+                    resource: first,
+                    name: None,
+                    subresource: None,
+                    watched,
+                });
             };
             match segments.next() {
                 None => (first, Some(namespace), None),
@@ -176,7 +181,12 @@ impl<'a> Resource<'a> {
         } else {
             (first, segments.next(), segments.next())
         };
-        Some(Self { resource, name, subresource, watched })
+        Some(Self {
+            resource,
+            name,
+            subresource,
+            watched,
+        })
     }
 }
 
@@ -197,18 +207,58 @@ mod tests {
             ("GET", "/api/v1/namespaces", Verb::List, false),
             ("GET", "/api/v1/namespaces/a", Verb::Get, false),
             ("PUT", "/api/v1/namespaces/a/finalize", Verb::Update, false),
-            ("GET", "/apis/apps/v1/namespaces/a/deployments/d/scale", Verb::Get, false),
-            ("PATCH", "/apis/apps/v1/namespaces/a/deployments/d", Verb::Patch, false),
+            (
+                "GET",
+                "/apis/apps/v1/namespaces/a/deployments/d/scale",
+                Verb::Get,
+                false,
+            ),
+            (
+                "PATCH",
+                "/apis/apps/v1/namespaces/a/deployments/d",
+                Verb::Patch,
+                false,
+            ),
             ("DELETE", pod, Verb::Delete, false),
-            ("DELETE", "/api/v1/namespaces/a/pods", Verb::DeleteCollection, false),
+            (
+                "DELETE",
+                "/api/v1/namespaces/a/pods",
+                Verb::DeleteCollection,
+                false,
+            ),
             ("POST", "/api/v1/namespaces/a/pods", Verb::Create, false),
             ("GET", "/api/v1/namespaces/a/pods/p/log", Verb::Log, false),
-            ("GET", "/api/v1/namespaces/a/pods/p/log?follow=true", Verb::Log, true),
-            ("POST", "/api/v1/namespaces/a/pods/p/exec?command=sh", Verb::Exec, true),
-            ("GET", "/api/v1/namespaces/a/pods/p/attach", Verb::Attach, true),
-            ("GET", "/api/v1/namespaces/a/pods/p/portforward", Verb::PortForward, true),
+            (
+                "GET",
+                "/api/v1/namespaces/a/pods/p/log?follow=true",
+                Verb::Log,
+                true,
+            ),
+            (
+                "POST",
+                "/api/v1/namespaces/a/pods/p/exec?command=sh",
+                Verb::Exec,
+                true,
+            ),
+            (
+                "GET",
+                "/api/v1/namespaces/a/pods/p/attach",
+                Verb::Attach,
+                true,
+            ),
+            (
+                "GET",
+                "/api/v1/namespaces/a/pods/p/portforward",
+                Verb::PortForward,
+                true,
+            ),
             ("GET", "/api/v1/nodes/n/proxy/metrics", Verb::Proxy, false),
-            ("POST", "/api/v1/namespaces/a/services/http:s:80/proxy/x?watch=1", Verb::Proxy, false),
+            (
+                "POST",
+                "/api/v1/namespaces/a/services/http:s:80/proxy/x?watch=1",
+                Verb::Proxy,
+                false,
+            ),
             ("GET", "/version", Verb::Get, false),
             ("GET", "/apis/apps", Verb::Get, false),
             ("GET", "/api", Verb::Get, false),

@@ -1,0 +1,115 @@
+//! `kubectl --as` through Drover: acting as another of Drover's people.
+//!
+//! Both sides must allow it. The hub's side: the person is an administrator. The cluster's side:
+//! its own RBAC, asked with a SubjectAccessReview about the person's name there, because the
+//! account that carries the request may impersonate everybody who has a binding (CVE-2026-44945).
+//!
+//! Only names that Drover itself gives can be taken: a user by the name that `drover user list`
+//! shows or by `drover:user:<uid>`, groups as `drover:<provider>:<id>`. An agent refuses every
+//! other name, and so no `system:` name, node or service account can be reached this way. To see
+//! what a service account may do, ask `kubectl auth can-i --list` on the cluster itself.
+
+use std::time::Duration;
+
+use drover_access::impersonation;
+use drover_access::names::{AUTHENTICATED, KubernetesIdentity};
+use drover_access::permit::{Permit, Target};
+use drover_api::agent::Lane;
+use drover_api::ids::UserUid;
+use http::HeaderMap;
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
+};
+use kube::api::PostParams;
+use kube::{Api, Client};
+
+use super::Road;
+use super::refusal::Refusal;
+
+/// How long a cluster may take for all the questions together.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Road {
+    /// The identity that the request asks to act as, once the hub and the cluster allow it.
+    pub(super) async fn acting_as(
+        &self,
+        headers: &HeaderMap,
+        permit: &Permit,
+        cluster: &str,
+    ) -> Result<Option<KubernetesIdentity>, Refusal> {
+        let users = &self.hub.stores().users;
+        let resolve = |name: &str| {
+            let user = users.by_name(name).filter(|user| user.spec.enabled)?;
+            user.metadata.uid.clone().map(UserUid::new)
+        };
+        let Some(asked) = impersonation::requested(headers, resolve)? else {
+            return Ok(None);
+        };
+        if !permit.may_impersonate() {
+            return Err(Refusal::MayNotActAs);
+        }
+        let client = match permit.target() {
+            Target::Hub => self.hub.client(),
+            Target::Cluster(uid) => self.tunnels.client(uid, Lane::Controller),
+        };
+        let asking = cluster_allows(client, permit.identity(), &asked, cluster);
+        tokio::time::timeout(PATIENCE, asking)
+            .await
+            .map_err(|_| Refusal::ActingAsUnknown(cluster.to_owned()))??;
+        Ok(Some(asked))
+    }
+}
+
+/// Asks the cluster whether `who` may impersonate the user and each group of `asked`.
+async fn cluster_allows(
+    client: Client,
+    who: &KubernetesIdentity,
+    asked: &KubernetesIdentity,
+    cluster: &str,
+) -> Result<(), Refusal> {
+    let reviews: Api<SubjectAccessReview> = Api::all(client);
+    let user = std::iter::once(("users", asked.user().as_str()));
+    let groups = asked
+        .groups()
+        .iter()
+        .map(|group| ("groups", group.as_str()));
+    for (resource, name) in user.chain(groups) {
+        let review = review(who, resource, name);
+        let answer = reviews.create(&PostParams::default(), &review).await;
+        let answer = answer.map_err(|error| {
+            tracing::warn!(
+                cluster.name = cluster,
+                error = &error as &dyn std::error::Error,
+                "a cluster could not be asked about an impersonation"
+            );
+            Refusal::ActingAsUnknown(cluster.to_owned())
+        })?;
+        if !answer.status.is_some_and(|status| status.allowed) {
+            return Err(Refusal::ClusterForbidsActingAs {
+                cluster: cluster.to_owned(),
+                who: who.user().to_string(),
+                what: format!("{} {name:?}", resource.trim_end_matches('s')),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn review(who: &KubernetesIdentity, resource: &str, name: &str) -> SubjectAccessReview {
+    let groups = who.groups().iter().map(ToString::to_string);
+    SubjectAccessReview {
+        spec: SubjectAccessReviewSpec {
+            user: Some(who.user().to_string()),
+            groups: Some(groups.chain([AUTHENTICATED.to_owned()]).collect()),
+            resource_attributes: Some(ResourceAttributes {
+                verb: Some("impersonate".to_owned()),
+                resource: Some(resource.to_owned()),
+                version: Some("v1".to_owned()),
+                name: Some(name.to_owned()),
+                ..ResourceAttributes::default()
+            }),
+            ..SubjectAccessReviewSpec::default()
+        },
+        ..SubjectAccessReview::default()
+    }
+}

@@ -1,0 +1,218 @@
+//! Keeps what a cluster serves from acting in this server's name in a browser.
+//!
+//! Everything under `/k8s/clusters/` has this server's origin, but its content is the clusters':
+//! through `…/proxy/` any pod may answer with a page or a script.
+
+use http::header::{
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION,
+    SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+};
+use http::{StatusCode, Uri};
+
+use super::verb::Verb;
+
+/// Headers by which an answer would speak for the whole origin.
+const SPEAK_FOR_ORIGIN: [HeaderName; 12] = [
+    SET_COOKIE,
+    HeaderName::from_static("access-control-allow-credentials"),
+    HeaderName::from_static("access-control-allow-headers"),
+    HeaderName::from_static("access-control-allow-methods"),
+    HeaderName::from_static("access-control-allow-origin"),
+    HeaderName::from_static("access-control-expose-headers"),
+    HeaderName::from_static("access-control-max-age"),
+    HeaderName::from_static("alt-svc"),
+    HeaderName::from_static("clear-site-data"),
+    HeaderName::from_static("service-worker-allowed"),
+    HeaderName::from_static("strict-transport-security"),
+    HeaderName::from_static("www-authenticate"),
+];
+
+/// Takes from an answer what would speak for this server's origin, and locks up content that is
+/// not plainly the Kubernetes API's.
+pub(super) fn isolate(verb: Verb, headers: &mut HeaderMap) {
+    for name in &SPEAK_FOR_ORIGIN {
+        headers.remove(name);
+    }
+    if verb == Verb::Proxy || !is_api_content(headers) {
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        // Beside a policy of the answer's own: browsers enforce each of them.
+        headers.append(CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
+    }
+}
+
+/// JSON, YAML, Protobuf and CBOR are no page, whatever is in them.
+fn is_api_content(headers: &HeaderMap) -> bool {
+    let Some(value) = headers.get(CONTENT_TYPE) else {
+        return false;
+    };
+    let essence = value.as_bytes().split(|b| *b == b';').next();
+    matches!(
+        essence.unwrap_or_default().trim_ascii(),
+        b"application/json"
+            | b"application/yaml"
+            | b"application/cbor"
+            | b"application/cbor-seq"
+            | b"application/vnd.kubernetes.protobuf"
+    )
+}
+
+/// A script for a service worker would go on acting in the origin after its page is gone.
+pub(super) fn is_for_service_worker(headers: &HeaderMap) -> bool {
+    headers.contains_key("service-worker")
+}
+
+/// What to do with the `Location` of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Redirect {
+    /// Leave it as it is.
+    AsIs,
+    /// Write this instead: a path of the cluster's API server is under our prefix.
+    Rewritten(HeaderValue),
+    /// It leads a client, credentials and all, to something else on this server.
+    Elsewhere,
+}
+
+/// Reads the `Location` of an answer; redirects are never followed here.
+///
+/// The cluster's API server redirects to paths of its own. Passed on unchanged they would lead a
+/// client to other things of this server, other clusters above all.
+pub(super) fn redirect(
+    status: StatusCode,
+    headers: &HeaderMap,
+    prefix: &str,
+    host: Option<&str>,
+) -> Redirect {
+    if !status.is_redirection() && status != StatusCode::CREATED {
+        return Redirect::AsIs;
+    }
+    let Some(location) = headers.get(LOCATION) else {
+        return Redirect::AsIs;
+    };
+    let Ok(text) = location.to_str() else {
+        return Redirect::Elsewhere;
+    };
+    // Browsers and others read a backslash as a slash.
+    let slashed = text.replace('\\', "/");
+    if slashed.starts_with("//") {
+        return absolute(&format!("https:{slashed}"), host);
+    }
+    if slashed.contains("://") {
+        return absolute(&slashed, host);
+    }
+    if climbs(&slashed) {
+        return Redirect::Elsewhere;
+    }
+    if !slashed.starts_with('/') {
+        return Redirect::AsIs;
+    }
+    HeaderValue::from_str(&format!("{prefix}{slashed}"))
+        .map_or(Redirect::Elsewhere, Redirect::Rewritten)
+}
+
+fn absolute(text: &str, host: Option<&str>) -> Redirect {
+    let Ok(uri) = text.parse::<Uri>() else {
+        return Redirect::Elsewhere;
+    };
+    let name = |host: &str| {
+        let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+        let end = host.rfind(']').map_or(0, |bracket| bracket + 1);
+        let port = host[end..].find(':').map_or(host.len(), |at| end + at);
+        host[..port].to_ascii_lowercase()
+    };
+    match (uri.host(), host) {
+        (Some(theirs), Some(ours)) if name(theirs) != name(ours) => Redirect::AsIs,
+        _ => Redirect::Elsewhere,
+    }
+}
+
+fn climbs(text: &str) -> bool {
+    let path = text.split(['?', '#']).next().unwrap_or_default();
+    path.to_ascii_lowercase()
+        .replace("%2e", ".")
+        .replace("%2f", "/")
+        .replace("%5c", "/")
+        .split('/')
+        .any(|segment| segment.split(';').next() == Some(".."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proxied_page_cannot_speak_for_the_origin() {
+        let mut headers = HeaderMap::new();
+        headers.insert("content-type", "text/html".parse().unwrap());
+        headers.insert("set-cookie", "drover_session=x".parse().unwrap());
+        headers.append("set-cookie", "b=c".parse().unwrap());
+        headers.insert("clear-site-data", "\"*\"".parse().unwrap());
+        headers.insert("access-control-allow-origin", "*".parse().unwrap());
+        headers.insert("content-security-policy", "default-src *".parse().unwrap());
+        headers.insert("x-mine", "stays".parse().unwrap());
+        isolate(Verb::Proxy, &mut headers);
+        let policies: Vec<_> = headers.get_all(CONTENT_SECURITY_POLICY).iter().collect();
+        assert_eq!(policies, ["default-src *", "sandbox"]);
+        assert_eq!(headers["x-content-type-options"], "nosniff");
+        assert_eq!(headers["x-mine"], "stays");
+        assert_eq!(headers.len(), 5);
+    }
+
+    #[test]
+    fn plain_api_answers_stay_as_they_are_and_other_content_is_locked_up() {
+        for (content, locked) in [
+            ("application/json", false),
+            ("application/json; charset=utf-8", false),
+            ("application/vnd.kubernetes.protobuf", false),
+            ("text/html", true),
+            ("text/plain", true),
+            ("image/svg+xml", true),
+            ("application/jsonp", true),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(CONTENT_TYPE, content.parse().unwrap());
+            isolate(Verb::Get, &mut headers);
+            assert_eq!(
+                headers.contains_key(CONTENT_SECURITY_POLICY),
+                locked,
+                "{content}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_redirect_stays_inside_its_cluster() {
+        let read = |location: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(LOCATION, location.parse().unwrap());
+            let found = redirect(
+                StatusCode::FOUND,
+                &headers,
+                "/k8s/clusters/a",
+                Some("drover.example:8443"),
+            );
+            match found {
+                Redirect::AsIs => "as is".to_owned(),
+                Redirect::Elsewhere => "elsewhere".to_owned(),
+                Redirect::Rewritten(value) => value.to_str().unwrap().to_owned(),
+            }
+        };
+        for (location, wanted) in [
+            ("/api/v1/x/", "/k8s/clusters/a/api/v1/x/"),
+            ("/k8s/clusters/b/api", "/k8s/clusters/a/k8s/clusters/b/api"),
+            ("next", "as is"),
+            ("?page=2", "as is"),
+            ("https://elsewhere.example/x", "as is"),
+            ("//elsewhere.example/x", "as is"),
+            ("https://drover.example/k8s/clusters/b", "elsewhere"),
+            ("https://DROVER.example:8443/v1/users", "elsewhere"),
+            ("https://me@drover.example:8443/v1/users", "elsewhere"),
+            ("//drover.example:8443/v1/users", "elsewhere"),
+            ("\\\\drover.example:8443/v1/users", "elsewhere"),
+            ("../../b/api", "elsewhere"),
+            ("/x/%2e%2e/%2E./%2e%2e/b", "elsewhere"),
+            ("/x/..%2f..%2fb", "elsewhere"),
+        ] {
+            assert_eq!(read(location), wanted, "{location}");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! How the server tells how it does: metrics, health, logs and traces.
+//!
+//! `/livez` and `/readyz` are for anyone, `/metrics` and the log filter for administrators.
+
+mod health;
+mod logging;
+mod metrics;
+mod routes;
+
+pub use self::health::{Findings, Health};
+pub use self::logging::{
+    DEFAULT_FILTER, LogFilter, LogFilterError, LogFormat, LogOptions, Logging, ROAD_TARGET,
+    StartLoggingError, start,
+};
+pub use self::metrics::{DirectionLabel, Metrics, ReasonLabel, RequestLabels, VerbLabel};
+pub use self::routes::{LogFilterBody, Telemetry, router};

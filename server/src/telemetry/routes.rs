@@ -1,0 +1,134 @@
+//! `/livez`, `/readyz`, `/metrics` and `/v1/log-filter`.
+
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderMap, StatusCode, Uri};
+use serde::{Deserialize, Serialize};
+
+use super::{Findings, Health, LogFilter, LogFilterError, Metrics};
+use crate::identity::Authenticator;
+use crate::status::Status;
+
+/// What the routes show.
+#[derive(Clone)]
+pub struct Telemetry {
+    /// The counters.
+    pub metrics: Metrics,
+    /// The checks.
+    pub health: Health,
+    /// The filter of the logs.
+    pub log_filter: LogFilter,
+    /// Who asks.
+    pub authenticator: Authenticator,
+}
+
+/// Body of `GET` and `PUT /v1/log-filter`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogFilterBody {
+    /// Levels and targets, such as `info,drover_server=debug`.
+    pub filter: String,
+}
+
+/// The routes.
+pub fn router(telemetry: Telemetry) -> Router {
+    Router::new()
+        .route("/livez", get(livez))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
+        .route("/v1/log-filter", get(log_filter).put(set_log_filter))
+        .with_state(telemetry)
+}
+
+async fn livez(uri: Uri) -> Response {
+    checked(&Health::new().examine(), "livez", &uri)
+}
+
+async fn readyz(State(telemetry): State<Telemetry>, uri: Uri) -> Response {
+    checked(&telemetry.health.examine(), "readyz", &uri)
+}
+
+/// `ok`, or which checks fail; `?verbose` lists them all.
+fn checked(findings: &Findings, endpoint: &str, uri: &Uri) -> Response {
+    let verbose = uri.query().is_some_and(|query| {
+        query
+            .split('&')
+            .any(|pair| pair.split('=').next() == Some("verbose"))
+    });
+    let passed = findings.all_passed();
+    let text = if passed && !verbose {
+        "ok".to_owned()
+    } else {
+        findings.report(endpoint)
+    };
+    let code = if passed {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    (code, [(CACHE_CONTROL, "no-store")], text).into_response()
+}
+
+async fn metrics(
+    State(telemetry): State<Telemetry>,
+    headers: HeaderMap,
+) -> Result<Response, Status> {
+    administrator(&telemetry, &headers).await?;
+    let text = telemetry
+        .metrics
+        .encode()
+        .map_err(|_| Status::internal("the metrics cannot be written"))?;
+    let content = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(CONTENT_TYPE, content), (CACHE_CONTROL, "no-store")], text).into_response())
+}
+
+async fn log_filter(
+    State(telemetry): State<Telemetry>,
+    headers: HeaderMap,
+) -> Result<Json<LogFilterBody>, Status> {
+    administrator(&telemetry, &headers).await?;
+    Ok(Json(LogFilterBody {
+        filter: telemetry.log_filter.current(),
+    }))
+}
+
+async fn set_log_filter(
+    State(telemetry): State<Telemetry>,
+    headers: HeaderMap,
+    body: Result<Json<LogFilterBody>, axum::extract::rejection::JsonRejection>,
+) -> Result<Json<LogFilterBody>, Status> {
+    let who = administrator(&telemetry, &headers).await?;
+    let Json(wanted) = body.map_err(|rejection| {
+        Status::bad_request(format!(
+            "{}: send {{\"filter\": \"info\"}}",
+            rejection.body_text()
+        ))
+    })?;
+    telemetry
+        .log_filter
+        .set(&wanted.filter)
+        .map_err(|error| match &error {
+            LogFilterError::Syntax { source, .. } => {
+                Status::invalid("filter", format!("{error} ({source})"))
+            }
+            LogFilterError::Ended(_) => Status::unavailable(error.to_string(), 1),
+        })?;
+    tracing::info!(filter = %wanted.filter, user.name = %who, "the log filter was changed");
+    Ok(Json(wanted))
+}
+
+/// The name of the administrator who asks; nobody else gets on.
+async fn administrator(telemetry: &Telemetry, headers: &HeaderMap) -> Result<String, Status> {
+    let identity = telemetry.authenticator.identify(headers).await?;
+    let everywhere = identity.token.cluster.is_none()
+        && identity.token.purpose != drover_api::kinds::TokenPurpose::PasswordChange;
+    if identity.administrator && everywhere {
+        return Ok(identity.user_name);
+    }
+    Err(Status::forbidden(
+        "only administrators may see this: use a token of one, not limited to a cluster",
+    ))
+}
