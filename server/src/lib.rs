@@ -5,6 +5,7 @@
 pub mod args;
 pub mod audit;
 pub mod backoff;
+pub mod cli;
 pub mod hub;
 pub mod identity;
 pub mod proxy;

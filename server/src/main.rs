@@ -1,2 +1,10 @@
-//! TBD
-fn main() {}
+//! The program `drover`.
+
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    drover_server::cli::main()
+}

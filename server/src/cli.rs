@@ -1,0 +1,88 @@
+//! What the commands do: `drover server` runs the server, all others talk to one.
+//!
+//! Standard output holds only what was asked for; everything said beside it goes to standard
+//! error. A secret is printed only where that is the command's purpose.
+
+mod call;
+mod clusters;
+mod config;
+mod credential;
+mod environment;
+mod failure;
+mod image;
+mod kubeconfig;
+mod login;
+mod output;
+mod patience;
+mod settings;
+mod table;
+mod terminal;
+mod tokens;
+mod trust;
+mod users;
+mod version;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use crate::args::{AgentCommand, Args, Command, ServerArgs};
+use environment::Environment;
+use failure::Failure;
+
+/// Reads the command line, does what it says, and gives the exit code.
+pub fn main() -> ExitCode {
+    // The first thing of all: rustls panics when two providers could be meant.
+    if rustls::crypto::aws_lc_rs::default_provider()
+        .install_default()
+        .is_err()
+    {
+        return Failure::Other("TLS was set up twice".to_owned()).report();
+    }
+    let args = Args::parse();
+    match start(args, &Environment::read()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn start(args: Args, environment: &Environment) -> Result<(), Failure> {
+    let mut builder = match args.command {
+        Command::Server(_) => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = builder.enable_all().build().map_err(Failure::Start)?;
+    let result = runtime.block_on(Box::pin(run(args.command, environment)));
+    // A line being read from a terminal cannot be interrupted; it must not delay the end.
+    runtime.shutdown_background();
+    result
+}
+
+async fn run(command: Command, environment: &Environment) -> Result<(), Failure> {
+    match command {
+        Command::Server(args) => server(*args).await,
+        Command::Login(args) => login::login(&args, environment).await,
+        Command::Logout(connection) => login::logout(&connection, environment).await,
+        Command::Whoami(args) => login::whoami(&args, environment).await,
+        Command::Context(args) => login::context(&args, environment),
+        Command::Cluster(args) => clusters::run(&args, environment).await,
+        Command::Token(args) => tokens::run(&args, environment).await,
+        Command::User(args) => users::run(&args, environment).await,
+        Command::Setting(args) => settings::run(&args, environment).await,
+        Command::Agent(args) => match args.command {
+            AgentCommand::Image(args) => image::run(&args),
+        },
+        Command::Credential(args) => credential::run(&args, environment).await,
+        Command::Completion(args) => {
+            let mut script = Vec::new();
+            clap_complete::generate(args.shell, &mut Args::command(), "drover", &mut script);
+            Ok(terminal::print_bytes(&script)?)
+        }
+        Command::Version(args) => version::run(&args, environment).await,
+    }
+}
+
+#[expect(clippy::unused_async, reason = "running the server waits")]
+async fn server(_args: ServerArgs) -> Result<(), Failure> {
+    Err(Failure::Other("this build has no server yet".to_owned()))
+}

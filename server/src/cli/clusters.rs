@@ -1,0 +1,78 @@
+//! `drover cluster`.
+
+mod import;
+mod view;
+
+use drover_api::rest::ClusterView;
+use jiff::Timestamp;
+use reqwest::Method;
+
+use super::call::{CallError, Client};
+use super::environment::Environment;
+use super::failure::Failure;
+use super::output::{list, one};
+use super::patience::{Next, wait_for};
+use super::terminal::{confirm, notice, print};
+use crate::args::{ClusterArgs, ClusterCommand, ClusterDelete};
+
+/// Does what was asked with clusters.
+pub(crate) async fn run(args: &ClusterArgs, environment: &Environment) -> Result<(), Failure> {
+    let client = environment.client(&args.connection)?;
+    match &args.command {
+        ClusterCommand::List(output) => {
+            let clusters: Vec<ClusterView> = client.list(&["v1", "clusters"]).await?;
+            let none = "There is no cluster yet; import one: drover cluster import NAME | kubectl apply -f -";
+            Ok(print(&list(
+                clusters,
+                output.format,
+                Timestamp::now(),
+                none,
+            )?)?)
+        }
+        ClusterCommand::Get(wanted) => {
+            let cluster = find(&client, &wanted.name).await?;
+            Ok(print(&one(
+                &cluster,
+                wanted.output.format,
+                Timestamp::now(),
+            )?)?)
+        }
+        ClusterCommand::Import(wanted) => import::import(&client, wanted).await,
+        ClusterCommand::Kubeconfig(wanted) => {
+            super::kubeconfig::run(&client, wanted, environment).await
+        }
+        ClusterCommand::Delete(wanted) => delete(&client, wanted).await,
+    }
+}
+
+async fn find(client: &Client, name: &str) -> Result<ClusterView, CallError> {
+    client.get(&["v1", "clusters", name]).await
+}
+
+async fn delete(client: &Client, args: &ClusterDelete) -> Result<(), Failure> {
+    let name = args.name.as_str();
+    if !args.yes {
+        confirm(
+            &format!("Let go of the cluster {name:?} and remove Drover's agent from it?"),
+            "consent to the deletion",
+            "give it with --yes",
+        )?;
+    }
+    client
+        .command(Method::DELETE, &["v1", "clusters", name], None::<&()>)
+        .await?;
+    if !args.wait {
+        notice(&format!("The cluster {name:?} is being let go."));
+        return Ok(());
+    }
+    let gone = wait_for(args.timeout.0, || async {
+        match find(client, name).await {
+            Ok(cluster) => Ok(Next::Wait(view::state(&cluster))),
+            Err(CallError::Refused(refusal)) if refusal.code == 404 => Ok(Next::Done),
+            Err(error) => Err(error),
+        }
+    });
+    gone.await?;
+    notice(&format!("The cluster {name:?} is gone."));
+    Ok(())
+}

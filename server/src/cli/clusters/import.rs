@@ -1,0 +1,93 @@
+//! `drover cluster import`.
+
+use std::collections::BTreeMap;
+
+use drover_api::rest::{ClusterCreate, ClusterView, Import, ImportRequest};
+use jiff::Timestamp;
+
+use super::view::{is_ready, progress};
+use crate::args::ClusterImport;
+use crate::cli::call::Client;
+use crate::cli::failure::Failure;
+use crate::cli::patience::{Next, wait_for};
+use crate::cli::table::until;
+use crate::cli::terminal::{finish_output, notice, print};
+
+/// Makes the Cluster if there is none, and prints what joins it.
+pub(super) async fn import(client: &Client, args: &ClusterImport) -> Result<(), Failure> {
+    ensure(client, args).await?;
+    let request = ImportRequest {
+        ttl_seconds: args.ttl.map(|ttl| ttl.0.as_secs()),
+    };
+    let path = ["v1", "clusters", args.name.as_str(), "import"];
+    let import: Import = client.post(&path, &request).await?;
+    let end = until(import.expires_at, Timestamp::now());
+    if args.curl {
+        print(&curl_lines(&import))?;
+        notice(&format!(
+            "Run both lines where kubectl reaches {:?}; the token expires {end}.",
+            args.name
+        ));
+    } else {
+        print(import.manifest.expose())?;
+        notice(&format!("The manifest can be used once and expires {end}."));
+    }
+    if args.wait {
+        // kubectl at the other end of a pipe applies nothing before it has seen the end.
+        finish_output()?;
+        wait_until_ready(client, args).await?;
+    }
+    Ok(())
+}
+
+async fn ensure(client: &Client, args: &ClusterImport) -> Result<(), Failure> {
+    let create = ClusterCreate {
+        name: args.name.clone(),
+        description: args.description.clone(),
+        labels: args.labels.iter().cloned().collect::<BTreeMap<_, _>>(),
+    };
+    match client
+        .post::<ClusterView>(&["v1", "clusters"], &create)
+        .await
+    {
+        Ok(_) => {
+            notice(&format!("Made the cluster {:?}.", args.name));
+            Ok(())
+        }
+        Err(error) if error.refusal().is_some_and(|r| r.reason == "AlreadyExists") => {
+            if args.description.is_some() || !args.labels.is_empty() {
+                notice(&format!(
+                    "The cluster {:?} is there already; --description and --label change nothing.",
+                    args.name
+                ));
+            }
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Two lines for a shell: the token in a variable, never in a URL, and the call that uses it.
+fn curl_lines(import: &Import) -> String {
+    // A token has letters, digits and underscores only; the quotes are for the day it has not.
+    let token = import.registration_token.expose().replace('\'', r"'\''");
+    format!(
+        "export DROVER_IMPORT_TOKEN='{token}'\n{}\n",
+        import.curl.trim_end()
+    )
+}
+
+async fn wait_until_ready(client: &Client, args: &ClusterImport) -> Result<(), Failure> {
+    let look = || async {
+        let path = ["v1", "clusters", args.name.as_str()];
+        let cluster: ClusterView = client.get(&path).await?;
+        Ok(if is_ready(&cluster) {
+            Next::Done
+        } else {
+            Next::Wait(progress(&cluster))
+        })
+    };
+    wait_for(args.timeout.0, look).await?;
+    notice(&format!("The cluster {:?} is ready.", args.name));
+    Ok(())
+}

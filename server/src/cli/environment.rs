@@ -1,0 +1,161 @@
+//! What the environment says; read once, at start.
+
+use std::path::{Path, PathBuf};
+
+use drover_api::rest::Secret;
+use jiff::Timestamp;
+
+use super::call::Client;
+use super::config::{Config, ConfigFile, Context};
+use super::failure::Failure;
+use super::trust::{Authorities, Trust};
+use crate::args::{Connection, ServerUrl};
+
+/// A token longer than this is none.
+const MAX_TOKEN_BYTES: u64 = 4096;
+
+/// The variables that no flag stands for.
+#[derive(Debug, Default)]
+pub(crate) struct Environment {
+    /// `$HOME`.
+    pub(crate) home: Option<PathBuf>,
+    /// `$XDG_CONFIG_HOME`.
+    pub(crate) xdg_config_home: Option<PathBuf>,
+    /// `$KUBECONFIG`.
+    pub(crate) kubeconfig: Option<std::ffi::OsString>,
+    /// `$DROVER_TOKEN`: a flag would show it to everybody on the machine.
+    pub(crate) token: Option<Secret>,
+    /// `$KUBERNETES_EXEC_INFO`, from kubectl.
+    pub(crate) exec_info: Option<String>,
+}
+
+impl Environment {
+    /// Reads them.
+    pub(crate) fn read() -> Self {
+        let path = |name| {
+            std::env::var_os(name)
+                .filter(|v| !v.is_empty())
+                .map(PathBuf::from)
+        };
+        let text = |name| std::env::var(name).ok().filter(|v| !v.is_empty());
+        Self {
+            home: path("HOME"),
+            xdg_config_home: path("XDG_CONFIG_HOME"),
+            kubeconfig: std::env::var_os("KUBECONFIG"),
+            token: text("DROVER_TOKEN").map(Secret::new),
+            exec_info: text("KUBERNETES_EXEC_INFO"),
+        }
+    }
+
+    /// The file of logins.
+    pub(crate) fn config_file(&self, flag: Option<&Path>) -> Result<ConfigFile, Failure> {
+        let file = ConfigFile::locate(flag, self.xdg_config_home.as_deref(), self.home.as_deref())?;
+        Ok(file)
+    }
+
+    /// A client of the server that the flags, or the logins, point at; always with a token.
+    pub(crate) fn client(&self, connection: &Connection) -> Result<Client, Failure> {
+        if let Some(server) = &connection.server {
+            return self.direct(connection, server);
+        }
+        let config = self.config_file(connection.config.as_deref())?.read()?;
+        let context = chosen(&config, connection.context.as_deref())?;
+        client_of(context, connection.request_timeout.0)
+    }
+
+    fn direct(&self, connection: &Connection, server: &ServerUrl) -> Result<Client, Failure> {
+        let token = match &connection.token_file {
+            Some(path) => Some(token_in(path)?),
+            None => self.token.clone(),
+        };
+        let token = token.ok_or_else(|| {
+            Failure::NotLoggedIn(format!(
+                "--server {server} needs a token: name its file with --token-file, or set \
+                 $DROVER_TOKEN. To use your login instead, leave --server out."
+            ))
+        })?;
+        let trust = match &connection.ca_file {
+            Some(path) => Trust::Authorities(authorities_in(path)?),
+            None => Trust::SystemRoots,
+        };
+        let timeout = connection.request_timeout.0;
+        Ok(Client::new(server.clone(), &trust, Some(token), timeout)?)
+    }
+}
+
+/// The context that counts, or what to do to have one.
+pub(crate) fn chosen<'a>(config: &'a Config, name: Option<&str>) -> Result<&'a Context, Failure> {
+    config.chosen(name)?.ok_or_else(|| {
+        Failure::NotLoggedIn(if config.contexts.is_empty() {
+            "not logged in; run: drover login https://HOST:PORT".to_owned()
+        } else {
+            "no server is chosen; `drover context list` shows those there are, and `drover \
+             context use NAME` chooses one"
+                .to_owned()
+        })
+    })
+}
+
+/// A client with the login of a context.
+pub(crate) fn client_of(
+    context: &Context,
+    timeout: std::time::Duration,
+) -> Result<Client, Failure> {
+    let token = context.token.clone().ok_or_else(|| {
+        Failure::NotLoggedIn(format!(
+            "not logged in to {}; run: drover login {}",
+            context.server, context.server
+        ))
+    })?;
+    if let Some(end) = context.expires_at.filter(|end| *end <= Timestamp::now()) {
+        return Err(Failure::NotLoggedIn(format!(
+            "the login at {} expired {} ago; run: drover login {}",
+            context.server,
+            super::table::age(end, Timestamp::now()),
+            context.server
+        )));
+    }
+    let trust = trust_of(context)?;
+    Ok(Client::new(
+        context.server.clone(),
+        &trust,
+        Some(token),
+        timeout,
+    )?)
+}
+
+/// Who may vouch for the server of a context.
+pub(crate) fn trust_of(context: &Context) -> Result<Trust, Failure> {
+    Ok(match &context.certificate_authority {
+        Some(pem) => {
+            let from = format!("the remembered authority of {}", context.server);
+            Trust::Authorities(Authorities::from_pem(pem.as_bytes(), &from)?)
+        }
+        None => Trust::SystemRoots,
+    })
+}
+
+/// The authorities in a PEM file.
+pub(crate) fn authorities_in(path: &Path) -> Result<Authorities, Failure> {
+    let from = path.display().to_string();
+    let pem = std::fs::read(path).map_err(|source| Failure::Read {
+        path: from.clone(),
+        source,
+    })?;
+    Ok(Authorities::from_pem(&pem, &from)?)
+}
+
+fn token_in(path: &Path) -> Result<Secret, Failure> {
+    let failed = |source| Failure::Read {
+        path: path.display().to_string(),
+        source,
+    };
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(failed)?;
+    std::io::Read::read_to_string(&mut std::io::Read::take(file, MAX_TOKEN_BYTES), &mut text)
+        .map_err(failed)?;
+    match text.trim() {
+        "" => Err(Failure::Usage(format!("{} holds no token", path.display()))),
+        token => Ok(Secret::new(token)),
+    }
+}

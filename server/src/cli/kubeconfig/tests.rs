@@ -1,0 +1,139 @@
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+
+const OLD: &str = "\
+apiVersion: v1
+kind: Config
+current-context: mine
+preferences: {colors: true}
+clusters:
+- name: mine
+  cluster: {server: https://mine.example, extensions: [{name: x, extension: {a: 1}}]}
+- name: berlin
+  cluster: {server: https://old.example}
+users:
+- name: mine
+  user: {token: topsecret}
+contexts:
+- name: mine
+  context: {cluster: mine, user: mine}
+";
+
+const NEW: &str = "\
+apiVersion: v1
+kind: Config
+current-context: berlin
+clusters:
+- name: berlin
+  cluster: {server: https://new.example/k8s/clusters/berlin}
+users:
+- name: drover-berlin
+  user: {exec: {command: drover}}
+contexts:
+- name: berlin
+  context: {cluster: berlin, user: drover-berlin}
+";
+
+fn merged(old: &str, new: &str) -> Value {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("deep/config");
+    std::fs::create_dir(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, old).unwrap();
+    assert_eq!(merge_into(&path, new).unwrap(), ["berlin"]);
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    serde_saphyr::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap()
+}
+
+#[test]
+fn merging_replaces_entries_of_the_same_name_and_keeps_all_else() {
+    let result = merged(OLD, NEW);
+    let before: Value = serde_saphyr::from_str(OLD).unwrap();
+    assert_eq!(result["current-context"], "mine");
+    assert_eq!(result["preferences"], before["preferences"]);
+    assert_eq!(result["clusters"][0], before["clusters"][0]);
+    assert_eq!(
+        result["clusters"][1]["cluster"]["server"],
+        "https://new.example/k8s/clusters/berlin"
+    );
+    assert_eq!(result["users"].as_array().unwrap().len(), 2);
+    assert_eq!(result["contexts"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn merging_into_nothing_makes_a_whole_file() {
+    let new: Value = serde_saphyr::from_str(NEW).unwrap();
+    for old in ["", "\n", "clusters: null\n", "current-context: \"\"\n"] {
+        assert_eq!(merged(old, NEW), new, "{old:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_kubeconfig_is_left_alone_and_not_quoted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("config");
+    for old in [
+        "- topsecret\n",
+        "topsecret",
+        "users: topsecret\n",
+        "a: [topsecret\n",
+    ] {
+        std::fs::write(&path, old).unwrap();
+        let error = merge_into(&path, NEW).unwrap_err();
+        assert!(
+            matches!(error, KubeconfigError::Damaged { .. }),
+            "{error:?}"
+        );
+        assert!(
+            !format!("{error} {error:?}").contains("topsecret"),
+            "{error:?}"
+        );
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), old);
+    }
+}
+
+#[test]
+fn a_link_to_the_kubeconfig_stays_a_link() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, link) = (directory.path().join("real"), directory.path().join("link"));
+    std::fs::write(&file, OLD).unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    merge_into(&link, NEW).unwrap();
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(
+        std::fs::read_to_string(&file)
+            .unwrap()
+            .contains("new.example")
+    );
+}
+
+#[test]
+fn names_that_older_yaml_takes_for_something_else_stay_text() {
+    for name in [
+        "yes",
+        "No",
+        "on",
+        "OFF",
+        "true",
+        "null",
+        "~",
+        "0123",
+        "0o17",
+        "0x1f",
+        "1e3",
+        "1_000",
+        "12:30:45",
+        "2026-11-21",
+        ".5",
+        "=",
+        "<<",
+    ] {
+        let text = serde_saphyr::to_string(&json!({ "name": name })).unwrap();
+        let value = text.trim().strip_prefix("name: ").unwrap();
+        assert!(
+            value.starts_with(['"', '\'']),
+            "kubectl would not read {text:?} as text"
+        );
+    }
+}

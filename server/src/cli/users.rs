@@ -1,0 +1,255 @@
+//! `drover user`.
+
+use drover_api::rest::{PasswordReset, Secret, UserCreate, UserPatch, UserView};
+use jiff::Timestamp;
+use reqwest::Method;
+
+use super::call::{CallError, Client};
+use super::environment::Environment;
+use super::failure::Failure;
+use super::login::change_password;
+use super::output::{Shown, list, one};
+use super::table::{NOTHING, age, describe, or_nothing};
+use super::terminal::{ask_new_password, ask_password, confirm, notice, print, read_password};
+use crate::args::{self, NewPassword, UserArgs, UserCommand, UserPassword};
+
+/// Letters and digits that cannot be taken for each other; 32 of them, five bits each.
+const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+/// Characters of a made password: 120 bits.
+const MADE_LENGTH: usize = 24;
+
+/// Does what was asked with users.
+pub(crate) async fn run(args: &UserArgs, environment: &Environment) -> Result<(), Failure> {
+    let client = environment.client(&args.connection)?;
+    match &args.command {
+        UserCommand::Create(wanted) => create(&client, wanted).await,
+        UserCommand::List(output) => {
+            let users: Vec<UserView> = client.list(&["v1", "users"]).await?;
+            let text = list(
+                users,
+                output.format,
+                Timestamp::now(),
+                "There are no users.",
+            )?;
+            Ok(print(&text)?)
+        }
+        UserCommand::Get { user, output } => {
+            let user: UserView = client.get(&["v1", "users", &user.name]).await?;
+            Ok(print(&one(&user, output.format, Timestamp::now())?)?)
+        }
+        UserCommand::Disable(user) => {
+            enable(&client, &user.name, false).await?;
+            notice(&format!(
+                "The user {:?} is disabled; what they hold open ends within seconds.",
+                user.name
+            ));
+            Ok(())
+        }
+        UserCommand::Enable(user) => {
+            enable(&client, &user.name, true).await?;
+            notice(&format!("The user {:?} may log in.", user.name));
+            Ok(())
+        }
+        UserCommand::Passwd(wanted) => passwd(&client, wanted).await,
+        UserCommand::Delete(wanted) => delete(&client, &wanted.name, wanted.yes).await,
+    }
+}
+
+async fn create(client: &Client, args: &args::UserCreate) -> Result<(), Failure> {
+    let password = new_password(&args.password)?;
+    let request = UserCreate {
+        name: args.name.clone(),
+        display_name: args.display_name.clone(),
+        password: password.clone(),
+        administrator: args.administrator,
+    };
+    let user: UserView = client.post(&["v1", "users"], &request).await?;
+    if args.password.generate_password {
+        print(&format!("{}\n", password.expose()))?;
+    }
+    notice(&format!(
+        "Made the user {:?}; their first login must change the password.",
+        user.name
+    ));
+    Ok(())
+}
+
+async fn enable(client: &Client, name: &str, enabled: bool) -> Result<(), CallError> {
+    let change = UserPatch {
+        enabled: Some(enabled),
+        display_name: None,
+        administrator: None,
+    };
+    let path = ["v1", "users", name];
+    let _: UserView = client.call(Method::PATCH, &path, &change).await?;
+    Ok(())
+}
+
+async fn passwd(client: &Client, args: &UserPassword) -> Result<(), Failure> {
+    let Some(name) = &args.name else {
+        return passwd_own(client, args).await;
+    };
+    let new = new_password(&args.new)?;
+    let reset = PasswordReset { new: new.clone() };
+    let path = ["v1", "users", name.as_str(), "password"];
+    client.command(Method::POST, &path, Some(&reset)).await?;
+    if args.new.generate_password {
+        print(&format!("{}\n", new.expose()))?;
+    }
+    notice(&format!(
+        "The password of {name:?} is set; their next login must change it."
+    ));
+    Ok(())
+}
+
+async fn passwd_own(client: &Client, args: &UserPassword) -> Result<(), Failure> {
+    let current = if args.password_stdin {
+        read_password("the present password")?
+    } else {
+        ask_password(
+            "Present password: ",
+            "the present password",
+            "give it with --password-stdin",
+        )?
+    };
+    let new = new_password(&args.new)?;
+    change_password(client, current, new.clone()).await?;
+    if args.new.generate_password {
+        print(&format!("{}\n", new.expose()))?;
+    }
+    notice("Your password is changed; your other logins have ended.");
+    Ok(())
+}
+
+async fn delete(client: &Client, name: &str, yes: bool) -> Result<(), Failure> {
+    if !yes {
+        confirm(
+            &format!("Delete the user {name:?} and all their tokens?"),
+            "consent to the deletion",
+            "give it with --yes",
+        )?;
+    }
+    client
+        .command(Method::DELETE, &["v1", "users", name], None::<&()>)
+        .await?;
+    notice(&format!("The user {name:?} is deleted."));
+    Ok(())
+}
+
+fn new_password(from: &NewPassword) -> Result<Secret, Failure> {
+    if from.generate_password {
+        made_password()
+    } else if from.new_password_stdin {
+        Ok(read_password("the new password")?)
+    } else {
+        Ok(ask_new_password(
+            "give it with --new-password-stdin, or use --generate-password",
+        )?)
+    }
+}
+
+/// A password of 120 random bits.
+fn made_password() -> Result<Secret, Failure> {
+    let mut bytes = [0_u8; MADE_LENGTH];
+    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| {
+        Failure::Other("this machine gives no random numbers; try again".to_owned())
+    })?;
+    let text: String = bytes
+        .iter()
+        .map(|byte| char::from(ALPHABET[usize::from(byte % 32)]))
+        .collect();
+    Ok(Secret::new(text))
+}
+
+fn word(yes: bool, if_so: &str, if_not: &str) -> String {
+    if yes { if_so } else { if_not }.to_owned()
+}
+
+fn state(user: &UserView) -> String {
+    match (user.enabled, user.must_change_password) {
+        (false, _) => "disabled".to_owned(),
+        (true, true) => "must change password".to_owned(),
+        (true, false) => "enabled".to_owned(),
+    }
+}
+
+impl Shown for UserView {
+    const HEADINGS: &'static [&'static str] =
+        &["NAME", "DISPLAY NAME", "ROLE", "STATE", "LAST LOGIN", "AGE"];
+
+    fn cells(&self, now: Timestamp) -> Vec<String> {
+        vec![
+            self.name.clone(),
+            or_nothing(self.display_name.as_deref()),
+            word(self.administrator, "administrator", "user"),
+            state(self),
+            self.last_login_at
+                .map_or_else(|| NOTHING.to_owned(), |login| age(login, now)),
+            age(self.created_at, now),
+        ]
+    }
+
+    fn page(&self, now: Timestamp) -> String {
+        let login = self
+            .last_login_at
+            .map(|login| format!("{} ago", age(login, now)));
+        describe(&[
+            ("Name", self.name.clone()),
+            ("UID", self.uid.clone()),
+            ("Display name", or_nothing(self.display_name.as_deref())),
+            ("Role", word(self.administrator, "administrator", "user")),
+            ("State", state(self)),
+            ("Last login", or_nothing(login.as_deref())),
+            ("Made", format!("{} ago", age(self.created_at, now))),
+        ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Format;
+
+    fn user(name: &str) -> UserView {
+        UserView {
+            name: name.to_owned(),
+            uid: format!("uid-of-{name}"),
+            display_name: None,
+            enabled: true,
+            administrator: false,
+            must_change_password: false,
+            created_at: "2026-11-20T12:00:00Z".parse().unwrap(),
+            last_login_at: None,
+        }
+    }
+
+    #[test]
+    fn users_are_listed_and_shown_with_their_states_in_words() {
+        let now = "2026-11-21T12:00:00Z".parse().unwrap();
+        let admin = UserView {
+            administrator: true,
+            display_name: Some("Ada".to_owned()),
+            last_login_at: Some("2026-11-21T11:30:00Z".parse().unwrap()),
+            ..user("admin")
+        };
+        let new = UserView {
+            must_change_password: true,
+            ..user("new")
+        };
+        let gone = UserView {
+            enabled: false,
+            ..user("gone")
+        };
+        let page = one(&admin, Format::Table, now).unwrap();
+        let text = list(vec![admin, new, gone], Format::Table, now, "").unwrap();
+        insta::assert_snapshot!(format!("{text}\n{page}"));
+    }
+
+    #[test]
+    fn made_passwords_are_long_and_differ() {
+        let (one, two) = (made_password().unwrap(), made_password().unwrap());
+        assert_eq!(one.expose().len(), MADE_LENGTH);
+        assert!(one != two);
+        assert!(one.expose().bytes().all(|b| ALPHABET.contains(&b)));
+    }
+}

@@ -1,0 +1,82 @@
+//! `drover version`.
+
+use drover_api::rest::Version;
+use serde::Serialize;
+
+use super::environment::Environment;
+use super::failure::Failure;
+use super::output::encode;
+use super::table::describe;
+use super::terminal::{notice, print};
+use crate::args::{Format, VersionArgs};
+
+/// Both versions; the server's is absent with `--client` and without a login.
+#[derive(Debug, Serialize)]
+struct Both {
+    client: Client,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<Version>,
+}
+
+#[derive(Debug, Serialize)]
+struct Client {
+    version: &'static str,
+    commit: &'static str,
+}
+
+/// Prints the client's version, and the server's if there is one to ask.
+pub(crate) async fn run(args: &VersionArgs, environment: &Environment) -> Result<(), Failure> {
+    let mut both = Both {
+        client: Client {
+            version: env!("CARGO_PKG_VERSION"),
+            commit: option_env!("DROVER_COMMIT").unwrap_or("unknown"),
+        },
+        server: None,
+    };
+    let asked = if args.client {
+        Ok(None)
+    } else {
+        ask(args, environment).await
+    };
+    let asked = match asked {
+        Ok(version) => {
+            both.server = version;
+            Ok(())
+        }
+        Err(failure) => Err(failure),
+    };
+    print(&render(&both, args.output.format)?)?;
+    asked
+}
+
+async fn ask(args: &VersionArgs, environment: &Environment) -> Result<Option<Version>, Failure> {
+    match environment.client(&args.connection) {
+        Ok(client) => Ok(Some(client.get(&["v1", "version"]).await?)),
+        Err(Failure::NotLoggedIn(why)) => {
+            notice(&format!("The server's version is not shown: {why}"));
+            Ok(None)
+        }
+        Err(other) => Err(other),
+    }
+}
+
+fn render(both: &Both, format: Format) -> Result<String, Failure> {
+    if format != Format::Table {
+        return Ok(encode(both, format)?);
+    }
+    let mut fields = vec![("Client", one_line(both.client.version, both.client.commit))];
+    if let Some(server) = &both.server {
+        let protocols: Vec<_> = server.protocols.iter().map(u32::to_string).collect();
+        fields.push(("Server", one_line(&server.version, &server.commit)));
+        fields.push(("Protocols", protocols.join(", ")));
+    }
+    Ok(describe(&fields))
+}
+
+fn one_line(version: &str, commit: &str) -> String {
+    if commit == "unknown" {
+        version.to_owned()
+    } else {
+        format!("{version} (commit {commit})")
+    }
+}
