@@ -1,0 +1,78 @@
+//! Requests that the agent refused, counted for the next report.
+
+use std::collections::BTreeMap;
+
+use drover_api::report::Refusal;
+use parking_lot::Mutex;
+
+/// Kinds of refusal kept between reports; more come only from a server gone mad.
+const MOST_KINDS: usize = 64;
+/// Most characters kept of what a request gave as its lane.
+const LANE_LENGTH: usize = 32;
+
+/// Refusals since the last report.
+#[derive(Debug, Default)]
+pub struct Refusals {
+    since: Mutex<BTreeMap<(String, &'static str), (String, u32)>>,
+}
+
+impl Refusals {
+    /// Counts one.
+    pub fn count(&self, lane: &str, reason: &'static str, message: &str) {
+        let lane: String = lane
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(LANE_LENGTH)
+            .collect();
+        let mut since = self.since.lock();
+        if since.len() >= MOST_KINDS && !since.contains_key(&(lane.clone(), reason)) {
+            return;
+        }
+        let (_, count) = since
+            .entry((lane, reason))
+            .or_insert_with(|| (message.to_owned(), 0));
+        *count = count.saturating_add(1);
+    }
+
+    /// Takes what was counted since the last call.
+    pub fn take(&self) -> Vec<Refusal> {
+        std::mem::take(&mut *self.since.lock())
+            .into_iter()
+            .map(|((lane, reason), (message, count))| Refusal {
+                lane,
+                reason: reason.to_owned(),
+                message,
+                count,
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_are_counted_by_kind_and_bounded() {
+        let refusals = Refusals::default();
+        for _ in 0..3 {
+            refusals.count("user", "NoUser", "m");
+        }
+        for lane in 0..1000 {
+            refusals.count(
+                &format!("\nlane{lane}{}", "x".repeat(100)),
+                "UnknownLane",
+                "m",
+            );
+        }
+        let taken = refusals.take();
+        assert_eq!(taken.len(), MOST_KINDS);
+        assert!(taken.iter().any(|r| r.lane == "user" && r.count == 3));
+        assert!(
+            taken
+                .iter()
+                .all(|r| r.lane.len() <= LANE_LENGTH && !r.lane.contains('\n'))
+        );
+        assert!(refusals.take().is_empty());
+    }
+}

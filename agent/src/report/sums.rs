@@ -1,0 +1,162 @@
+//! Running sums over nodes and pods: what is kept of each object is what it adds, no more.
+
+use std::collections::HashMap;
+
+use drover_api::kinds::NodeCount;
+use drover_api::report::NodesReport;
+
+use super::quantity::Amounts;
+
+/// What one node adds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeFacts {
+    /// Whether its Ready condition is true.
+    pub ready: bool,
+    /// `status.capacity`.
+    pub capacity: Amounts,
+    /// `status.allocatable`.
+    pub allocatable: Amounts,
+}
+
+/// Sums that follow a list and watch; `K` is an object's UID.
+#[derive(Debug)]
+pub struct Tally<T> {
+    now: HashMap<String, T>,
+    /// Filled while a fresh list comes in; takes the place of `now` when the list is whole.
+    listed: Option<HashMap<String, T>>,
+    complete: bool,
+}
+
+impl<T> Default for Tally<T> {
+    fn default() -> Self {
+        Self {
+            now: HashMap::new(),
+            listed: None,
+            complete: false,
+        }
+    }
+}
+
+impl<T> Tally<T> {
+    /// A fresh list begins.
+    pub fn begin(&mut self) {
+        self.listed = Some(HashMap::new());
+    }
+
+    /// An object of the fresh list.
+    pub fn listed(&mut self, uid: String, facts: T) {
+        self.listed.get_or_insert_default().insert(uid, facts);
+    }
+
+    /// The fresh list is whole.
+    pub fn finish(&mut self) {
+        if let Some(listed) = self.listed.take() {
+            self.now = listed;
+        }
+        self.complete = true;
+    }
+
+    /// An object came or changed; `None` when it adds nothing any more.
+    pub fn put(&mut self, uid: String, facts: Option<T>) {
+        match facts {
+            Some(facts) => {
+                self.now.insert(uid, facts);
+            }
+            None => {
+                self.now.remove(&uid);
+            }
+        }
+    }
+
+    /// Whether a whole list was seen; sums before that would be too small.
+    pub fn complete(&self) -> bool {
+        self.complete
+    }
+}
+
+/// The nodes' section of a report; `None` until both lists were seen whole.
+pub fn nodes_report(
+    nodes: &Tally<NodeFacts>,
+    pods: &Tally<Amounts>,
+    usage: &Amounts,
+) -> Option<NodesReport> {
+    if !nodes.complete() || !pods.complete() {
+        return None;
+    }
+    let (mut capacity, mut allocatable, mut requests) =
+        (Amounts::default(), Amounts::default(), Amounts::default());
+    let mut count = NodeCount::default();
+    // Sums do not depend on the order.
+    for node in nodes.now.values() {
+        count.total += 1;
+        count.ready += u32::from(node.ready);
+        capacity.add(&node.capacity);
+        allocatable.add(&node.allocatable);
+    }
+    for pod in pods.now.values() {
+        requests.add(pod);
+    }
+    Some(NodesReport {
+        count,
+        capacity: capacity.written(),
+        allocatable: allocatable.written(),
+        requests: requests.written(),
+        usage: usage.written(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(ready: bool, cpu: &str) -> NodeFacts {
+        let amounts = Amounts::read([("cpu", cpu)]);
+        NodeFacts {
+            ready,
+            capacity: amounts.clone(),
+            allocatable: amounts,
+        }
+    }
+
+    #[test]
+    fn sums_follow_lists_and_changes() {
+        let mut nodes = Tally::default();
+        let mut pods = Tally::default();
+        nodes.begin();
+        nodes.listed("a".into(), node(true, "2"));
+        nodes.listed("b".into(), node(false, "4"));
+        assert_eq!(nodes_report(&nodes, &pods, &Amounts::default()), None);
+        nodes.finish();
+        pods.begin();
+        pods.finish();
+        pods.put("p".into(), Some(Amounts::read([("cpu", "100m")])));
+        pods.put("q".into(), Some(Amounts::read([("cpu", "200m")])));
+        pods.put("p".into(), None);
+        let report = nodes_report(&nodes, &pods, &Amounts::read([("cpu", "50m")])).unwrap();
+        assert_eq!((report.count.total, report.count.ready), (2, 1));
+        assert_eq!(report.capacity["cpu"], "6");
+        assert_eq!(report.requests["cpu"], "200m");
+        assert_eq!(report.usage["cpu"], "50m");
+    }
+
+    #[test]
+    fn a_fresh_list_replaces_what_was_known_only_when_it_is_whole() {
+        let mut nodes = Tally::default();
+        let mut pods: Tally<Amounts> = Tally::default();
+        pods.finish();
+        nodes.begin();
+        nodes.listed("old".into(), node(true, "1"));
+        nodes.finish();
+        nodes.begin();
+        nodes.listed("new".into(), node(true, "8"));
+        let cpu = |nodes: &Tally<NodeFacts>| {
+            nodes_report(nodes, &pods, &Amounts::default())
+                .unwrap()
+                .capacity["cpu"]
+                .clone()
+        };
+        assert_eq!(cpu(&nodes), "1");
+        nodes.finish();
+        assert_eq!(cpu(&nodes), "8");
+    }
+}

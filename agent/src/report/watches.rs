@@ -1,0 +1,283 @@
+//! The watches and polls that feed a report stream.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_api::report::{AgentReport, EventReport};
+use futures::{Stream, StreamExt as _};
+use http::Request;
+use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{Event as CoreEvent, NodeCondition};
+use kube::api::{Api, ApiResource, DynamicObject, ListParams};
+use kube::client::Body;
+use kube::core::{GroupVersionKind, Object};
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Event};
+use serde::{Deserialize, Serialize};
+use tokio::task::JoinSet;
+use tracing::debug;
+
+use super::observed::Observed;
+use super::pods::{self, PodSpec, PodStatus};
+use super::quantity::Amounts;
+use super::sums::NodeFacts;
+use super::{Source, health};
+use crate::registration::DEPLOYMENT;
+
+/// Objects a page of a first list; bounds what is decoded at once.
+const PAGE: u32 = 250;
+/// Between looks at health and the agent's own roll-out.
+const LOOK: Duration = Duration::from_secs(5);
+/// Looks between readings of usage, which metrics-server renews every 15 s or slower.
+const USAGE_EVERY: u32 = 6;
+/// Looks between readings of the version.
+const VERSION_EVERY: u32 = 12;
+/// Most time for one poll.
+const POLL_TIMEOUT: Duration = Duration::from_secs(5);
+/// Most bytes of a health answer that are read.
+const MOST_HEALTH: usize = 64 * 1024;
+/// Most characters of an event's message.
+const MESSAGE: usize = 1024;
+
+/// The part of a node's status that counts.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+struct NodeStatus {
+    #[serde(default)]
+    capacity: std::collections::BTreeMap<String, String>,
+    #[serde(default)]
+    allocatable: std::collections::BTreeMap<String, String>,
+    #[serde(default)]
+    conditions: Vec<NodeCondition>,
+}
+
+/// No part of a node's spec counts.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+struct NodeSpec {}
+
+type Node = Object<NodeSpec, NodeStatus>;
+type Pod = Object<PodSpec, PodStatus>;
+
+/// Starts every watch of one stream.
+pub(super) fn start(tasks: &mut JoinSet<()>, source: &Arc<Source>, observed: &Observed) {
+    tasks.spawn(nodes(source.client.clone(), observed.clone()));
+    tasks.spawn(pods(source.client.clone(), observed.clone()));
+    tasks.spawn(events(source.client.clone(), observed.clone()));
+    tasks.spawn(polls(Arc::clone(source), observed.clone()));
+}
+
+fn core(kind: &str) -> ApiResource {
+    ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", kind))
+}
+
+fn paged<K>(api: Api<K>, config: watcher::Config) -> impl Stream<Item = Event<K>> + Send
+where
+    K: kube::Resource + Clone + serde::de::DeserializeOwned + std::fmt::Debug + Send + 'static,
+{
+    kube::runtime::watcher(api, config.page_size(PAGE))
+        .default_backoff()
+        .filter_map(|event| {
+            let event = event
+                .inspect_err(|error| debug!(%error, "a watch begins again"))
+                .ok();
+            std::future::ready(event)
+        })
+}
+
+async fn nodes(client: kube::Client, observed: Observed) {
+    let api: Api<Node> = Api::all_with(client, &core("Node"));
+    let mut stream = std::pin::pin!(paged(api, watcher::Config::default()));
+    while let Some(event) = stream.next().await {
+        observed.update(|state| match event {
+            Event::Init => state.nodes.begin(),
+            Event::InitApply(node) => {
+                let (uid, facts) = node_facts(node);
+                state.nodes.listed(uid, facts);
+            }
+            Event::InitDone => state.nodes.finish(),
+            Event::Apply(node) => {
+                let (uid, facts) = node_facts(node);
+                state.nodes.put(uid, Some(facts));
+            }
+            Event::Delete(node) => state.nodes.put(uid(node.metadata.uid), None),
+        });
+    }
+}
+
+async fn pods(client: kube::Client, observed: Observed) {
+    let api: Api<Pod> = Api::all_with(client, &core("Pod"));
+    let mut stream = std::pin::pin!(paged(api, watcher::Config::default()));
+    while let Some(event) = stream.next().await {
+        observed.update(|state| match event {
+            Event::Init => state.pods.begin(),
+            Event::InitApply(pod) => {
+                if let Some(requests) = pods::requests(&pod.spec, pod.status.as_ref()) {
+                    state.pods.listed(uid(pod.metadata.uid), requests);
+                }
+            }
+            Event::InitDone => state.pods.finish(),
+            Event::Apply(pod) => {
+                let requests = pods::requests(&pod.spec, pod.status.as_ref());
+                state.pods.put(uid(pod.metadata.uid), requests);
+            }
+            Event::Delete(pod) => state.pods.put(uid(pod.metadata.uid), None),
+        });
+    }
+}
+
+fn uid(uid: Option<String>) -> String {
+    uid.unwrap_or_default()
+}
+
+fn node_facts(node: Node) -> (String, NodeFacts) {
+    let status = node.status.unwrap_or_default();
+    let ready = status
+        .conditions
+        .iter()
+        .any(|c| c.type_ == "Ready" && c.status == "True");
+    let facts = NodeFacts {
+        ready,
+        capacity: pods::amounts(&status.capacity),
+        allocatable: pods::amounts(&status.allocatable),
+    };
+    (uid(node.metadata.uid), facts)
+}
+
+/// Only events that come after the first list: what happened before the stream is history.
+async fn events(client: kube::Client, observed: Observed) {
+    let config = watcher::Config::default().fields("type=Warning");
+    let mut stream = std::pin::pin!(paged(Api::<CoreEvent>::all(client), config));
+    while let Some(event) = stream.next().await {
+        if let Event::Apply(event) = event {
+            observed.event(event_report(event));
+        }
+    }
+}
+
+fn event_report(event: CoreEvent) -> EventReport {
+    let object = event.involved_object;
+    let (kind, name) = (
+        object.kind.unwrap_or_default(),
+        object.name.unwrap_or_default(),
+    );
+    let series = event.series.unwrap_or_default();
+    EventReport {
+        regarding: match object.namespace {
+            Some(namespace) => format!("{kind} {namespace}/{name}"),
+            None => format!("{kind} {name}"),
+        },
+        reason: event.reason.unwrap_or_default(),
+        message: event
+            .message
+            .unwrap_or_default()
+            .chars()
+            .take(MESSAGE)
+            .collect(),
+        last_seen: series
+            .last_observed_time
+            .or(event.event_time)
+            .map(|time| time.0)
+            .or(event.last_timestamp.map(|time| time.0))
+            .unwrap_or_else(Timestamp::now),
+        count: series
+            .count
+            .or(event.count)
+            .and_then(|n| n.try_into().ok())
+            .unwrap_or(1),
+    }
+}
+
+async fn polls(source: Arc<Source>, observed: Observed) {
+    let deployments: Api<Deployment> = Api::namespaced(source.client.clone(), &source.namespace);
+    for look in 0_u32.. {
+        if look.is_multiple_of(VERSION_EVERY)
+            && let Some(version) = polled(source.client.apiserver_version()).await
+        {
+            observed.update(|state| state.version = Some(version.git_version));
+        }
+        let components = health_of(&source.client).await;
+        observed.update(|state| state.components = Some(components));
+        if let Some(found) = polled(deployments.get_opt(DEPLOYMENT)).await {
+            observed.update(|state| state.agent = found.map(agent_report));
+        }
+        if look.is_multiple_of(USAGE_EVERY) {
+            let usage = usage(source.client.clone()).await;
+            observed.update(|state| state.usage = usage);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+async fn polled<T>(asked: impl Future<Output = kube::Result<T>>) -> Option<T> {
+    match tokio::time::timeout(POLL_TIMEOUT, asked).await {
+        Ok(Ok(found)) => Some(found),
+        Ok(Err(error)) => {
+            debug!(%error, "a poll for the report failed");
+            None
+        }
+        Err(_) => None,
+    }
+}
+
+async fn health_of(client: &kube::Client) -> Vec<drover_api::kinds::ComponentHealth> {
+    let ask = async {
+        let request = Request::get("/readyz?verbose").body(Body::empty())?;
+        let response = client.send(request).await?;
+        let ready = response.status().is_success();
+        let body = http_body_util::Limited::new(response.into_body(), MOST_HEALTH);
+        let text = http_body_util::BodyExt::collect(body).await?.to_bytes();
+        Ok::<_, drover_tunnel::BoxError>(health::components(ready, &String::from_utf8_lossy(&text)))
+    };
+    match tokio::time::timeout(POLL_TIMEOUT, ask).await {
+        Ok(Ok(found)) => found,
+        Ok(Err(error)) => health::unreachable(&error.to_string()),
+        Err(_) => health::unreachable("its readiness check does not answer"),
+    }
+}
+
+fn agent_report(deployment: Deployment) -> AgentReport {
+    let spec = deployment.spec.unwrap_or_default();
+    let status = deployment.status.unwrap_or_default();
+    // Counts of an older generation speak of pods that are about to be replaced.
+    let current = status.observed_generation >= deployment.metadata.generation;
+    let updated = status
+        .updated_replicas
+        .unwrap_or(0)
+        .min(status.available_replicas.unwrap_or(0));
+    let image = spec
+        .template
+        .spec
+        .and_then(|pod| pod.containers.into_iter().next());
+    AgentReport {
+        image: image
+            .and_then(|container| container.image)
+            .unwrap_or_default(),
+        updated_available: if current {
+            updated.try_into().unwrap_or(0)
+        } else {
+            0
+        },
+        wanted: spec.replicas.unwrap_or(1).try_into().unwrap_or(0),
+    }
+}
+
+/// Sum over nodes from metrics.k8s.io; empty where it is not served.
+async fn usage(client: kube::Client) -> Amounts {
+    let gvk = GroupVersionKind::gvk("metrics.k8s.io", "v1beta1", "NodeMetrics");
+    let resource = ApiResource::from_gvk_with_plural(&gvk, "nodes");
+    let api: Api<DynamicObject> = Api::all_with(client, &resource);
+    let mut sum = Amounts::default();
+    let params = ListParams::default();
+    let Some(nodes) = polled(api.list(&params)).await else {
+        return sum;
+    };
+    for node in nodes {
+        if let Some(usage) = node.data.get("usage").and_then(|usage| usage.as_object()) {
+            let pairs = usage
+                .iter()
+                .filter_map(|(name, text)| Some((name.as_str(), text.as_str()?)));
+            sum.add(&Amounts::read(pairs));
+        }
+    }
+    sum
+}

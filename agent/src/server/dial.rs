@@ -1,0 +1,236 @@
+//! DNS, TCP and TLS to the server, each failure told apart.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use rustls::CertificateError;
+use thiserror::Error;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use super::Server;
+
+/// Most time to resolve the server's name.
+const DNS_TIMEOUT: Duration = Duration::from_secs(10);
+/// Most time for TCP to one address.
+const TCP_TIMEOUT: Duration = Duration::from_secs(10);
+/// Most time for the TLS handshake.
+const TLS_TIMEOUT: Duration = Duration::from_secs(10);
+/// Addresses of one name that are tried.
+const MOST_ADDRESSES: usize = 8;
+
+/// How the clocks of two machines differ, as far as one can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Skew(SignedDuration);
+
+impl Skew {
+    /// Differences that explain nothing are none.
+    pub fn between(ours: Timestamp, theirs: Timestamp) -> Option<Self> {
+        let difference = ours.duration_since(theirs);
+        (difference.abs() > SignedDuration::from_secs(60)).then_some(Self(difference))
+    }
+}
+
+impl std::fmt::Display for Skew {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let seconds = self.0.abs().as_secs();
+        let side = if self.0.is_negative() {
+            "behind"
+        } else {
+            "ahead of"
+        };
+        write!(
+            f,
+            "this machine's clock is {seconds} s {side} the server's: set it right"
+        )
+    }
+}
+
+/// Why there is no verified connection to the server.
+#[derive(Debug, Error)]
+pub enum DialError {
+    /// The name has no address.
+    #[error(
+        "the server's name {host} cannot be resolved ({why}): check DNS in this cluster, or the server-url setting"
+    )]
+    Dns {
+        /// The name.
+        host: String,
+        /// What the resolver said.
+        why: String,
+    },
+    /// Something answered that nothing listens.
+    #[error("{address} refuses connections: is the server running there, and the port right?")]
+    TcpRefused {
+        /// Where.
+        address: SocketAddr,
+    },
+    /// Nothing answered.
+    #[error(
+        "{address} does not answer: check routes and firewalls from this cluster's nodes to it"
+    )]
+    TcpTimeout {
+        /// Where.
+        address: SocketAddr,
+    },
+    /// Another failure of TCP.
+    #[error("no connection to {address}: {source}")]
+    Tcp {
+        /// Where.
+        address: SocketAddr,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The certificate was not issued by a root of the manifest.
+    #[error(
+        "the server's certificate is not issued by the CA in the manifest: the server's CA has changed, or something between intercepts TLS; import the cluster again if the change was meant"
+    )]
+    TlsUnknownAuthority,
+    /// The certificate is for other names.
+    #[error(
+        "the server's certificate is not for {host}: set the server-url setting to a name the certificate has, or give the server a certificate for it"
+    )]
+    TlsNameMismatch {
+        /// The name dialled.
+        host: String,
+    },
+    /// The certificate's time is over.
+    #[error(
+        "the server's certificate has expired, or this machine's clock is ahead: it says {now}"
+    )]
+    TlsExpired {
+        /// This machine's time.
+        now: Timestamp,
+    },
+    /// The certificate's time has not begun.
+    #[error(
+        "the server's certificate is not valid yet: this machine's clock is behind, it says {now}"
+    )]
+    TlsNotYetValid {
+        /// This machine's time.
+        now: Timestamp,
+    },
+    /// Another failure of TLS.
+    #[error("no TLS with {address}: {why}")]
+    Tls {
+        /// Where.
+        address: SocketAddr,
+        /// What went wrong.
+        why: String,
+    },
+}
+
+impl DialError {
+    /// PascalCase cause, stable across releases.
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Dns { .. } => "DNSFailed",
+            Self::TcpRefused { .. } => "ConnectionRefused",
+            Self::TcpTimeout { .. } => "ConnectionTimedOut",
+            Self::Tcp { .. } => "ConnectionFailed",
+            Self::TlsUnknownAuthority => "TLSUnknownAuthority",
+            Self::TlsNameMismatch { .. } => "TLSNameMismatch",
+            Self::TlsExpired { .. } => "TLSCertificateExpired",
+            Self::TlsNotYetValid { .. } => "TLSCertificateNotYetValid",
+            Self::Tls { .. } => "TLSFailed",
+        }
+    }
+}
+
+impl Server {
+    /// A fresh, verified connection.
+    pub async fn dial(&self) -> Result<TlsStream<TcpStream>, DialError> {
+        let (tcp, address) = self.tcp().await?;
+        let connector = TlsConnector::from(self.tls.clone());
+        match tokio::time::timeout(TLS_TIMEOUT, connector.connect(self.name.clone(), tcp)).await {
+            Ok(Ok(stream)) => Ok(stream),
+            Ok(Err(error)) => Err(self.tls_error(address, &error)),
+            Err(_) => Err(DialError::Tls {
+                address,
+                why: format!("the handshake took over {} s", TLS_TIMEOUT.as_secs()),
+            }),
+        }
+    }
+
+    /// Tries the name's addresses in order; the last failure tells.
+    async fn tcp(&self) -> Result<(TcpStream, SocketAddr), DialError> {
+        let binding = self.binding();
+        let dns = |why: String| DialError::Dns {
+            host: binding.host.clone(),
+            why,
+        };
+        let lookup = tokio::net::lookup_host((binding.host.as_str(), binding.port));
+        let addresses = tokio::time::timeout(DNS_TIMEOUT, lookup)
+            .await
+            .map_err(|_| dns(format!("no answer within {} s", DNS_TIMEOUT.as_secs())))?
+            .map_err(|error| dns(error.to_string()))?;
+        let mut last = dns("it has no address".to_owned());
+        for address in addresses.take(MOST_ADDRESSES) {
+            match tokio::time::timeout(TCP_TIMEOUT, TcpStream::connect(address)).await {
+                Ok(Ok(stream)) => {
+                    // Without it small frames wait for acknowledgements; with no such option the
+                    // connection still works.
+                    let _ = stream.set_nodelay(true);
+                    return Ok((stream, address));
+                }
+                Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                    last = DialError::TcpRefused { address };
+                }
+                Ok(Err(source)) => last = DialError::Tcp { address, source },
+                Err(_) => last = DialError::TcpTimeout { address },
+            }
+        }
+        Err(last)
+    }
+
+    fn tls_error(&self, address: SocketAddr, error: &io::Error) -> DialError {
+        let tls = error
+            .get_ref()
+            .and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        let now = Timestamp::now();
+        match tls {
+            Some(rustls::Error::InvalidCertificate(why)) => match why {
+                CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+                    DialError::TlsUnknownAuthority
+                }
+                CertificateError::NotValidForName
+                | CertificateError::NotValidForNameContext { .. } => DialError::TlsNameMismatch {
+                    host: self.binding().host.clone(),
+                },
+                CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                    DialError::TlsExpired { now }
+                }
+                CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                    DialError::TlsNotYetValid { now }
+                }
+                other => DialError::Tls {
+                    address,
+                    why: other.to_string(),
+                },
+            },
+            _ => DialError::Tls {
+                address,
+                why: error.to_string(),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_difference_that_matters_is_a_skew() {
+        let at = |s| Timestamp::from_second(s).unwrap();
+        assert_eq!(Skew::between(at(1000), at(1030)), None);
+        let ahead = Skew::between(at(1000), at(100)).unwrap().to_string();
+        assert!(ahead.contains("900 s ahead of"), "{ahead}");
+        let behind = Skew::between(at(100), at(1000)).unwrap().to_string();
+        assert!(behind.contains("900 s behind"), "{behind}");
+    }
+}

@@ -1,0 +1,3 @@
+//! What keeps clusters as the hub wants them: observe → decide (pure) → act.
+
+pub mod access;

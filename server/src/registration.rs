@@ -1,0 +1,3 @@
+//! How clusters become members and connect.
+
+pub mod manifest;

@@ -1,0 +1,175 @@
+//! Rights of the agent and of its lanes' accounts: each may do what its part needs, no more.
+//!
+//! The user lane's account has no rights here: the server's access controller gives it exactly
+//! the names that people have in the cluster.
+
+use drover_api::group::AGENT_NAMESPACE;
+use k8s_openapi::api::rbac::v1::{
+    ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
+};
+
+use super::{AGENT, ManifestError, Stream, cluster_meta, meta};
+use crate::controllers::access::{administrators_name, chunk_names, user_lane_name};
+
+const CONTROLLER: &str = "drover-controller";
+const REPORT: &str = "drover-report";
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+pub(super) fn write(stream: &mut Stream) -> Result<(), ManifestError> {
+    for (name, rules) in [
+        (AGENT, agent()),
+        (CONTROLLER, controller_here()),
+        (REPORT, report_here()),
+    ] {
+        stream.object(
+            "Role",
+            &Role {
+                metadata: meta(name),
+                rules: Some(rules),
+            },
+        )?;
+        stream.object(
+            "RoleBinding",
+            &RoleBinding {
+                metadata: meta(name),
+                role_ref: role_ref("Role", name),
+                subjects: Some(vec![account(name)]),
+            },
+        )?;
+    }
+    for (name, rules) in [(CONTROLLER, controller()), (REPORT, report())] {
+        stream.object(
+            "ClusterRole",
+            &ClusterRole {
+                metadata: cluster_meta(name),
+                rules: Some(rules),
+                ..Default::default()
+            },
+        )?;
+        stream.object(
+            "ClusterRoleBinding",
+            &ClusterRoleBinding {
+                metadata: cluster_meta(name),
+                role_ref: role_ref("ClusterRole", name),
+                subjects: Some(vec![account(name)]),
+            },
+        )?;
+    }
+    Ok(())
+}
+
+/// A reference to a role.
+pub(crate) fn role_ref(kind: &str, name: &str) -> RoleRef {
+    RoleRef {
+        api_group: Some(RBAC.to_owned()),
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+    }
+}
+
+/// A service account of the agent's namespace.
+pub(crate) fn account(name: &str) -> Subject {
+    Subject {
+        kind: "ServiceAccount".to_owned(),
+        name: name.to_owned(),
+        namespace: Some(AGENT_NAMESPACE.to_owned()),
+        ..Default::default()
+    }
+}
+
+fn rule(group: &str, resources: &[&str], names: &[&str], verbs: &[&str]) -> PolicyRule {
+    let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+    PolicyRule {
+        api_groups: Some(vec![group.to_owned()]),
+        resources: Some(owned(resources)),
+        resource_names: (!names.is_empty()).then(|| owned(names)),
+        verbs: owned(verbs),
+        ..Default::default()
+    }
+}
+
+/// The agent itself: its own Secrets and ConfigMaps, the lanes' tokens, its events.
+fn agent() -> Vec<PolicyRule> {
+    let lanes = ["drover-user", CONTROLLER, REPORT];
+    vec![
+        // RBAC cannot limit a creation by name.
+        rule("", &["secrets", "configmaps"], &[], &["create"]),
+        rule(
+            "",
+            &["secrets"],
+            &["drover-agent-key", "drover-agent-registration"],
+            &["get", "patch"],
+        ),
+        rule("", &["configmaps"], &["drover-agent-server"], &["get"]),
+        rule(
+            "",
+            &["configmaps"],
+            &["drover-agent-status"],
+            &["get", "patch"],
+        ),
+        rule("", &["serviceaccounts/token"], &lanes, &["create"]),
+        rule("apps", &["deployments"], &[AGENT], &["get"]),
+        rule("events.k8s.io", &["events"], &[], &["create", "patch"]),
+    ]
+}
+
+/// The server's controllers: the access objects by their names, and nothing else.
+fn controller() -> Vec<PolicyRule> {
+    let user_lane = chunk_names(user_lane_name);
+    let administrators = chunk_names(administrators_name);
+    let roles: Vec<&str> = user_lane.iter().map(String::as_str).collect();
+    let bindings: Vec<&str> = user_lane
+        .iter()
+        .chain(&administrators)
+        .map(String::as_str)
+        .collect();
+    let bound: Vec<&str> = std::iter::once("cluster-admin")
+        .chain(roles.iter().copied())
+        .collect();
+    let write = ["get", "create", "patch", "delete"];
+    vec![
+        rule(
+            RBAC,
+            &["clusterroles", "clusterrolebindings"],
+            &[],
+            &["list"],
+        ),
+        rule(RBAC, &["clusterroles"], &roles, &write),
+        rule(RBAC, &["clusterroles"], &roles, &["escalate"]),
+        rule(RBAC, &["clusterrolebindings"], &bindings, &write),
+        rule(RBAC, &["clusterroles"], &bound, &["bind"]),
+        // Removal of the agent, when the Cluster is deleted at the server.
+        rule("", &["namespaces"], &[AGENT_NAMESPACE], &["get", "delete"]),
+        rule(
+            RBAC,
+            &["clusterroles", "clusterrolebindings"],
+            &[REPORT, CONTROLLER],
+            &["get", "delete"],
+        ),
+    ]
+}
+
+/// Upgrades of the agent.
+fn controller_here() -> Vec<PolicyRule> {
+    vec![rule("apps", &["deployments"], &[AGENT], &["get", "patch"])]
+}
+
+fn report() -> Vec<PolicyRule> {
+    vec![
+        rule("", &["nodes", "pods", "events"], &[], &["list", "watch"]),
+        rule("metrics.k8s.io", &["nodes"], &[], &["list"]),
+        PolicyRule {
+            non_resource_urls: Some(
+                ["/livez", "/readyz", "/version"]
+                    .map(str::to_owned)
+                    .to_vec(),
+            ),
+            verbs: vec!["get".to_owned()],
+            ..Default::default()
+        },
+    ]
+}
+
+fn report_here() -> Vec<PolicyRule> {
+    vec![rule("apps", &["deployments"], &[AGENT], &["get"])]
+}

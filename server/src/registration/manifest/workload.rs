@@ -1,0 +1,204 @@
+//! The agent's Deployment and what keeps one replica up.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::apps::v1::{
+    Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment,
+};
+use k8s_openapi::api::core::v1::{
+    Affinity, Capabilities, Container, ContainerPort, EnvVar, EnvVarSource, HTTPGetAction,
+    ObjectFieldSelector, PodAffinityTerm, PodAntiAffinity, PodSecurityContext, PodSpec,
+    PodTemplateSpec, Probe, ResourceRequirements, SeccompProfile, SecurityContext, Toleration,
+    WeightedPodAffinityTerm,
+};
+use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use super::{AGENT, Manifest, NAME_LABEL, labels, meta};
+
+/// Replicas, so that a node may go.
+const REPLICAS: i32 = 2;
+/// Port of `/livez` and `/readyz` in the pod.
+const HEALTH_PORT: i32 = 8081;
+/// The user and group that the image's program runs as.
+const USER: i64 = 65532;
+/// Longer than the agent lets requests under way run at its end.
+const GRACE_SECONDS: i64 = 40;
+
+fn selector() -> LabelSelector {
+    LabelSelector {
+        match_labels: Some(BTreeMap::from([(NAME_LABEL.to_owned(), AGENT.to_owned())])),
+        ..Default::default()
+    }
+}
+
+pub(super) fn disruption_budget() -> PodDisruptionBudget {
+    PodDisruptionBudget {
+        metadata: meta(AGENT),
+        spec: Some(PodDisruptionBudgetSpec {
+            min_available: Some(IntOrString::Int(1)),
+            selector: Some(selector()),
+            // A pod that cannot connect anyway must not block the drain of its node.
+            unhealthy_pod_eviction_policy: Some("AlwaysAllow".to_owned()),
+            ..Default::default()
+        }),
+        ..Default::default()
+    }
+}
+
+pub(super) fn deployment(manifest: &Manifest) -> Deployment {
+    let rolling = RollingUpdateDeployment {
+        max_surge: Some(IntOrString::Int(1)),
+        max_unavailable: Some(IntOrString::Int(0)),
+    };
+    Deployment {
+        metadata: meta(AGENT),
+        spec: Some(DeploymentSpec {
+            replicas: Some(REPLICAS),
+            selector: selector(),
+            strategy: Some(DeploymentStrategy {
+                type_: Some("RollingUpdate".to_owned()),
+                rolling_update: Some(rolling),
+            }),
+            template: PodTemplateSpec {
+                metadata: Some(ObjectMeta {
+                    labels: Some(labels()),
+                    ..Default::default()
+                }),
+                spec: Some(pod(manifest)),
+            },
+            ..Default::default()
+        }),
+        ..Default::default()
+    }
+}
+
+fn pod(manifest: &Manifest) -> PodSpec {
+    PodSpec {
+        affinity: Some(apart()),
+        automount_service_account_token: Some(true),
+        containers: vec![container(manifest)],
+        node_selector: Some(BTreeMap::from([(
+            "kubernetes.io/os".to_owned(),
+            "linux".to_owned(),
+        )])),
+        security_context: Some(PodSecurityContext {
+            run_as_non_root: Some(true),
+            run_as_user: Some(USER),
+            run_as_group: Some(USER),
+            seccomp_profile: Some(SeccompProfile {
+                type_: "RuntimeDefault".to_owned(),
+                ..Default::default()
+            }),
+            ..Default::default()
+        }),
+        service_account_name: Some(AGENT.to_owned()),
+        termination_grace_period_seconds: Some(GRACE_SECONDS),
+        // A cluster of control-plane nodes alone has no other place.
+        tolerations: Some(vec![Toleration {
+            key: Some("node-role.kubernetes.io/control-plane".to_owned()),
+            operator: Some("Exists".to_owned()),
+            effect: Some("NoSchedule".to_owned()),
+            ..Default::default()
+        }]),
+        ..Default::default()
+    }
+}
+
+/// On two nodes where there are two.
+fn apart() -> Affinity {
+    Affinity {
+        pod_anti_affinity: Some(PodAntiAffinity {
+            preferred_during_scheduling_ignored_during_execution: Some(vec![
+                WeightedPodAffinityTerm {
+                    weight: 100,
+                    pod_affinity_term: PodAffinityTerm {
+                        label_selector: Some(selector()),
+                        topology_key: "kubernetes.io/hostname".to_owned(),
+                        ..Default::default()
+                    },
+                },
+            ]),
+            ..Default::default()
+        }),
+        ..Default::default()
+    }
+}
+
+fn container(manifest: &Manifest) -> Container {
+    Container {
+        name: AGENT.to_owned(),
+        image: Some(manifest.image.clone()),
+        image_pull_policy: Some(manifest.image_pull_policy.clone()),
+        env: Some(vec![
+            from_field("DROVER_AGENT_REPLICA", "metadata.name"),
+            from_field("DROVER_AGENT_NAMESPACE", "metadata.namespace"),
+            EnvVar {
+                name: "DROVER_AGENT_HEALTH_LISTEN".to_owned(),
+                value: Some(format!("[::]:{HEALTH_PORT}")),
+                ..Default::default()
+            },
+        ]),
+        ports: Some(vec![ContainerPort {
+            name: Some("health".to_owned()),
+            container_port: HEALTH_PORT,
+            ..Default::default()
+        }]),
+        liveness_probe: Some(probe("/livez", 20, 3)),
+        readiness_probe: Some(probe("/readyz", 5, 2)),
+        resources: Some(ResourceRequirements {
+            requests: Some(amounts(&[("cpu", "20m"), ("memory", "32Mi")])),
+            limits: Some(amounts(&[("memory", "512Mi")])),
+            ..Default::default()
+        }),
+        security_context: Some(SecurityContext {
+            allow_privilege_escalation: Some(false),
+            capabilities: Some(Capabilities {
+                drop: Some(vec!["ALL".to_owned()]),
+                ..Default::default()
+            }),
+            privileged: Some(false),
+            read_only_root_filesystem: Some(true),
+            ..Default::default()
+        }),
+        termination_message_policy: Some("FallbackToLogsOnError".to_owned()),
+        ..Default::default()
+    }
+}
+
+fn from_field(name: &str, path: &str) -> EnvVar {
+    EnvVar {
+        name: name.to_owned(),
+        value_from: Some(EnvVarSource {
+            field_ref: Some(ObjectFieldSelector {
+                field_path: path.to_owned(),
+                ..Default::default()
+            }),
+            ..Default::default()
+        }),
+        ..Default::default()
+    }
+}
+
+fn probe(path: &str, period_seconds: i32, failures: i32) -> Probe {
+    Probe {
+        http_get: Some(HTTPGetAction {
+            path: Some(path.to_owned()),
+            port: IntOrString::Int(HEALTH_PORT),
+            ..Default::default()
+        }),
+        period_seconds: Some(period_seconds),
+        failure_threshold: Some(failures),
+        timeout_seconds: Some(5),
+        ..Default::default()
+    }
+}
+
+fn amounts(pairs: &[(&str, &str)]) -> BTreeMap<String, Quantity> {
+    pairs
+        .iter()
+        .map(|(name, text)| ((*name).to_owned(), Quantity((*text).to_owned())))
+        .collect()
+}
