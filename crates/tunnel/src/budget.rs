@@ -1,7 +1,7 @@
 //! What a tunnel, and all tunnels of a server together, may hold.
 //!
 //! Streams are counted exactly, when a request starts and when it ends. Buffered bytes (what
-//! agents sent and users have not read) are measured by each tunnel's sweep, about once a
+//! agents sent and users have not read, and what h2 needs to keep it) are measured by each tunnel's sweep, about once a
 //! second; a tunnel above its limit refuses new requests and resets the streams with the
 //! most unread bytes until it fits again. When the server's total is above its limit, only
 //! tunnels above their fair share of it do so.
@@ -14,15 +14,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Limits {
     /// Requests at once.
     pub streams: usize,
-    /// Bytes received from agents and not yet read by users.
+    /// Memory that holds what agents sent and users have not read, HTTP/2's own included.
     pub buffered_bytes: usize,
 }
 
 impl Limits {
-    /// A tunnel's limits unless told otherwise: 10,000 requests, 256 MiB.
+    /// A tunnel's limits unless told otherwise: 10,000 requests, 512 MiB, which is what 340
+    /// stalled readers of 64-byte frames take, or 2,000 of 16 KiB frames.
     pub const TUNNEL: Self = Self {
         streams: 10_000,
-        buffered_bytes: 256 << 20,
+        buffered_bytes: 512 << 20,
     };
     /// A server's limits unless told otherwise: 100,000 requests, 2 GiB.
     pub const SERVER: Self = Self {

@@ -153,3 +153,69 @@ fn numbers(headers: &HeaderMap) -> Result<Vec<u32>, VersionError> {
         Ok(found)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{KNOWN_HEADER, VERSION_HEADER, Version, VersionError, chosen, confirm};
+    use super::{negotiate, offer};
+    use http::{HeaderMap, HeaderValue};
+
+    fn headers(values: &[&'static str]) -> HeaderMap {
+        let value = |value: &&'static str| (VERSION_HEADER, HeaderValue::from_static(value));
+        values.iter().map(value).collect()
+    }
+
+    #[test]
+    fn highest_version_both_speak_is_chosen() {
+        let chosen = |values: &[&'static str]| negotiate(&headers(values)).unwrap();
+        assert_eq!(chosen(&["1"]), Version::V1);
+        assert_eq!(chosen(&["2, 1"]), Version::V2);
+        assert_eq!(chosen(&["1", "2"]), Version::V2);
+        assert_eq!(chosen(&["3,2,1"]), Version::V2);
+        assert_eq!(chosen(&["99, 1"]), Version::V1);
+    }
+
+    #[test]
+    fn refusal_says_which_versions_each_end_speaks() {
+        let error = negotiate(&headers(&["4, 3"])).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the agent speaks tunnel protocol 3, 4, this server 1, 2: upgrade the older of the two"
+        );
+        assert_eq!(error.headers()[KNOWN_HEADER], "1, 2");
+    }
+
+    #[test]
+    fn unreadable_offers_are_refused() {
+        for values in [
+            &[][..],
+            &[""],
+            &["two"],
+            &["1,"],
+            &["-1"],
+            &["1", "\u{7f}x"[1..].as_ref()],
+        ] {
+            assert_eq!(
+                negotiate(&headers(values)),
+                Err(VersionError::Unreadable),
+                "{values:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn agent_takes_only_a_version_it_offered() {
+        let answer = |version| HeaderMap::from_iter([(VERSION_HEADER, version)]);
+        assert_eq!(
+            confirm(&answer(chosen(Version::V1)), &Version::KNOWN),
+            Ok(Version::V1)
+        );
+        let not_offered = Err(VersionError::NotOffered("2".to_owned()));
+        assert_eq!(
+            confirm(&answer(chosen(Version::V2)), &[Version::V1]),
+            not_offered
+        );
+        let both = confirm(&answer(offer(&Version::KNOWN)), &Version::KNOWN);
+        assert_eq!(both, Err(VersionError::Unreadable));
+    }
+}

@@ -159,3 +159,83 @@ impl Opened<'_> {
         self.0.failures()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Policy, Reconnect, State, keep_connected};
+    use std::time::Duration;
+    use tokio::time::Instant;
+    use tokio_util::sync::CancellationToken;
+
+    fn bounds(failures: u32) -> (u128, u128) {
+        let policy = Policy::default();
+        (
+            policy.wait(failures, 0.0).as_millis(),
+            policy.wait(failures, 1.0).as_millis(),
+        )
+    }
+
+    #[test]
+    fn waits_double_from_the_least_to_the_most() {
+        let seen: Vec<_> = [1, 2, 3, 6, 7, 31, 32, u32::MAX]
+            .into_iter()
+            .map(bounds)
+            .collect();
+        let tops = [400, 800, 1600, 12_800, 15_000, 15_000, 15_000, 15_000];
+        assert_eq!(seen, tops.map(|top| (200, top)));
+    }
+
+    #[test]
+    fn wait_is_drawn_evenly_between_its_bounds() {
+        let policy = Policy::default();
+        assert_eq!(policy.wait(2, 0.5), Duration::from_millis(500));
+        assert_eq!(policy.wait(9, 0.25), Duration::from_millis(3_900));
+    }
+
+    #[test]
+    fn tunnel_that_flaps_backs_off_and_a_stable_one_starts_anew() {
+        let mut now = Instant::now();
+        let mut reconnect = Reconnect::new(Policy::default());
+        for failures in 1..=5 {
+            reconnect.dial();
+            reconnect.opened(now);
+            now += Duration::from_secs(29);
+            let until = reconnect.lost(now, 0.999);
+            assert_eq!(reconnect.failures(), failures);
+            assert_eq!(reconnect.state(), State::Waiting { until });
+            now = until;
+        }
+        reconnect.dial();
+        reconnect.opened(now);
+        assert_eq!(reconnect.state(), State::Connected { since: now });
+        reconnect.lost(now + Duration::from_secs(30), 0.0);
+        assert_eq!(reconnect.failures(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn sessions_follow_each_other_after_their_waits_until_the_stop() {
+        let start = Instant::now();
+        let stop = CancellationToken::new();
+        let (told, mut dials) = tokio::sync::mpsc::unbounded_channel();
+        let session_stop = stop.clone();
+        let running = tokio::spawn(keep_connected(
+            Policy::default(),
+            || 1.0,
+            stop.clone(),
+            async move |session| {
+                told.send((start.elapsed().as_millis(), session.failures()))
+                    .unwrap();
+                if session.failures() == 2 {
+                    session.opened();
+                    session_stop.cancelled().await;
+                }
+            },
+        ));
+        for expected in [(0, 0), (400, 1), (1200, 2)] {
+            assert_eq!(dials.recv().await, Some(expected));
+        }
+        stop.cancel();
+        running.await.unwrap();
+        assert_eq!(dials.recv().await, None);
+    }
+}

@@ -21,10 +21,6 @@ use crate::{CONNECTION_WINDOW, Keepalive, MAX_HEADER_LIST, STREAM_WINDOW};
 
 /// How many pings may wait to be sent; more askers wait their turn.
 const PROBE_QUEUE: usize = 16;
-/// How much h2 may hold in overhead of data frames below 256 bytes before it ends the
-/// connection: enough for a thousand stalled readers of 64-byte frames.
-const SMALL_FRAME_BUDGET: usize = 1 << 30;
-
 /// How the server uses one tunnel.
 #[derive(Debug, Clone)]
 pub struct OpenOptions {
@@ -68,9 +64,10 @@ impl Tunnel {
         let traffic = Arc::new(Traffic::default());
         let stream = Metered::new(stream, Arc::clone(&traffic));
         let limit = options.handshake_timeout;
-        let (h2, connection, ping_pong) = tokio::time::timeout(limit, handshake(stream))
-            .await
-            .map_err(|_| OpenError::Timeout(limit))??;
+        let (h2, connection, ping_pong) =
+            tokio::time::timeout(limit, handshake(stream, options.limits))
+                .await
+                .map_err(|_| OpenError::Timeout(limit))??;
         let (probes, asked) = mpsc::channel(PROBE_QUEUE);
         let last_round_trip = Arc::new(Mutex::new(None));
         let shared = Arc::new(Shared {
@@ -104,12 +101,12 @@ type Opened<S> = (
     PingPong,
 );
 
-async fn handshake<S>(stream: S) -> Result<Opened<S>, OpenError>
+async fn handshake<S>(stream: S, limits: Limits) -> Result<Opened<S>, OpenError>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let closed = |error| OpenError::Closed(ClosedReason::of(error));
-    let (h2, mut connection) = builder().handshake(stream).await.map_err(closed)?;
+    let (h2, mut connection) = builder(limits).handshake(stream).await.map_err(closed)?;
     let mut ping_pong = connection
         .ping_pong()
         .expect("a new connection's ping handle is taken only here");
@@ -127,7 +124,7 @@ where
     Ok((h2, connection, ping_pong))
 }
 
-fn builder() -> Builder {
+fn builder(limits: Limits) -> Builder {
     let mut builder = Builder::new();
     builder
         .initial_window_size(STREAM_WINDOW)
@@ -135,7 +132,8 @@ fn builder() -> Builder {
         .max_header_list_size(MAX_HEADER_LIST)
         .max_send_buffer_size(STREAM_WINDOW as usize)
         .enable_push(false)
-        .data_frame_budget(SMALL_FRAME_BUDGET)
+        // Should unread small frames outrun the sweep, h2 ends this tunnel.
+        .data_frame_budget(limits.buffered_bytes)
         // Users cancel by the thousand; a cancelled request is no attack.
         .max_local_error_reset_streams(None)
         .max_concurrent_reset_streams(1000);

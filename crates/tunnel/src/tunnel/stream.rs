@@ -20,6 +20,10 @@ use crate::budget::StreamPermit;
 
 /// Most bytes handed to HTTP/2 at once by a duplex stream.
 const WRITE_CHUNK: usize = 64 * 1024;
+/// What h2 keeps in memory for a received frame beside its bytes (measured).
+const FRAME_OVERHEAD: usize = 320;
+/// Assumed of a stream of which nothing was read: the size of a short log line.
+const UNKNOWN_FRAME_SIZE: u64 = 64;
 
 /// Who sends the request's half of a stream.
 pub(super) enum Sending {
@@ -53,6 +57,8 @@ pub(super) struct Stream {
     slot: Mutex<Slot>,
     /// How often the user took something; the sweep compares.
     reads: AtomicU64,
+    /// How many bytes those were.
+    read_bytes: AtomicU64,
     reader: AtomicWaker,
     writer: AtomicWaker,
     aborted: CancellationToken,
@@ -65,6 +71,7 @@ impl Stream {
             id: live.recv.stream_id().as_u32(),
             slot: Mutex::new(Slot::Live(live)),
             reads: AtomicU64::new(0),
+            read_bytes: AtomicU64::new(0),
             reader: AtomicWaker::new(),
             writer: AtomicWaker::new(),
             aborted: CancellationToken::new(),
@@ -78,12 +85,20 @@ impl Stream {
         self.reads.load(Ordering::Relaxed)
     }
 
-    /// Bytes that wait for the user.
+    /// Memory that what waits for the user takes: its bytes, and what h2 needs for each
+    /// frame, judged by the size of those read so far.
     pub(super) fn unread(&self) -> usize {
-        match &mut *self.slot.lock() {
+        let bytes = match &mut *self.slot.lock() {
             Slot::Live(live) => live.recv.flow_control().used_capacity(),
             Slot::Ended | Slot::Aborted(_) => 0,
-        }
+        };
+        let read = self.read_bytes.load(Ordering::Relaxed);
+        let size = read
+            .checked_div(self.reads())
+            .unwrap_or(UNKNOWN_FRAME_SIZE)
+            .max(1);
+        let frames = bytes / usize::try_from(size).unwrap_or(usize::MAX);
+        bytes + frames * FRAME_OVERHEAD
     }
 
     /// Resets the stream and lets go of everything it held; its user reads `reason`.
@@ -135,6 +150,8 @@ impl Stream {
                     Some(Ok(data)) => {
                         // Fails only for more than was received, which this is not.
                         let _ = recv.flow_control().release_capacity(data.len());
+                        self.read_bytes
+                            .fetch_add(data.len() as u64, Ordering::Relaxed);
                         Poll::Ready(Some(Ok(data)))
                     }
                     Some(Err(error)) => Poll::Ready(Some(Err(BodyError::of(error)))),

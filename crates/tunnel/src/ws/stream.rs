@@ -3,9 +3,11 @@
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Sleep;
 
 use super::frame::{self, Control, Decoder, Encoder, MAX_MESSAGE, Role};
 
@@ -14,12 +16,16 @@ const HIGH_WATER: usize = MAX_MESSAGE;
 /// A drained buffer above this size is given back, so that an idle tunnel holds little.
 const KEEP: usize = 4 * 1024;
 
+/// How long a shutdown waits for the peer's end.
+const LINGER: Duration = Duration::from_secs(2);
+
 /// A WebSocket over `S` as a stream of bytes.
 ///
 /// Small writes are gathered until a flush or until 64 KiB wait. Reading answers pings.
 /// A broken frame is an [`io::ErrorKind::InvalidData`] whose source is a
 /// [`FrameError`](super::FrameError); the end of `S` inside a frame is
-/// [`io::ErrorKind::UnexpectedEof`]. Shutdown sends a close frame.
+/// [`io::ErrorKind::UnexpectedEof`]. Shutdown sends a close frame and waits up to two seconds
+/// for the peer's.
 #[derive(Debug)]
 pub struct ByteStream<S> {
     inner: S,
@@ -31,13 +37,19 @@ pub struct ByteStream<S> {
     /// A writer waits for `inner` and its waker is registered there.
     writer_waits: bool,
     close: Close,
+    /// Nothing more will be read.
     ended: bool,
+    /// How long a shutdown still waits for the peer's end.
+    linger: Option<Pin<Box<Sleep>>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Close {
     Open,
+    /// The close frame is on its way out.
     Sent,
+    /// It is out, and so is the end of `inner`.
+    Done,
 }
 
 impl<S> ByteStream<S> {
@@ -52,6 +64,7 @@ impl<S> ByteStream<S> {
             writer_waits: false,
             close: Close::Open,
             ended: false,
+            linger: None,
         }
     }
 
@@ -128,13 +141,38 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ByteStream<S> {
         Ok(())
     }
 
+    /// Reads on until the peer ends too, or for [`LINGER`]: closing while the peer still
+    /// writes would make the network throw away what the peer has not read yet.
+    fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let linger = self
+            .linger
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(LINGER)));
+        if linger.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(());
+        }
+        let mut waste = [0; 4096];
+        while !self.ended {
+            let mut buf = ReadBuf::new(&mut waste);
+            match ready!(Pin::new(&mut self.inner).poll_read(cx, &mut buf)) {
+                Ok(()) if buf.filled().is_empty() => break,
+                Err(_) => break,
+                Ok(()) => match self.decoder.decode(buf.filled_mut()) {
+                    Ok(found) => self.ended = found.closed,
+                    Err(_) => break,
+                },
+            }
+        }
+        self.ended = true;
+        Poll::Ready(())
+    }
+
     fn poll_write_slices<'a>(
         &mut self,
         cx: &mut Context<'_>,
         total: usize,
         slices: impl Iterator<Item = &'a [u8]>,
     ) -> Poll<io::Result<usize>> {
-        if self.close == Close::Sent {
+        if self.close != Close::Open {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
         if self.out.len() >= HIGH_WATER {
@@ -229,8 +267,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ByteStream<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.queue_close();
-        ready!(self.poll_drain_writer(cx))?;
-        Pin::new(&mut self.inner).poll_shutdown(cx)
+        if self.close != Close::Done {
+            self.queue_close();
+            ready!(self.poll_drain_writer(cx))?;
+            ready!(Pin::new(&mut self.inner).poll_shutdown(cx))?;
+            self.close = Close::Done;
+        }
+        self.poll_linger(cx).map(Ok)
     }
 }

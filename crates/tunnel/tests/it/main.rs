@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod agent;
 #[cfg(test)]
+mod load;
+#[cfg(test)]
 mod requests;
 #[cfg(test)]
 mod upgrades;

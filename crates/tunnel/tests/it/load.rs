@@ -1,0 +1,248 @@
+//! Many streams at once, most of them behaving badly.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use drover_testkit::tunnel::TunnelPair;
+use drover_tunnel::tunnel::{Body, Tunnel};
+use futures::stream::{self, FuturesUnordered, StreamExt};
+use http::{Request, Response};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+use tokio::time::timeout;
+
+use crate::agent::{AnyBody, agent, full, get, text};
+
+/// Generous: none of these tests is about speed, only about not standing still.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A body that never ends, in frames of this size.
+fn endless(frame: usize) -> AnyBody {
+    let data = Bytes::from(vec![b'x'; frame]);
+    let frames = stream::repeat_with(move || Ok(Frame::data(data.clone())));
+    StreamBody::new(frames).boxed_unsync()
+}
+
+/// `/endless/SIZE` never ends, `/never` never answers, `/sink` reads all, `/ignore` neither
+/// reads nor ends, and anything else answers at once.
+async fn answer(request: Request<hyper::body::Incoming>) -> Response<AnyBody> {
+    let path = request.uri().path().to_owned();
+    let body = match path.split('/').collect::<Vec<_>>()[..] {
+        ["", "endless", size] => endless(size.parse().unwrap()),
+        ["", "ignore"] => {
+            // Held, unread, as long as the response lives.
+            let unread = Arc::new(request);
+            let frames = stream::repeat_with(move || {
+                let _held = &unread;
+                Ok(Frame::data(Bytes::from_static(&[b'i'; 8192])))
+            });
+            StreamBody::new(frames).boxed_unsync()
+        }
+        ["", "never"] => return std::future::pending().await,
+        ["", "sink"] => {
+            let mut body = request.into_body();
+            while let Some(Ok(_)) = body.frame().await {}
+            full("read")
+        }
+        _ => full("here"),
+    };
+    Response::new(body)
+}
+
+async fn pair() -> TunnelPair {
+    TunnelPair::open(agent(answer)).await
+}
+
+/// The tunnel answers another request, and how soon.
+async fn probe(tunnel: &Tunnel) -> Duration {
+    let started = std::time::Instant::now();
+    let answered = timeout(PATIENCE, tunnel.send(get("/probe")))
+        .await
+        .expect("it stands still");
+    assert_eq!(text(answered.unwrap()).await, "here");
+    started.elapsed()
+}
+
+/// Opens `readers` endless responses, reads nothing, and waits until all windows are full.
+async fn stall(tunnel: &Tunnel, readers: usize, frame: usize) -> Vec<Response<Body>> {
+    let mut held = Vec::new();
+    for _ in 0..readers {
+        held.push(
+            tunnel
+                .send(get(&format!("/endless/{frame}")))
+                .await
+                .unwrap(),
+        );
+        if held.len().is_multiple_of(20) {
+            probe(tunnel).await;
+        }
+    }
+    let full_windows = readers * 256 * 1024;
+    let filled = async {
+        while tunnel.stats().bytes_in < full_windows as u64 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    timeout(PATIENCE, filled)
+        .await
+        .expect("the readers' windows fill up");
+    held
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_hundred_stalled_readers_of_small_frames_delay_nobody() {
+    let pair = pair().await;
+    let held = stall(&pair.tunnel, 200, 64).await;
+    for _ in 0..100 {
+        probe(&pair.tunnel).await;
+    }
+    assert_eq!(
+        pair.tunnel.stats().open_streams,
+        held.len(),
+        "{:?}",
+        pair.tunnel
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_hundred_stalled_readers_of_large_frames_delay_nobody() {
+    let pair = pair().await;
+    let held = stall(&pair.tunnel, 200, 16 * 1024).await;
+    for _ in 0..100 {
+        probe(&pair.tunnel).await;
+    }
+    assert_eq!(
+        pair.tunnel.stats().open_streams,
+        held.len(),
+        "{:?}",
+        pair.tunnel
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_stalled_reader_of_64_byte_frames_does_not_kill_the_tunnel() {
+    let pair = pair().await;
+    let mut held = stall(&pair.tunnel, 1, 64).await;
+    probe(&pair.tunnel).await;
+    // And the reader, when it reads on, finds everything there.
+    let mut body = held.remove(0).into_body();
+    for _ in 0..10_000 {
+        assert_eq!(
+            body.frame()
+                .await
+                .unwrap()
+                .unwrap()
+                .into_data()
+                .unwrap()
+                .len(),
+            64
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_thousand_requests_cancelled_at_once_leave_the_tunnel_alive() {
+    let pair = pair().await;
+    let unanswered: FuturesUnordered<_> = (0..9_990)
+        .map(|_| pair.tunnel.send(get("/never")))
+        .collect();
+    let mut unanswered = unanswered;
+    let all = timeout(Duration::from_secs(2), unanswered.next()).await;
+    assert!(all.is_err(), "nothing answers /never");
+    assert_eq!(pair.tunnel.stats().open_streams, 9_990);
+    drop(unanswered);
+    assert_eq!(pair.tunnel.stats().open_streams, 0);
+    probe(&pair.tunnel).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_thousand_bodies_dropped_in_flight_leave_the_tunnel_alive() {
+    let pair = pair().await;
+    for _ in 0..100 {
+        let sends = (0..100).map(|_| pair.tunnel.send(get("/endless/1024")));
+        let answers = futures::future::join_all(sends).await;
+        assert!(answers.iter().all(Result::is_ok));
+    }
+    probe(&pair.tunnel).await;
+    assert_eq!(pair.tunnel.stats().open_streams, 0);
+}
+
+/// An upload that never ends; counts what was taken.
+fn upload(
+    path: &str,
+    taken: &Arc<AtomicU64>,
+) -> Request<impl http_body::Body<Data = Bytes, Error = Infallible> + Send + use<>> {
+    let taken = Arc::clone(taken);
+    let data = Bytes::from_static(&[b'u'; 16 * 1024]);
+    let frames = stream::repeat_with(move || {
+        taken.fetch_add(data.len() as u64, Ordering::Relaxed);
+        Ok(Frame::data(data.clone()))
+    });
+    Request::post(path).body(StreamBody::new(frames)).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn both_directions_full_with_stalled_pairs_keep_moving() {
+    let pair = pair().await;
+    let (down, up) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let mut tasks = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let (tunnel, down) = (pair.tunnel.clone(), Arc::clone(&down));
+        tasks.spawn(async move {
+            let mut body = tunnel
+                .send(get("/endless/16384"))
+                .await
+                .unwrap()
+                .into_body();
+            while let Some(Ok(frame)) = body.frame().await {
+                let bytes = frame.into_data().map_or(0, |data| data.len());
+                down.fetch_add(bytes as u64, Ordering::Relaxed);
+            }
+        });
+        let (tunnel, request) = (pair.tunnel.clone(), upload("/sink", &up));
+        tasks.spawn(async move { drop(tunnel.send(request).await) });
+    }
+    let mut stalled = Vec::new();
+    for _ in 0..30 {
+        // Neither side of these reads, though both send.
+        let ignored = Arc::default();
+        stalled.push(pair.tunnel.send(upload("/ignore", &ignored)).await.unwrap());
+        let before = (down.load(Ordering::Relaxed), up.load(Ordering::Relaxed));
+        let moving = async {
+            while down.load(Ordering::Relaxed) < before.0 + (1 << 20)
+                || up.load(Ordering::Relaxed) < before.1 + (1 << 20)
+            {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(PATIENCE, moving)
+            .await
+            .expect("both directions keep moving");
+        probe(&pair.tunnel).await;
+    }
+    assert_eq!(pair.tunnel.stats().open_streams, 8 + 8 + stalled.len());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hundreds_of_requests_at_once_all_get_their_own_answer() {
+    let pair = TunnelPair::open(agent(|request| async move {
+        Response::new(full(request.uri().path().to_owned()))
+    }))
+    .await;
+    let wrong = AtomicUsize::new(0);
+    stream::iter(0..2_000)
+        .for_each_concurrent(256, |n| {
+            let (tunnel, wrong) = (&pair.tunnel, &wrong);
+            async move {
+                let path = format!("/{n}");
+                if text(tunnel.send(get(&path)).await.unwrap()).await != path {
+                    wrong.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        })
+        .await;
+    assert_eq!(wrong.into_inner(), 0);
+}
