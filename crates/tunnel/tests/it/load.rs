@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use drover_testkit::tunnel::TunnelPair;
+use drover_testkit::tunnel::{TunnelPair, open_options};
+use drover_tunnel::ServeOptions;
 use drover_tunnel::tunnel::{Body, Tunnel};
 use futures::stream::{self, FuturesUnordered, StreamExt};
 use http::{Request, Response};
@@ -17,7 +18,7 @@ use tokio::time::timeout;
 use crate::agent::{AnyBody, agent, full, get, text};
 
 /// Generous: none of these tests is about speed, only about not standing still.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(3);
 
 /// A body that never ends, in frames of this size.
 fn endless(frame: usize) -> AnyBody {
@@ -53,7 +54,10 @@ async fn answer(request: Request<hyper::body::Incoming>) -> Response<AnyBody> {
 }
 
 async fn pair() -> TunnelPair {
-    TunnelPair::open(agent(answer)).await
+    let mut options = open_options();
+    // Stalling is what these tests do, for as long as a slow machine needs.
+    options.stall_after = Duration::from_hours(1);
+    TunnelPair::open_with(agent(answer), options, ServeOptions::default()).await
 }
 
 /// The tunnel answers another request, and how soon.

@@ -3,8 +3,16 @@
 #[cfg(test)]
 mod agent;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod load;
+#[cfg(test)]
+mod network;
+#[cfg(test)]
+mod raw;
 #[cfg(test)]
 mod requests;
 #[cfg(test)]
 mod upgrades;
+#[cfg(test)]
+mod websocket;
