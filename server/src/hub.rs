@@ -4,9 +4,13 @@
 //! mirrors in memory from which requests are decided. *Never* offers another way to state:
 //! everything goes through one [`kube::Client`].
 
+pub mod authority;
+pub mod connect;
+pub mod definitions;
 pub mod error;
 pub mod follow;
 pub mod keys;
+pub mod lease;
 pub mod mirror;
 pub mod secret;
 pub mod stores;

@@ -4,9 +4,16 @@
 //! decides what a person may do; that is a permit's matter (`drover_access::permit`).
 
 pub mod authenticator;
+pub mod first_administrator;
 pub mod last_use;
+pub mod limits;
+pub mod login;
 mod lookup;
+pub mod passwords;
+pub mod tokens;
 
 pub use authenticator::{Authenticator, IdentifyError};
 pub use last_use::LastUse;
+pub use login::{LoginError, Logins};
 pub use lookup::LookupError;
+pub use passwords::Passwords;

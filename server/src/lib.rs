@@ -11,6 +11,7 @@ pub mod hub;
 pub mod identity;
 pub mod proxy;
 pub mod registration;
+pub mod settings;
 pub mod status;
 pub mod telemetry;
 pub mod tunnels;

@@ -1,0 +1,164 @@
+//! The kinds on the hub: installed, upgraded, never downgraded.
+
+use std::time::Duration;
+
+use drover_api::group::SERVER_FIELD_MANAGER;
+use drover_api::kinds::definitions;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client, ResourceExt};
+use thiserror::Error;
+use tokio::time::{Instant, sleep};
+
+use super::{HubError, call};
+
+/// Annotation on each definition: the [`SCHEMA_REVISION`] it was written with.
+pub const REVISION_ANNOTATION: &str = "management.drover.dev/schema-revision";
+/// Raised by one whenever a released schema changes.
+pub const SCHEMA_REVISION: u32 = 1;
+/// Longest that the API server may take to serve a new kind.
+const ESTABLISHED_WITHIN: Duration = Duration::from_secs(30);
+/// Tries when somebody else changes the same definition.
+const TRIES: usize = 5;
+
+/// Why the kinds are not as this server needs them.
+#[derive(Debug, Error)]
+pub enum InstallError {
+    /// The hub failed.
+    #[error(transparent)]
+    Hub(#[from] HubError),
+    /// A newer server has been here.
+    #[error(
+        "the hub's kind {kind} has schema revision {found}, newer than this server's \
+         {SCHEMA_REVISION}: run a server of at least the version that installed it"
+    )]
+    Newer {
+        /// Name of the definition.
+        kind: String,
+        /// Its revision.
+        found: u32,
+    },
+    /// The annotation holds something else than a number.
+    #[error(
+        "the annotation {REVISION_ANNOTATION} of the hub's kind {kind} is not a number: set it to \
+         the revision of the server that installed the kind"
+    )]
+    Unreadable {
+        /// Name of the definition.
+        kind: String,
+    },
+    /// The API server does not serve the kind.
+    #[error(
+        "the hub does not serve the kind {kind} {} s after it was installed; look at the \
+         conditions of its CustomResourceDefinition", ESTABLISHED_WITHIN.as_secs()
+    )]
+    NotEstablished {
+        /// Name of the definition.
+        kind: String,
+    },
+}
+
+/// Installs or upgrades every kind, and waits until the hub serves them.
+pub async fn install(client: &Client) -> Result<(), InstallError> {
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    for definition in definitions() {
+        install_one(&api, definition).await?;
+    }
+    for definition in definitions() {
+        wait_until_established(&api, &definition.name_any()).await?;
+    }
+    Ok(())
+}
+
+async fn install_one(
+    api: &Api<CustomResourceDefinition>,
+    mut definition: CustomResourceDefinition,
+) -> Result<(), InstallError> {
+    let name = definition.name_any();
+    definition
+        .annotations_mut()
+        .insert(REVISION_ANNOTATION.to_owned(), SCHEMA_REVISION.to_string());
+    let params = PatchParams::apply(SERVER_FIELD_MANAGER).force();
+    for attempt in 1.. {
+        let stored = call("read a kind's definition", api.get_opt(&name)).await?;
+        refuse_newer(&name, stored.as_ref())?;
+        // With the version that was judged, a newer server in between makes a conflict.
+        definition.metadata.resource_version = stored.and_then(|s| s.metadata.resource_version);
+        let patch = Patch::Apply(&definition);
+        match call("install a kind", api.patch(&name, &params, &patch)).await {
+            Ok(_) => break,
+            Err(error) if error.is_conflict() && attempt < TRIES => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// A server never replaces the schema of a newer one: it could drop fields that are in use.
+fn refuse_newer(name: &str, stored: Option<&CustomResourceDefinition>) -> Result<(), InstallError> {
+    let Some(text) = stored.and_then(|s| s.annotations().get(REVISION_ANNOTATION)) else {
+        return Ok(());
+    };
+    match text.parse::<u32>() {
+        Ok(found) if found > SCHEMA_REVISION => Err(InstallError::Newer {
+            kind: name.to_owned(),
+            found,
+        }),
+        Ok(_) => Ok(()),
+        Err(_) => Err(InstallError::Unreadable {
+            kind: name.to_owned(),
+        }),
+    }
+}
+
+async fn wait_until_established(
+    api: &Api<CustomResourceDefinition>,
+    name: &str,
+) -> Result<(), InstallError> {
+    let deadline = Instant::now() + ESTABLISHED_WITHIN;
+    while Instant::now() < deadline {
+        let definition = call("read a kind's definition", api.get(name)).await?;
+        if is_established(&definition) {
+            return Ok(());
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+    Err(InstallError::NotEstablished {
+        kind: name.to_owned(),
+    })
+}
+
+fn is_established(definition: &CustomResourceDefinition) -> bool {
+    let conditions = definition
+        .status
+        .as_ref()
+        .and_then(|status| status.conditions.as_ref());
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| condition.type_ == "Established" && condition.status == "True")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_of_a_newer_server_is_left_alone() {
+        let mut stored = definitions().remove(0);
+        for (revision, refused) in [
+            (None, false),
+            (Some("0".to_owned()), false),
+            (Some(SCHEMA_REVISION.to_string()), false),
+            (Some((SCHEMA_REVISION + 1).to_string()), true),
+            (Some("next".to_owned()), true),
+        ] {
+            stored.metadata.annotations = revision
+                .clone()
+                .map(|text| [(REVISION_ANNOTATION.to_owned(), text)].into());
+            let verdict = refuse_newer("clusters", Some(&stored));
+            assert_eq!(verdict.is_err(), refused, "{revision:?}");
+        }
+        assert!(refuse_newer("clusters", None).is_ok());
+    }
+}

@@ -1,0 +1,164 @@
+//! Tokens of people: made, deleted, and cleared away when their time is over.
+
+use std::time::Duration;
+
+use drover_access::token::{ForUsers, issue};
+use drover_api::ids::UserUid;
+use drover_api::kinds::{ClusterScope, Token, TokenPurpose, TokenSpec, User};
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::api::{DeleteParams, PostParams, Preconditions};
+use kube::{Resource as _, ResourceExt};
+use secrecy::SecretString;
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+
+use crate::hub::keys::{NoRandomness, random};
+use crate::hub::lease::Leadership;
+use crate::hub::{Hub, HubError, call};
+use crate::status::Status;
+
+/// Longest to wait until memory shows what was written; after that the hub is asked instead.
+const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
+/// How often expired tokens are cleared away.
+const PURGE_EVERY: Duration = Duration::from_mins(30);
+/// Expired tokens stay visible for so long.
+const KEEP_EXPIRED: SignedDuration = SignedDuration::from_hours(1);
+/// Tokens deleted in one go.
+const PURGE_AT_MOST: usize = 1000;
+
+/// Why a token was not made or deleted.
+#[derive(Debug, Error)]
+pub enum TokenError {
+    /// The hub failed.
+    #[error(transparent)]
+    Hub(#[from] HubError),
+    /// The system gave no randomness.
+    #[error(transparent)]
+    Random(#[from] NoRandomness),
+}
+
+impl From<TokenError> for Status {
+    fn from(error: TokenError) -> Self {
+        match error {
+            TokenError::Hub(error) => error.into(),
+            TokenError::Random(error) => Self::internal(error.to_string()),
+        }
+    }
+}
+
+/// What a new token shall be.
+#[derive(Clone, Debug)]
+pub struct TokenWish {
+    /// What it is made for.
+    pub purpose: TokenPurpose,
+    /// The one cluster it shall work on.
+    pub cluster: Option<ClusterScope>,
+    /// Free text.
+    pub description: Option<String>,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
+/// Makes a token for a user; it works as soon as this returns.
+pub async fn create(
+    hub: &Hub,
+    user: &User,
+    wish: TokenWish,
+) -> Result<(SecretString, Token), TokenError> {
+    let issued = issue::<ForUsers>(&random()?);
+    let spec = TokenSpec {
+        user_name: user.name_any(),
+        user_uid: UserUid::new(user.uid().unwrap_or_default()),
+        purpose: wish.purpose,
+        hash: issued.hash.as_str().to_owned(),
+        cluster: wish.cluster,
+        description: wish.description,
+        expires_at: Time(wish.expires_at),
+    };
+    let mut token = Token::new(&issued.id, spec);
+    // The token goes with its user: the hub's garbage collector sees to it.
+    token.metadata.owner_references = user.owner_ref(&()).map(|owner| vec![owner]);
+    let api = hub.tokens();
+    let created = call("create a token", api.create(&PostParams::default(), &token)).await?;
+    hub.stores().tokens.wait_for(&created, VISIBLE_WITHIN).await;
+    Ok((issued.token, created))
+}
+
+/// Deletes a token; it is refused as soon as this returns.
+pub async fn delete(hub: &Hub, token: &Token) -> Result<(), HubError> {
+    let uid = token.uid().unwrap_or_default();
+    let params = DeleteParams {
+        preconditions: Some(Preconditions {
+            uid: Some(uid.clone()),
+            resource_version: None,
+        }),
+        ..DeleteParams::default()
+    };
+    match call(
+        "delete a token",
+        hub.tokens().delete(&token.name_any(), &params),
+    )
+    .await
+    {
+        Ok(_) => {}
+        Err(error) if error.is_not_found() => {}
+        Err(error) => return Err(error),
+    }
+    hub.stores()
+        .tokens
+        .wait_until_gone(&uid, VISIBLE_WITHIN)
+        .await;
+    Ok(())
+}
+
+/// Deletes what a changed password has to end: the user's log-ins and what they handed out,
+/// except the token `keep`.
+pub async fn end_sessions(hub: &Hub, user: &UserUid, keep: Option<&str>) -> Result<(), HubError> {
+    let (tokens, _) = hub.stores().tokens.page(None, usize::MAX, |token| {
+        token.spec.user_uid == *user
+            && ends_with_password(token.spec.purpose)
+            && token.metadata.name.as_deref() != keep
+    });
+    for token in tokens {
+        delete(hub, &token).await?;
+    }
+    Ok(())
+}
+
+/// Tokens that stand on a password; the others were made to outlive a session.
+fn ends_with_password(purpose: TokenPurpose) -> bool {
+    match purpose {
+        TokenPurpose::Session | TokenPurpose::PasswordChange | TokenPurpose::Credential => true,
+        TokenPurpose::Api | TokenPurpose::Kubeconfig => false,
+    }
+}
+
+/// Clears expired tokens away, every half hour until `stop`, while this server leads.
+pub async fn purge_regularly(hub: Hub, leadership: Leadership, stop: CancellationToken) {
+    while stop
+        .run_until_cancelled(tokio::time::sleep(PURGE_EVERY))
+        .await
+        .is_some()
+    {
+        if leadership.standing().may_control() {
+            purge(&hub).await;
+        }
+    }
+}
+
+async fn purge(hub: &Hub) {
+    let now = Timestamp::now();
+    let (expired, _) = hub.stores().tokens.page(None, PURGE_AT_MOST, |token| {
+        now.duration_since(token.spec.expires_at.0) > KEEP_EXPIRED
+    });
+    for token in expired {
+        if let Err(error) = delete(hub, &token).await {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "expired tokens stay"
+            );
+            return;
+        }
+    }
+}

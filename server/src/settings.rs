@@ -1,0 +1,130 @@
+//! The server's settings: what is in effect, from the hub's Setting objects.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_access::setting::{Setting, parse_ttl};
+
+use crate::hub::Stores;
+
+/// What is in effect now; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    stores: Stores,
+    /// The server's URL while the setting `server-url` is empty.
+    fallback_url: Arc<str>,
+}
+
+impl Settings {
+    /// Reads from the stores; `fallback_url` is `https://host:port` of this program.
+    pub fn new(stores: Stores, fallback_url: &str) -> Self {
+        Self {
+            stores,
+            fallback_url: fallback_url.into(),
+        }
+    }
+
+    /// What an administrator set; empty if nothing.
+    pub fn wanted(&self, setting: Setting) -> String {
+        let object = self.stores.settings.by_name(setting.name());
+        object
+            .map(|object| object.spec.value.clone())
+            .unwrap_or_default()
+    }
+
+    /// What counts when nothing is set.
+    pub fn default_value(&self, setting: Setting) -> String {
+        match setting {
+            Setting::ServerUrl => self.fallback_url.to_string(),
+            _ => setting.default_value().to_owned(),
+        }
+    }
+
+    /// What counts now.
+    pub fn in_effect(&self, setting: Setting) -> String {
+        self.judge(setting, &self.wanted(setting))
+    }
+
+    /// What would count if `wanted` were set.
+    pub(crate) fn judge(&self, setting: Setting, wanted: &str) -> String {
+        match setting.in_effect(wanted) {
+            "" => self.default_value(setting),
+            value => value.to_owned(),
+        }
+    }
+
+    /// A duration in effect.
+    pub fn ttl(&self, setting: Setting) -> Duration {
+        parse_ttl(&self.in_effect(setting)).unwrap_or(Duration::from_hours(1))
+    }
+
+    /// `https://host:port` at which agents and people reach the server.
+    pub fn server_url(&self) -> String {
+        self.in_effect(Setting::ServerUrl)
+    }
+
+    /// Names and addresses that the serving certificate must hold.
+    pub fn certificate_names(&self, listen: &std::net::SocketAddr) -> BTreeSet<String> {
+        let mut names: BTreeSet<String> =
+            ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
+        if !listen.ip().is_unspecified() {
+            names.insert(listen.ip().to_string());
+        }
+        for url in [&*self.fallback_url, &self.server_url()] {
+            let host = url
+                .parse::<http::Uri>()
+                .ok()
+                .and_then(|uri| uri.host().map(str::to_owned));
+            names.extend(host.map(|host| host.trim_matches(['[', ']']).to_ascii_lowercase()));
+        }
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drover_api::kinds::SettingSpec;
+
+    use super::*;
+
+    #[test]
+    fn an_invalid_or_empty_value_leaves_the_default_in_effect() {
+        let stores = Stores::new();
+        let settings = Settings::new(stores.clone(), "https://127.0.0.1:8443");
+        assert_eq!(settings.server_url(), "https://127.0.0.1:8443");
+        let set = |name: &str, value: &str| {
+            let spec = SettingSpec {
+                value: value.to_owned(),
+            };
+            stores
+                .settings
+                .apply(drover_api::kinds::Setting::new(name, spec));
+        };
+        set("server-url", "http://plain.example");
+        assert_eq!(settings.server_url(), "https://127.0.0.1:8443");
+        set("server-url", "https://drover.example:444");
+        assert_eq!(settings.server_url(), "https://drover.example:444");
+        set("session-ttl", "2h");
+        assert_eq!(settings.ttl(Setting::SessionTtl), Duration::from_hours(2));
+        set("session-ttl", "-5");
+        assert_eq!(settings.ttl(Setting::SessionTtl), Duration::from_hours(16));
+    }
+
+    #[test]
+    fn the_certificate_holds_every_name_the_server_is_reached_by() {
+        let stores = Stores::new();
+        let settings = Settings::new(stores.clone(), "https://[fd00::1]:8443");
+        let spec = SettingSpec {
+            value: "https://Drover.example".to_owned(),
+        };
+        stores
+            .settings
+            .apply(drover_api::kinds::Setting::new("server-url", spec));
+        let names = settings.certificate_names(&"0.0.0.0:8443".parse().unwrap());
+        for name in ["drover.example", "fd00::1", "127.0.0.1", "::1", "localhost"] {
+            assert!(names.contains(name), "{name} in {names:?}");
+        }
+        assert!(!names.contains("0.0.0.0"));
+    }
+}
