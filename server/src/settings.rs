@@ -1,5 +1,7 @@
 //! The server's settings: what is in effect, from the hub's Setting objects.
 
+pub mod keeper;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;

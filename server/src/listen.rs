@@ -1,0 +1,176 @@
+//! The TLS listener: HTTP/1.1 and HTTP/2 with upgrades, and limits on what strangers can cost.
+//!
+//! Before anybody has said who they are, a connection may cost one file, some KiB, and
+//! [`HANDSHAKE`] plus [`HEADERS`] of time.
+
+pub mod files;
+pub mod tls;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::ServiceExt as _;
+
+use crate::backoff::Backoff;
+
+/// Longest TLS handshake.
+pub const HANDSHAKE: Duration = Duration::from_secs(10);
+/// Longest time for the headers of an HTTP/1.1 request, waiting for its first byte included.
+pub const HEADERS: Duration = Duration::from_secs(30);
+/// Largest header section of a request; client-go sends long tokens and group lists.
+pub const HEADER_BYTES: usize = 256 * 1024;
+/// Connections at once; further ones wait in the system's queue.
+pub const CONNECTIONS: usize = 20_000;
+/// Requests at once on one HTTP/2 connection.
+const STREAMS: u32 = 1000;
+/// What a client may send on one HTTP/2 stream before somebody reads it.
+const STREAM_WINDOW: u32 = 256 * 1024;
+/// The same for all streams of a connection.
+const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
+/// How often a silent HTTP/2 connection is asked whether it lives, and how long it may think.
+const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
+/// How long requests in flight may go on when the server ends.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// Serves `router` on `listener` until `stop`, then lets what is under way end.
+///
+/// Each request carries its peer's address as the extension [`ConnectInfo`]`<`[`SocketAddr`]`>`.
+pub async fn serve(
+    listener: TcpListener,
+    tls: Arc<rustls::ServerConfig>,
+    router: Router,
+    stop: CancellationToken,
+) {
+    let connections = TaskTracker::new();
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let acceptor = TlsAcceptor::from(tls);
+    let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
+    let accepting = async {
+        // The semaphore is never closed, so this ends only with the future.
+        while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+            let (stream, peer) = accept(&listener, &mut backoff).await;
+            let (acceptor, router, stop) = (acceptor.clone(), router.clone(), stop.clone());
+            connections.spawn(async move {
+                if let Some(stream) = shake_hands(&acceptor, stream, peer).await {
+                    converse(stream, peer, router, &stop).await;
+                }
+                drop(place);
+            });
+        }
+    };
+    stop.run_until_cancelled(accepting).await;
+    drop(listener);
+    connections.close();
+    if timeout(DRAIN, connections.wait()).await.is_err() {
+        tracing::info!(
+            open = connections.len(),
+            "ending with connections still open"
+        );
+    }
+}
+
+/// The next connection; errors such as too many open files pass with time.
+async fn accept(listener: &TcpListener, backoff: &mut Backoff) -> (TcpStream, SocketAddr) {
+    loop {
+        match listener.accept().await {
+            Ok(accepted) => {
+                backoff.reset();
+                return accepted;
+            }
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "cannot accept");
+                sleep(backoff.next_delay()).await;
+            }
+        }
+    }
+}
+
+async fn shake_hands(
+    acceptor: &TlsAcceptor,
+    stream: TcpStream,
+    peer: SocketAddr,
+) -> Option<TlsStream<TcpStream>> {
+    // Interactive streams and small answers must not wait for more bytes.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%peer, error = &error as &dyn std::error::Error, "no TCP_NODELAY");
+    }
+    match timeout(HANDSHAKE, acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => Some(stream),
+        Ok(Err(error)) => {
+            tracing::debug!(%peer, error = &error as &dyn std::error::Error, "TLS handshake");
+            None
+        }
+        Err(_) => {
+            tracing::debug!(%peer, "the TLS handshake took too long");
+            None
+        }
+    }
+}
+
+async fn converse(
+    stream: TlsStream<TcpStream>,
+    peer: SocketAddr,
+    router: Router,
+    stop: &CancellationToken,
+) {
+    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    let builder = builder(is_http2);
+    let service = service_fn(move |mut request: http::Request<Incoming>| {
+        request.extensions_mut().insert(ConnectInfo(peer));
+        router.clone().oneshot(request.map(Body::new))
+    });
+    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    let result = tokio::select! {
+        result = connection.as_mut() => result,
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.as_mut().await
+        }
+    };
+    if let Err(error) = result {
+        tracing::debug!(%peer, error = &*error, "connection ended");
+    }
+}
+
+/// The version is what TLS agreed on: guessing it from the first bytes would wait for them
+/// without a limit.
+fn builder(is_http2: bool) -> auto::Builder<TokioExecutor> {
+    let builder = auto::Builder::new(TokioExecutor::new());
+    let mut builder = if is_http2 {
+        builder.http2_only()
+    } else {
+        builder.http1_only()
+    };
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS)
+        .max_buf_size(HEADER_BYTES);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_header_list_size(u32::try_from(HEADER_BYTES).unwrap_or(u32::MAX))
+        .keep_alive_interval(PING.0)
+        .keep_alive_timeout(PING.1)
+        .enable_connect_protocol();
+    builder
+}

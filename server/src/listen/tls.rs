@@ -1,0 +1,102 @@
+//! What the listener proves itself with, replaceable while it runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use rustls::ServerConfig;
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::aws_lc_rs::{Ticketer, default_provider};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use secrecy::{ExposeSecret as _, SecretString};
+use thiserror::Error;
+
+use crate::hub::authority::Serving;
+
+/// Why the listener has nothing to prove itself with.
+#[derive(Debug, Error)]
+pub enum TlsError {
+    /// A file cannot be read.
+    #[error("cannot read {}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Something is not PEM.
+    #[error("the {0} is not PEM: it must begin with -----BEGIN")]
+    Pem(&'static str),
+    /// Key and certificate do not fit, or cannot be used.
+    #[error("the certificate and its key cannot be used together")]
+    Rustls(#[from] rustls::Error),
+}
+
+/// Reads a certificate chain and its key from files.
+pub fn from_files(certificate: &Path, key: &Path) -> Result<Serving, TlsError> {
+    let read = |path: &Path| {
+        fs::read_to_string(path).map_err(|source| TlsError::File {
+            path: path.to_owned(),
+            source,
+        })
+    };
+    Ok(Serving {
+        chain: read(certificate)?,
+        key: SecretString::from(read(key)?),
+    })
+}
+
+/// The certificate that is shown to whoever connects from now on; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Shown(Arc<ArcSwap<CertifiedKey>>);
+
+impl Shown {
+    /// Shows this one.
+    pub fn new(serving: &Serving) -> Result<Self, TlsError> {
+        Ok(Self(Arc::new(ArcSwap::from_pointee(certified(serving)?))))
+    }
+
+    /// Shows another one to new connections.
+    pub fn replace(&self, serving: &Serving) -> Result<(), TlsError> {
+        self.0.store(Arc::new(certified(serving)?));
+        Ok(())
+    }
+
+    /// The listener's configuration: TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1, tickets.
+    pub fn server_config(&self) -> Result<Arc<ServerConfig>, TlsError> {
+        let builder = ServerConfig::builder_with_provider(Arc::new(default_provider()));
+        let mut config = builder
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::new(self.clone()));
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        config.ticketer = Ticketer::new()?;
+        Ok(Arc::new(config))
+    }
+}
+
+impl ResolvesServerCert for Shown {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.load_full())
+    }
+}
+
+fn certified(serving: &Serving) -> Result<CertifiedKey, TlsError> {
+    let chain = CertificateDer::pem_slice_iter(serving.chain.as_bytes())
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|_| TlsError::Pem("certificate chain"))?;
+    let key = PrivateKeyDer::from_pem_slice(serving.key.expose_secret().as_bytes())
+        .map_err(|_| TlsError::Pem("private key"))?;
+    Ok(CertifiedKey::from_der(chain, key, &default_provider())?)
+}
+
+/// Makes aws-lc-rs the provider of everything in this process that asks for the default.
+pub fn install_provider() {
+    if CryptoProvider::get_default().is_none() && default_provider().install_default().is_err() {
+        tracing::debug!("another thread installed the TLS provider");
+    }
+}

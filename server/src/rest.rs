@@ -1,0 +1,100 @@
+//! The REST API under `/v1`: people, tokens, clusters and settings.
+//!
+//! Routes and the OpenAPI document come from one place, the `#[utoipa::path]` on each handler.
+//! Who may call a route is the handler's extractor ([`caller`]); [`crate::routes`] lists it.
+
+pub mod body;
+pub mod caller;
+mod clusters;
+mod kubeconfig;
+mod me;
+mod page;
+mod server;
+mod settings;
+mod tokens;
+mod users;
+
+use std::sync::Arc;
+
+use axum::Router;
+use http::HeaderValue;
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
+use tower_http::set_header::SetResponseHeaderLayer;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::hub::Hub;
+use crate::identity::{Authenticator, Logins};
+use crate::settings::Settings;
+
+/// Longest body of a request.
+pub const BODY_BYTES: usize = 64 * 1024;
+
+/// What the handlers stand on; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct RestState {
+    /// The hub.
+    pub hub: Hub,
+    /// Who asks.
+    pub authenticator: Authenticator,
+    /// Log-in.
+    pub logins: Logins,
+    /// Settings in effect.
+    pub settings: Settings,
+    /// Certificates that people's tools shall trust, PEM; `None` if any public root will do.
+    pub trust: Option<Arc<str>>,
+}
+
+#[derive(OpenApi)]
+#[openapi(info(
+    title = "Drover",
+    description = "People, tokens, clusters and settings of a Drover server. Every error is a \
+                   Kubernetes metav1.Status.",
+    license(name = "Apache-2.0", identifier = "Apache-2.0")
+))]
+struct Document;
+
+/// The routes and their document; a router with every route of this module and no other.
+fn documented() -> OpenApiRouter<RestState> {
+    OpenApiRouter::with_openapi(Document::openapi())
+        .routes(routes!(me::login))
+        .routes(routes!(me::logout))
+        .routes(routes!(me::me))
+        .routes(routes!(me::change_password))
+        .routes(routes!(tokens::list, tokens::create))
+        .routes(routes!(tokens::delete))
+        .routes(routes!(users::list, users::create))
+        .routes(routes!(users::read, users::patch, users::delete))
+        .routes(routes!(users::reset_password))
+        .routes(routes!(clusters::list, clusters::create))
+        .routes(routes!(clusters::read, clusters::delete))
+        .routes(routes!(kubeconfig::create))
+        .routes(routes!(settings::list))
+        .routes(routes!(settings::update))
+        .routes(routes!(server::version))
+}
+
+/// The OpenAPI document of [`router`].
+pub fn document() -> utoipa::openapi::OpenApi {
+    documented().into_openapi()
+}
+
+/// All routes of this module.
+pub fn router(state: RestState) -> Router {
+    let (router, document) = documented().split_for_parts();
+    let set =
+        |name, value| SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value));
+    router
+        .route("/v1/openapi.json", server::openapi(&document))
+        .layer(set(CACHE_CONTROL, "no-store"))
+        .layer(set(X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .layer(set(
+            CONTENT_SECURITY_POLICY,
+            "default-src 'none'; frame-ancestors 'none'",
+        ))
+        .with_state(state)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,189 @@
+//! Bodies and queries of requests: bounded, typed, and refused with the field's name.
+
+use std::time::Duration;
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use http::header::CONTENT_TYPE;
+use http::request::Parts;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+
+use super::BODY_BYTES;
+use crate::status::Status;
+
+/// Longest that a body may take to arrive.
+const WITHIN: Duration = Duration::from_secs(30);
+
+/// A JSON body of at most [`BODY_BYTES`].
+#[derive(Debug)]
+pub struct Json<T>(pub T);
+
+impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+    type Rejection = Status;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Status> {
+        if !is_json(&request) {
+            return Err(Status::unsupported_media_type());
+        }
+        let body = Limited::new(request.into_body(), BODY_BYTES);
+        let bytes = tokio::time::timeout(WITHIN, body.collect())
+            .await
+            .map_err(|_| Status::timeout("the request's body did not arrive in time"))?
+            .map_err(|error| {
+                if error.is::<LengthLimitError>() {
+                    Status::too_large(BODY_BYTES)
+                } else {
+                    Status::bad_request("the request's body broke off")
+                }
+            })?
+            .to_bytes();
+        parse(&bytes).map(Self)
+    }
+}
+
+fn is_json(request: &Request) -> bool {
+    let text = request
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let kind = text.and_then(|text| text.split(';').next()).map(str::trim);
+    kind.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"))
+}
+
+/// Reads JSON; an error names the field and never repeats its value, which may be a secret.
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Status> {
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().to_string();
+        refusal(&path, error.inner())
+    })?;
+    json.end()
+        .map_err(|_| Status::bad_request("there is something behind the JSON of the body"))?;
+    Ok(value)
+}
+
+fn refusal(path: &str, error: &serde_json::Error) -> Status {
+    use serde_json::error::Category;
+    let text = error.to_string();
+    match error.classify() {
+        Category::Syntax | Category::Eof | Category::Io => Status::bad_request(format!(
+            "the body is not JSON: look at line {}, column {}",
+            error.line(),
+            error.column()
+        )),
+        Category::Data => {
+            let place = text.rfind(" at line ").unwrap_or(text.len());
+            let text = without_values(&text[..place]);
+            match field_in(&text) {
+                Some(field) => Status::invalid(&field, text),
+                None if path == "." => Status::bad_request(format!("the body: {text}")),
+                None => Status::invalid(path, text),
+            }
+        }
+    }
+}
+
+/// The name in serde's "unknown field `x`" and "missing field `x`".
+fn field_in(text: &str) -> Option<String> {
+    let rest = text
+        .strip_prefix("unknown field `")
+        .or_else(|| text.strip_prefix("missing field `"))?;
+    rest.split_once('`').map(|(field, _)| field.to_owned())
+}
+
+/// Cuts the given value out of serde's "invalid type: string \"…\", expected …".
+fn without_values(text: &str) -> String {
+    let cut = ["invalid type: ", "invalid value: "];
+    let Some(rest) = cut.iter().find_map(|start| text.strip_prefix(start)) else {
+        return text.to_owned();
+    };
+    let expected = rest.rfind(", expected ").map(|at| &rest[at + 2..]);
+    format!(
+        "has the wrong type or value, {}",
+        expected.unwrap_or("see GET /v1/openapi.json")
+    )
+}
+
+/// Parameters of the query, unknown ones refused.
+#[derive(Debug)]
+pub struct Query<T>(pub T);
+
+impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = Status;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Status> {
+        axum::extract::Query::try_from_uri(&parts.uri)
+            .map(|axum::extract::Query(query)| Self(query))
+            .map_err(|error| {
+                let mut text = error.to_string();
+                let mut source = std::error::Error::source(&error);
+                while let Some(cause) = source {
+                    text = cause.to_string();
+                    source = cause.source();
+                }
+                Status::bad_request(format!("the query: {text}"))
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drover_api::rest::{LoginRequest, TokenCreate};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn refused<T: DeserializeOwned + std::fmt::Debug>(body: &str) -> Status {
+        parse::<T>(body.as_bytes()).unwrap_err()
+    }
+
+    #[test]
+    fn an_error_names_the_field_and_not_its_value() {
+        for (body, code, field) in [
+            (
+                r#"{"username":"a","password":"hunter2hunter2","otp":"1"}"#,
+                422,
+                "otp",
+            ),
+            (r#"{"username":"a"}"#, 422, "password"),
+            (
+                r#"{"username":"a","password":["hunter2hunter2"]}"#,
+                422,
+                "password",
+            ),
+            (
+                r#"{"username":{"x":"hunter2hunter2"},"password":"p"}"#,
+                422,
+                "username",
+            ),
+            (
+                r#"{"username":"a","password":"hunter2hunter2"} {}"#,
+                400,
+                "behind",
+            ),
+            (r#"{"username":"hunter2hunter2"#, 400, "JSON"),
+            (r#""hunter2hunter2""#, 400, "body"),
+            ("", 400, "JSON"),
+        ] {
+            let status = refused::<LoginRequest>(body);
+            assert_eq!(status.code(), code, "{body}: {status}");
+            assert!(status.message().contains(field), "{body}: {status}");
+            assert!(!status.message().contains("hunter2"), "{body}: {status}");
+        }
+        let status = refused::<TokenCreate>(r#"{"purpose":"hunter2"}"#);
+        assert_eq!(status.code(), 422);
+    }
+
+    #[test]
+    fn deep_nesting_is_an_error_like_any_other() {
+        let deep = "[".repeat(60_000);
+        assert_eq!(refused::<serde_json::Value>(&deep).code(), 400);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic_the_reader(bytes: Vec<u8>) {
+            let _ = parse::<TokenCreate>(&bytes);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Who calls a route, as its handler demands.
+
+use axum::extract::FromRequestParts;
+use drover_access::identity::Identity;
+use drover_api::kinds::TokenPurpose;
+use http::request::Parts;
+
+use super::RestState;
+use crate::status::Status;
+
+/// Anybody with a valid token, one that only allows a password change included.
+#[derive(Debug)]
+pub struct AnyToken(pub Identity);
+
+/// A person, by a token that is not limited to one cluster or one purpose.
+#[derive(Debug)]
+pub struct Caller(pub Identity);
+
+/// A person who may do everything.
+#[derive(Debug)]
+pub struct Administrator(pub Identity);
+
+impl FromRequestParts<RestState> for AnyToken {
+    type Rejection = Status;
+
+    async fn from_request_parts(parts: &mut Parts, state: &RestState) -> Result<Self, Status> {
+        Ok(Self(state.authenticator.identify(&parts.headers).await?))
+    }
+}
+
+impl FromRequestParts<RestState> for Caller {
+    type Rejection = Status;
+
+    async fn from_request_parts(parts: &mut Parts, state: &RestState) -> Result<Self, Status> {
+        let AnyToken(identity) = AnyToken::from_request_parts(parts, state).await?;
+        check_token(&identity)?;
+        Ok(Self(identity))
+    }
+}
+
+impl FromRequestParts<RestState> for Administrator {
+    type Rejection = Status;
+
+    async fn from_request_parts(parts: &mut Parts, state: &RestState) -> Result<Self, Status> {
+        let Caller(identity) = Caller::from_request_parts(parts, state).await?;
+        if identity.administrator {
+            Ok(Self(identity))
+        } else {
+            Err(Status::forbidden(
+                "only an administrator may do this; ask one",
+            ))
+        }
+    }
+}
+
+/// Refuses tokens that were handed out for something narrower than this API.
+fn check_token(identity: &Identity) -> Result<(), Status> {
+    let token = &identity.token;
+    if token.cluster.is_some() {
+        return Err(Status::forbidden(
+            "this token works on one cluster only and nowhere else; use your login",
+        ));
+    }
+    match token.purpose {
+        TokenPurpose::Session | TokenPurpose::Api => Ok(()),
+        TokenPurpose::PasswordChange => Err(Status::forbidden(
+            "set a new password first: run \"drover login\" again or POST /v1/me/password",
+        )),
+        TokenPurpose::Kubeconfig | TokenPurpose::Credential => Err(Status::forbidden(
+            "this token was made for kubectl and works on clusters only; use your login",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drover_access::identity::TokenLimits;
+    use drover_api::ids::{ClusterUid, UserUid};
+    use jiff::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_token_handed_out_for_a_cluster_opens_nothing_else() {
+        use TokenPurpose::{Api, Credential, Kubeconfig, PasswordChange, Session};
+        for (purpose, cluster, allowed) in [
+            (Session, None, true),
+            (Api, None, true),
+            (Api, Some("c"), false),
+            (Session, Some("c"), false),
+            (Kubeconfig, None, false),
+            (Kubeconfig, Some("c"), false),
+            (Credential, None, false),
+            (PasswordChange, None, false),
+        ] {
+            let identity = Identity {
+                user_uid: UserUid::new("u"),
+                user_name: "ann".to_owned(),
+                display_name: None,
+                administrator: true,
+                groups: Vec::new(),
+                token: TokenLimits {
+                    id: "t".to_owned(),
+                    purpose,
+                    cluster: cluster.map(ClusterUid::new),
+                    expires_at: Timestamp::MAX,
+                },
+            };
+            let verdict = check_token(&identity);
+            assert_eq!(verdict.is_ok(), allowed, "{purpose:?} {cluster:?}");
+        }
+    }
+}

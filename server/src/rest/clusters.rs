@@ -1,0 +1,186 @@
+//! Clusters: the hub's objects as people see them.
+
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use drover_api::group::LOCAL_CLUSTER;
+use drover_api::kinds::{Cluster, ClusterSpec};
+use drover_api::rest::{ClusterCreate, ClusterView, List};
+use http::StatusCode;
+use jiff::Timestamp;
+use kube::ResourceExt;
+use kube::api::{DeleteParams, PostParams, Preconditions};
+
+use super::RestState;
+use super::body::{Json, Query};
+use super::caller::{Administrator, Caller};
+use super::page::PageQuery;
+use super::tokens::visible_cluster;
+use crate::hub::call;
+use crate::status::Status;
+
+/// Longest to wait until memory shows what was written.
+const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
+/// Longest description, in characters.
+const DESCRIPTION: usize = 256;
+
+fn view(cluster: &Cluster) -> ClusterView {
+    let status = cluster.status.clone().unwrap_or_default();
+    let created = cluster.metadata.creation_timestamp.as_ref();
+    ClusterView {
+        name: cluster.name_any(),
+        uid: cluster.uid().unwrap_or_default(),
+        description: cluster.spec.description.clone(),
+        labels: cluster.labels().clone(),
+        created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+        deleting: cluster.metadata.deletion_timestamp.is_some(),
+        conditions: status.conditions,
+        kubernetes_version: status.kubernetes_version,
+        nodes: status.nodes,
+        capacity: status.capacity,
+        allocatable: status.allocatable,
+        requests: status.requests,
+        usage: status.usage,
+        components: status.components,
+        agent: status.agent,
+        last_seen: status.last_seen.map(|time| time.0),
+    }
+}
+
+/// The clusters that the caller may use.
+#[utoipa::path(get, path = "/v1/clusters", tag = "clusters", params(PageQuery),
+    responses((status = 200, body = List<ClusterView>)))]
+pub(super) async fn list(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Query(query): Query<PageQuery>,
+) -> Result<axum::Json<List<ClusterView>>, Status> {
+    query
+        .of(&state.hub.stores().clusters, |_| caller.administrator, view)
+        .map(axum::Json)
+}
+
+/// One cluster.
+#[utoipa::path(get, path = "/v1/clusters/{name}", tag = "clusters",
+    params(("name" = String, Path, description = "The cluster's name")),
+    responses((status = 200, body = ClusterView)))]
+pub(super) async fn read(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Path(name): Path<String>,
+) -> Result<axum::Json<ClusterView>, Status> {
+    visible_cluster(&state, &caller, &name).map(|cluster| axum::Json(view(&cluster)))
+}
+
+/// Makes a cluster, to be joined by what `POST /v1/clusters/{name}/import` gives.
+#[utoipa::path(post, path = "/v1/clusters", tag = "clusters", request_body = ClusterCreate,
+    responses((status = 201, body = ClusterView)))]
+pub(super) async fn create(
+    State(state): State<RestState>,
+    _caller: Administrator,
+    Json(request): Json<ClusterCreate>,
+) -> Result<(StatusCode, axum::Json<ClusterView>), Status> {
+    check_name(&request.name)?;
+    let described = request.description.as_deref().unwrap_or_default();
+    if described.chars().count() > DESCRIPTION {
+        return Err(Status::invalid(
+            "description",
+            "must have at most 256 characters",
+        ));
+    }
+    let spec = ClusterSpec {
+        description: request.description.filter(|text| !text.is_empty()),
+        ..ClusterSpec::default()
+    };
+    let mut cluster = Cluster::new(&request.name, spec);
+    *cluster.labels_mut() = request.labels;
+    let api = state.hub.clusters();
+    let created = call(
+        "create a cluster",
+        api.create(&PostParams::default(), &cluster),
+    )
+    .await;
+    let created = created.map_err(|error| match error.code() {
+        Some(409) => Status::already_exists("Cluster", &request.name),
+        _ => error.into(),
+    })?;
+    state
+        .hub
+        .stores()
+        .clusters
+        .wait_for(&created, VISIBLE_WITHIN)
+        .await;
+    Ok((StatusCode::CREATED, axum::Json(view(&created))))
+}
+
+/// Deletes a cluster: what Drover applied there is removed if it can be reached.
+#[utoipa::path(delete, path = "/v1/clusters/{name}", tag = "clusters",
+    params(("name" = String, Path, description = "The cluster's name")),
+    responses((status = 204)))]
+pub(super) async fn delete(
+    State(state): State<RestState>,
+    Administrator(caller): Administrator,
+    Path(name): Path<String>,
+) -> Result<StatusCode, Status> {
+    let cluster = visible_cluster(&state, &caller, &name)?;
+    let params = DeleteParams {
+        preconditions: Some(Preconditions {
+            uid: cluster.uid(),
+            resource_version: None,
+        }),
+        ..DeleteParams::default()
+    };
+    call(
+        "delete a cluster",
+        state.hub.clusters().delete(&name, &params),
+    )
+    .await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The same rule as in the kind's schema.
+fn check_name(name: &str) -> Result<(), Status> {
+    if name == LOCAL_CLUSTER {
+        return Err(Status::invalid(
+            "name",
+            "\"local\" is the hub itself; choose another name",
+        ));
+    }
+    let good = (1..=63).contains(&name.len())
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        && !name.starts_with('-')
+        && !name.ends_with('-');
+    if good {
+        Ok(())
+    } else {
+        Err(Status::invalid(
+            "name",
+            "must have 1 to 63 characters: lower-case letters, digits and \"-\", with a letter or \
+             digit at both ends",
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_what_the_kind_allows() {
+        for (name, good) in [
+            ("prod-1", true),
+            ("local", false),
+            ("local-evil", true),
+            ("a.b", false),
+            ("", false),
+            ("A", false),
+            ("a-", false),
+            ("../x", false),
+            ("a\nb: c", false),
+        ] {
+            assert_eq!(check_name(name).is_ok(), good, "{name:?}");
+        }
+    }
+}

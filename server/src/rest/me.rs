@@ -1,0 +1,97 @@
+//! Log-in, log-out, and oneself.
+
+use std::net::SocketAddr;
+
+use axum::extract::{ConnectInfo, State};
+use drover_access::names::UserName;
+use drover_api::rest::{IssuedToken, LoginRequest, Me, PasswordChange, Secret};
+use http::StatusCode;
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::RestState;
+use super::body::Json;
+use super::caller::AnyToken;
+use super::tokens::view;
+use crate::identity::tokens;
+use crate::status::Status;
+
+/// Logs a local user in with a password.
+#[utoipa::path(post, path = "/v1/login", tag = "me", request_body = LoginRequest,
+    responses((status = 201, body = IssuedToken)))]
+pub(super) async fn login(
+    State(state): State<RestState>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    Json(request): Json<LoginRequest>,
+) -> Result<(StatusCode, axum::Json<IssuedToken>), Status> {
+    state.hub.stores().health().check()?;
+    let password = SecretString::from(request.password.expose());
+    let (secret, token) = state
+        .logins
+        .login(&request.username, password, peer.ip())
+        .await?;
+    let issued = IssuedToken {
+        token: Secret::new(secret.expose_secret()),
+        metadata: view(&token),
+    };
+    Ok((StatusCode::CREATED, axum::Json(issued)))
+}
+
+/// Deletes the presented token.
+#[utoipa::path(post, path = "/v1/logout", tag = "me", responses((status = 204)))]
+pub(super) async fn logout(
+    State(state): State<RestState>,
+    AnyToken(caller): AnyToken,
+) -> Result<StatusCode, Status> {
+    if let Some(token) = state.hub.stores().tokens.by_name(&caller.token.id) {
+        tokens::delete(&state.hub, &token).await?;
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Who the presented token stands for.
+#[utoipa::path(get, path = "/v1/me", tag = "me", responses((status = 200, body = Me)))]
+pub(super) async fn me(
+    State(state): State<RestState>,
+    AnyToken(caller): AnyToken,
+) -> Result<axum::Json<Me>, Status> {
+    let stores = state.hub.stores();
+    let user = stores.users.by_uid(caller.user_uid.as_str());
+    let token = stores.tokens.by_name(&caller.token.id);
+    let (Some(user), Some(token)) = (user, token) else {
+        return Err(Status::unavailable(
+            "the token was made this moment; try again",
+            1,
+        ));
+    };
+    Ok(axum::Json(Me {
+        kubernetes_user: UserName::of(&caller.user_uid).to_string(),
+        username: caller.user_name,
+        display_name: caller.display_name,
+        administrator: caller.administrator,
+        must_change_password: user.spec.must_change_password,
+        token: view(&token),
+    }))
+}
+
+/// Changes one's own password; one's other log-ins end.
+#[utoipa::path(post, path = "/v1/me/password", tag = "me", request_body = PasswordChange,
+    responses((status = 204)))]
+pub(super) async fn change_password(
+    State(state): State<RestState>,
+    AnyToken(caller): AnyToken,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    Json(request): Json<PasswordChange>,
+) -> Result<StatusCode, Status> {
+    if caller.token.cluster.is_some() {
+        return Err(Status::forbidden(
+            "this token works on one cluster only; use your login",
+        ));
+    }
+    let current = SecretString::from(request.current.expose());
+    let new = SecretString::from(request.new.expose());
+    state
+        .logins
+        .change_password(&caller, current, new, peer.ip())
+        .await?;
+    Ok(StatusCode::NO_CONTENT)
+}

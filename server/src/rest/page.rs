@@ -1,0 +1,121 @@
+//! Pages of long lists.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use drover_api::rest::List;
+use kube::ResourceExt;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::hub::Mirror;
+use crate::status::Status;
+
+/// Items on a page that asks for no number, and at most.
+const MOST: usize = 500;
+
+/// Which page of a list.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct PageQuery {
+    /// Items on the page: 1 to 500, 500 if absent.
+    limit: Option<usize>,
+    /// `continue` of the page before.
+    #[serde(rename = "continue")]
+    continue_token: Option<String>,
+}
+
+impl PageQuery {
+    /// The page of what satisfies `wanted`, in the order of names.
+    pub(super) fn of<K: ResourceExt, V>(
+        &self,
+        mirror: &Mirror<K>,
+        wanted: impl Fn(&K) -> bool,
+        view: impl Fn(&K) -> V,
+    ) -> Result<List<V>, Status> {
+        let limit = self.limit.unwrap_or(MOST);
+        if !(1..=MOST).contains(&limit) {
+            return Err(Status::invalid("limit", format!("must be 1 to {MOST}")));
+        }
+        let after = self.continue_token.as_deref().map(decode).transpose()?;
+        let (page, more) = mirror.page(after.as_deref(), limit, wanted);
+        let last = page
+            .last()
+            .filter(|_| more)
+            .map(|last| encode(&last.name_any()));
+        Ok(List {
+            items: page.iter().map(|object| view(object)).collect(),
+            continue_token: last,
+        })
+    }
+}
+
+fn encode(name: &str) -> String {
+    URL_SAFE_NO_PAD.encode(name)
+}
+
+fn decode(token: &str) -> Result<String, Status> {
+    let bytes = URL_SAFE_NO_PAD.decode(token).ok();
+    bytes
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+        .ok_or_else(|| {
+            Status::invalid(
+                "continue",
+                "must be what the page before gave; begin without it",
+            )
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use drover_api::kinds::{Setting, SettingSpec};
+
+    use super::*;
+    use crate::hub::mirror::Changed;
+
+    #[test]
+    fn ten_thousand_rows_come_in_twenty_pages() {
+        let mirror = Mirror::new(Changed::default());
+        let setting = |i| {
+            Setting::new(
+                &format!("s{i:05}"),
+                SettingSpec {
+                    value: String::new(),
+                },
+            )
+        };
+        mirror.replace((0..10_000).map(setting).collect());
+        let mut query = PageQuery::default();
+        let (mut rows, mut pages) = (Vec::new(), 0);
+        loop {
+            let page = query.of(&mirror, |_| true, ResourceExt::name_any).unwrap();
+            rows.extend(page.items);
+            pages += 1;
+            query.continue_token = page.continue_token;
+            if query.continue_token.is_none() {
+                break;
+            }
+        }
+        assert_eq!((rows.len(), pages), (10_000, 20));
+        assert!(rows.is_sorted());
+    }
+
+    #[test]
+    fn a_wrong_page_is_refused_with_the_parameter() {
+        let mirror = Mirror::<Setting>::new(Changed::default());
+        for (limit, token, field) in [
+            (Some(0), None, "limit"),
+            (Some(501), None, "limit"),
+            (None, Some("é"), "continue"),
+        ] {
+            let query = PageQuery {
+                limit,
+                continue_token: token.map(str::to_owned),
+            };
+            let status = query
+                .of(&mirror, |_| true, ResourceExt::name_any)
+                .unwrap_err();
+            assert!(status.message().starts_with(field), "{status}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The server's settings, for administrators.
+
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use drover_access::setting::Setting;
+use drover_api::group::SERVER_FIELD_MANAGER;
+use drover_api::kinds::{self, SettingSpec};
+use drover_api::rest::{List, SettingUpdate, SettingView};
+use kube::api::{Patch, PatchParams, PostParams};
+use serde_json::json;
+
+use super::RestState;
+use super::body::Json;
+use super::caller::Administrator;
+use crate::hub::{HubError, call};
+use crate::status::Status;
+
+/// Longest to wait until memory shows what was written.
+const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
+
+fn view(state: &RestState, setting: Setting) -> SettingView {
+    let value = state.settings.wanted(setting);
+    SettingView {
+        name: setting.name().to_owned(),
+        description: setting.description().to_owned(),
+        in_effect: state.settings.in_effect(setting),
+        default: state.settings.default_value(setting),
+        problem: setting.check(&value).err().map(|error| error.to_string()),
+        value,
+    }
+}
+
+/// All settings.
+#[utoipa::path(get, path = "/v1/settings", tag = "settings",
+    responses((status = 200, body = List<SettingView>)))]
+pub(super) async fn list(
+    State(state): State<RestState>,
+    _caller: Administrator,
+) -> axum::Json<List<SettingView>> {
+    let items = Setting::ALL
+        .into_iter()
+        .map(|setting| view(&state, setting))
+        .collect();
+    axum::Json(List {
+        items,
+        continue_token: None,
+    })
+}
+
+/// Sets a setting; the empty value returns to the default.
+#[utoipa::path(put, path = "/v1/settings/{name}", tag = "settings", request_body = SettingUpdate,
+    params(("name" = String, Path, description = "The setting's name")),
+    responses((status = 200, body = SettingView)))]
+pub(super) async fn update(
+    State(state): State<RestState>,
+    _caller: Administrator,
+    Path(name): Path<String>,
+    Json(request): Json<SettingUpdate>,
+) -> Result<axum::Json<SettingView>, Status> {
+    let setting = Setting::parse(&name).ok_or_else(|| Status::not_found("Setting", &name))?;
+    setting
+        .check(&request.value)
+        .map_err(|error| Status::invalid("value", error.to_string()))?;
+    let written = write(&state, setting, &request.value).await?;
+    state
+        .hub
+        .stores()
+        .settings
+        .wait_for(&written, VISIBLE_WITHIN)
+        .await;
+    Ok(axum::Json(view(&state, setting)))
+}
+
+async fn write(
+    state: &RestState,
+    setting: Setting,
+    value: &str,
+) -> Result<kinds::Setting, HubError> {
+    let api = state.hub.settings();
+    let patch = Patch::Merge(json!({ "spec": { "value": value } }));
+    let params = PatchParams {
+        field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    match call(
+        "change a setting",
+        api.patch(setting.name(), &params, &patch),
+    )
+    .await
+    {
+        // Somebody deleted the object that shows the default.
+        Err(error) if error.is_not_found() => {
+            let spec = SettingSpec {
+                value: value.to_owned(),
+            };
+            let object = kinds::Setting::new(setting.name(), spec);
+            call(
+                "create a setting",
+                api.create(&PostParams::default(), &object),
+            )
+            .await
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,252 @@
+//! Tokens of the caller.
+
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use drover_access::identity::Identity;
+use drover_access::setting::{MIN_TTL, Setting};
+use drover_api::ids::ClusterUid;
+use drover_api::kinds::{Cluster, ClusterScope, Token, TokenPurpose};
+use drover_api::rest::{IssuedToken, List, Secret, TokenCreate, TokenView};
+use http::StatusCode;
+use jiff::Timestamp;
+use kube::ResourceExt;
+use secrecy::ExposeSecret as _;
+
+use super::RestState;
+use super::body::{Json, Query};
+use super::caller::Caller;
+use super::page::PageQuery;
+use crate::identity::tokens::{self as store, TokenWish};
+use crate::status::Status;
+
+/// Life of a token for kubectl that asks for none.
+const CREDENTIAL_TTL: Duration = Duration::from_hours(1);
+/// Longest description, in characters.
+const DESCRIPTION: usize = 256;
+
+/// A token without its secret.
+pub(super) fn view(token: &Token) -> TokenView {
+    let created = token.metadata.creation_timestamp.as_ref();
+    TokenView {
+        id: token.name_any(),
+        username: token.spec.user_name.clone(),
+        purpose: token.spec.purpose,
+        cluster: token.spec.cluster.clone(),
+        description: token.spec.description.clone(),
+        created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+        expires_at: token.spec.expires_at.0,
+        last_used_at: token
+            .status
+            .as_ref()
+            .and_then(|s| s.last_used_at.as_ref())
+            .map(|t| t.0),
+    }
+}
+
+/// The caller's tokens; an administrator sees everybody's.
+#[utoipa::path(get, path = "/v1/tokens", tag = "tokens", params(PageQuery),
+    responses((status = 200, body = List<TokenView>)))]
+pub(super) async fn list(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Query(query): Query<PageQuery>,
+) -> Result<axum::Json<List<TokenView>>, Status> {
+    let mine = |token: &Token| caller.administrator || token.spec.user_uid == caller.user_uid;
+    query
+        .of(&state.hub.stores().tokens, mine, view)
+        .map(axum::Json)
+}
+
+/// Makes a token for oneself; its secret is shown this once.
+#[utoipa::path(post, path = "/v1/tokens", tag = "tokens", request_body = TokenCreate,
+    responses((status = 201, body = IssuedToken)))]
+pub(super) async fn create(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Json(request): Json<TokenCreate>,
+) -> Result<(StatusCode, axum::Json<IssuedToken>), Status> {
+    let wish = wish(&state, &caller, request)?;
+    let user = state.hub.stores().users.by_uid(caller.user_uid.as_str());
+    let user = user.ok_or_else(|| Status::not_found("User", &caller.user_name))?;
+    let (secret, token) = store::create(&state.hub, &user, wish).await?;
+    let token = IssuedToken {
+        token: Secret::new(secret.expose_secret()),
+        metadata: view(&token),
+    };
+    Ok((StatusCode::CREATED, axum::Json(token)))
+}
+
+/// Deletes a token: it is refused from now on, and what it has open ends within seconds.
+#[utoipa::path(delete, path = "/v1/tokens/{id}", tag = "tokens",
+    params(("id" = String, Path, description = "The part between the underscores")),
+    responses((status = 204)))]
+pub(super) async fn delete(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Status> {
+    let token = state.hub.stores().tokens.by_name(&id);
+    let token = token
+        .filter(|token| caller.administrator || token.spec.user_uid == caller.user_uid)
+        .ok_or_else(|| Status::not_found("Token", &id))?;
+    store::delete(&state.hub, &token).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn wish(state: &RestState, caller: &Identity, request: TokenCreate) -> Result<TokenWish, Status> {
+    let default_ttl = match request.purpose {
+        TokenPurpose::Api => state.settings.ttl(Setting::TokenDefaultTtl),
+        TokenPurpose::Kubeconfig => state.settings.ttl(Setting::KubeconfigTokenTtl),
+        TokenPurpose::Credential => CREDENTIAL_TTL,
+        TokenPurpose::Session | TokenPurpose::PasswordChange => {
+            return Err(Status::invalid(
+                "purpose",
+                "must be Api, Kubeconfig or Credential",
+            ));
+        }
+    };
+    if request
+        .description
+        .as_deref()
+        .is_some_and(|text| text.chars().count() > DESCRIPTION)
+    {
+        return Err(Status::invalid(
+            "description",
+            "must have at most 256 characters",
+        ));
+    }
+    let asked = request.ttl_seconds.map(Duration::from_secs);
+    Ok(TokenWish {
+        purpose: request.purpose,
+        cluster: request
+            .cluster
+            .map(|name| scope(state, caller, &name))
+            .transpose()?,
+        description: request.description,
+        expires_at: expiry(
+            Timestamp::now(),
+            asked,
+            default_ttl,
+            state.settings.ttl(Setting::TokenMaxTtl),
+            caller,
+        )?,
+    })
+}
+
+/// When a new token ends.
+///
+/// Only a login makes tokens that outlive itself: whoever steals a program's token shall not be
+/// able to keep what it opens.
+pub(super) fn expiry(
+    now: Timestamp,
+    asked: Option<Duration>,
+    default_ttl: Duration,
+    longest: Duration,
+    caller: &Identity,
+) -> Result<Timestamp, Status> {
+    let ends_with_caller = caller.token.purpose != TokenPurpose::Session;
+    let Some(asked) = asked else {
+        let end = now + default_ttl.min(longest);
+        return Ok(if ends_with_caller {
+            end.min(caller.token.expires_at)
+        } else {
+            end
+        });
+    };
+    if asked < MIN_TTL || asked > longest {
+        return Err(Status::invalid(
+            "ttlSeconds",
+            format!("must be {} to {}", MIN_TTL.as_secs(), longest.as_secs()),
+        ));
+    }
+    let end = now + asked;
+    if ends_with_caller && end > caller.token.expires_at {
+        return Err(Status::invalid(
+            "ttlSeconds",
+            "a token made with a token cannot outlive it; log in, or ask for less",
+        ));
+    }
+    Ok(end)
+}
+
+/// The cluster that a token shall be limited to.
+pub(super) fn scope(
+    state: &RestState,
+    caller: &Identity,
+    name: &str,
+) -> Result<ClusterScope, Status> {
+    if name == drover_api::group::LOCAL_CLUSTER {
+        return Err(Status::invalid(
+            "cluster",
+            "a token cannot be limited to the hub (\"local\"); name a managed cluster, or none",
+        ));
+    }
+    let cluster = visible_cluster(state, caller, name)?;
+    Ok(ClusterScope {
+        name: name.to_owned(),
+        uid: ClusterUid::new(cluster.uid().unwrap_or_default()),
+    })
+}
+
+/// A cluster that the caller may know of.
+pub(super) fn visible_cluster(
+    state: &RestState,
+    caller: &Identity,
+    name: &str,
+) -> Result<std::sync::Arc<Cluster>, Status> {
+    let cluster = state.hub.stores().clusters.by_name(name);
+    cluster
+        .filter(|_| caller.administrator)
+        .ok_or_else(|| Status::not_found("Cluster", name))
+}
+
+#[cfg(test)]
+mod tests {
+    use drover_access::identity::TokenLimits;
+    use drover_api::ids::UserUid;
+
+    use super::*;
+
+    fn caller(purpose: TokenPurpose, ends: i64) -> Identity {
+        Identity {
+            user_uid: UserUid::new("u"),
+            user_name: "ann".to_owned(),
+            display_name: None,
+            administrator: false,
+            groups: Vec::new(),
+            token: TokenLimits {
+                id: "t".to_owned(),
+                purpose,
+                cluster: None,
+                expires_at: Timestamp::from_second(ends).unwrap(),
+            },
+        }
+    }
+
+    #[test]
+    fn lives_of_tokens_are_bounded_by_settings_and_by_what_made_them() {
+        use TokenPurpose::{Api, Session};
+        let (default_ttl, longest) = (Duration::from_secs(1000), Duration::from_secs(5000));
+        for (purpose, asked, wanted) in [
+            (Session, None, Some(1000)),
+            (Session, Some(5000), Some(5000)),
+            (Session, Some(5001), None),
+            (Session, Some(59), None),
+            (Session, Some(0), None),
+            (Session, Some(u64::MAX), None),
+            (Api, None, Some(500)),
+            (Api, Some(500), Some(500)),
+            (Api, Some(501), None),
+        ] {
+            let asked = asked.map(Duration::from_secs);
+            let caller = caller(purpose, 500);
+            let got = expiry(Timestamp::UNIX_EPOCH, asked, default_ttl, longest, &caller);
+            assert_eq!(
+                got.ok().map(Timestamp::as_second),
+                wanted,
+                "{purpose:?} {asked:?}"
+            );
+        }
+    }
+}

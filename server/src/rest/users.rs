@@ -1,0 +1,258 @@
+//! Local users, for administrators.
+
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use drover_access::identity::Identity;
+use drover_api::kinds::{User, UserSpec};
+use drover_api::rest::{List, PasswordReset, UserCreate, UserPatch, UserView};
+use http::StatusCode;
+use jiff::Timestamp;
+use kube::ResourceExt;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use secrecy::SecretString;
+use serde_json::json;
+
+use super::RestState;
+use super::body::{Json, Query};
+use super::caller::Administrator;
+use super::page::PageQuery;
+use crate::hub::call;
+use crate::status::Status;
+
+/// Longest to wait until memory shows what was written.
+const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
+/// Longest display name, in characters.
+const DISPLAY_NAME: usize = 256;
+
+fn view(user: &User) -> UserView {
+    let created = user.metadata.creation_timestamp.as_ref();
+    UserView {
+        name: user.name_any(),
+        uid: user.uid().unwrap_or_default(),
+        display_name: user.spec.display_name.clone(),
+        enabled: user.spec.enabled,
+        administrator: user.spec.administrator,
+        must_change_password: user.spec.must_change_password,
+        created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+        last_login_at: user
+            .status
+            .as_ref()
+            .and_then(|s| s.last_login_at.as_ref())
+            .map(|t| t.0),
+    }
+}
+
+/// All users.
+#[utoipa::path(get, path = "/v1/users", tag = "users", params(PageQuery),
+    responses((status = 200, body = List<UserView>)))]
+pub(super) async fn list(
+    State(state): State<RestState>,
+    _caller: Administrator,
+    Query(query): Query<PageQuery>,
+) -> Result<axum::Json<List<UserView>>, Status> {
+    query
+        .of(&state.hub.stores().users, |_| true, view)
+        .map(axum::Json)
+}
+
+/// One user.
+#[utoipa::path(get, path = "/v1/users/{name}", tag = "users",
+    params(("name" = String, Path, description = "The user's name")),
+    responses((status = 200, body = UserView)))]
+pub(super) async fn read(
+    State(state): State<RestState>,
+    _caller: Administrator,
+    Path(name): Path<String>,
+) -> Result<axum::Json<UserView>, Status> {
+    find(&state, &name).map(|user| axum::Json(view(&user)))
+}
+
+/// Makes a local user, whose first login must change the password.
+#[utoipa::path(post, path = "/v1/users", tag = "users", request_body = UserCreate,
+    responses((status = 201, body = UserView)))]
+pub(super) async fn create(
+    State(state): State<RestState>,
+    _caller: Administrator,
+    Json(request): Json<UserCreate>,
+) -> Result<(StatusCode, axum::Json<UserView>), Status> {
+    check_name(&request.name)?;
+    check_display_name(request.display_name.as_deref())?;
+    let password = SecretString::from(request.password.expose());
+    let phc = state
+        .logins
+        .hash(password)
+        .await
+        .map_err(|error| error.into_status("password"))?;
+    let spec = UserSpec {
+        display_name: request.display_name.filter(|name| !name.is_empty()),
+        enabled: true,
+        administrator: request.administrator,
+        must_change_password: true,
+    };
+    let user = User::new(&request.name, spec);
+    let api = state.hub.users();
+    let created = call("create a user", api.create(&PostParams::default(), &user)).await;
+    let created = created.map_err(|error| match error.code() {
+        Some(409) => Status::already_exists("User", &request.name),
+        _ => error.into(),
+    })?;
+    // Without its password the user could not log in until an administrator resets it: no door
+    // stays open when this fails.
+    state.logins.set_first_password(&created, &phc).await?;
+    state
+        .hub
+        .stores()
+        .users
+        .wait_for(&created, VISIBLE_WITHIN)
+        .await;
+    Ok((StatusCode::CREATED, axum::Json(view(&created))))
+}
+
+/// Changes a user; a disabled one's tokens and open streams end within seconds.
+#[utoipa::path(patch, path = "/v1/users/{name}", tag = "users", request_body = UserPatch,
+    params(("name" = String, Path, description = "The user's name")),
+    responses((status = 200, body = UserView)))]
+pub(super) async fn patch(
+    State(state): State<RestState>,
+    Administrator(caller): Administrator,
+    Path(name): Path<String>,
+    Json(request): Json<UserPatch>,
+) -> Result<axum::Json<UserView>, Status> {
+    let user = find(&state, &name)?;
+    check_display_name(request.display_name.as_deref())?;
+    if request.enabled == Some(false) {
+        refuse_oneself(&caller, &user, "disable")?;
+    }
+    if request.administrator == Some(false) {
+        refuse_oneself(&caller, &user, "take the administrator's right from")?;
+    }
+    let spec = serde_json::to_value(&request).unwrap_or_default();
+    // With the UID, a user of the same name made meanwhile is a conflict.
+    let patch = Patch::Merge(json!({ "metadata": { "uid": user.uid() }, "spec": spec }));
+    let (api, params) = (state.hub.users(), PatchParams::default());
+    let changed = call("change a user", api.patch(&name, &params, &patch)).await?;
+    state
+        .hub
+        .stores()
+        .users
+        .wait_for(&changed, VISIBLE_WITHIN)
+        .await;
+    Ok(axum::Json(view(&changed)))
+}
+
+/// Deletes a user with their tokens.
+#[utoipa::path(delete, path = "/v1/users/{name}", tag = "users",
+    params(("name" = String, Path, description = "The user's name")),
+    responses((status = 204)))]
+pub(super) async fn delete(
+    State(state): State<RestState>,
+    Administrator(caller): Administrator,
+    Path(name): Path<String>,
+) -> Result<StatusCode, Status> {
+    let user = find(&state, &name)?;
+    refuse_oneself(&caller, &user, "delete")?;
+    let uid = user.uid().unwrap_or_default();
+    let params = DeleteParams {
+        preconditions: Some(Preconditions {
+            uid: Some(uid.clone()),
+            resource_version: None,
+        }),
+        ..DeleteParams::default()
+    };
+    call("delete a user", state.hub.users().delete(&name, &params)).await?;
+    state
+        .hub
+        .stores()
+        .users
+        .wait_until_gone(&uid, VISIBLE_WITHIN)
+        .await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Sets another's password; their log-ins end, and their next one must change it.
+#[utoipa::path(post, path = "/v1/users/{name}/password", tag = "users",
+    params(("name" = String, Path, description = "The user's name")),
+    request_body = PasswordReset, responses((status = 204)))]
+pub(super) async fn reset_password(
+    State(state): State<RestState>,
+    _caller: Administrator,
+    Path(name): Path<String>,
+    Json(request): Json<PasswordReset>,
+) -> Result<StatusCode, Status> {
+    let user = find(&state, &name)?;
+    let new = SecretString::from(request.new.expose());
+    state.logins.reset_password(&user, new).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn find(state: &RestState, name: &str) -> Result<std::sync::Arc<User>, Status> {
+    let user = state.hub.stores().users.by_name(name);
+    user.ok_or_else(|| Status::not_found("User", name))
+}
+
+/// An administrator cannot shut the door behind themselves; another one can.
+fn refuse_oneself(caller: &Identity, user: &User, what: &str) -> Result<(), Status> {
+    if user.metadata.uid.as_deref() == Some(caller.user_uid.as_str()) {
+        return Err(Status::conflict(format!(
+            "you cannot {what} yourself; ask another administrator"
+        )));
+    }
+    Ok(())
+}
+
+/// The same rule as in the kind's schema, said before anything is hashed.
+fn check_name(name: &str) -> Result<(), Status> {
+    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'.' | b'-');
+    let end = |b: Option<&u8>| b.is_some_and(|b| inner(*b) && !matches!(b, b'.' | b'-'));
+    let bytes = name.as_bytes();
+    let good = (1..=63).contains(&bytes.len())
+        && bytes.iter().all(|b| inner(*b))
+        && end(bytes.first())
+        && end(bytes.last());
+    if good {
+        Ok(())
+    } else {
+        Err(Status::invalid(
+            "name",
+            "must have 1 to 63 characters: lower-case letters, digits, \".\" and \"-\", with a \
+             letter or digit at both ends",
+        ))
+    }
+}
+
+fn check_display_name(name: Option<&str>) -> Result<(), Status> {
+    match name {
+        Some(name) if name.chars().count() > DISPLAY_NAME || name.chars().any(char::is_control) => {
+            Err(Status::invalid(
+                "displayName",
+                "must have at most 256 characters, none of them a control character",
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_what_the_kind_allows() {
+        for (name, good) in [
+            ("a", true),
+            ("ann.lee-2", true),
+            (&"a".repeat(63), true),
+            (&"a".repeat(64), false),
+            ("", false),
+            ("-a", false),
+            ("a.", false),
+            ("Ann", false),
+            ("a b", false),
+            ("a/b", false),
+            ("é", false),
+        ] {
+            assert_eq!(check_name(name).is_ok(), good, "{name:?}");
+        }
+    }
+}
