@@ -1,0 +1,188 @@
+//! How a person gets the manifest: a fresh registration token, and the YAML that holds it.
+
+use std::time::Duration;
+
+use drover_access::setting::Setting;
+use drover_access::token::{ForRegistration, RegistrationToken, issue};
+use drover_api::kinds::{Cluster, ClusterRegistrationToken, ClusterRegistrationTokenSpec};
+use drover_api::rest::{Import, ImportRequest, Secret};
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
+use kube::api::PostParams;
+use kube::{Resource as _, ResourceExt as _};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::RegistrationState;
+use super::decide::{Refusal, TokenState};
+use super::manifest::Manifest;
+use super::register::{current_cluster, refusal, token_state};
+use crate::hub::call;
+use crate::hub::keys::random;
+use crate::status::Status;
+
+/// Life of a token that asks for none, in seconds.
+const DAY: u64 = 86_400;
+/// Shortest and longest life, in seconds.
+const LIFE: std::ops::RangeInclusive<u64> = 60..=604_800;
+/// Longest to wait until memory shows what was written.
+const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
+
+/// Image of the agent, in the order: the Cluster's own, the setting, the registry's.
+pub fn agent_image(state: &RegistrationState, cluster: &Cluster) -> String {
+    let chosen = cluster.spec.agent.image.clone();
+    chosen.unwrap_or_else(|| {
+        default_image(
+            &state.settings.in_effect(Setting::AgentImage),
+            &state.settings.in_effect(Setting::AgentImageRegistry),
+        )
+    })
+}
+
+/// The image that this server's version wants.
+pub fn default_image(whole: &str, registry: &str) -> String {
+    let tagged = format!("drover-agent:{}", env!("CARGO_PKG_VERSION"));
+    match (whole, registry.trim_end_matches('/')) {
+        ("", "") => tagged,
+        ("", registry) => format!("{registry}/{tagged}"),
+        (whole, _) => whole.to_owned(),
+    }
+}
+
+/// Issues a registration token for a Cluster and writes its manifest.
+pub async fn import(
+    state: &RegistrationState,
+    cluster: &Cluster,
+    request: &ImportRequest,
+) -> Result<Import, Status> {
+    let seconds = request.ttl_seconds.unwrap_or(DAY);
+    if !LIFE.contains(&seconds) {
+        return Err(Status::invalid("ttlSeconds", "must be from 60 to 604800"));
+    }
+    if cluster.metadata.deletion_timestamp.is_some() {
+        return Err(refusal(&Refusal::ClusterDeleted));
+    }
+    let life = SignedDuration::from_secs(seconds.try_into().unwrap_or(i64::MAX));
+    let expires_at = Timestamp::now() + life;
+    // Whatever cannot be written must fail before a token exists.
+    let curl = curl(state)?;
+    manifest(state, cluster, SecretString::from("unissued"))?;
+    let token = issue_token(state, cluster, expires_at).await?;
+    let yaml = manifest(state, cluster, token.clone())?;
+    Ok(Import {
+        registration_token: Secret::new(token.expose_secret()),
+        expires_at,
+        manifest: Secret::new(yaml.expose_secret()),
+        curl,
+    })
+}
+
+/// The manifest again, for whoever presents its token.
+pub async fn manifest_for(
+    state: &RegistrationState,
+    token: Option<RegistrationToken>,
+    presented: &SecretString,
+) -> Result<SecretString, Status> {
+    state.slow_down()?;
+    let token = token.ok_or_else(|| refusal(&Refusal::TokenRequired))?;
+    let known = state.hub.stores().registration_tokens.by_name(token.id());
+    let known = known.ok_or_else(|| refusal(&Refusal::TokenInvalid))?;
+    let uid = &known.spec.cluster_uid;
+    match token_state(&state.hub, Some(&token), uid).await? {
+        TokenState::Valid { .. } => {}
+        TokenState::Expired => return Err(refusal(&Refusal::TokenExpired)),
+        _ => return Err(refusal(&Refusal::TokenInvalid)),
+    }
+    let cluster = current_cluster(&state.hub, uid).await?;
+    let cluster = cluster.ok_or_else(|| refusal(&Refusal::NoSuchCluster))?;
+    manifest(state, &cluster, presented.clone())
+}
+
+async fn issue_token(
+    state: &RegistrationState,
+    cluster: &Cluster,
+    expires_at: Timestamp,
+) -> Result<SecretString, Status> {
+    let entropy = random().map_err(|error| Status::internal(error.to_string()))?;
+    let issued = issue::<ForRegistration>(&entropy);
+    let spec = ClusterRegistrationTokenSpec {
+        cluster_name: cluster.name_any(),
+        cluster_uid: drover_api::ids::ClusterUid::new(cluster.uid().unwrap_or_default()),
+        hash: issued.hash.as_str().to_owned(),
+        expires_at: Time(expires_at),
+    };
+    let mut object = ClusterRegistrationToken::new(&issued.id, spec);
+    // The hub's garbage collector is a second pair of hands for when the controller is away.
+    object.metadata.owner_references = owner(cluster).map(|owner| vec![owner]);
+    let api = state.hub.registration_tokens();
+    let params = PostParams::default();
+    let created = call("create a registration token", api.create(&params, &object)).await?;
+    state.hub.stores().registration_tokens.wait_for(&created, VISIBLE_WITHIN).await;
+    Ok(issued.token)
+}
+
+fn owner(cluster: &Cluster) -> Option<OwnerReference> {
+    cluster.owner_ref(&())
+}
+
+fn manifest(
+    state: &RegistrationState,
+    cluster: &Cluster,
+    token: SecretString,
+) -> Result<SecretString, Status> {
+    let server_ca = state.trust.as_deref().ok_or_else(|| {
+        Status::conflict(
+            "agents trust one authority, and the server's certificate file does not hold it: append the authority's certificate to the file of --tls-cert",
+        )
+    })?;
+    let manifest = Manifest {
+        server_url: state.settings.server_url(),
+        server_ca: server_ca.to_owned(),
+        cluster_uid: drover_api::ids::ClusterUid::new(cluster.uid().unwrap_or_default()),
+        cluster_name: cluster.name_any(),
+        token,
+        plan_keys: state.hub.keys().plan_public_keys(),
+        image: agent_image(state, cluster),
+        image_pull_policy: state.settings.in_effect(Setting::AgentImagePullPolicy),
+    };
+    manifest.write().map_err(|error| Status::internal(error.to_string()))
+}
+
+/// A line that applies the manifest: the server's key pinned, the token from the environment into
+/// a header that no process list shows.
+fn curl(state: &RegistrationState) -> Result<String, Status> {
+    let pin = (state.pin)()
+        .ok_or_else(|| Status::internal("the server's own certificate cannot be read"))?;
+    Ok(curl_line(&state.settings.server_url(), &pin))
+}
+
+fn curl_line(url: &str, pin: &str) -> String {
+    format!(
+        "printf 'Authorization: Bearer %s' \"$DROVER_IMPORT_TOKEN\" | curl --fail --silent --show-error --insecure --pinnedpubkey 'sha256//{pin}' --header @- '{url}/v1/import/manifest' | kubectl apply -f -"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_image_is_the_whole_setting_or_made_from_the_registry() {
+        let version = env!("CARGO_PKG_VERSION");
+        for (whole, registry, wanted) in [
+            ("", "", format!("drover-agent:{version}")),
+            ("", "r.example/x", format!("r.example/x/drover-agent:{version}")),
+            ("", "r.example/x/", format!("r.example/x/drover-agent:{version}")),
+            ("r.example/agent@sha256:00", "r.example/x", "r.example/agent@sha256:00".to_owned()),
+        ] {
+            assert_eq!(default_image(whole, registry), wanted);
+        }
+    }
+
+    #[test]
+    fn the_curl_line_pins_the_key_and_holds_no_token() {
+        let line = curl_line("https://d:8443", "AAAA=");
+        assert!(line.contains("--pinnedpubkey 'sha256//AAAA='"), "{line}");
+        assert!(line.contains("$DROVER_IMPORT_TOKEN") && !line.contains("droverimport_"), "{line}");
+        assert!(!line.contains("?"), "{line}");
+    }
+}

@@ -1,0 +1,242 @@
+//! `POST /v1/agent/register`: binds a cluster's key to its Cluster, once.
+//!
+//! Two writes: the binding (compare-and-swap on the Cluster's status), then the token's deletion.
+//! A crash between them leaves a token that the bound Cluster no longer accepts.
+
+use drover_access::proof::{PublicKey, register_message};
+use drover_access::token::{RegistrationToken, TokenHash};
+use drover_api::agent::{RegisterRequest, RegisterResponse};
+use drover_api::ids::ClusterUid;
+use drover_api::kinds::{Cluster, Registration};
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, StatusCode};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::ResourceExt as _;
+use kube::api::{DeleteParams, PostParams, Preconditions};
+use std::time::Duration;
+
+use super::RegistrationState;
+use super::decide::{Observed, Refusal, TokenState, Verdict, bound_key, decide};
+use crate::hub::{Hub, HubError, call};
+use crate::status::Status;
+
+/// Tries when somebody else writes the Cluster at the same time.
+const TRIES: usize = 8;
+/// Longest to wait until memory shows the binding.
+const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
+
+/// The bearer of a registration request; `None` if there is no credential at all.
+pub fn presented(headers: &HeaderMap) -> Result<Option<RegistrationToken>, Status> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let malformed = || {
+        Status::unauthorized(
+            "present one registration token, as \"Authorization: Bearer droverimport_…\"",
+        )
+    };
+    if values.next().is_some() {
+        return Err(malformed());
+    }
+    let text = value.to_str().map_err(|_| malformed())?;
+    let (scheme, token) = text.split_once(' ').ok_or_else(malformed)?;
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(malformed());
+    }
+    RegistrationToken::parse(token).map(Some).ok_or_else(malformed)
+}
+
+/// Registers a key.
+pub async fn register(
+    state: &RegistrationState,
+    headers: &HeaderMap,
+    request: &RegisterRequest,
+) -> Result<RegisterResponse, Status> {
+    state.slow_down()?;
+    let token = presented(headers)?;
+    let key = PublicKey::parse(&request.public_key)
+        .map_err(|error| Status::invalid("publicKey", error.to_string()))?;
+    let token_id = token.as_ref().map_or("", |token| token.id());
+    let message = register_message(&request.cluster_uid, &key, token_id);
+    let signed = key.verify(&message, &request.signature).is_ok();
+    for _ in 0..TRIES {
+        let cluster = current_cluster(&state.hub, &request.cluster_uid).await?;
+        let verdict = decide(&Observed {
+            cluster: cluster.as_ref(),
+            key: &key,
+            signed,
+            token: token_state(&state.hub, token.as_ref(), &request.cluster_uid).await?,
+            held_by: holder(&state.hub, &key, &request.cluster_uid).as_deref(),
+        });
+        let Some(cluster) = cluster else { return Err(refusal(&Refusal::NoSuchCluster)) };
+        let cluster = match verdict {
+            Err(refused) => return Err(refuse(state, &cluster, &refused).await),
+            Ok(Verdict::AlreadyBound) => cluster,
+            Ok(Verdict::Bind { token_id }) => {
+                match bind(&state.hub, cluster, &key, token_id).await? {
+                    Some(bound) => bound,
+                    // Somebody wrote it meanwhile, perhaps the other replica: look again.
+                    None => continue,
+                }
+            }
+        };
+        spend_token(&state.hub, token.as_ref(), &request.cluster_uid).await;
+        state.hub.stores().clusters.wait_for(&cluster, VISIBLE_WITHIN).await;
+        let note = format!("the cluster's key is bound; agent {}", version(&request.agent_version));
+        state.notices.tell(&cluster, "Registered", &note).await;
+        return Ok(RegisterResponse {
+            cluster_name: cluster.name_any(),
+            cluster_uid: request.cluster_uid.clone(),
+        });
+    }
+    Err(Status::unavailable("the Cluster is being changed by others; try again", 1))
+}
+
+/// What an agent says of its version, short and printable.
+pub(super) fn version(said: &str) -> String {
+    said.chars().filter(char::is_ascii_graphic).take(64).collect()
+}
+
+/// The Cluster with a UID as the hub has it now, not as memory has it.
+pub(super) async fn current_cluster(
+    hub: &Hub,
+    uid: &ClusterUid,
+) -> Result<Option<Cluster>, HubError> {
+    let Some(known) = hub.stores().clusters.by_uid(uid.as_str()) else { return Ok(None) };
+    let found = call("read a cluster", hub.clusters().get_opt(&known.name_any())).await?;
+    Ok(found.filter(|cluster| cluster.uid().as_deref() == Some(uid.as_str())))
+}
+
+/// What a presented token is worth for a Cluster; spends the same time on any answer.
+pub(super) async fn token_state(
+    hub: &Hub,
+    token: Option<&RegistrationToken>,
+    cluster: &ClusterUid,
+) -> Result<TokenState, HubError> {
+    let Some(token) = token else { return Ok(TokenState::Absent) };
+    let api = hub.registration_tokens();
+    let stored = call("read a registration token", api.get_opt(token.id())).await?;
+    let hash = stored.as_ref().map_or_else(TokenHash::of_nothing, |stored| {
+        TokenHash::stored(&stored.spec.hash)
+    });
+    let matches = token.matches(&hash);
+    Ok(match stored {
+        Some(stored) if matches => {
+            if Timestamp::now() >= stored.spec.expires_at.0 {
+                TokenState::Expired
+            } else if stored.spec.cluster_uid != *cluster {
+                TokenState::OtherCluster
+            } else {
+                TokenState::Valid { id: token.id().to_owned() }
+            }
+        }
+        _ => TokenState::Invalid,
+    })
+}
+
+/// Name of another Cluster that a key is bound to.
+fn holder(hub: &Hub, key: &PublicKey, uid: &ClusterUid) -> Option<String> {
+    let encoded = key.encode();
+    let clusters = hub.stores().clusters.all();
+    let other = clusters.iter().find(|cluster| {
+        bound_key(cluster) == Some(&encoded) && cluster.uid().as_deref() != Some(uid.as_str())
+    });
+    other.map(|cluster| cluster.name_any())
+}
+
+/// Writes the binding; `None` when the Cluster has changed since it was read.
+pub(super) async fn bind(
+    hub: &Hub,
+    mut cluster: Cluster,
+    key: &PublicKey,
+    token_id: String,
+) -> Result<Option<Cluster>, HubError> {
+    cluster.status.get_or_insert_default().registration = Some(Registration {
+        public_key: key.encode(),
+        bound_at: Time(Timestamp::now()),
+        token_id,
+    });
+    let (api, name) = (hub.clusters(), cluster.name_any());
+    let params = PostParams::default();
+    match call("bind a cluster's key", api.replace_status(&name, &params, &cluster)).await {
+        Ok(bound) => Ok(Some(bound)),
+        Err(error) if error.is_conflict() || error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Deletes a presented token of a Cluster that is registered now.
+///
+/// A failure is no reason to refuse: the Cluster accepts no token any more, and the controller
+/// deletes what is left.
+async fn spend_token(hub: &Hub, token: Option<&RegistrationToken>, cluster: &ClusterUid) {
+    let Some(token) = token else { return };
+    if !matches!(token_state(hub, Some(token), cluster).await, Ok(TokenState::Valid { .. })) {
+        return;
+    }
+    let api = hub.registration_tokens();
+    let held = hub.stores().registration_tokens.by_name(token.id());
+    let params = DeleteParams {
+        preconditions: held.map(|held| Preconditions { uid: held.uid(), resource_version: None }),
+        ..DeleteParams::default()
+    };
+    let deleted = call("delete a used registration token", api.delete(token.id(), &params)).await;
+    if let Err(error) = deleted
+        && !error.is_not_found()
+    {
+        tracing::warn!(error = &error as &dyn std::error::Error, token = token.id(), "a used registration token stays for now");
+    }
+}
+
+/// Answers a refusal, and tells the Cluster of it.
+async fn refuse(state: &RegistrationState, cluster: &Cluster, refused: &Refusal) -> Status {
+    tracing::warn!(cluster = cluster.name_any(), reason = refused.reason(), "refused a registration");
+    let note = format!("refused a registration: {refused}");
+    state.notices.warn(cluster, refused.reason(), &note).await;
+    refusal(refused)
+}
+
+pub(super) fn refusal(refused: &Refusal) -> Status {
+    let code = match refused {
+        Refusal::NoSuchCluster => StatusCode::NOT_FOUND,
+        Refusal::ClusterDeleted => StatusCode::GONE,
+        Refusal::AlreadyRegistered | Refusal::KeyOfOtherCluster(_) => StatusCode::CONFLICT,
+        Refusal::BadSignature
+        | Refusal::TokenRequired
+        | Refusal::TokenInvalid
+        | Refusal::TokenExpired => StatusCode::UNAUTHORIZED,
+        Refusal::TokenOfOtherCluster => StatusCode::FORBIDDEN,
+    };
+    let kubernetes = match code {
+        StatusCode::NOT_FOUND => "NotFound",
+        StatusCode::GONE => "Gone",
+        StatusCode::CONFLICT => "Conflict",
+        StatusCode::FORBIDDEN => "Forbidden",
+        _ => "Unauthorized",
+    };
+    let message = refused.to_string();
+    Status::new(code, kubernetes, &message).because("", refused.reason(), message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_registration_token_is_a_credential_and_nothing_else_is() {
+        let good = format!("Bearer droverimport_{}_{}", "b".repeat(12), "2".repeat(32));
+        let user = format!("Bearer drover_{}_{}", "b".repeat(12), "2".repeat(32));
+        let some = |values: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(AUTHORIZATION, value.parse().unwrap());
+            }
+            presented(&headers).map(|token| token.is_some()).map_err(|status| status.code().as_u16())
+        };
+        assert_eq!(some(&[]), Ok(false));
+        assert_eq!(some(&[&good]), Ok(true));
+        for bad in [&[user.as_str()][..], &[""], &["Bearer"], &["Bearer "], &["Basic x"], &[&good, &good]] {
+            assert_eq!(some(bad), Err(401), "{bad:?}");
+        }
+    }
+}
