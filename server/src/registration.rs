@@ -34,6 +34,7 @@ use self::connect::ChallengeRate;
 use self::notice::Notices;
 use crate::hub::Hub;
 use crate::identity::Authenticator;
+use crate::rest::caller::check_administrator;
 use crate::settings::Settings;
 use crate::status::Status;
 use crate::tunnels::Tunnels;
@@ -64,7 +65,9 @@ pub struct RegistrationState {
 
 impl std::fmt::Debug for RegistrationState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RegistrationState").field("hub", &self.hub).finish_non_exhaustive()
+        f.debug_struct("RegistrationState")
+            .field("hub", &self.hub)
+            .finish_non_exhaustive()
     }
 }
 
@@ -114,8 +117,9 @@ pub fn router(state: RegistrationState) -> Router {
 }
 
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Status> {
-    serde_json::from_slice(body)
-        .map_err(|error| Status::bad_request(format!("the body is not what is wanted here: {error}")))
+    serde_json::from_slice(body).map_err(|error| {
+        Status::bad_request(format!("the body is not what is wanted here: {error}"))
+    })
 }
 
 /// Binds a cluster's key to its Cluster; a registration token is the credential.
@@ -126,7 +130,9 @@ async fn register(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<RegisterResponse>, Status> {
-    register::register(&state, &headers, &read(&body)?).await.map(Json)
+    register::register(&state, &headers, &read(&body)?)
+        .await
+        .map(Json)
 }
 
 /// A value for an agent to sign.
@@ -157,8 +163,12 @@ async fn import_manifest(
     headers: HeaderMap,
 ) -> Result<Response, Status> {
     let token = register::presented(&headers)?;
-    let text = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let text = text.and_then(|text| text.split_once(' ')).map_or("", |(_, token)| token);
+    let text = headers
+        .get(AUTHORIZATION)
+        .and_then(|value| value.to_str().ok());
+    let text = text
+        .and_then(|text| text.split_once(' '))
+        .map_or("", |(_, token)| token);
     let presented = SecretString::from(text);
     let yaml = import::manifest_for(&state, token, &presented).await?;
     let mut response = yaml.expose_secret().to_owned().into_response();
@@ -179,12 +189,18 @@ async fn import_cluster(
     body: Bytes,
 ) -> Result<Response, Status> {
     let identity = state.authenticator.identify(&headers).await?;
-    crate::rest::caller::administrator(&identity)?;
-    let request = if body.is_empty() { ImportRequest { ttl_seconds: None } } else { read(&body)? };
+    check_administrator(&identity)?;
+    let request = if body.is_empty() {
+        ImportRequest { ttl_seconds: None }
+    } else {
+        read(&body)?
+    };
     let cluster = state.hub.stores().clusters.by_name(&name);
     let cluster = cluster.ok_or_else(|| Status::not_found("Cluster", &name))?;
     let import = import::import(&state, &cluster, &request).await?;
     let mut response = Json(import).into_response();
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
 }

@@ -66,6 +66,11 @@ impl Shown {
         Ok(())
     }
 
+    /// The certificate itself, DER, as it is shown at present.
+    pub fn leaf(&self) -> Option<CertificateDer<'static>> {
+        self.0.load().cert.first().cloned()
+    }
+
     /// The listener's configuration: TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1, tickets.
     pub fn server_config(&self) -> Result<Arc<ServerConfig>, TlsError> {
         let builder = ServerConfig::builder_with_provider(Arc::new(default_provider()));

@@ -85,9 +85,12 @@ impl Challenges {
         nonce: &str,
         now: Timestamp,
     ) -> Result<Genuine, ChallengeError> {
-        let bytes = URL_SAFE_NO_PAD.decode(nonce).map_err(|_| ChallengeError::Foreign)?;
-        let (signed, tag) =
-            bytes.split_at_checked(TIME + RANDOM).ok_or(ChallengeError::Foreign)?;
+        let bytes = URL_SAFE_NO_PAD
+            .decode(nonce)
+            .map_err(|_| ChallengeError::Foreign)?;
+        let (signed, tag) = bytes
+            .split_at_checked(TIME + RANDOM)
+            .ok_or(ChallengeError::Foreign)?;
         hmac::verify(key, &authenticated(cluster, signed), tag)
             .map_err(|_| ChallengeError::Foreign)?;
         let (time, value) = signed.split_at(TIME);
@@ -100,7 +103,10 @@ impl Challenges {
         if age > LIFE || age < -LIFE {
             return Err(ChallengeError::Stale);
         }
-        Ok(Genuine { made_at, value: value.try_into().map_err(foreign)? })
+        Ok(Genuine {
+            made_at,
+            value: value.try_into().map_err(foreign)?,
+        })
     }
 
     /// Uses a challenge up; call once its answer has proved the key.
@@ -121,7 +127,12 @@ impl Challenges {
 
 impl Used {
     fn forget_before(&mut self, limit: Timestamp) {
-        while let Some(oldest) = self.by_age.first().copied().filter(|(made, _)| *made < limit) {
+        while let Some(oldest) = self
+            .by_age
+            .first()
+            .copied()
+            .filter(|(made, _)| *made < limit)
+        {
             self.by_age.remove(&oldest);
             self.values.remove(&oldest.1);
         }
@@ -158,12 +169,24 @@ mod tests {
             challenges.check(key, cluster, nonce, now).map(|_| ()).err()
         };
         assert_eq!(check(&key(1), &a, &nonce, at(60)), None);
-        assert_eq!(check(&key(1), &a, &nonce, at(61)), Some(ChallengeError::Stale));
-        assert_eq!(check(&key(1), &b, &nonce, at(1)), Some(ChallengeError::Foreign));
-        assert_eq!(check(&key(2), &a, &nonce, at(1)), Some(ChallengeError::Foreign));
+        assert_eq!(
+            check(&key(1), &a, &nonce, at(61)),
+            Some(ChallengeError::Stale)
+        );
+        assert_eq!(
+            check(&key(1), &b, &nonce, at(1)),
+            Some(ChallengeError::Foreign)
+        );
+        assert_eq!(
+            check(&key(2), &a, &nonce, at(1)),
+            Some(ChallengeError::Foreign)
+        );
         let genuine = challenges.check(&key(1), &a, &nonce, at(1)).unwrap();
         assert_eq!(challenges.spend(&genuine, at(1)), Ok(()));
-        assert_eq!(challenges.spend(&genuine, at(2)), Err(ChallengeError::Replayed));
+        assert_eq!(
+            challenges.spend(&genuine, at(2)),
+            Err(ChallengeError::Replayed)
+        );
     }
 
     #[test]
@@ -177,8 +200,14 @@ mod tests {
         for n in 0..MOST_USED {
             assert_eq!(challenges.spend(&genuine(n, at(0)), at(0)), Ok(()));
         }
-        assert_eq!(challenges.spend(&genuine(MOST_USED, at(0)), at(1)), Err(ChallengeError::Full));
-        assert_eq!(challenges.spend(&genuine(MOST_USED, at(121)), at(121)), Ok(()));
+        assert_eq!(
+            challenges.spend(&genuine(MOST_USED, at(0)), at(1)),
+            Err(ChallengeError::Full)
+        );
+        assert_eq!(
+            challenges.spend(&genuine(MOST_USED, at(121)), at(121)),
+            Ok(())
+        );
         assert_eq!(challenges.used.lock().values.len(), 1);
         assert_eq!(challenges.used.lock().by_age.len(), 1);
     }

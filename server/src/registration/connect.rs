@@ -42,7 +42,9 @@ pub struct ChallengeRate(DefaultKeyedRateLimiter<(ClusterUid, Option<std::net::I
 
 impl Default for ChallengeRate {
     fn default() -> Self {
-        Self(DefaultKeyedRateLimiter::keyed(Quota::per_second(PER_SECOND).allow_burst(BURST)))
+        Self(DefaultKeyedRateLimiter::keyed(
+            Quota::per_second(PER_SECOND).allow_burst(BURST),
+        ))
     }
 }
 
@@ -68,7 +70,13 @@ pub fn challenge(
 ) -> Result<Challenge, Status> {
     state.hub.stores().health().check()?;
     // Only what exists is counted, so strangers cannot fill the memory of rates with inventions.
-    if state.hub.stores().clusters.by_uid(asked.cluster_uid.as_str()).is_none() {
+    if state
+        .hub
+        .stores()
+        .clusters
+        .by_uid(asked.cluster_uid.as_str())
+        .is_none()
+    {
         return Err(refusal(&Refusal::NoSuchCluster));
     }
     state.challenge_rate.check(&asked.cluster_uid, peer)?;
@@ -103,7 +111,8 @@ pub async fn connect(state: RegistrationState, mut request: Request) -> Response
         Err(error) => return Status::bad_request(error.to_string()).into_response(),
     };
     let (mut head, ()) = switch.into_parts();
-    head.headers.insert(protocol::VERSION_HEADER, protocol::chosen(proved.protocol));
+    head.headers
+        .insert(protocol::VERSION_HEADER, protocol::chosen(proved.protocol));
     tokio::spawn(serve(state, proved, upgrade));
     Response::from_parts(head, axum::body::Body::empty())
 }
@@ -123,14 +132,22 @@ async fn prove(state: &RegistrationState, headers: &HeaderMap) -> Result<Proved,
     let bound = PublicKey::parse(bound).map_err(|error| Status::internal(error.to_string()))?;
     let message = connect_message(&proof.cluster_uid, &proof.nonce, &proof.replica);
     if bound.verify(&message, &proof.signature).is_err() {
-        let note = "refused a connection: it is not signed with the key that is bound to this Cluster";
+        let note =
+            "refused a connection: it is not signed with the key that is bound to this Cluster";
         state.notices.warn(&cluster, "ForeignKey", note).await;
         let message = "the proof is not signed with the key that is bound to this Cluster: if the cluster was made anew, delete the Cluster at the server and import it again";
         return Err(Status::unauthorized(message).because("", "ForeignKey", message));
     }
-    state.challenges.spend(&genuine, now).map_err(challenge_refused)?;
+    state
+        .challenges
+        .spend(&genuine, now)
+        .map_err(challenge_refused)?;
     let protocol = protocol::negotiate(headers).map_err(|error| {
-        Status::new(StatusCode::UPGRADE_REQUIRED, "UpgradeRequired", error.to_string())
+        Status::new(
+            StatusCode::UPGRADE_REQUIRED,
+            "UpgradeRequired",
+            error.to_string(),
+        )
     })?;
     Ok(Proved {
         name: cluster.name_any(),
@@ -159,14 +176,14 @@ async fn living_cluster(
     }
     state.slow_down()?;
     let current = current_cluster(&state.hub, uid).await?;
-    current.map(std::sync::Arc::new).ok_or_else(|| refusal(&Refusal::NoSuchCluster))
+    current
+        .map(std::sync::Arc::new)
+        .ok_or_else(|| refusal(&Refusal::NoSuchCluster))
 }
 
 /// Reads the proof header.
 pub fn read_proof(headers: &HeaderMap) -> Result<ConnectProof, Status> {
-    let malformed = |what: &str| {
-        Status::unauthorized(format!("the header {PROOF_HEADER} {what}"))
-    };
+    let malformed = |what: &str| Status::unauthorized(format!("the header {PROOF_HEADER} {what}"));
     let mut values = headers.get_all(PROOF_HEADER).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
         return Err(malformed("must be present once; agents of Drover send it"));
@@ -174,12 +191,16 @@ pub fn read_proof(headers: &HeaderMap) -> Result<ConnectProof, Status> {
     if value.len() > MOST_PROOF {
         return Err(malformed("is too long"));
     }
-    let json = STANDARD.decode(value.as_bytes()).map_err(|_| malformed("is not base64"))?;
+    let json = STANDARD
+        .decode(value.as_bytes())
+        .map_err(|_| malformed("is not base64"))?;
     let proof: ConnectProof =
         serde_json::from_slice(&json).map_err(|_| malformed("is not the JSON of a proof"))?;
     let plain = proof.replica.bytes().all(|b| b.is_ascii_graphic());
     if proof.replica.is_empty() || proof.replica.len() > MOST_REPLICA || !plain {
-        return Err(malformed("names no replica in at most 253 visible characters"));
+        return Err(malformed(
+            "names no replica in at most 253 visible characters",
+        ));
     }
     Ok(proof)
 }
@@ -193,9 +214,15 @@ fn challenge_refused(error: ChallengeError) -> Status {
     let message = error.to_string();
     match error {
         ChallengeError::Full => Status::unavailable(message, 60),
-        ChallengeError::Foreign => Status::unauthorized(&message).because("", "ForeignChallenge", message),
-        ChallengeError::Stale => Status::unauthorized(&message).because("", "StaleChallenge", message),
-        ChallengeError::Replayed => Status::unauthorized(&message).because("", "ReplayedChallenge", message),
+        ChallengeError::Foreign => {
+            Status::unauthorized(&message).because("", "ForeignChallenge", message)
+        }
+        ChallengeError::Stale => {
+            Status::unauthorized(&message).because("", "StaleChallenge", message)
+        }
+        ChallengeError::Replayed => {
+            Status::unauthorized(&message).because("", "ReplayedChallenge", message)
+        }
     }
 }
 
@@ -203,14 +230,21 @@ fn challenge_refused(error: ChallengeError) -> Status {
 fn with_versions(status: &Status) -> Response {
     let mut response = status.clone().into_response();
     if status.code() == StatusCode::UPGRADE_REQUIRED {
-        response.headers_mut().extend(protocol::VersionError::Unreadable.headers());
+        response
+            .headers_mut()
+            .extend(protocol::VersionError::Unreadable.headers());
     }
     response
 }
 
 /// Holds the tunnel from the hand-over of the connection to its end.
 async fn serve(state: RegistrationState, proved: Proved, upgrade: OnUpgrade) {
-    let Proved { cluster, name, agent, .. } = proved;
+    let Proved {
+        cluster,
+        name,
+        agent,
+        ..
+    } = proved;
     let replica = agent.replica.clone();
     let stream = match ws::accept(upgrade).await {
         Ok(stream) => stream,
@@ -239,7 +273,10 @@ async fn serve(state: RegistrationState, proved: Proved, upgrade: OnUpgrade) {
 
 /// The address a request came from, where the listener tells it.
 pub fn peer(request: &http::request::Parts) -> Option<SocketAddr> {
-    request.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0)
+    request
+        .extensions
+        .get::<ConnectInfo<SocketAddr>>()
+        .map(|info| info.0)
 }
 
 #[cfg(test)]
@@ -251,7 +288,9 @@ mod tests {
         let rate = ChallengeRate::default();
         let cluster = ClusterUid::new("a");
         let peer = |n: u8| Some(SocketAddr::from(([10, 0, 0, n], 1)));
-        let refused = (0..100).filter(|_| rate.check(&cluster, peer(1)).is_err()).count();
+        let refused = (0..100)
+            .filter(|_| rate.check(&cluster, peer(1)).is_err())
+            .count();
         assert!((60..=70).contains(&refused), "{refused}");
         assert!(rate.check(&cluster, peer(2)).is_ok());
     }
@@ -259,13 +298,16 @@ mod tests {
     #[test]
     fn malformed_proofs_are_refused() {
         let encode = |json: &str| STANDARD.encode(json);
-        let good = r#"{"clusterUid":"u","nonce":"n","replica":"pod","agentVersion":"1","signature":"s"}"#;
+        let good =
+            r#"{"clusterUid":"u","nonce":"n","replica":"pod","agentVersion":"1","signature":"s"}"#;
         let read = |values: &[&str]| {
             let mut headers = HeaderMap::new();
             for value in values {
                 headers.append(PROOF_HEADER, value.parse().unwrap());
             }
-            read_proof(&headers).map(|_| ()).map_err(|status| status.code().as_u16())
+            read_proof(&headers)
+                .map(|_| ())
+                .map_err(|status| status.code().as_u16())
         };
         assert_eq!(read(&[&encode(good)]), Ok(()));
         for bad in [

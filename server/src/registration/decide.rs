@@ -53,31 +53,45 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// No Cluster has that UID.
-    #[error("the server has no Cluster with this UID: it was deleted, or the manifest is of another server; import the cluster again")]
+    #[error(
+        "the server has no Cluster with this UID: it was deleted, or the manifest is of another server; import the cluster again"
+    )]
     NoSuchCluster,
     /// The Cluster is going away.
-    #[error("this Cluster is being deleted at the server; import the cluster again under a new one")]
+    #[error(
+        "this Cluster is being deleted at the server; import the cluster again under a new one"
+    )]
     ClusterDeleted,
     /// The request is not signed with the key that it brings.
     #[error("the request is not signed with the key that it brings")]
     BadSignature,
     /// Another key is bound.
-    #[error("this Cluster is registered already, with another key: if the cluster was made anew, delete the Cluster at the server and import it again")]
+    #[error(
+        "this Cluster is registered already, with another key: if the cluster was made anew, delete the Cluster at the server and import it again"
+    )]
     AlreadyRegistered,
     /// No token.
     #[error("a registration token is needed: apply a fresh manifest of \"drover cluster import\"")]
     TokenRequired,
     /// A token that is worth nothing.
-    #[error("the registration token is not valid, or was used already: apply a fresh manifest of \"drover cluster import\"")]
+    #[error(
+        "the registration token is not valid, or was used already: apply a fresh manifest of \"drover cluster import\""
+    )]
     TokenInvalid,
     /// A token whose time is over.
-    #[error("the registration token has expired: apply a fresh manifest of \"drover cluster import\"")]
+    #[error(
+        "the registration token has expired: apply a fresh manifest of \"drover cluster import\""
+    )]
     TokenExpired,
     /// A token of another Cluster.
-    #[error("the registration token is for another Cluster: apply the manifest that was made for this one")]
+    #[error(
+        "the registration token is for another Cluster: apply the manifest that was made for this one"
+    )]
     TokenOfOtherCluster,
     /// The key is another Cluster's.
-    #[error("this cluster is registered as {0:?} already: delete that Cluster first, or delete Secret drover-agent-key in the cluster to register it twice")]
+    #[error(
+        "this cluster is registered as {0:?} already: delete that Cluster first, or delete Secret drover-agent-key in the cluster to register it twice"
+    )]
     KeyOfOtherCluster(String),
 }
 
@@ -173,27 +187,140 @@ mod tests {
             cluster(Some(&OTHER), false),
             cluster(Some(&KEY), true),
         );
-        let bind = Ok(Verdict::Bind { token_id: "t".into() });
+        let bind = Ok(Verdict::Bind {
+            token_id: "t".into(),
+        });
         let held = Some("b");
         for (what, cluster, signed, token, held_by, wanted) in [
             ("first", Some(&free), true, valid(), None, bind),
-            ("same key", Some(&ours), true, valid(), None, Ok(Verdict::AlreadyBound)),
-            ("same key, token gone", Some(&ours), true, Invalid, None, Ok(Verdict::AlreadyBound)),
-            ("same key, no token", Some(&ours), true, Absent, None, Ok(Verdict::AlreadyBound)),
-            ("same key, expired", Some(&ours), true, Expired, None, Ok(Verdict::AlreadyBound)),
-            ("stolen key, unsigned", Some(&ours), false, valid(), None, Err(Refusal::BadSignature)),
-            ("second key", Some(&theirs), true, valid(), None, Err(Refusal::AlreadyRegistered)),
-            ("stolen token later", Some(&theirs), true, Invalid, None, Err(Refusal::AlreadyRegistered)),
-            ("no token", Some(&free), true, Absent, None, Err(Refusal::TokenRequired)),
-            ("unknown token", Some(&free), true, Invalid, None, Err(Refusal::TokenInvalid)),
-            ("expired token", Some(&free), true, Expired, None, Err(Refusal::TokenExpired)),
-            ("B's token", Some(&free), true, OtherCluster, None, Err(Refusal::TokenOfOtherCluster)),
-            ("A's key", Some(&free), true, valid(), held, Err(Refusal::KeyOfOtherCluster("b".into()))),
-            ("unsigned", Some(&free), false, valid(), None, Err(Refusal::BadSignature)),
-            ("deleting", Some(&gone), true, valid(), None, Err(Refusal::ClusterDeleted)),
-            ("unknown", None, true, valid(), None, Err(Refusal::NoSuchCluster)),
+            (
+                "same key",
+                Some(&ours),
+                true,
+                valid(),
+                None,
+                Ok(Verdict::AlreadyBound),
+            ),
+            (
+                "same key, token gone",
+                Some(&ours),
+                true,
+                Invalid,
+                None,
+                Ok(Verdict::AlreadyBound),
+            ),
+            (
+                "same key, no token",
+                Some(&ours),
+                true,
+                Absent,
+                None,
+                Ok(Verdict::AlreadyBound),
+            ),
+            (
+                "same key, expired",
+                Some(&ours),
+                true,
+                Expired,
+                None,
+                Ok(Verdict::AlreadyBound),
+            ),
+            (
+                "stolen key, unsigned",
+                Some(&ours),
+                false,
+                valid(),
+                None,
+                Err(Refusal::BadSignature),
+            ),
+            (
+                "second key",
+                Some(&theirs),
+                true,
+                valid(),
+                None,
+                Err(Refusal::AlreadyRegistered),
+            ),
+            (
+                "stolen token later",
+                Some(&theirs),
+                true,
+                Invalid,
+                None,
+                Err(Refusal::AlreadyRegistered),
+            ),
+            (
+                "no token",
+                Some(&free),
+                true,
+                Absent,
+                None,
+                Err(Refusal::TokenRequired),
+            ),
+            (
+                "unknown token",
+                Some(&free),
+                true,
+                Invalid,
+                None,
+                Err(Refusal::TokenInvalid),
+            ),
+            (
+                "expired token",
+                Some(&free),
+                true,
+                Expired,
+                None,
+                Err(Refusal::TokenExpired),
+            ),
+            (
+                "B's token",
+                Some(&free),
+                true,
+                OtherCluster,
+                None,
+                Err(Refusal::TokenOfOtherCluster),
+            ),
+            (
+                "A's key",
+                Some(&free),
+                true,
+                valid(),
+                held,
+                Err(Refusal::KeyOfOtherCluster("b".into())),
+            ),
+            (
+                "unsigned",
+                Some(&free),
+                false,
+                valid(),
+                None,
+                Err(Refusal::BadSignature),
+            ),
+            (
+                "deleting",
+                Some(&gone),
+                true,
+                valid(),
+                None,
+                Err(Refusal::ClusterDeleted),
+            ),
+            (
+                "unknown",
+                None,
+                true,
+                valid(),
+                None,
+                Err(Refusal::NoSuchCluster),
+            ),
         ] {
-            let observed = Observed { cluster, key: &KEY, signed, token, held_by };
+            let observed = Observed {
+                cluster,
+                key: &KEY,
+                signed,
+                token,
+                held_by,
+            };
             assert_eq!(decide(&observed), wanted, "{what}");
         }
     }

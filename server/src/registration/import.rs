@@ -116,7 +116,12 @@ async fn issue_token(
     let api = state.hub.registration_tokens();
     let params = PostParams::default();
     let created = call("create a registration token", api.create(&params, &object)).await?;
-    state.hub.stores().registration_tokens.wait_for(&created, VISIBLE_WITHIN).await;
+    state
+        .hub
+        .stores()
+        .registration_tokens
+        .wait_for(&created, VISIBLE_WITHIN)
+        .await;
     Ok(issued.token)
 }
 
@@ -144,7 +149,9 @@ fn manifest(
         image: agent_image(state, cluster),
         image_pull_policy: state.settings.in_effect(Setting::AgentImagePullPolicy),
     };
-    manifest.write().map_err(|error| Status::internal(error.to_string()))
+    manifest
+        .write()
+        .map_err(|error| Status::internal(error.to_string()))
 }
 
 /// A line that applies the manifest: the server's key pinned, the token from the environment into
@@ -170,9 +177,21 @@ mod tests {
         let version = env!("CARGO_PKG_VERSION");
         for (whole, registry, wanted) in [
             ("", "", format!("drover-agent:{version}")),
-            ("", "r.example/x", format!("r.example/x/drover-agent:{version}")),
-            ("", "r.example/x/", format!("r.example/x/drover-agent:{version}")),
-            ("r.example/agent@sha256:00", "r.example/x", "r.example/agent@sha256:00".to_owned()),
+            (
+                "",
+                "r.example/x",
+                format!("r.example/x/drover-agent:{version}"),
+            ),
+            (
+                "",
+                "r.example/x/",
+                format!("r.example/x/drover-agent:{version}"),
+            ),
+            (
+                "r.example/agent@sha256:00",
+                "r.example/x",
+                "r.example/agent@sha256:00".to_owned(),
+            ),
         ] {
             assert_eq!(default_image(whole, registry), wanted);
         }
@@ -182,7 +201,10 @@ mod tests {
     fn the_curl_line_pins_the_key_and_holds_no_token() {
         let line = curl_line("https://d:8443", "AAAA=");
         assert!(line.contains("--pinnedpubkey 'sha256//AAAA='"), "{line}");
-        assert!(line.contains("$DROVER_IMPORT_TOKEN") && !line.contains("droverimport_"), "{line}");
+        assert!(
+            line.contains("$DROVER_IMPORT_TOKEN") && !line.contains("droverimport_"),
+            "{line}"
+        );
         assert!(!line.contains("?"), "{line}");
     }
 }

@@ -26,20 +26,29 @@ pub struct Notices {
 
 impl std::fmt::Debug for Notices {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Notices").field("said", &self.said.lock().len()).finish_non_exhaustive()
+        f.debug_struct("Notices")
+            .field("said", &self.said.lock().len())
+            .finish_non_exhaustive()
     }
 }
 
 impl Notices {
     /// Writes on the hub.
     pub fn new(hub: &Hub) -> Self {
-        let reporter = Reporter { controller: "drover-server".to_owned(), instance: None };
-        Self { recorder: Recorder::new(hub.client(), reporter), said: Mutex::default() }
+        let reporter = Reporter {
+            controller: "drover-server".to_owned(),
+            instance: None,
+        };
+        Self {
+            recorder: Recorder::new(hub.client(), reporter),
+            said: Mutex::default(),
+        }
     }
 
     /// Something that an administrator should look at.
     pub async fn warn(&self, cluster: &Cluster, reason: &'static str, note: &str) {
-        self.publish(cluster, EventType::Warning, reason, note).await;
+        self.publish(cluster, EventType::Warning, reason, note)
+            .await;
     }
 
     /// Something that went as it should.
@@ -91,9 +100,14 @@ mod tests {
             }),
             "default",
         );
-        let reporter = Reporter { controller: "x".into(), instance: None };
-        let notices =
-            Notices { recorder: Recorder::new(client, reporter), said: Mutex::default() };
+        let reporter = Reporter {
+            controller: "x".into(),
+            instance: None,
+        };
+        let notices = Notices {
+            recorder: Recorder::new(client, reporter),
+            said: Mutex::default(),
+        };
         let now = Instant::now();
         assert!(notices.due("a".into(), "X", now));
         assert!(!notices.due("a".into(), "X", now + Duration::from_secs(59)));

@@ -24,9 +24,15 @@ mod tests {
             of_certificate(params.self_signed(key).unwrap().der()).unwrap()
         };
         assert_eq!(pin("a", &key), pin("b", &key));
-        assert_ne!(pin("a", &key), pin("a", &rcgen::KeyPair::generate().unwrap()));
+        assert_ne!(
+            pin("a", &key),
+            pin("a", &rcgen::KeyPair::generate().unwrap())
+        );
         let subject_key = rcgen::PublicKeyData::subject_public_key_info(&key);
-        assert_eq!(pin("a", &key), STANDARD.encode(digest(&SHA256, &subject_key)));
+        assert_eq!(
+            pin("a", &key),
+            STANDARD.encode(digest(&SHA256, &subject_key))
+        );
         assert_eq!(of_certificate(b"junk"), None);
     }
 }

@@ -29,7 +29,9 @@ const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 /// The bearer of a registration request; `None` if there is no credential at all.
 pub fn presented(headers: &HeaderMap) -> Result<Option<RegistrationToken>, Status> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
-    let Some(value) = values.next() else { return Ok(None) };
+    let Some(value) = values.next() else {
+        return Ok(None);
+    };
     let malformed = || {
         Status::unauthorized(
             "present one registration token, as \"Authorization: Bearer droverimport_…\"",
@@ -43,7 +45,9 @@ pub fn presented(headers: &HeaderMap) -> Result<Option<RegistrationToken>, Statu
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Err(malformed());
     }
-    RegistrationToken::parse(token).map(Some).ok_or_else(malformed)
+    RegistrationToken::parse(token)
+        .map(Some)
+        .ok_or_else(malformed)
 }
 
 /// Registers a key.
@@ -68,7 +72,9 @@ pub async fn register(
             token: token_state(&state.hub, token.as_ref(), &request.cluster_uid).await?,
             held_by: holder(&state.hub, &key, &request.cluster_uid).as_deref(),
         });
-        let Some(cluster) = cluster else { return Err(refusal(&Refusal::NoSuchCluster)) };
+        let Some(cluster) = cluster else {
+            return Err(refusal(&Refusal::NoSuchCluster));
+        };
         let cluster = match verdict {
             Err(refused) => return Err(refuse(state, &cluster, &refused).await),
             Ok(Verdict::AlreadyBound) => cluster,
@@ -81,20 +87,34 @@ pub async fn register(
             }
         };
         spend_token(&state.hub, token.as_ref(), &request.cluster_uid).await;
-        state.hub.stores().clusters.wait_for(&cluster, VISIBLE_WITHIN).await;
-        let note = format!("the cluster's key is bound; agent {}", version(&request.agent_version));
+        state
+            .hub
+            .stores()
+            .clusters
+            .wait_for(&cluster, VISIBLE_WITHIN)
+            .await;
+        let note = format!(
+            "the cluster's key is bound; agent {}",
+            version(&request.agent_version)
+        );
         state.notices.tell(&cluster, "Registered", &note).await;
         return Ok(RegisterResponse {
             cluster_name: cluster.name_any(),
             cluster_uid: request.cluster_uid.clone(),
         });
     }
-    Err(Status::unavailable("the Cluster is being changed by others; try again", 1))
+    Err(Status::unavailable(
+        "the Cluster is being changed by others; try again",
+        1,
+    ))
 }
 
 /// What an agent says of its version, short and printable.
 pub(super) fn version(said: &str) -> String {
-    said.chars().filter(char::is_ascii_graphic).take(64).collect()
+    said.chars()
+        .filter(char::is_ascii_graphic)
+        .take(64)
+        .collect()
 }
 
 /// The Cluster with a UID as the hub has it now, not as memory has it.
@@ -102,7 +122,9 @@ pub(super) async fn current_cluster(
     hub: &Hub,
     uid: &ClusterUid,
 ) -> Result<Option<Cluster>, HubError> {
-    let Some(known) = hub.stores().clusters.by_uid(uid.as_str()) else { return Ok(None) };
+    let Some(known) = hub.stores().clusters.by_uid(uid.as_str()) else {
+        return Ok(None);
+    };
     let found = call("read a cluster", hub.clusters().get_opt(&known.name_any())).await?;
     Ok(found.filter(|cluster| cluster.uid().as_deref() == Some(uid.as_str())))
 }
@@ -113,12 +135,16 @@ pub(super) async fn token_state(
     token: Option<&RegistrationToken>,
     cluster: &ClusterUid,
 ) -> Result<TokenState, HubError> {
-    let Some(token) = token else { return Ok(TokenState::Absent) };
+    let Some(token) = token else {
+        return Ok(TokenState::Absent);
+    };
     let api = hub.registration_tokens();
     let stored = call("read a registration token", api.get_opt(token.id())).await?;
-    let hash = stored.as_ref().map_or_else(TokenHash::of_nothing, |stored| {
-        TokenHash::stored(&stored.spec.hash)
-    });
+    let hash = stored
+        .as_ref()
+        .map_or_else(TokenHash::of_nothing, |stored| {
+            TokenHash::stored(&stored.spec.hash)
+        });
     let matches = token.matches(&hash);
     Ok(match stored {
         Some(stored) if matches => {
@@ -127,7 +153,9 @@ pub(super) async fn token_state(
             } else if stored.spec.cluster_uid != *cluster {
                 TokenState::OtherCluster
             } else {
-                TokenState::Valid { id: token.id().to_owned() }
+                TokenState::Valid {
+                    id: token.id().to_owned(),
+                }
             }
         }
         _ => TokenState::Invalid,
@@ -158,7 +186,12 @@ pub(super) async fn bind(
     });
     let (api, name) = (hub.clusters(), cluster.name_any());
     let params = PostParams::default();
-    match call("bind a cluster's key", api.replace_status(&name, &params, &cluster)).await {
+    match call(
+        "bind a cluster's key",
+        api.replace_status(&name, &params, &cluster),
+    )
+    .await
+    {
         Ok(bound) => Ok(Some(bound)),
         Err(error) if error.is_conflict() || error.is_not_found() => Ok(None),
         Err(error) => Err(error),
@@ -171,26 +204,44 @@ pub(super) async fn bind(
 /// deletes what is left.
 async fn spend_token(hub: &Hub, token: Option<&RegistrationToken>, cluster: &ClusterUid) {
     let Some(token) = token else { return };
-    if !matches!(token_state(hub, Some(token), cluster).await, Ok(TokenState::Valid { .. })) {
+    if !matches!(
+        token_state(hub, Some(token), cluster).await,
+        Ok(TokenState::Valid { .. })
+    ) {
         return;
     }
     let api = hub.registration_tokens();
     let held = hub.stores().registration_tokens.by_name(token.id());
     let params = DeleteParams {
-        preconditions: held.map(|held| Preconditions { uid: held.uid(), resource_version: None }),
+        preconditions: held.map(|held| Preconditions {
+            uid: held.uid(),
+            resource_version: None,
+        }),
         ..DeleteParams::default()
     };
-    let deleted = call("delete a used registration token", api.delete(token.id(), &params)).await;
+    let deleted = call(
+        "delete a used registration token",
+        api.delete(token.id(), &params),
+    )
+    .await;
     if let Err(error) = deleted
         && !error.is_not_found()
     {
-        tracing::warn!(error = &error as &dyn std::error::Error, token = token.id(), "a used registration token stays for now");
+        tracing::warn!(
+            error = &error as &dyn std::error::Error,
+            token = token.id(),
+            "a used registration token stays for now"
+        );
     }
 }
 
 /// Answers a refusal, and tells the Cluster of it.
 async fn refuse(state: &RegistrationState, cluster: &Cluster, refused: &Refusal) -> Status {
-    tracing::warn!(cluster = cluster.name_any(), reason = refused.reason(), "refused a registration");
+    tracing::warn!(
+        cluster = cluster.name_any(),
+        reason = refused.reason(),
+        "refused a registration"
+    );
     let note = format!("refused a registration: {refused}");
     state.notices.warn(cluster, refused.reason(), &note).await;
     refusal(refused)
@@ -231,11 +282,20 @@ mod tests {
             for value in values {
                 headers.append(AUTHORIZATION, value.parse().unwrap());
             }
-            presented(&headers).map(|token| token.is_some()).map_err(|status| status.code().as_u16())
+            presented(&headers)
+                .map(|token| token.is_some())
+                .map_err(|status| status.code().as_u16())
         };
         assert_eq!(some(&[]), Ok(false));
         assert_eq!(some(&[&good]), Ok(true));
-        for bad in [&[user.as_str()][..], &[""], &["Bearer"], &["Bearer "], &["Basic x"], &[&good, &good]] {
+        for bad in [
+            &[user.as_str()][..],
+            &[""],
+            &["Bearer"],
+            &["Bearer "],
+            &["Basic x"],
+            &[&good, &good],
+        ] {
             assert_eq!(some(bad), Err(401), "{bad:?}");
         }
     }

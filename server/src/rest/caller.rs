@@ -42,14 +42,21 @@ impl FromRequestParts<RestState> for Administrator {
     type Rejection = Status;
 
     async fn from_request_parts(parts: &mut Parts, state: &RestState) -> Result<Self, Status> {
-        let Caller(identity) = Caller::from_request_parts(parts, state).await?;
-        if identity.administrator {
-            Ok(Self(identity))
-        } else {
-            Err(Status::forbidden(
-                "only an administrator may do this; ask one",
-            ))
-        }
+        let AnyToken(identity) = AnyToken::from_request_parts(parts, state).await?;
+        check_administrator(&identity)?;
+        Ok(Self(identity))
+    }
+}
+
+/// Refuses all but administrators, by a token that is good for this API.
+pub(crate) fn check_administrator(identity: &Identity) -> Result<(), Status> {
+    check_token(identity)?;
+    if identity.administrator {
+        Ok(())
+    } else {
+        Err(Status::forbidden(
+            "only an administrator may do this; ask one",
+        ))
     }
 }
 
