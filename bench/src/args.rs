@@ -1,0 +1,59 @@
+//! What can be typed.
+
+use std::error::Error;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::backend::Backend;
+use crate::road::Road;
+
+/// Drover's benches.
+#[derive(Parser)]
+#[command(name = "drover-bench")]
+enum Bench {
+    /// kubectl's road: added latency, throughput, stalled readers, memory
+    Road(Road),
+    /// The API server of a benched cluster; started by the benches
+    #[command(hide = true)]
+    Backend(Backend),
+}
+
+pub(crate) fn run() -> ExitCode {
+    let bench = Bench::parse();
+    match start(bench) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let mut text = format!("drover-bench: {error}");
+            let mut source = error.source();
+            while let Some(cause) = source {
+                text.push_str(&format!(": {cause}"));
+                source = cause.source();
+            }
+            // There is nowhere else to say it.
+            let _ = writeln!(std::io::stderr(), "{text}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn start(bench: Bench) -> Result<(), Box<dyn Error>> {
+    rustls::crypto::aws_lc_rs::default_provider()
+        .install_default()
+        .map_err(|_| "the provider of cryptography is already chosen")?;
+    match bench {
+        // One thread: its CPU is then a share of one core, which is easy to judge.
+        Bench::Road(road) => tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?
+            .block_on(road.run())
+            .map_err(Into::into),
+        Bench::Backend(backend) => tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()?
+            .block_on(backend.run())
+            .map_err(Into::into),
+    }
+}

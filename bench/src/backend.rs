@@ -1,0 +1,175 @@
+//! The API server of a benched cluster: it answers three paths of its own as fast as can be, and
+//! sends everything else, with the caller's own credential, to a real API server.
+//!
+//! | path | answer |
+//! |---|---|
+//! | `/small` | 1 KiB |
+//! | `/big` | 100 MiB |
+//! | `/stall` | chunks of 1 MiB for as long as somebody reads them |
+
+use std::convert::Infallible;
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use futures::StreamExt as _;
+use http::header::CONTENT_LENGTH;
+use http::{HeaderValue, Request, Response, StatusCode};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+
+use crate::certificate::{self, CertificateError};
+
+const SMALL: usize = 1024;
+const PIECE: usize = 1 << 20;
+/// How many pieces `/big` has.
+const BIG: usize = 100;
+
+static PIECE_BYTES: [u8; PIECE] = [b'd'; PIECE];
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+type Body = UnsyncBoxBody<Bytes, BoxError>;
+
+/// Why the backend does not run.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BackendError {
+    /// Its certificate or the API server's.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// Its address.
+    #[error("listen on {address}")]
+    Listen { address: SocketAddr, source: io::Error },
+    /// The real API server's kubeconfig.
+    #[error("read the kubeconfig of the API server behind the backend")]
+    Kubeconfig(#[from] kube::config::KubeconfigError),
+    /// The client of the real API server.
+    #[error("make the client of the API server behind the backend")]
+    Client(#[from] kube::Error),
+}
+
+/// Where the backend listens, and what is behind it.
+#[derive(clap::Args)]
+pub(crate) struct Backend {
+    /// Address for TLS.
+    #[arg(long)]
+    listen: SocketAddr,
+    /// Address for plain HTTP.
+    #[arg(long)]
+    plain: SocketAddr,
+    /// Certificate for TLS, PEM.
+    #[arg(long)]
+    certificate: PathBuf,
+    /// Its key.
+    #[arg(long)]
+    key: PathBuf,
+    /// Kubeconfig of the API server behind it; only address and authority are used.
+    #[arg(long)]
+    kubeconfig: PathBuf,
+}
+
+impl Backend {
+    /// Serves until the process is ended.
+    pub(crate) async fn run(self) -> Result<(), BackendError> {
+        let acceptor = TlsAcceptor::from(certificate::server(&self.certificate, &self.key)?);
+        let behind = self.api_server().await?;
+        let bind = async |address| {
+            let listened = TcpListener::bind(address).await;
+            listened.map_err(|source| BackendError::Listen { address, source })
+        };
+        let (secure, plain) = (bind(self.listen).await?, bind(self.plain).await?);
+        // Whoever started it reads this; if nobody does, that is no reason to stop.
+        let _ = writeln!(io::stdout(), "ready");
+        let with_plain = behind.clone();
+        tokio::spawn(async move {
+            while let Some(stream) = accept(&plain).await {
+                tokio::spawn(serve(TokioIo::new(stream), with_plain.clone()));
+            }
+        });
+        while let Some(stream) = accept(&secure).await {
+            let (acceptor, behind) = (acceptor.clone(), behind.clone());
+            tokio::spawn(async move {
+                if let Ok(stream) = acceptor.accept(stream).await {
+                    serve(TokioIo::new(stream), behind).await;
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// A client with no credential: each request brings its own.
+    async fn api_server(&self) -> Result<kube::Client, BackendError> {
+        let file = kube::config::Kubeconfig::read_from(&self.kubeconfig)?;
+        let options = kube::config::KubeConfigOptions::default();
+        let full = kube::Config::from_custom_kubeconfig(file, &options).await?;
+        let mut config = kube::Config::new(full.cluster_url);
+        config.root_cert = full.root_cert;
+        Ok(kube::Client::try_from(config)?)
+    }
+}
+
+async fn accept(listener: &TcpListener) -> Option<TcpStream> {
+    let (stream, _) = listener.accept().await.ok()?;
+    stream.set_nodelay(true).ok()?;
+    Some(stream)
+}
+
+async fn serve<S>(stream: S, behind: kube::Client)
+where
+    S: hyper::rt::Read + hyper::rt::Write + Unpin,
+{
+    let service = service_fn(|request: Request<Incoming>| {
+        let behind = behind.clone();
+        async move { Ok::<_, Infallible>(answer(request, behind).await) }
+    });
+    // A caller that goes away in the middle is part of the bench.
+    let _ = http1::Builder::new().serve_connection(stream, service).await;
+}
+
+async fn answer(request: Request<Incoming>, behind: kube::Client) -> Response<Body> {
+    match request.uri().path() {
+        "/small" => Response::new(full(&PIECE_BYTES[..SMALL])),
+        "/big" => {
+            let mut response = Response::new(pieces(BIG));
+            response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(BIG * PIECE));
+            response
+        }
+        "/stall" => Response::new(pieces(usize::MAX)),
+        _ => forward(request, behind).await,
+    }
+}
+
+async fn forward(request: Request<Incoming>, behind: kube::Client) -> Response<Body> {
+    let (mut parts, body) = request.into_parts();
+    parts.headers.remove(http::header::HOST);
+    let Ok(body) = body.collect().await else {
+        return failure("the request broke");
+    };
+    match behind.send(Request::from_parts(parts, body.to_bytes().into())).await {
+        Ok(response) => response.map(|body| body.map_err(Into::into).boxed_unsync()),
+        Err(error) => failure(&error.to_string()),
+    }
+}
+
+fn failure(text: &str) -> Response<Body> {
+    let body = Full::from(text.to_owned()).map_err(|never| match never {}).boxed_unsync();
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::BAD_GATEWAY;
+    response
+}
+
+fn full(bytes: &'static [u8]) -> Body {
+    Full::new(Bytes::from_static(bytes)).map_err(|never| match never {}).boxed_unsync()
+}
+
+fn pieces(count: usize) -> Body {
+    let piece = || Ok::<_, BoxError>(Frame::data(Bytes::from_static(&PIECE_BYTES)));
+    let stream = futures::stream::repeat_with(piece);
+    StreamBody::new(stream.take(count)).boxed_unsync()
+}

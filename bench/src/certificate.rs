@@ -1,0 +1,94 @@
+//! One certificate for everything of a bench that needs one.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+
+/// Why a certificate could not be made or used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CertificateError {
+    /// It could not be made.
+    #[error("make the bench's certificate")]
+    Make(#[from] rcgen::Error),
+    /// It could not be written.
+    #[error("write {path}")]
+    Write { path: PathBuf, source: io::Error },
+    /// A PEM file could not be read.
+    #[error("read {path}")]
+    Read { path: PathBuf, source: pem::Error },
+    /// TLS cannot be done with it.
+    #[error("use {path} for TLS")]
+    Use { path: PathBuf, source: rustls::Error },
+}
+
+/// Files of a certificate for `127.0.0.1`, its key, and the authority that signed it.
+#[derive(Clone, Debug)]
+pub(crate) struct Files {
+    pub(crate) authority: PathBuf,
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
+}
+
+/// Makes an authority and a certificate for loopback in `folder`.
+pub(crate) fn make(folder: &Path) -> Result<Files, CertificateError> {
+    let mut params = CertificateParams::new(Vec::new())?;
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+    let key = KeyPair::generate()?;
+    let leaf = CertificateParams::new(vec!["127.0.0.1".to_owned()])?.signed_by(&key, &authority)?;
+    Ok(Files {
+        authority: write(folder.join("bench-ca.crt"), &authority.pem())?,
+        certificate: write(folder.join("bench.crt"), &leaf.pem())?,
+        key: write(folder.join("bench.key"), &key.serialize_pem())?,
+    })
+}
+
+fn write(path: PathBuf, text: &str) -> Result<PathBuf, CertificateError> {
+    match fs::write(&path, text) {
+        Ok(()) => Ok(path),
+        Err(source) => Err(CertificateError::Write { path, source }),
+    }
+}
+
+/// A client that trusts the authority in `path` only, and speaks HTTP/1.1.
+pub(crate) fn client(path: &Path) -> Result<Arc<ClientConfig>, CertificateError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(path)? {
+        roots.add(certificate).map_err(unusable(path))?;
+    }
+    let mut config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
+/// A server with the certificate, for HTTP/1.1.
+pub(crate) fn server(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, CertificateError> {
+    let chain = certificates(certificate)?;
+    let secret = PrivateKeyDer::from_pem_file(key).map_err(unreadable(key))?;
+    let mut config = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(chain, secret)
+        .map_err(unusable(certificate))?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
+    CertificateDer::pem_file_iter(path)
+        .and_then(Iterator::collect)
+        .map_err(unreadable(path))
+}
+
+fn unreadable(path: &Path) -> impl FnOnce(pem::Error) -> CertificateError {
+    move |source| CertificateError::Read { path: path.to_owned(), source }
+}
+
+fn unusable(path: &Path) -> impl Fn(rustls::Error) -> CertificateError {
+    move |source| CertificateError::Use { path: path.to_owned(), source }
+}

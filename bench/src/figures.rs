@@ -1,0 +1,129 @@
+//! Figures: gathered, printed as a table, written as JSON.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+/// Why the figures could not be kept.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FiguresError {
+    /// The file could not be written.
+    #[error("write {path}")]
+    Write { path: PathBuf, source: io::Error },
+}
+
+/// What a figure should be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Goal {
+    AtMost(f64),
+    AtLeast(f64),
+    /// Only told.
+    None,
+}
+
+impl Goal {
+    fn text(self, value: f64) -> String {
+        match self {
+            Self::AtMost(bound) => format!("≤ {bound}  {}", verdict(value <= bound)),
+            Self::AtLeast(bound) => format!("≥ {bound}  {}", verdict(value >= bound)),
+            Self::None => String::new(),
+        }
+    }
+}
+
+const fn verdict(reached: bool) -> &'static str {
+    if reached { "reached" } else { "NOT reached" }
+}
+
+/// The figures of one bench, in the order in which they were measured.
+#[derive(Debug, Default)]
+pub(crate) struct Figures {
+    rows: Vec<(String, f64, Goal)>,
+    notes: Vec<String>,
+}
+
+impl Figures {
+    /// Adds a figure; the unit is in its key.
+    pub(crate) fn add(&mut self, key: &str, value: f64, goal: Goal) {
+        self.rows.push((key.to_owned(), value, goal));
+    }
+
+    /// Adds a line under the table.
+    pub(crate) fn note(&mut self, text: String) {
+        self.notes.push(text);
+    }
+
+    /// The table for people.
+    pub(crate) fn table(&self, title: &str) -> String {
+        let mut text = format!("\n{title}\n");
+        for (key, value, goal) in &self.rows {
+            text.push_str(&format!("  {key:<34} {:>12}  {}\n", rounded(*value), goal.text(*value)));
+        }
+        for note in &self.notes {
+            text.push_str(&format!("  {note}\n"));
+        }
+        text
+    }
+
+    /// Writes `bench/NAME.json` in the target folder, and gives its path.
+    pub(crate) fn write(&self, name: &str) -> Result<PathBuf, FiguresError> {
+        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(
+            || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target")),
+            PathBuf::from,
+        );
+        let folder = target.join("bench");
+        let path = folder.join(format!("{name}.json"));
+        let flat: BTreeMap<&str, f64> =
+            self.rows.iter().map(|(key, value, _)| (key.as_str(), *value)).collect();
+        let text = serde_json::to_string_pretty(&flat).expect("names and numbers are JSON");
+        fs::create_dir_all(&folder)
+            .and_then(|()| fs::write(&path, text + "\n"))
+            .map_err(|source| FiguresError::Write { path: path.clone(), source })?;
+        Ok(path)
+    }
+}
+
+/// As many digits as mean something.
+fn rounded(value: f64) -> String {
+    let digits = match value.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.digits$}")
+}
+
+/// The value in the middle; not a number when there is none.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        count if count % 2 == 1 => sorted[count / 2],
+        count => f64::midpoint(sorted[count / 2 - 1], sorted[count / 2]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn median_is_in_the_middle() {
+        assert!((median(&[3.0, 1.0, 2.0]) - 2.0).abs() < 1e-9);
+        assert!((median(&[4.0, 1.0, 2.0, 3.0]) - 2.5).abs() < 1e-9);
+        assert!(median(&[]).is_nan());
+    }
+
+    #[test]
+    fn table_says_which_goals_were_reached() {
+        let mut figures = Figures::default();
+        figures.add("added_p50_ms", 0.25, Goal::AtMost(0.5));
+        figures.add("rps_ratio", 2.0, Goal::AtLeast(3.0));
+        let table = figures.table("road");
+        assert!(table.contains("0.250  ≤ 0.5  reached"), "{table}");
+        assert!(table.contains("2.00  ≥ 3  NOT reached"), "{table}");
+    }
+}

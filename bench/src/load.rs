@@ -1,0 +1,211 @@
+//! The load generator: closed loops for throughput, a fixed rate for latency.
+
+mod exchange;
+mod length;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+pub(crate) use exchange::{Connection, ExchangeError, Target};
+
+/// How long after its planned end a run at a fixed rate may still work off what is late.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What a closed loop achieved.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Throughput {
+    /// Exchanges a second.
+    pub(crate) rate: f64,
+    /// Bytes of bodies a second.
+    pub(crate) bytes: f64,
+}
+
+/// What a run at a fixed rate saw.
+#[derive(Debug)]
+pub(crate) struct Latencies {
+    /// Sorted; from when a request was *due*, so that waiting for a free connection counts.
+    sorted: Vec<Duration>,
+    /// Requests that were due and had not been begun by the end.
+    pub(crate) missed: u64,
+}
+
+impl Latencies {
+    /// The latency below which this share (0 to 1) of the requests stayed, in milliseconds.
+    pub(crate) fn quantile_ms(&self, share: f64) -> f64 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "an index into a run's requests, of which there are far fewer than 2^52"
+        )]
+        let index = (self.sorted.len() as f64 * share) as usize;
+        self.sorted
+            .get(index.min(self.sorted.len().saturating_sub(1)))
+            .map_or(f64::NAN, |latency| latency.as_secs_f64() * 1000.0)
+    }
+}
+
+async fn open(target: &Target, connections: usize) -> Result<Vec<Connection>, ExchangeError> {
+    let mut opened = Vec::with_capacity(connections);
+    for _ in 0..connections {
+        let mut connection = Connection::open(target).await?;
+        // The first exchange of a connection pays for more than itself.
+        connection.exchange().await?;
+        opened.push(connection);
+    }
+    Ok(opened)
+}
+
+/// Sends the next request on each connection as soon as the last is answered.
+///
+/// Exchanges that the end cuts off do not count; `duration` starts when all connections stand.
+pub(crate) async fn closed_loop(
+    target: &Target,
+    connections: usize,
+    duration: Duration,
+) -> Result<Throughput, ExchangeError> {
+    let mut tasks = JoinSet::new();
+    let opened = open(target, connections).await?;
+    let start = Instant::now();
+    for mut connection in opened {
+        tasks.spawn(async move {
+            let (mut exchanges, mut bytes) = (0_u64, 0_u64);
+            while start.elapsed() < duration {
+                bytes += connection.exchange().await?;
+                exchanges += 1;
+            }
+            // Until its own last answer, so that a long exchange is neither cut off nor free.
+            Ok::<_, ExchangeError>((exchanges, bytes, start.elapsed()))
+        });
+    }
+    let mut total = Throughput { rate: 0.0, bytes: 0.0 };
+    while let Some(joined) = tasks.join_next().await {
+        let (exchanges, bytes, elapsed) = joined.expect("a load task neither panics nor is aborted")?;
+        #[expect(clippy::cast_precision_loss, reason = "counts of one run stay far below 2^52")]
+        let (exchanges, bytes) = (exchanges as f64, bytes as f64);
+        total.rate += exchanges / elapsed.as_secs_f64();
+        total.bytes += bytes / elapsed.as_secs_f64();
+    }
+    Ok(total)
+}
+
+/// Sends `rate` requests a second over the connections, whether earlier ones are answered or not.
+pub(crate) async fn at_rate(
+    target: &Target,
+    connections: usize,
+    rate: f64,
+    duration: Duration,
+) -> Result<Latencies, ExchangeError> {
+    let schedule = Arc::new(Schedule::new(rate, duration));
+    let mut tasks = JoinSet::new();
+    let opened = open(target, connections).await?;
+    let start = Instant::now();
+    for mut connection in opened {
+        let schedule = Arc::clone(&schedule);
+        tasks.spawn(async move {
+            let mut latencies = Vec::new();
+            while let Some(due) = schedule.next(start).await {
+                connection.exchange().await?;
+                latencies.push(due.elapsed());
+            }
+            Ok::<_, ExchangeError>(latencies)
+        });
+    }
+    let pacer = schedule.release(start);
+    let mut sorted = Vec::new();
+    let mut failed = None;
+    while let Some(joined) = tasks.join_next().await {
+        match joined.expect("a load task neither panics nor is aborted") {
+            Ok(latencies) => sorted.extend(latencies),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    schedule.over.store(true, Ordering::Relaxed);
+    // It sleeps for a fraction of a millisecond at a time.
+    let _ = pacer.join();
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    sorted.sort_unstable();
+    let missed = schedule.total - sorted.len() as u64;
+    Ok(Latencies { sorted, missed })
+}
+
+/// When requests are due.
+///
+/// A thread of its own releases them, because the runtime's timer is only exact to a millisecond,
+/// which is longer than most of what is measured.
+struct Schedule {
+    interval: Duration,
+    total: u64,
+    limit: Duration,
+    due: Semaphore,
+    taken: AtomicU64,
+    over: AtomicBool,
+}
+
+impl Schedule {
+    fn new(rate: f64, duration: Duration) -> Self {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a positive count of requests"
+        )]
+        let total = (rate * duration.as_secs_f64()) as u64;
+        Self {
+            interval: Duration::from_secs_f64(1.0 / rate),
+            total,
+            limit: duration + GRACE,
+            due: Semaphore::new(0),
+            taken: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+        }
+    }
+
+    /// Waits for the next request that is due, and gives when it was; `None` at the end.
+    async fn next(&self, start: Instant) -> Option<Instant> {
+        let permit = self.due.acquire().await.ok()?;
+        permit.forget();
+        let number = self.taken.fetch_add(1, Ordering::Relaxed);
+        (start.elapsed() < self.limit).then(|| start + self.interval.mul_f64(number_of(number)))
+    }
+
+    fn release(self: &Arc<Self>, start: Instant) -> std::thread::JoinHandle<()> {
+        let schedule = Arc::clone(self);
+        std::thread::spawn(move || {
+            let mut released = 0;
+            while released < schedule.total && !schedule.over.load(Ordering::Relaxed) {
+                let now = start.elapsed().as_secs_f64() / schedule.interval.as_secs_f64();
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a positive count of requests"
+                )]
+                let due = (now as u64 + 1).min(schedule.total);
+                let fresh = usize::try_from(due - released).unwrap_or(usize::MAX);
+                schedule.due.add_permits(fresh);
+                released = due;
+                std::thread::sleep(schedule.interval.max(Duration::from_micros(50)));
+            }
+            // Whoever has not taken a request by now finds the semaphore closed; requests that
+            // were released stay to be taken until the limit.
+            while !schedule.over.load(Ordering::Relaxed)
+                && schedule.due.available_permits() > 0
+                && start.elapsed() < schedule.limit
+            {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            schedule.due.close();
+        })
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of one run stay far below 2^52")]
+const fn number_of(count: u64) -> f64 {
+    count as f64
+}

@@ -1,0 +1,202 @@
+//! One HTTP/1.1 exchange after the other on one connection, as cheaply as can be.
+//!
+//! A generator shares the machine with what it measures, so each microsecond that it saves makes
+//! the figures truer. Requests are bytes made once; bodies are counted and thrown away.
+
+use std::io;
+use std::sync::Arc;
+
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use super::length::{Chunks, Length, body_length};
+
+/// How much is read at once.
+const BUFFER: usize = 256 * 1024;
+/// No sensible answer's head is longer.
+const LONGEST_HEAD: usize = 64 * 1024;
+
+/// Why an exchange failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ExchangeError {
+    /// The connection could not be made.
+    #[error("connect to {address}")]
+    Connect { address: String, source: io::Error },
+    /// It broke.
+    #[error("the connection broke in an exchange")]
+    Broken(#[source] io::Error),
+    /// It was closed in the middle of an answer.
+    #[error("the connection was closed in the middle of an answer")]
+    Closed,
+    /// The answer is no HTTP/1.1 that this generator knows.
+    #[error("an answer that this generator does not understand: {0}")]
+    Malformed(&'static str),
+    /// The answer was not 200.
+    #[error("an answer with status {status}: {body}")]
+    Status { status: u16, body: String },
+}
+
+/// Where requests go, and how.
+#[derive(Clone)]
+pub(crate) struct Target {
+    /// `host:port`.
+    pub(crate) address: String,
+    /// TLS, unless the target speaks plain HTTP.
+    pub(crate) tls: Option<Arc<ClientConfig>>,
+    /// Path and query.
+    pub(crate) path: String,
+    /// Further headers.
+    pub(crate) headers: Vec<(String, String)>,
+}
+
+impl Target {
+    /// The same target with another path.
+    pub(crate) fn at(&self, path: &str) -> Self {
+        Self { path: path.to_owned(), ..self.clone() }
+    }
+
+    fn request(&self) -> Vec<u8> {
+        let mut text = format!("GET {} HTTP/1.1\r\nHost: {}\r\n", self.path, self.address);
+        for (name, value) in &self.headers {
+            text.push_str(&format!("{name}: {value}\r\n"));
+        }
+        text.push_str("\r\n");
+        text.into_bytes()
+    }
+}
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
+/// A connection with its one request.
+pub(crate) struct Connection {
+    stream: Box<dyn Stream>,
+    request: Vec<u8>,
+    buffer: Vec<u8>,
+    /// How much of the buffer is filled.
+    filled: usize,
+}
+
+/// What an answer's head says.
+struct Head {
+    status: u16,
+    length: Length,
+    /// Where the body begins in the buffer.
+    end: usize,
+}
+
+impl Connection {
+    /// Connects, with TLS if the target says so.
+    pub(crate) async fn open(target: &Target) -> Result<Self, ExchangeError> {
+        let connect = |source| ExchangeError::Connect { address: target.address.clone(), source };
+        let tcp = TcpStream::connect(&target.address).await.map_err(connect)?;
+        tcp.set_nodelay(true).map_err(connect)?;
+        let stream: Box<dyn Stream> = match &target.tls {
+            None => Box::new(tcp),
+            Some(config) => {
+                let host = target.address.rsplit_once(':').map_or("", |(host, _)| host);
+                let name = ServerName::try_from(host.to_owned())
+                    .map_err(|_| ExchangeError::Malformed("the target's host is no name"))?;
+                let connector = TlsConnector::from(Arc::clone(config));
+                Box::new(connector.connect(name, tcp).await.map_err(connect)?)
+            }
+        };
+        Ok(Self { stream, request: target.request(), buffer: vec![0; BUFFER], filled: 0 })
+    }
+
+    /// Sends the request and reads the whole answer; gives the length of its body.
+    pub(crate) async fn exchange(&mut self) -> Result<u64, ExchangeError> {
+        let head = self.begin().await?;
+        let length = match head.length {
+            Length::Known(length) => self.read_known(head.end, length).await?,
+            Length::Chunked => self.read_chunked(head.end).await?,
+        };
+        self.filled = 0;
+        Ok(length)
+    }
+
+    /// Sends the request, then reads `rate` bytes a second for as long as the caller waits: a
+    /// reader that is all but stalled.
+    pub(crate) async fn crawl(&mut self, rate: usize) -> Result<(), ExchangeError> {
+        self.begin().await?;
+        let step = rate.div_ceil(10).clamp(1, BUFFER);
+        loop {
+            let read = self.stream.read(&mut self.buffer[..step]).await;
+            if read.map_err(ExchangeError::Broken)? == 0 {
+                return Err(ExchangeError::Closed);
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+    }
+
+    async fn begin(&mut self) -> Result<Head, ExchangeError> {
+        self.filled = 0;
+        self.stream.write_all(&self.request).await.map_err(ExchangeError::Broken)?;
+        self.stream.flush().await.map_err(ExchangeError::Broken)?;
+        let head = self.read_head().await?;
+        if head.status == 200 {
+            return Ok(head);
+        }
+        let end = self.filled.min(head.end + 300);
+        let body = String::from_utf8_lossy(&self.buffer[head.end..end]).into_owned();
+        Err(ExchangeError::Status { status: head.status, body })
+    }
+
+    async fn fill(&mut self) -> Result<(), ExchangeError> {
+        let read = self.stream.read(&mut self.buffer[self.filled..]).await;
+        let read = read.map_err(ExchangeError::Broken)?;
+        if read == 0 {
+            return Err(ExchangeError::Closed);
+        }
+        self.filled += read;
+        Ok(())
+    }
+
+    async fn read_head(&mut self) -> Result<Head, ExchangeError> {
+        let mut searched: usize = 0;
+        loop {
+            let from = searched.saturating_sub(3);
+            let found = self.buffer[from..self.filled].windows(4).position(|four| four == b"\r\n\r\n");
+            if let Some(position) = found {
+                let end = from + position + 4;
+                let (status, length) = body_length(&self.buffer[..end])
+                    .ok_or(ExchangeError::Malformed("its head"))?;
+                return Ok(Head { status, length, end });
+            }
+            if self.filled > LONGEST_HEAD {
+                return Err(ExchangeError::Malformed("its head is too long"));
+            }
+            searched = self.filled;
+            self.fill().await?;
+        }
+    }
+
+    async fn read_known(&mut self, begin: usize, length: u64) -> Result<u64, ExchangeError> {
+        let mut missing = length
+            .checked_sub((self.filled - begin) as u64)
+            .ok_or(ExchangeError::Malformed("more body than it announced"))?;
+        while missing > 0 {
+            self.filled = 0;
+            self.fill().await?;
+            missing = missing
+                .checked_sub(self.filled as u64)
+                .ok_or(ExchangeError::Malformed("more body than it announced"))?;
+        }
+        Ok(length)
+    }
+
+    async fn read_chunked(&mut self, begin: usize) -> Result<u64, ExchangeError> {
+        let mut chunks = Chunks::default();
+        let malformed = || ExchangeError::Malformed("its chunks");
+        let mut ended = chunks.feed(&self.buffer[begin..self.filled]).ok_or_else(malformed)?;
+        while !ended {
+            self.filled = 0;
+            self.fill().await?;
+            ended = chunks.feed(&self.buffer[..self.filled]).ok_or_else(malformed)?;
+        }
+        Ok(chunks.bytes())
+    }
+}
