@@ -45,7 +45,10 @@ pub(crate) enum BackendError {
     Certificate(#[from] CertificateError),
     /// Its address.
     #[error("listen on {address}")]
-    Listen { address: SocketAddr, source: io::Error },
+    Listen {
+        address: SocketAddr,
+        source: io::Error,
+    },
     /// The real API server's kubeconfig.
     #[error("read the kubeconfig of the API server behind the backend")]
     Kubeconfig(#[from] kube::config::KubeconfigError),
@@ -129,7 +132,9 @@ where
         async move { Ok::<_, Infallible>(answer(request, behind).await) }
     });
     // A caller that goes away in the middle is part of the bench.
-    let _ = http1::Builder::new().serve_connection(stream, service).await;
+    let _ = http1::Builder::new()
+        .serve_connection(stream, service)
+        .await;
 }
 
 async fn answer(request: Request<Incoming>, behind: kube::Client) -> Response<Body> {
@@ -137,7 +142,9 @@ async fn answer(request: Request<Incoming>, behind: kube::Client) -> Response<Bo
         "/small" => Response::new(full(&PIECE_BYTES[..SMALL])),
         "/big" => {
             let mut response = Response::new(pieces(BIG));
-            response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(BIG * PIECE));
+            response
+                .headers_mut()
+                .insert(CONTENT_LENGTH, HeaderValue::from(BIG * PIECE));
             response
         }
         "/stall" => Response::new(pieces(usize::MAX)),
@@ -151,21 +158,28 @@ async fn forward(request: Request<Incoming>, behind: kube::Client) -> Response<B
     let Ok(body) = body.collect().await else {
         return failure("the request broke");
     };
-    match behind.send(Request::from_parts(parts, body.to_bytes().into())).await {
+    match behind
+        .send(Request::from_parts(parts, body.to_bytes().into()))
+        .await
+    {
         Ok(response) => response.map(|body| body.map_err(Into::into).boxed_unsync()),
         Err(error) => failure(&error.to_string()),
     }
 }
 
 fn failure(text: &str) -> Response<Body> {
-    let body = Full::from(text.to_owned()).map_err(|never| match never {}).boxed_unsync();
+    let body = Full::from(text.to_owned())
+        .map_err(|never| match never {})
+        .boxed_unsync();
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::BAD_GATEWAY;
     response
 }
 
 fn full(bytes: &'static [u8]) -> Body {
-    Full::new(Bytes::from_static(bytes)).map_err(|never| match never {}).boxed_unsync()
+    Full::new(Bytes::from_static(bytes))
+        .map_err(|never| match never {})
+        .boxed_unsync()
 }
 
 fn pieces(count: usize) -> Body {

@@ -24,7 +24,10 @@ pub(crate) enum CertificateError {
     Read { path: PathBuf, source: pem::Error },
     /// TLS cannot be done with it.
     #[error("use {path} for TLS")]
-    Use { path: PathBuf, source: rustls::Error },
+    Use {
+        path: PathBuf,
+        source: rustls::Error,
+    },
 }
 
 /// Files of a certificate for `127.0.0.1`, its key, and the authority that signed it.
@@ -62,13 +65,18 @@ pub(crate) fn client(path: &Path) -> Result<Arc<ClientConfig>, CertificateError>
     for certificate in certificates(path)? {
         roots.add(certificate).map_err(unusable(path))?;
     }
-    let mut config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+    let mut config = ClientConfig::builder()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }
 
 /// A server with the certificate, for HTTP/1.1.
-pub(crate) fn server(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, CertificateError> {
+pub(crate) fn server(
+    certificate: &Path,
+    key: &Path,
+) -> Result<Arc<ServerConfig>, CertificateError> {
     let chain = certificates(certificate)?;
     let secret = PrivateKeyDer::from_pem_file(key).map_err(unreadable(key))?;
     let mut config = ServerConfig::builder()
@@ -86,9 +94,15 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Certificate
 }
 
 fn unreadable(path: &Path) -> impl FnOnce(pem::Error) -> CertificateError {
-    move |source| CertificateError::Read { path: path.to_owned(), source }
+    move |source| CertificateError::Read {
+        path: path.to_owned(),
+        source,
+    }
 }
 
 fn unusable(path: &Path) -> impl Fn(rustls::Error) -> CertificateError {
-    move |source| CertificateError::Use { path: path.to_owned(), source }
+    move |source| CertificateError::Use {
+        path: path.to_owned(),
+        source,
+    }
 }

@@ -58,7 +58,11 @@ impl Figures {
     pub(crate) fn table(&self, title: &str) -> String {
         let mut text = format!("\n{title}\n");
         for (key, value, goal) in &self.rows {
-            text.push_str(&format!("  {key:<34} {:>12}  {}\n", rounded(*value), goal.text(*value)));
+            text.push_str(&format!(
+                "  {key:<34} {:>12}  {}\n",
+                rounded(*value),
+                goal.text(*value)
+            ));
         }
         for note in &self.notes {
             text.push_str(&format!("  {note}\n"));
@@ -74,12 +78,18 @@ impl Figures {
         );
         let folder = target.join("bench");
         let path = folder.join(format!("{name}.json"));
-        let flat: BTreeMap<&str, f64> =
-            self.rows.iter().map(|(key, value, _)| (key.as_str(), *value)).collect();
+        let flat: BTreeMap<&str, f64> = self
+            .rows
+            .iter()
+            .map(|(key, value, _)| (key.as_str(), *value))
+            .collect();
         let text = serde_json::to_string_pretty(&flat).expect("names and numbers are JSON");
         fs::create_dir_all(&folder)
             .and_then(|()| fs::write(&path, text + "\n"))
-            .map_err(|source| FiguresError::Write { path: path.clone(), source })?;
+            .map_err(|source| FiguresError::Write {
+                path: path.clone(),
+                source,
+            })?;
         Ok(path)
     }
 }

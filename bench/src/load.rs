@@ -83,10 +83,17 @@ pub(crate) async fn closed_loop(
             Ok::<_, ExchangeError>((exchanges, bytes, start.elapsed()))
         });
     }
-    let mut total = Throughput { rate: 0.0, bytes: 0.0 };
+    let mut total = Throughput {
+        rate: 0.0,
+        bytes: 0.0,
+    };
     while let Some(joined) = tasks.join_next().await {
-        let (exchanges, bytes, elapsed) = joined.expect("a load task neither panics nor is aborted")?;
-        #[expect(clippy::cast_precision_loss, reason = "counts of one run stay far below 2^52")]
+        let (exchanges, bytes, elapsed) =
+            joined.expect("a load task neither panics nor is aborted")?;
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "counts of one run stay far below 2^52"
+        )]
         let (exchanges, bytes) = (exchanges as f64, bytes as f64);
         total.rate += exchanges / elapsed.as_secs_f64();
         total.bytes += bytes / elapsed.as_secs_f64();
@@ -205,7 +212,10 @@ impl Schedule {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of one run stay far below 2^52")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of one run stay far below 2^52"
+)]
 const fn number_of(count: u64) -> f64 {
     count as f64
 }

@@ -7,7 +7,11 @@ use std::process::Command;
 pub(crate) fn description() -> String {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    format!("Linux {}, {cores} cores, commit {}", kernel.trim(), commit())
+    format!(
+        "Linux {}, {cores} cores, commit {}",
+        kernel.trim(),
+        commit()
+    )
 }
 
 /// The commit, with `+` when the tree differs from it.
@@ -25,5 +29,9 @@ fn commit() -> String {
         return "unknown (no git)".to_owned();
     };
     let changed = git(&["status", "--porcelain"]).is_none_or(|changes| !changes.is_empty());
-    if changed { format!("{commit}+") } else { commit }
+    if changed {
+        format!("{commit}+")
+    } else {
+        commit
+    }
 }

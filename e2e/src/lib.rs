@@ -5,6 +5,7 @@
 //! handle started ends with that handle, and leaves nothing behind. `e2e/README.md` shows the use.
 
 mod control_plane;
+mod drover;
 mod image;
 mod kubectl;
 mod metrics_server;
@@ -19,6 +20,9 @@ mod wait;
 
 pub use control_plane::audit::{AuditEvent, AuditObject, AuditStatus, AuditUser};
 pub use control_plane::{Component, ControlPlane, Identity, Options, StartError};
+pub use drover::{
+    Agent, AgentOptions, DroverError, MissingProgram, Programs, Server, ServerOptions,
+};
 pub use image::{Image, ImageError};
 pub use kubectl::{CommandError, CommandLine, Output};
 pub use metrics_server::{MetricsError, MetricsServer};

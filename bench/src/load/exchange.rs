@@ -55,7 +55,10 @@ pub(crate) struct Target {
 impl Target {
     /// The same target with another path.
     pub(crate) fn at(&self, path: &str) -> Self {
-        Self { path: path.to_owned(), ..self.clone() }
+        Self {
+            path: path.to_owned(),
+            ..self.clone()
+        }
     }
 
     fn request(&self) -> Vec<u8> {
@@ -91,7 +94,10 @@ struct Head {
 impl Connection {
     /// Connects, with TLS if the target says so.
     pub(crate) async fn open(target: &Target) -> Result<Self, ExchangeError> {
-        let connect = |source| ExchangeError::Connect { address: target.address.clone(), source };
+        let connect = |source| ExchangeError::Connect {
+            address: target.address.clone(),
+            source,
+        };
         let tcp = TcpStream::connect(&target.address).await.map_err(connect)?;
         tcp.set_nodelay(true).map_err(connect)?;
         let stream: Box<dyn Stream> = match &target.tls {
@@ -104,7 +110,12 @@ impl Connection {
                 Box::new(connector.connect(name, tcp).await.map_err(connect)?)
             }
         };
-        Ok(Self { stream, request: target.request(), buffer: vec![0; BUFFER], filled: 0 })
+        Ok(Self {
+            stream,
+            request: target.request(),
+            buffer: vec![0; BUFFER],
+            filled: 0,
+        })
     }
 
     /// Sends the request and reads the whole answer; gives the length of its body.
@@ -134,7 +145,10 @@ impl Connection {
 
     async fn begin(&mut self) -> Result<Head, ExchangeError> {
         self.filled = 0;
-        self.stream.write_all(&self.request).await.map_err(ExchangeError::Broken)?;
+        self.stream
+            .write_all(&self.request)
+            .await
+            .map_err(ExchangeError::Broken)?;
         self.stream.flush().await.map_err(ExchangeError::Broken)?;
         let head = self.read_head().await?;
         if head.status == 200 {
@@ -142,7 +156,10 @@ impl Connection {
         }
         let end = self.filled.min(head.end + 300);
         let body = String::from_utf8_lossy(&self.buffer[head.end..end]).into_owned();
-        Err(ExchangeError::Status { status: head.status, body })
+        Err(ExchangeError::Status {
+            status: head.status,
+            body,
+        })
     }
 
     async fn fill(&mut self) -> Result<(), ExchangeError> {
@@ -159,12 +176,18 @@ impl Connection {
         let mut searched: usize = 0;
         loop {
             let from = searched.saturating_sub(3);
-            let found = self.buffer[from..self.filled].windows(4).position(|four| four == b"\r\n\r\n");
+            let found = self.buffer[from..self.filled]
+                .windows(4)
+                .position(|four| four == b"\r\n\r\n");
             if let Some(position) = found {
                 let end = from + position + 4;
-                let (status, length) = body_length(&self.buffer[..end])
-                    .ok_or(ExchangeError::Malformed("its head"))?;
-                return Ok(Head { status, length, end });
+                let (status, length) =
+                    body_length(&self.buffer[..end]).ok_or(ExchangeError::Malformed("its head"))?;
+                return Ok(Head {
+                    status,
+                    length,
+                    end,
+                });
             }
             if self.filled > LONGEST_HEAD {
                 return Err(ExchangeError::Malformed("its head is too long"));
@@ -191,11 +214,15 @@ impl Connection {
     async fn read_chunked(&mut self, begin: usize) -> Result<u64, ExchangeError> {
         let mut chunks = Chunks::default();
         let malformed = || ExchangeError::Malformed("its chunks");
-        let mut ended = chunks.feed(&self.buffer[begin..self.filled]).ok_or_else(malformed)?;
+        let mut ended = chunks
+            .feed(&self.buffer[begin..self.filled])
+            .ok_or_else(malformed)?;
         while !ended {
             self.filled = 0;
             self.fill().await?;
-            ended = chunks.feed(&self.buffer[..self.filled]).ok_or_else(malformed)?;
+            ended = chunks
+                .feed(&self.buffer[..self.filled])
+                .ok_or_else(malformed)?;
         }
         Ok(chunks.bytes())
     }

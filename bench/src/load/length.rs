@@ -13,7 +13,12 @@ pub(crate) enum Length {
 pub(crate) fn body_length(head: &[u8]) -> Option<(u16, Length)> {
     let head = std::str::from_utf8(head).ok()?;
     let mut lines = head.split("\r\n");
-    let status = lines.next()?.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
+    let status = lines
+        .next()?
+        .strip_prefix("HTTP/1.1 ")?
+        .get(..3)?
+        .parse()
+        .ok()?;
     lines
         .filter_map(|line| line.split_once(':'))
         .find_map(|(name, value)| {
@@ -59,10 +64,16 @@ impl Chunks {
     pub(crate) fn feed(&mut self, mut piece: &[u8]) -> Option<bool> {
         while let Some((&byte, rest)) = piece.split_first() {
             if let State::Data(missing) = self.state {
-                let taken = usize::try_from(missing).unwrap_or(usize::MAX).min(piece.len());
+                let taken = usize::try_from(missing)
+                    .unwrap_or(usize::MAX)
+                    .min(piece.len());
                 piece = &piece[taken..];
                 let missing = missing - taken as u64;
-                self.state = if missing == 0 { State::Size(0) } else { State::Data(missing) };
+                self.state = if missing == 0 {
+                    State::Size(0)
+                } else {
+                    State::Data(missing)
+                };
                 continue;
             }
             self.state = self.step(byte)?;
@@ -73,7 +84,9 @@ impl Chunks {
 
     fn step(&mut self, byte: u8) -> Option<State> {
         match (self.state, byte) {
-            (State::Size(size) | State::Extension(size), b'\n') if size == 0 => Some(State::Trailer(0)),
+            (State::Size(size) | State::Extension(size), b'\n') if size == 0 => {
+                Some(State::Trailer(0))
+            }
             (State::Size(size) | State::Extension(size), b'\n') => {
                 self.bytes += size;
                 Some(State::Data(size + 2))
@@ -82,7 +95,9 @@ impl Chunks {
             (State::Extension(size), _) => Some(State::Extension(size)),
             (State::Size(size), digit) => {
                 let value = char::from(digit).to_digit(16)?;
-                Some(State::Size(size.checked_mul(16)?.checked_add(value.into())?))
+                Some(State::Size(
+                    size.checked_mul(16)?.checked_add(value.into())?,
+                ))
             }
             (State::Trailer(0), b'\n') => Some(State::Ended),
             (State::Trailer(_), b'\n') => Some(State::Trailer(0)),
@@ -106,8 +121,14 @@ mod tests {
     #[test]
     fn length_is_read_from_the_head() {
         for (head, expected) in [
-            ("HTTP/1.1 200 OK\r\ncontent-length: 1024\r\n\r\n", Some((200, Length::Known(1024)))),
-            ("HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n", Some((404, Length::Chunked))),
+            (
+                "HTTP/1.1 200 OK\r\ncontent-length: 1024\r\n\r\n",
+                Some((200, Length::Known(1024))),
+            ),
+            (
+                "HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n",
+                Some((404, Length::Chunked)),
+            ),
             ("HTTP/1.1 200 OK\r\n\r\n", None),
             ("HTTP/2 200\r\ncontent-length: 1\r\n\r\n", None),
         ] {

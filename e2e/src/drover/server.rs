@@ -1,0 +1,298 @@
+//! `drover server` on a hub, and `drover` as its first administrator.
+
+use std::fs;
+use std::io::Write as _;
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use http::Request;
+use kube::Client;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+
+use super::{DroverError, Programs, prepare};
+use crate::control_plane::ControlPlane;
+use crate::kubectl::CommandLine;
+use crate::ports::PortLease;
+use crate::program::{Program, Running};
+
+/// Generous: the first start also makes the hub's custom resources, and hashes a password.
+const READY: Duration = Duration::from_mins(2);
+/// The namespace in which the server keeps its own objects, and the Secret of its authority.
+const HUB_NAMESPACE: &str = "drover-system";
+const AUTHORITY_SECRET: &str = "server-ca";
+
+/// How the server is started; the default suits most tests.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Where it listens.
+    pub address: IpAddr,
+    /// The port; any free one if there is none.
+    pub port: Option<u16>,
+    /// The folder of its log, its audit log, the command line's home and the password; the hub's
+    /// own if there is none. One folder holds one server.
+    pub folder: Option<PathBuf>,
+    /// Further arguments.
+    pub arguments: Vec<String>,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            address: IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
+            port: None,
+            folder: None,
+            arguments: Vec::new(),
+        }
+    }
+}
+
+/// A running server; dropping it ends it.
+pub struct Server {
+    running: Running,
+    programs: Programs,
+    address: SocketAddr,
+    folder: PathBuf,
+    authority: PathBuf,
+    client: Client,
+    _port: Option<PortLease>,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Server")
+            .field("address", &self.address)
+            .field("folder", &self.folder)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Starts it on `hub` and waits until it is ready.
+    pub async fn start(hub: &ControlPlane, options: ServerOptions) -> Result<Self, DroverError> {
+        let programs = Programs::find()?;
+        let folder = options
+            .folder
+            .unwrap_or_else(|| hub.folder().join("drover"));
+        fs::create_dir_all(folder.join("home")).map_err(prepare(&folder))?;
+        let lease = match options.port {
+            Some(_) => None,
+            None => Some(PortLease::take(options.address)?),
+        };
+        let port = options
+            .port
+            .or_else(|| lease.as_ref().map(PortLease::port))
+            .unwrap_or_default();
+        let address = SocketAddr::new(options.address, port);
+        let url = format!("https://{address}");
+        let mut running = Program::new("drover-server", &programs.drover, &folder)
+            .args([
+                "server",
+                "--listen",
+                &address.to_string(),
+                "--server-url",
+                &url,
+            ])
+            .arg("--kubeconfig")
+            .arg(hub.kubeconfig_path())
+            .arg("--audit-log")
+            .arg(folder.join("audit.jsonl"))
+            .arg("--first-password-file")
+            .arg(folder.join("first-password"))
+            .args(options.arguments)
+            .start()?;
+        let pem = running
+            .wait_until("its authority on the hub", READY, async |_| {
+                authority(hub).await
+            })
+            .await?;
+        let path = folder.join("ca.crt");
+        fs::write(&path, &pem).map_err(prepare(&path))?;
+        let client = anonymous(&url, &pem)?;
+        let server = client.clone();
+        running
+            .wait_until("/readyz", READY, async |_| ready(&server).await)
+            .await?;
+        Ok(Self {
+            running,
+            programs,
+            address,
+            folder,
+            authority: path,
+            client,
+            _port: lease,
+        })
+    }
+
+    /// Its address, `https://host:port`.
+    pub fn url(&self) -> String {
+        format!("https://{}", self.address)
+    }
+
+    /// The file of the authority that its certificate is checked with.
+    pub fn authority(&self) -> &Path {
+        &self.authority
+    }
+
+    /// Its folder, with its log, its audit log and the command line's home.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What it appends its audit records to, one JSON object a line.
+    pub fn audit_log(&self) -> PathBuf {
+        self.folder.join("audit.jsonl")
+    }
+
+    /// The process.
+    pub fn running(&mut self) -> &mut Running {
+        &mut self.running
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.running.id()
+    }
+
+    /// Kills it, starts it again and waits until it is ready.
+    pub async fn restart(&mut self) -> Result<(), DroverError> {
+        self.running.restart()?;
+        self.wait_until_ready().await
+    }
+
+    /// Waits until it says that it is ready.
+    pub async fn wait_until_ready(&mut self) -> Result<(), DroverError> {
+        let client = self.client.clone();
+        Ok(self
+            .running
+            .wait_until("/readyz", READY, async |_| ready(&client).await)
+            .await?)
+    }
+
+    /// The command line `drover` in a home of its own, where the administrator's login is kept.
+    pub fn command_line(&self) -> CommandLine {
+        // kubeconfigs that it writes go there too.
+        let home = self.folder.join("home");
+        CommandLine::new(&self.programs.drover, &home.join("kubeconfig"), &home)
+    }
+
+    /// Logs the first administrator in, with a password of its own from the first time on, and
+    /// gives that password.
+    pub async fn log_in(&self) -> Result<String, DroverError> {
+        let kept = self.folder.join("password");
+        let url = self.url();
+        let ca = self.authority.display().to_string();
+        let arguments = [
+            "login",
+            &url,
+            "--username",
+            "admin",
+            "--ca-file",
+            &ca,
+            "--password-stdin",
+        ];
+        if let Ok(password) = fs::read_to_string(&kept) {
+            let command = self.command_line().with_stdin(format!("{password}\n"));
+            command.run(arguments).await?;
+            return Ok(password);
+        }
+        let first = self.folder.join("first-password");
+        let first = fs::read_to_string(&first).map_err(prepare(&first))?;
+        let first = first.trim();
+        let password = new_password()?;
+        let stdin = format!("{first}\n{password}\n");
+        let arguments = arguments.into_iter().chain(["--new-password-stdin"]);
+        self.command_line().with_stdin(stdin).run(arguments).await?;
+        keep_secret(&kept, &password)?;
+        Ok(password)
+    }
+
+    /// Registers `cluster` under `name`, as a person does: `drover cluster import NAME |
+    /// kubectl apply -f -`. Needs [`Server::log_in`]; repeating it changes nothing.
+    pub async fn import(&self, name: &str, cluster: &ControlPlane) -> Result<(), DroverError> {
+        let manifest = self
+            .command_line()
+            .run(["cluster", "import", name])
+            .await?
+            .stdout;
+        let kubectl = cluster.command_line().with_stdin(manifest);
+        kubectl.run(["apply", "-f", "-"]).await?;
+        Ok(())
+    }
+}
+
+fn new_password() -> Result<String, DroverError> {
+    let mut bytes = [0_u8; 15];
+    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| DroverError::Unreadable {
+        what: "the system's randomness",
+        text: String::new(),
+    })?;
+    Ok(base64::Engine::encode(
+        &base64::engine::general_purpose::URL_SAFE_NO_PAD,
+        bytes,
+    ))
+}
+
+fn keep_secret(path: &Path, text: &str) -> Result<(), DroverError> {
+    let opened = fs::OpenOptions::new()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .mode(0o600)
+        .open(path);
+    opened
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(prepare(path))
+}
+
+/// The server's authority, which it keeps on its hub.
+async fn authority(hub: &ControlPlane) -> Result<String, DroverError> {
+    let secrets: kube::Api<k8s_openapi::api::core::v1::Secret> =
+        kube::Api::namespaced(hub.client(), HUB_NAMESPACE);
+    let secret = secrets
+        .get(AUTHORITY_SECRET)
+        .await
+        .map_err(|source| DroverError::Client {
+            url: hub.url(),
+            source: Box::new(source),
+        })?;
+    let bytes = secret
+        .data
+        .unwrap_or_default()
+        .remove("tls.crt")
+        .map(|bytes| bytes.0);
+    String::from_utf8(bytes.unwrap_or_default()).map_err(|error| DroverError::Unreadable {
+        what: "the server's authority",
+        text: error.to_string(),
+    })
+}
+
+/// A client that trusts `pem` only and presents nothing.
+fn anonymous(url: &str, pem: &str) -> Result<Client, DroverError> {
+    let unreadable = |text: String| DroverError::Unreadable {
+        what: "the server's address or authority",
+        text,
+    };
+    let mut config = kube::Config::new(url.parse().map_err(|_| unreadable(url.to_owned()))?);
+    let roots: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
+    let roots = roots.map_err(|error| unreadable(error.to_string()))?;
+    config.root_cert = Some(roots.iter().map(|der| der.to_vec()).collect());
+    Client::try_from(config).map_err(|source| DroverError::Client {
+        url: url.to_owned(),
+        source: Box::new(source),
+    })
+}
+
+async fn ready(client: &Client) -> Result<(), String> {
+    let request = Request::get("/readyz")
+        .body(Vec::new())
+        .map_err(|error| error.to_string())?;
+    client
+        .request_text(request)
+        .await
+        .map(drop)
+        .map_err(|error| error.to_string())
+}

@@ -1,0 +1,51 @@
+//! What can be typed.
+
+use std::error::Error;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{demo, image, kubernetes, weaken};
+
+/// Build, demonstration and weakening recipes of Drover.
+#[derive(Parser)]
+#[command(name = "xtask")]
+enum Recipe {
+    /// The real Kubernetes programs that tests use
+    #[command(subcommand)]
+    Kubernetes(kubernetes::Recipe),
+    /// A hub and a first cluster on this machine, joined, until Ctrl-C
+    Demo(demo::Demo),
+    /// The agent's image: a static program, and nothing else
+    Image(image::Image),
+    /// Remove one defence after the other, and see that its test notices
+    Weaken(weaken::Weaken),
+}
+
+/// Runs the recipe that was asked for; tells what went wrong, and why, on standard error.
+pub(crate) fn run() -> ExitCode {
+    match start(Recipe::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let mut text = format!("xtask: {error}");
+            let mut source = error.source();
+            while let Some(cause) = source {
+                text = format!("{text}: {cause}");
+                source = cause.source();
+            }
+            // There is nowhere else to say it.
+            let _ = writeln!(std::io::stderr(), "{text}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn start(recipe: Recipe) -> Result<(), Box<dyn Error>> {
+    match recipe {
+        Recipe::Kubernetes(recipe) => recipe.run().map_err(Into::into),
+        Recipe::Demo(demo) => demo.run().map_err(Into::into),
+        Recipe::Image(image) => image.run().map_err(Into::into),
+        Recipe::Weaken(weaken) => weaken.run().map_err(Into::into),
+    }
+}

@@ -1,0 +1,29 @@
+//! Where things are built, and cargo.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The repository's root.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap_or_else(|| Path::new("."))
+}
+
+/// The target folder: the one that this very program was built in.
+pub(crate) fn target() -> PathBuf {
+    let own = std::env::current_exe().unwrap_or_default();
+    own.ancestors()
+        .nth(2)
+        .map_or_else(|| root().join("target"), Path::to_path_buf)
+}
+
+/// `cargo` with the same target folder.
+pub(crate) fn cargo() -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command
+        .current_dir(root())
+        .env("CARGO_TARGET_DIR", target());
+    command
+}

@@ -1,0 +1,179 @@
+//! `xtask weaken`: removes one defence after the other, and sees that its test notices.
+//!
+//! A test that passes with and without the defence that it is named for tests nothing. Each file
+//! `e2e/weaken/*.patch` removes one defence and names its test. Every patch is applied to a copy of
+//! the sources; of all the tests in the same binary, exactly the named one must then fail, having
+//! passed before. A patch that does not apply or compile is a failure too.
+
+mod copy;
+mod patch;
+mod suite;
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use copy::{Copy, CopyError};
+use patch::{Patch, PatchError};
+use suite::{Suite, SuiteError};
+
+use crate::build::root;
+
+/// Why a weakening was not shown to be noticed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WeakenError {
+    /// A patch cannot be read.
+    #[error(transparent)]
+    Patch(#[from] PatchError),
+    /// The copy of the sources.
+    #[error(transparent)]
+    Copy(#[from] CopyError),
+    /// A test binary cannot be had.
+    #[error(transparent)]
+    Suite(#[from] SuiteError),
+    /// The folder of the patches.
+    #[error("list {path}")]
+    List { path: PathBuf, source: io::Error },
+    /// No patch was asked for that exists.
+    #[error("no patch in e2e/weaken has {0:?} in its name")]
+    NoneChosen(String),
+    /// Tests fail without any weakening.
+    #[error("{suite} fails without any weakening: {}", failed.join(", "))]
+    AlreadyFailing { suite: Suite, failed: Vec<String> },
+    /// A named test does not exist.
+    #[error("{patch}: {suite} has no test {test}")]
+    NoSuchTest {
+        patch: String,
+        suite: Suite,
+        test: String,
+    },
+    /// Some weakenings were not noticed as they should.
+    #[error("{0} weakenings were not noticed by exactly the test that they name")]
+    Unnoticed(usize),
+}
+
+/// `xtask weaken`.
+#[derive(clap::Args)]
+pub(crate) struct Weaken {
+    /// Only patches whose file names contain this
+    #[arg(default_value = "")]
+    only: String,
+    /// Only see that the patches can be read and apply
+    #[arg(long)]
+    check: bool,
+}
+
+impl Weaken {
+    pub(crate) fn run(self) -> Result<(), WeakenError> {
+        let patches = patches(&self.only)?;
+        let copy = Copy::of_sources()?;
+        let mut by_suite: BTreeMap<&Suite, Vec<&Patch>> = BTreeMap::new();
+        for patch in &patches {
+            copy.apply(patch)?;
+            copy.restore()?;
+            by_suite.entry(&patch.suite).or_default().push(patch);
+        }
+        if self.check {
+            say(&format!("{} patches apply", patches.len()));
+            return Ok(());
+        }
+        let mut unnoticed = 0;
+        for (suite, patches) in by_suite {
+            check_unweakened(&copy, suite, &patches)?;
+            for patch in patches {
+                unnoticed += usize::from(!noticed(&copy, patch)?);
+            }
+        }
+        if unnoticed > 0 {
+            Err(WeakenError::Unnoticed(unnoticed))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// The patches whose file names contain `only`, by name.
+fn patches(only: &str) -> Result<Vec<Patch>, WeakenError> {
+    let folder = root().join("e2e/weaken");
+    let list = |source| WeakenError::List {
+        path: folder.clone(),
+        source,
+    };
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(&folder).map_err(list)? {
+        let path = entry.map_err(list)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.ends_with(".patch") && name.contains(only) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    if paths.is_empty() {
+        return Err(WeakenError::NoneChosen(only.to_owned()));
+    }
+    Ok(paths
+        .iter()
+        .map(|path| Patch::read(path))
+        .collect::<Result<_, _>>()?)
+}
+
+fn check_unweakened(copy: &Copy, suite: &Suite, patches: &[&Patch]) -> Result<(), WeakenError> {
+    let start = Instant::now();
+    let outcome = suite.run(copy.root())?;
+    if !outcome.failed.is_empty() {
+        let failed = outcome.failed.into_iter().collect();
+        return Err(WeakenError::AlreadyFailing {
+            suite: suite.clone(),
+            failed,
+        });
+    }
+    for patch in patches {
+        if !outcome.passed.contains(&patch.test) {
+            return Err(WeakenError::NoSuchTest {
+                patch: patch.name.clone(),
+                suite: suite.clone(),
+                test: patch.test.clone(),
+            });
+        }
+    }
+    let tests = outcome.passed.len();
+    say(&format!(
+        "{suite}: {tests} tests pass unweakened ({} s)",
+        start.elapsed().as_secs()
+    ));
+    Ok(())
+}
+
+/// Whether exactly the named test fails with the defence removed.
+fn noticed(copy: &Copy, patch: &Patch) -> Result<bool, WeakenError> {
+    let start = Instant::now();
+    copy.apply(patch)?;
+    let outcome = patch.suite.run(copy.root());
+    copy.restore()?;
+    let failed = outcome?.failed;
+    let noticed = failed.len() == 1 && failed.contains(&patch.test);
+    let verdict = if noticed {
+        format!("noticed by {}", patch.test)
+    } else if failed.is_empty() {
+        format!("NOT NOTICED; {} passes without the defence", patch.test)
+    } else {
+        let failed: Vec<_> = failed.into_iter().collect();
+        format!(
+            "NOT NOTICED by {} alone; these fail: {}",
+            patch.test,
+            failed.join(", ")
+        )
+    };
+    let seconds = start.elapsed().as_secs();
+    say(&format!(
+        "  {} (group {}): {}: {verdict} ({seconds} s)",
+        patch.name, patch.group, patch.defence
+    ));
+    Ok(noticed)
+}
+
+fn say(text: &str) {
+    // Whoever closed standard output reads the exit code.
+    let _ = writeln!(io::stdout(), "{text}");
+}

@@ -1,0 +1,135 @@
+//! The copy of the sources in which defences are removed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::patch::Patch;
+use crate::build::{root, target};
+
+/// What went wrong with the copy.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CopyError {
+    /// git could not be started.
+    #[error("start git")]
+    StartGit(#[source] io::Error),
+    /// git does not know this folder.
+    #[error("git lists no sources: {0}")]
+    List(String),
+    /// A file could not be copied or removed.
+    #[error("copy {path}")]
+    File { path: PathBuf, source: io::Error },
+    /// A patch does not fit the sources.
+    #[error("{patch} does not apply, so the sources have moved on: make it anew\n{output}")]
+    DoesNotApply { patch: String, output: String },
+}
+
+/// A copy of the sources, with their present state, committed or not.
+///
+/// It always lies at the same place, and files are only written when they differ: so cargo
+/// compiles again what a patch has changed, and nothing else.
+pub(super) struct Copy {
+    root: PathBuf,
+    files: BTreeSet<String>,
+}
+
+impl Copy {
+    pub(super) fn of_sources() -> Result<Self, CopyError> {
+        let output = Command::new("git")
+            .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+            .current_dir(root())
+            .output()
+            .map_err(CopyError::StartGit)?;
+        if !output.status.success() {
+            return Err(CopyError::List(
+                String::from_utf8_lossy(&output.stderr).into_owned(),
+            ));
+        }
+        let files = String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .filter(|file| root().join(file).is_file())
+            .map(str::to_owned)
+            .collect();
+        let copy = Self {
+            root: target().join("weaken"),
+            files,
+        };
+        copy.remove_others(&copy.root)?;
+        copy.restore()?;
+        Ok(copy)
+    }
+
+    /// Its folder.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Makes every file as it is in the sources.
+    pub(super) fn restore(&self) -> Result<(), CopyError> {
+        for file in &self.files {
+            let (from, to) = (root().join(file), self.root.join(file));
+            let wanted = fs::read(&from).map_err(failed(&from))?;
+            if fs::read(&to).is_ok_and(|present| present == wanted) {
+                continue;
+            }
+            let folder = to.parent().unwrap_or(&self.root);
+            fs::create_dir_all(folder).map_err(failed(folder))?;
+            fs::write(&to, wanted).map_err(failed(&to))?;
+        }
+        Ok(())
+    }
+
+    /// Removes a defence, until [`Copy::restore`].
+    pub(super) fn apply(&self, patch: &Patch) -> Result<(), CopyError> {
+        let mut git = Command::new("git")
+            .args(["apply", "--whitespace=nowarn", "-"])
+            .current_dir(&self.root)
+            // The copy may lie inside the repository; git must take it for a plain folder.
+            .env("GIT_CEILING_DIRECTORIES", target())
+            .env_remove("GIT_DIR")
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(CopyError::StartGit)?;
+        if let Some(mut input) = git.stdin.take() {
+            // git closes it early when it refuses, and then says why.
+            let _ = input.write_all(patch.text.as_bytes());
+        }
+        let output = git.wait_with_output().map_err(CopyError::StartGit)?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(CopyError::DoesNotApply {
+            patch: patch.name.clone(),
+            output: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+
+    /// Removes what is not in the sources any more.
+    fn remove_others(&self, folder: &Path) -> Result<(), CopyError> {
+        let Ok(entries) = fs::read_dir(folder) else {
+            return Ok(());
+        };
+        for entry in entries {
+            let path = entry.map_err(failed(folder))?.path();
+            if path.is_dir() {
+                self.remove_others(&path)?;
+            } else if !path
+                .strip_prefix(&self.root)
+                .is_ok_and(|name| self.files.contains(&*name.to_string_lossy()))
+            {
+                fs::remove_file(&path).map_err(failed(&path))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
+    move |source| CopyError::File {
+        path: path.to_owned(),
+        source,
+    }
+}

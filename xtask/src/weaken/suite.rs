@@ -1,0 +1,240 @@
+//! One test binary: built, run, and what its tests said.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::build::target;
+
+/// The tests of one binary take far less; a removed defence may make one hang.
+const LIMIT: Duration = Duration::from_mins(2);
+
+/// Why a suite could not be run.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SuiteError {
+    /// A program could not be started.
+    #[error("start {program}")]
+    Start { program: String, source: io::Error },
+    /// It does not compile.
+    #[error("{suite} does not compile:\n{output}")]
+    DoesNotCompile { suite: Suite, output: String },
+    /// cargo did not say where the binary is.
+    #[error("{suite}: cargo built no test binary; is there such a package with such a target?")]
+    NoBinary { suite: Suite },
+    /// It ended without saying how many tests passed.
+    #[error("{suite} ended in the middle:\n{output}")]
+    Incomplete { suite: Suite, output: String },
+}
+
+/// Which of a package's test binaries.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Target {
+    /// The unit tests of its library.
+    Library,
+    /// An integration test.
+    Integration(String),
+}
+
+impl Target {
+    /// Reads `lib`, or the name of an integration test.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        match text {
+            "lib" => Some(Self::Library),
+            name => plain.then(|| Self::Integration(name.to_owned())),
+        }
+    }
+}
+
+/// A package's test binary.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Suite {
+    pub(super) package: String,
+    pub(super) target: Target,
+}
+
+impl fmt::Display for Suite {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.target {
+            Target::Library => write!(formatter, "{} (unit tests)", self.package),
+            Target::Integration(name) => write!(formatter, "{} (tests/{name})", self.package),
+        }
+    }
+}
+
+/// What the tests of a binary said.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) passed: BTreeSet<String>,
+    pub(super) failed: BTreeSet<String>,
+}
+
+impl Suite {
+    /// Builds the binary from the sources in `root`, and runs all its tests.
+    pub(super) fn run(&self, root: &Path) -> Result<Outcome, SuiteError> {
+        let binary = self.build(root)?;
+        let started = |source| SuiteError::Start {
+            program: binary.display().to_string(),
+            source,
+        };
+        let mut child = Command::new(&binary)
+            .args(["--test-threads=4", "--color=never"])
+            .current_dir(root)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(started)?;
+        let mut stdout = child.stdout.take();
+        let reader = std::thread::spawn(move || {
+            let mut text = Vec::new();
+            // What could be read before it broke is enough to tell what happened.
+            let _ = stdout.as_mut().map(|stdout| stdout.read_to_end(&mut text));
+            String::from_utf8_lossy(&text).into_owned()
+        });
+        let deadline = Instant::now() + LIMIT;
+        let mut hung = false;
+        while child.try_wait().map_err(started)?.is_none() {
+            if Instant::now() > deadline {
+                hung = true;
+                child.kill().map_err(started)?;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let output = reader.join().unwrap_or_default();
+        self.outcome(&output, hung)
+    }
+
+    fn outcome(&self, output: &str, hung: bool) -> Result<Outcome, SuiteError> {
+        let outcome = parse(output);
+        if hung || !output.contains("\ntest result: ") {
+            // Whoever hung has no line; say what there is rather than guess.
+            let output = format!("hung: {hung}\n{output}");
+            return Err(SuiteError::Incomplete {
+                suite: self.clone(),
+                output,
+            });
+        }
+        Ok(outcome)
+    }
+
+    fn build(&self, root: &Path) -> Result<PathBuf, SuiteError> {
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo
+            .args([
+                "test",
+                "--locked",
+                "--no-run",
+                "--message-format=json",
+                "--package",
+                &self.package,
+            ])
+            .current_dir(root)
+            .env("CARGO_TARGET_DIR", target())
+            // The same sources are compiled again and again, with a line changed.
+            .env("CARGO_INCREMENTAL", "1")
+            .stdin(Stdio::null());
+        match &self.target {
+            Target::Library => cargo.arg("--lib"),
+            Target::Integration(name) => cargo.args(["--test", name]),
+        };
+        let output = cargo.output().map_err(|source| SuiteError::Start {
+            program: "cargo".to_owned(),
+            source,
+        })?;
+        let messages = String::from_utf8_lossy(&output.stdout);
+        if !output.status.success() {
+            let output = rendered(&messages, &String::from_utf8_lossy(&output.stderr));
+            return Err(SuiteError::DoesNotCompile {
+                suite: self.clone(),
+                output,
+            });
+        }
+        executable(&messages).ok_or_else(|| SuiteError::NoBinary {
+            suite: self.clone(),
+        })
+    }
+}
+
+/// The test binary among cargo's messages.
+fn executable(messages: &str) -> Option<PathBuf> {
+    messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|message| message["profile"]["test"] == Value::Bool(true))
+        .find_map(|message| message["executable"].as_str().map(PathBuf::from))
+}
+
+/// The compiler's errors among cargo's messages, for people.
+fn rendered(messages: &str, stderr: &str) -> String {
+    let errors: String = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|message| message["message"]["level"] == "error")
+        .filter_map(|message| message["message"]["rendered"].as_str().map(str::to_owned))
+        .collect();
+    if errors.is_empty() {
+        stderr.to_owned()
+    } else {
+        errors
+    }
+}
+
+/// Reads the lines `test NAME ... ok` and `test NAME ... FAILED`.
+fn parse(output: &str) -> Outcome {
+    let mut outcome = Outcome::default();
+    for line in output.lines() {
+        let Some((name, result)) = line
+            .strip_prefix("test ")
+            .and_then(|rest| rest.rsplit_once(" ... "))
+        else {
+            continue;
+        };
+        // Tests that should panic say so behind their names.
+        let name = name.split(" - ").next().unwrap_or(name).to_owned();
+        match result {
+            "ok" => outcome.passed.insert(name),
+            _ => outcome.failed.insert(name),
+        };
+    }
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_read_from_the_lines_of_a_test_binary() {
+        let outcome = parse(
+            "\nrunning 3 tests\ntest a::b ... ok\ntest c - should panic ... ok\n\
+             test d::e ... FAILED\n\nfailures:\n\ntest result: FAILED. 2 passed; 1 failed\n",
+        );
+        assert_eq!(outcome.passed.iter().collect::<Vec<_>>(), ["a::b", "c"]);
+        assert_eq!(outcome.failed.iter().collect::<Vec<_>>(), ["d::e"]);
+    }
+
+    #[test]
+    fn binary_that_ended_in_the_middle_is_no_result() {
+        let suite = Suite {
+            package: "x".to_owned(),
+            target: Target::Library,
+        };
+        let error = suite
+            .outcome("running 2 tests\ntest a ... ok\n", false)
+            .unwrap_err();
+        assert!(error.to_string().contains("ended in the middle"), "{error}");
+    }
+
+    #[test]
+    fn test_binary_is_found_among_cargos_messages() {
+        let messages = r#"{"profile":{"test":false},"executable":"/a"}
+{"profile":{"test":true},"executable":"/b"}"#;
+        assert_eq!(executable(messages), Some(PathBuf::from("/b")));
+    }
+}
