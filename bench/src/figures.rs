@@ -72,11 +72,7 @@ impl Figures {
 
     /// Writes `bench/NAME.json` in the target folder, and gives its path.
     pub(crate) fn write(&self, name: &str) -> Result<PathBuf, FiguresError> {
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(
-            || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target")),
-            PathBuf::from,
-        );
-        let folder = target.join("bench");
+        let folder = target_folder().join("bench");
         let path = folder.join(format!("{name}.json"));
         let flat: BTreeMap<&str, f64> = self
             .rows
@@ -92,6 +88,14 @@ impl Figures {
             })?;
         Ok(path)
     }
+}
+
+/// Cargo's target folder.
+pub(crate) fn target_folder() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target")),
+        PathBuf::from,
+    )
 }
 
 /// As many digits as mean something.

@@ -1,11 +1,148 @@
-//! `drover-bench road`.
+//! `drover-bench road`: what Drover adds to kubectl's way to a cluster, and what it can carry.
+//!
+//! Everything is real and on this machine: a hub, a server, an agent, TLS on each leg. Only the
+//! cluster's API server is one of our own ([`crate::backend`]), because a real one would be the
+//! limit of everything. What is compared takes turns within one run, so that whatever else the
+//! machine does touches both.
 
-/// TBD
+mod bulk;
+mod footprint;
+mod latency;
+mod peer;
+mod small;
+mod stage;
+mod stall;
+
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use crate::figures::{Figures, FiguresError};
+use crate::load::ExchangeError;
+use crate::machine;
+use crate::process::{self, ProcessError};
+use stage::{Stage, StageError};
+
+/// Why there are no figures.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RoadError {
+    /// Something did not start.
+    #[error(transparent)]
+    Stage(#[from] StageError),
+    /// The load broke.
+    #[error("{what} failed under load")]
+    Load {
+        what: &'static str,
+        source: ExchangeError,
+    },
+    /// A process could not be looked at.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// The figures could not be kept.
+    #[error(transparent)]
+    Figures(#[from] FiguresError),
+}
+
+/// Which load a failure belongs to.
+fn under<T>(what: &'static str, result: Result<T, ExchangeError>) -> Result<T, RoadError> {
+    result.map_err(|source| RoadError::Load { what, source })
+}
+
+/// `drover-bench road`.
 #[derive(clap::Args)]
-pub(crate) struct Road {}
+pub(crate) struct Road {
+    /// Turns that each comparison takes
+    #[arg(long, default_value_t = 5)]
+    turns: u32,
+    /// Seconds of each measurement
+    #[arg(long, default_value_t = 3)]
+    seconds: u64,
+}
+
+/// How long and how often things are measured.
+#[derive(Clone, Copy)]
+struct Effort {
+    turns: u32,
+    duration: Duration,
+}
 
 impl Road {
-    pub(crate) async fn run(self) -> Result<(), std::io::Error> {
+    pub(crate) async fn run(self) -> Result<(), RoadError> {
+        let start = Instant::now();
+        let effort = Effort {
+            turns: self.turns,
+            duration: Duration::from_secs(self.seconds),
+        };
+        let mut figures = Figures::default();
+        say("starting hub, cluster, server, agent and the reference");
+        let mut stage = Stage::start().await?;
+        footprint::measure(&mut stage, &mut figures).await?;
+        latency::measure(&stage, effort, &mut figures).await?;
+        stall::measure(&stage, effort, &mut figures).await?;
+        small::measure(&stage, effort, &mut figures).await?;
+        bulk::measure(&stage, effort, &mut figures).await?;
+        footprint::measure_ready(&mut stage, &mut figures).await?;
+        figures.note(format!("{} s", start.elapsed().as_secs()));
+        say(&figures.table(&format!("road: {}", machine::description())));
+        say(&format!("written to {}", figures.write("road")?.display()));
         Ok(())
     }
+}
+
+/// The CPU that a measurement took of one core, by process.
+struct Meter {
+    start: Instant,
+    used: Vec<(&'static str, u32, Duration)>,
+}
+
+impl Meter {
+    /// Begins with this process, the generator, and those given.
+    fn start(others: &[(&'static str, u32)]) -> Result<Self, ProcessError> {
+        let own = [("generator", std::process::id())];
+        let used = own
+            .iter()
+            .chain(others)
+            .map(|&(name, id)| Ok((name, id, process::cpu(id)?)))
+            .collect::<Result<_, ProcessError>>()?;
+        Ok(Self {
+            start: Instant::now(),
+            used,
+        })
+    }
+
+    /// Shares of one core since the start, the generator's first.
+    fn shares(&self) -> Result<Vec<(&'static str, f64)>, ProcessError> {
+        let elapsed = self.start.elapsed().as_secs_f64();
+        self.used
+            .iter()
+            .map(|&(name, id, before)| {
+                let used = process::cpu(id)?.saturating_sub(before);
+                Ok((name, used.as_secs_f64() / elapsed))
+            })
+            .collect()
+    }
+}
+
+/// Above this share of its one core, the generator is what was measured.
+const GENERATOR_LIMIT: f64 = 0.9;
+
+/// The shares of a measurement as one line.
+fn shares_line(what: &str, shares: &[(&'static str, f64)]) -> String {
+    let list: Vec<String> = shares
+        .iter()
+        .map(|(name, share)| format!("{name} {:.0} %", share * 100.0))
+        .collect();
+    let limited = shares
+        .first()
+        .is_some_and(|(_, share)| *share > GENERATOR_LIMIT);
+    let verdict = if limited {
+        "; the generator was the limit"
+    } else {
+        ""
+    };
+    format!("{what}: CPU of one core: {}{verdict}", list.join(", "))
+}
+
+fn say(text: &str) {
+    // Whoever closed standard output reads the file.
+    let _ = writeln!(std::io::stdout(), "{text}");
 }

@@ -1,0 +1,43 @@
+//! How many bytes fit through, beside the reference.
+
+use super::{Effort, Meter, RoadError, Stage, say, shares_line, under};
+use crate::figures::{Figures, Goal, median};
+use crate::load::closed_loop;
+
+/// Downloads at once.
+const DOWNLOADS: usize = 4;
+const MIB: f64 = 1024.0 * 1024.0;
+/// Each turn moves hundreds of MiB; more turns tell nothing new.
+const TURNS: u32 = 3;
+
+pub(super) async fn measure(
+    stage: &Stage,
+    effort: Effort,
+    figures: &mut Figures,
+) -> Result<(), RoadError> {
+    say("downloads of 100 MiB, four at once");
+    let (mut ours, mut theirs, mut plain) = (Vec::new(), Vec::new(), Vec::new());
+    let mut shares = Vec::new();
+    for _ in 0..effort.turns.min(TURNS) {
+        let meter = Meter::start(&stage.on_the_road())?;
+        let bytes = closed_loop(&stage.drover("/big"), DOWNLOADS, effort.duration).await;
+        ours.push(under("Drover", bytes)?.bytes / MIB);
+        shares = meter.shares()?;
+        let bytes = closed_loop(&stage.through_peer("/big"), DOWNLOADS, effort.duration).await;
+        theirs.push(under("the reference", bytes)?.bytes / MIB);
+        let target = stage.through_plain_peer("/big");
+        let bytes = closed_loop(&target, DOWNLOADS, effort.duration).await;
+        plain.push(under("the reference without TLS", bytes)?.bytes / MIB);
+    }
+    let direct = closed_loop(&stage.direct("/big"), DOWNLOADS, effort.duration).await;
+    let direct = under("direct", direct)?.bytes / MIB;
+    figures.note(shares_line("downloads through Drover", &shares));
+    let (ours, theirs, plain) = (median(&ours), median(&theirs), median(&plain));
+    figures.add("direct_mib_per_s", direct, Goal::None);
+    figures.add("mib_per_s", ours, Goal::None);
+    figures.add("remotedialer_mib_per_s", theirs, Goal::None);
+    figures.add("remotedialer_plain_mib_per_s", plain, Goal::None);
+    figures.add("bytes_vs_remotedialer", ours / theirs, Goal::AtLeast(3.0));
+    figures.add("bytes_vs_remotedialer_plain", ours / plain, Goal::None);
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! What a reader that has all but stopped does to everybody else.
+
+use super::{Effort, RoadError, Stage, say, under};
+use crate::figures::{Figures, Goal, median};
+use crate::load::{Connection, at_rate, closed_loop};
+
+const CONNECTIONS: usize = 16;
+const SHARE: f64 = 0.25;
+/// Bytes a second that the stalled reader still reads.
+const CRAWL: usize = 10 * 1024;
+
+pub(super) async fn measure(
+    stage: &Stage,
+    effort: Effort,
+    figures: &mut Figures,
+) -> Result<(), RoadError> {
+    let drover = stage.drover("/small");
+    let full = under(
+        "Drover",
+        closed_loop(&drover, CONNECTIONS, effort.duration).await,
+    )?
+    .rate;
+    let rate = full * SHARE;
+    say(&format!(
+        "latency beside a stalled reader, at {rate:.0} requests a second"
+    ));
+    let (mut without, mut with) = (Vec::new(), Vec::new());
+    for _ in 0..effort.turns {
+        let alone = under(
+            "Drover",
+            at_rate(&drover, CONNECTIONS, rate, effort.duration).await,
+        )?;
+        without.push(alone.quantile_ms(0.99));
+        let mut reader = under(
+            "a stalled reader",
+            Connection::open(&stage.drover("/stall")).await,
+        )?;
+        let reader = tokio::spawn(async move { reader.crawl(CRAWL).await });
+        // By then everything between the backend and the reader is full.
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        let beside = under(
+            "Drover",
+            at_rate(&drover, CONNECTIONS, rate, effort.duration).await,
+        )?;
+        with.push(beside.quantile_ms(0.99));
+        if reader.is_finished() {
+            let ended = reader
+                .await
+                .expect("the reader neither panics nor is aborted");
+            under("a stalled reader", ended)?;
+        } else {
+            reader.abort();
+        }
+    }
+    let (without, with) = (median(&without), median(&with));
+    figures.add("stall_rate_rps", rate, Goal::None);
+    figures.add("without_stalled_p99_ms", without, Goal::None);
+    figures.add("with_stalled_p99_ms", with, Goal::None);
+    figures.add("stalled_p99_ratio", with / without, Goal::AtMost(1.05));
+    Ok(())
+}
