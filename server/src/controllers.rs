@@ -1,3 +1,132 @@
 //! What keeps clusters as the hub wants them: observe → decide (pure) → act.
+//!
+//! Each cluster has a keeper, a task with four loops that meet in [`keeper::Shared`]: the report
+//! stream, access, the agent's upgrade, and the one place that writes the Cluster's status.
 
 pub mod access;
+pub mod cluster;
+mod keeper;
+pub mod registration_tokens;
+pub mod removal;
+pub mod upgrade;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use drover_api::ids::ClusterUid;
+use kube::ResourceExt as _;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::hub::Hub;
+use crate::hub::lease::Leadership;
+use crate::settings::Settings;
+use crate::tunnels::Tunnels;
+
+/// The longest time between two looks at which clusters there are.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// Pause after a change, so that a burst of them is one look.
+const BREATH: Duration = Duration::from_millis(100);
+
+/// What every controller stands on; cheap to clone.
+#[derive(Clone)]
+pub struct Controllers {
+    hub: Hub,
+    tunnels: Tunnels,
+    settings: Settings,
+}
+
+impl std::fmt::Debug for Controllers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Controllers")
+            .field("hub", &self.hub)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A keeper's task, ended when this is dropped.
+struct Keeper(JoinHandle<()>);
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Controllers {
+    /// Controllers of the clusters on a hub.
+    pub fn new(hub: Hub, tunnels: Tunnels, settings: Settings) -> Self {
+        Self {
+            hub,
+            tunnels,
+            settings,
+        }
+    }
+
+    /// Keeps every cluster until `stop`, whenever this server is the one that controls.
+    pub async fn run(self, mut leadership: Leadership, stop: CancellationToken) {
+        loop {
+            let leading = leadership.wait_for(|standing| standing.may_control());
+            let Some(Some(_)) = stop.run_until_cancelled(leading).await else {
+                return;
+            };
+            let lost = async {
+                leadership
+                    .clone()
+                    .wait_for(|standing| !standing.may_control())
+                    .await
+            };
+            tokio::select! {
+                () = self.control() => {}
+                _ = lost => {}
+                () = stop.cancelled() => return,
+            }
+        }
+    }
+
+    async fn control(&self) {
+        tokio::join!(self.keep_clusters(), registration_tokens::purge(&self.hub));
+    }
+
+    /// One keeper for every Cluster, and no tunnel for what is none.
+    async fn keep_clusters(&self) {
+        let mut keepers: BTreeMap<String, Keeper> = BTreeMap::new();
+        let mut stores = self.hub.stores().changed();
+        let mut tunnels = self.tunnels.watch();
+        loop {
+            if self.hub.stores().health().is_trusted() {
+                self.look(&mut keepers);
+            }
+            let tick = tokio::time::sleep(LOOK_EVERY);
+            tokio::select! {
+                _ = stores.changed() => tokio::time::sleep(BREATH).await,
+                _ = tunnels.changed() => tokio::time::sleep(BREATH).await,
+                () = tick => {}
+            }
+        }
+    }
+
+    fn look(&self, keepers: &mut BTreeMap<String, Keeper>) {
+        let clusters = self.hub.stores().clusters.all();
+        let uids: BTreeSet<String> = clusters
+            .iter()
+            .filter_map(|cluster| cluster.uid())
+            .collect();
+        keepers.retain(|uid, keeper| uids.contains(uid) && !keeper.0.is_finished());
+        for uid in &uids {
+            keepers.entry(uid.clone()).or_insert_with(|| {
+                let cluster = ClusterUid::new(uid.clone());
+                Keeper(tokio::spawn(keeper::keep(self.clone(), cluster)))
+            });
+        }
+        for uid in self
+            .tunnels
+            .all()
+            .into_keys()
+            .filter(|uid| !uids.contains(uid.as_str()))
+        {
+            self.tunnels
+                .disconnect(&uid, "the Cluster was deleted at the server");
+        }
+    }
+}

@@ -4,7 +4,9 @@
 //! `cluster-admin`, and the names that the user lane's service account may impersonate. Both are
 //! cut into chunks, because an object has a bounded size and names are many.
 
+pub mod act;
 pub mod decide;
+pub(super) mod keep;
 
 /// Chunks that exist at most; the manifest names each, so that nothing else can be written.
 pub const CHUNKS: usize = 16;

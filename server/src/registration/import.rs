@@ -18,6 +18,7 @@ use super::manifest::Manifest;
 use super::register::{current_cluster, refusal, token_state};
 use crate::hub::call;
 use crate::hub::keys::random;
+use crate::settings::Settings;
 use crate::status::Status;
 
 /// Life of a token that asks for none, in seconds.
@@ -27,13 +28,14 @@ const LIFE: std::ops::RangeInclusive<u64> = 60..=604_800;
 /// Longest to wait until memory shows what was written.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 
-/// Image of the agent, in the order: the Cluster's own, the setting, the registry's.
-pub fn agent_image(state: &RegistrationState, cluster: &Cluster) -> String {
+/// Image that a cluster's agent should run, in the order: the Cluster's own, the setting, the
+/// registry's.
+pub fn wanted_image(settings: &Settings, cluster: &Cluster) -> String {
     let chosen = cluster.spec.agent.image.clone();
     chosen.unwrap_or_else(|| {
         default_image(
-            &state.settings.in_effect(Setting::AgentImage),
-            &state.settings.in_effect(Setting::AgentImageRegistry),
+            &settings.in_effect(Setting::AgentImage),
+            &settings.in_effect(Setting::AgentImageRegistry),
         )
     })
 }
@@ -146,7 +148,7 @@ fn manifest(
         cluster_name: cluster.name_any(),
         token,
         plan_keys: state.hub.keys().plan_public_keys(),
-        image: agent_image(state, cluster),
+        image: wanted_image(&state.settings, cluster),
         image_pull_policy: state.settings.in_effect(Setting::AgentImagePullPolicy),
     };
     manifest

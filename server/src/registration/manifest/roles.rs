@@ -144,8 +144,10 @@ fn controller() -> Vec<PolicyRule> {
             RBAC,
             &["clusterroles", "clusterrolebindings"],
             &[REPORT, CONTROLLER],
-            &["get", "delete"],
+            &["get", "patch"],
         ),
+        // The server's probes of the tunnel.
+        health(),
     ]
 }
 
@@ -158,18 +160,20 @@ fn report() -> Vec<PolicyRule> {
     vec![
         rule("", &["nodes", "pods", "events"], &[], &["list", "watch"]),
         rule("metrics.k8s.io", &["nodes"], &[], &["list"]),
-        PolicyRule {
-            non_resource_urls: Some(
-                ["/livez", "/readyz", "/version"]
-                    .map(str::to_owned)
-                    .to_vec(),
-            ),
-            verbs: vec!["get".to_owned()],
-            ..Default::default()
-        },
+        health(),
     ]
 }
 
 fn report_here() -> Vec<PolicyRule> {
     vec![rule("apps", &["deployments"], &[AGENT], &["get"])]
+}
+
+/// Paths that tell how the API server does.
+fn health() -> PolicyRule {
+    let paths = ["/livez", "/readyz", "/version"];
+    PolicyRule {
+        non_resource_urls: Some(paths.map(str::to_owned).to_vec()),
+        verbs: vec!["get".to_owned()],
+        ..Default::default()
+    }
 }

@@ -1,0 +1,62 @@
+//! Applies access whenever people or the connection change, and repairs drift.
+
+use std::time::Duration;
+
+use drover_api::agent::Lane;
+
+use super::act::apply;
+use super::decide::People;
+use crate::controllers::cluster::decide::AccessState;
+use crate::controllers::keeper::Shared;
+
+/// What somebody changed in the cluster is put right at least this often.
+const REPAIR_EVERY: Duration = Duration::from_mins(5);
+/// After a failure.
+const RETRY_AFTER: Duration = Duration::from_secs(20);
+
+/// Keeps access in one cluster as the hub wants it.
+pub(in crate::controllers) async fn keep(shared: &Shared) {
+    let mut stores = shared.controllers.hub.stores().changed();
+    loop {
+        shared.connected().await;
+        let people = people(shared);
+        let client = shared
+            .controllers
+            .tunnels
+            .client(&shared.uid, Lane::Controller);
+        let applied = apply(&client, &people).await;
+        let pause = match &applied {
+            Ok(()) => REPAIR_EVERY,
+            Err(_) => RETRY_AFTER,
+        };
+        shared.set_access(match applied {
+            Ok(()) => AccessState::Applied,
+            Err(error) => {
+                tracing::warn!(cluster.uid = %shared.uid, %error, "access was not applied");
+                AccessState::Failed(error.to_string())
+            }
+        });
+        let others =
+            async { while self::people(shared) == people && stores.changed().await.is_ok() {} };
+        // Early when the people change or the cluster comes back, else when it is time to repair.
+        let _ = tokio::time::timeout(pause, async {
+            tokio::select! {
+                () = others => {}
+                () = reconnected(shared) => {}
+            }
+        })
+        .await;
+    }
+}
+
+/// Resolves when the cluster was away and is back.
+async fn reconnected(shared: &Shared) {
+    let mut tunnels = shared.controllers.tunnels.watch();
+    while shared.is_connected() && tunnels.changed().await.is_ok() {}
+    shared.connected().await;
+}
+
+fn people(shared: &Shared) -> People {
+    let users = shared.controllers.hub.stores().users.all();
+    People::of(users.iter().map(AsRef::as_ref))
+}

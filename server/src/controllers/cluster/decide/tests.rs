@@ -1,0 +1,214 @@
+use drover_api::kinds::{ClusterSpec, ComponentHealth, NodeCount, Registration};
+use drover_api::report::{AgentReport, NodesReport};
+
+use super::*;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+fn cluster(registered: bool) -> Cluster {
+    let mut cluster = Cluster::new("shop", ClusterSpec::default());
+    cluster.metadata.generation = Some(1);
+    cluster.status = registered.then(|| ClusterStatus {
+        registration: Some(Registration {
+            public_key: "k".into(),
+            bound_at: Time(at(0)),
+            token_id: "t".into(),
+        }),
+        ..Default::default()
+    });
+    cluster
+}
+
+const IMAGE: &str = "drover-agent:1";
+
+fn healthy() -> Known {
+    let component = ComponentHealth {
+        name: "etcd".into(),
+        healthy: true,
+        message: None,
+    };
+    Known {
+        tunnels: 2,
+        agent_version: Some("1".into()),
+        protocol: 2,
+        heard: Heard {
+            version: Some("v1.36.3".into()),
+            nodes: Some(NodesReport {
+                count: NodeCount { total: 3, ready: 3 },
+                ..Default::default()
+            }),
+            components: Some(vec![component]),
+            agent: Some(AgentReport {
+                image: IMAGE.into(),
+                updated_available: 2,
+                wanted: 2,
+            }),
+        },
+        silence: Some(Duration::from_secs(5)),
+        access: AccessState::Applied,
+        upgrade: UpgradeState::Idle,
+    }
+}
+
+fn reason(status: &ClusterStatus, kind: &str) -> (String, String) {
+    let found = status.conditions.iter().find(|c| c.type_ == kind).unwrap();
+    (found.status.clone(), found.reason.clone())
+}
+
+fn decided(registered: bool, known: &Known) -> ClusterStatus {
+    decide(&cluster(registered), known, IMAGE, at(1000))
+}
+
+#[test]
+fn conditions_name_the_cause() {
+    let with = |change: fn(&mut Known)| {
+        let mut known = healthy();
+        change(&mut known);
+        known
+    };
+    for (registered, known, kind, status, wanted) in [
+        (true, healthy(), READY, "True", "Ready"),
+        (true, healthy(), CONNECTED, "True", "TunnelOpen"),
+        (false, Known::default(), READY, "False", "NotImported"),
+        (false, Known::default(), CONNECTED, "False", "NotRegistered"),
+        (true, Known::default(), CONNECTED, "False", "AgentGone"),
+        (true, Known::default(), READY, "False", "AgentGone"),
+        (
+            true,
+            Known::default(),
+            API_SERVER_READY,
+            "Unknown",
+            "NotConnected",
+        ),
+        (
+            true,
+            with(|k| k.heard.components = None),
+            API_SERVER_READY,
+            "Unknown",
+            "NoReportYet",
+        ),
+        (
+            true,
+            with(|k| k.silence = Some(SILENT_AFTER)),
+            API_SERVER_READY,
+            "Unknown",
+            "ReportsStopped",
+        ),
+        (
+            true,
+            with(|k| k.silence = Some(SILENT_AFTER)),
+            READY,
+            "Unknown",
+            "ReportsStopped",
+        ),
+        (
+            true,
+            with(|k| k.heard.components.as_mut().unwrap()[0].healthy = false),
+            API_SERVER_READY,
+            "False",
+            "Unhealthy",
+        ),
+        (
+            true,
+            with(|k| k.access = AccessState::Pending),
+            ACCESS_APPLIED,
+            "Unknown",
+            "Pending",
+        ),
+        (
+            true,
+            with(|k| k.access = AccessState::Failed("x".into())),
+            ACCESS_APPLIED,
+            "False",
+            "ApplyFailed",
+        ),
+        (
+            true,
+            with(|k| k.access = AccessState::Failed("x".into())),
+            READY,
+            "False",
+            "ApplyFailed",
+        ),
+    ] {
+        let decided = decided(registered, &known);
+        assert_eq!(
+            reason(&decided, kind),
+            (status.to_owned(), wanted.to_owned()),
+            "{kind} {wanted}"
+        );
+    }
+}
+
+#[test]
+fn an_agent_is_up_to_date_when_its_image_is_rolled_out() {
+    let with = |image: &str, done, upgrade| {
+        let mut known = healthy();
+        known.heard.agent = Some(AgentReport {
+            image: image.into(),
+            updated_available: done,
+            wanted: 2,
+        });
+        known.upgrade = upgrade;
+        known
+    };
+    let asked = |seconds| UpgradeState::Asked {
+        image: IMAGE.into(),
+        since: Duration::from_secs(seconds),
+    };
+    for (known, status, wanted) in [
+        (with(IMAGE, 2, UpgradeState::Idle), "True", "UpToDate"),
+        (with("old", 2, UpgradeState::Idle), "False", "Upgrading"),
+        (with(IMAGE, 1, asked(10)), "False", "RollingOut"),
+        (with(IMAGE, 1, asked(301)), "False", "UpgradeStuck"),
+        (
+            with("old", 2, UpgradeState::Failed("no".into())),
+            "False",
+            "UpgradeFailed",
+        ),
+    ] {
+        let decided = decided(true, &known);
+        assert_eq!(
+            reason(&decided, AGENT_UP_TO_DATE),
+            (status.to_owned(), wanted.to_owned())
+        );
+        assert_eq!(reason(&decided, READY).0, "True", "an old agent works");
+    }
+    let mut manual = cluster(true);
+    manual.spec.agent.upgrade = AgentUpgrade::Manual;
+    let decided = decide(&manual, &with("old", 2, UpgradeState::Idle), IMAGE, at(0));
+    assert_eq!(reason(&decided, AGENT_UP_TO_DATE).1, "UpgradeAvailable");
+}
+
+#[test]
+fn a_status_is_written_when_its_meaning_changes_and_every_five_minutes() {
+    let mut known = healthy();
+    let mut cluster = cluster(true);
+    cluster.status = Some(decide(&cluster, &known, IMAGE, at(0)));
+    let again = decide(&cluster, &known, IMAGE, at(299));
+    assert_eq!(Some(&again), cluster.status.as_ref());
+    known.silence = Some(Duration::from_secs(9));
+    assert_eq!(
+        Some(&decide(&cluster, &known, IMAGE, at(299))),
+        cluster.status.as_ref()
+    );
+    let later = decide(&cluster, &known, IMAGE, at(300));
+    assert_eq!(later.last_seen, Some(Time(at(300))));
+    known.heard.nodes.as_mut().unwrap().count.ready = 2;
+    let changed = decide(&cluster, &known, IMAGE, at(10));
+    assert_eq!(changed.nodes.unwrap().ready, 2);
+    assert_eq!(changed.last_seen, Some(Time(at(10))));
+}
+
+#[test]
+fn what_was_known_stays_while_the_cluster_is_away() {
+    let mut cluster = cluster(true);
+    cluster.status = Some(decide(&cluster, &healthy(), IMAGE, at(0)));
+    let away = decide(&cluster, &Known::default(), IMAGE, at(1000));
+    assert_eq!(away.kubernetes_version.as_deref(), Some("v1.36.3"));
+    assert_eq!(away.nodes.unwrap().total, 3);
+    assert_eq!(away.agent.as_ref().unwrap().tunnels, 0);
+    assert_eq!(away.last_seen, Some(Time(at(0))));
+    assert!(away.registration.is_some());
+}
