@@ -42,6 +42,8 @@ struct Shared {
     budget: Arc<TunnelBudget>,
     traffic: Arc<Traffic>,
     registry: Arc<Registry>,
+    /// [`OpenOptions::renew_after`].
+    renew_after: u32,
     /// Set once, by the driver, when the tunnel is gone.
     closed: watch::Sender<Option<ClosedReason>>,
     /// Why the server wants the tunnel closed; read by the driver.

@@ -32,6 +32,9 @@ pub struct OpenOptions {
     pub stall_after: Duration,
     /// How often streams are looked at for stalls and budgets.
     pub sweep_every: Duration,
+    /// Requests after which the tunnel closes so that the agent dials again. HTTP/2 numbers
+    /// at most 2³⁰ of them; the default stops a little short.
+    pub renew_after: u32,
     /// This tunnel's bounds.
     pub limits: Limits,
     /// The bounds it shares with the server's other tunnels.
@@ -46,6 +49,7 @@ impl OpenOptions {
             handshake_timeout: Duration::from_secs(10),
             stall_after: Duration::from_mins(1),
             sweep_every: Duration::from_secs(1),
+            renew_after: (1 << 30) - (1 << 16),
             limits: Limits::TUNNEL,
             server,
         }
@@ -65,7 +69,7 @@ impl Tunnel {
         let stream = Metered::new(stream, Arc::clone(&traffic));
         let limit = options.handshake_timeout;
         let (h2, connection, ping_pong) =
-            tokio::time::timeout(limit, handshake(stream, options.limits))
+            tokio::time::timeout(limit, handshake(stream, builder(&options)))
                 .await
                 .map_err(|_| OpenError::Timeout(limit))??;
         let (probes, asked) = mpsc::channel(PROBE_QUEUE);
@@ -74,6 +78,7 @@ impl Tunnel {
             budget: TunnelBudget::new(options.limits, options.server),
             traffic: Arc::clone(&traffic),
             registry: Arc::new(Registry::new(options.stall_after)),
+            renew_after: options.renew_after,
             closed: watch::Sender::new(None),
             close: watch::Sender::new(None),
             probes,
@@ -101,12 +106,12 @@ type Opened<S> = (
     PingPong,
 );
 
-async fn handshake<S>(stream: S, limits: Limits) -> Result<Opened<S>, OpenError>
+async fn handshake<S>(stream: S, builder: Builder) -> Result<Opened<S>, OpenError>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let closed = |error| OpenError::Closed(ClosedReason::of(error));
-    let (h2, mut connection) = builder(limits).handshake(stream).await.map_err(closed)?;
+    let (h2, mut connection) = builder.handshake(stream).await.map_err(closed)?;
     let mut ping_pong = connection
         .ping_pong()
         .expect("a new connection's ping handle is taken only here");
@@ -124,7 +129,7 @@ where
     Ok((h2, connection, ping_pong))
 }
 
-fn builder(limits: Limits) -> Builder {
+fn builder(options: &OpenOptions) -> Builder {
     let mut builder = Builder::new();
     builder
         .initial_window_size(STREAM_WINDOW)
@@ -133,7 +138,7 @@ fn builder(limits: Limits) -> Builder {
         .max_send_buffer_size(STREAM_WINDOW as usize)
         .enable_push(false)
         // Should unread small frames outrun the sweep, h2 ends this tunnel.
-        .data_frame_budget(limits.buffered_bytes)
+        .data_frame_budget(options.limits.buffered_bytes)
         // Users cancel by the thousand; a cancelled request is no attack.
         .max_local_error_reset_streams(None)
         .max_concurrent_reset_streams(1000);

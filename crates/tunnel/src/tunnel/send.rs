@@ -130,6 +130,10 @@ impl Tunnel {
         let (response, send) = h2
             .send_request(request, end)
             .map_err(|error| self.shared.unsent(error))?;
+        // The client's streams have the odd numbers.
+        if response.stream_id().as_u32() / 2 >= self.shared.renew_after {
+            self.close("the tunnel has numbered as many requests as it can; the agent dials again");
+        }
         Ok(Started {
             permit,
             response,

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use drover_testkit::tunnel::TunnelPair;
-use drover_tunnel::ServeError;
+use drover_testkit::tunnel::{TunnelPair, open_options};
 use drover_tunnel::tunnel::{AbortReason, BodyError, ClosedReason, HeadTimeout, SendError, State};
+use drover_tunnel::{ServeError, ServeOptions};
 use futures::stream::{self, StreamExt};
 use http::{HeaderMap, HeaderName, Request, Response, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt, Full, StreamBody};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tower::ServiceExt;
 
 use crate::agent::{agent, full, get, text};
@@ -362,4 +363,21 @@ async fn tower_client_runs_on_the_tunnel() {
     let pair = TunnelPair::open(agent(|_| async { Response::new(full("served")) })).await;
     let response = pair.tunnel.clone().oneshot(get("/version")).await.unwrap();
     assert_eq!(text(response).await, "served");
+}
+
+#[tokio::test]
+async fn tunnel_about_to_run_out_of_stream_numbers_closes_so_that_the_agent_dials_again() {
+    let mut options = open_options();
+    options.renew_after = 1;
+    let served = agent(|_| async { Response::new(full("served")) });
+    let pair = TunnelPair::open_with(served, options, ServeOptions::default()).await;
+    assert_eq!(
+        text(pair.tunnel.send(get("/")).await.unwrap()).await,
+        "served"
+    );
+    let _last = pair.tunnel.send(get("/")).await;
+    let closed = timeout(Duration::from_secs(10), pair.tunnel.closed())
+        .await
+        .unwrap();
+    assert!(matches!(closed, ClosedReason::ByServer(_)), "{closed}");
 }
