@@ -1,0 +1,11 @@
+//! The command line, run as a program against a server that speaks the same wire types.
+
+mod clusters;
+mod help;
+mod image;
+mod login;
+mod plugin;
+mod program;
+mod stub;
+mod terminal;
+mod wrong;

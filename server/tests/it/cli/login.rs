@@ -1,0 +1,140 @@
+use std::os::unix::fs::PermissionsExt;
+
+use super::program::Drover;
+use super::stub::{PASSWORD, SESSION, Stub};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_is_remembered_in_a_file_of_the_user_alone_and_used() {
+    let (stub, drover) = (Stub::start().await, Drover::new());
+    let ended = drover.log_in(&stub).await.ok();
+    assert_eq!(ended.out, "");
+    let mode = std::fs::metadata(drover.config()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let who = drover.run(&["whoami"]).await.ok();
+    assert!(who.out.contains("alice") && who.out.contains(&stub.url), "{who:?}");
+    assert_eq!(stub.seen().last().unwrap().bearer.as_deref(), Some(SESSION));
+    let list = drover.run(&["context", "list"]).await.ok();
+    assert!(list.out.contains("logged in"), "{list:?}");
+    for ended in [&ended, &who, &list] {
+        assert!(!format!("{ended:?}").contains("sessionsecret"), "{ended:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_demanded_change_of_the_password_is_done_at_login() {
+    let (stub, drover) = (Stub::start().await, Drover::new());
+    stub.world.lock().must_change = true;
+    let mut args = vec!["login", &stub.url, "--username", "alice", "--password-stdin"];
+    args.extend(["--ca-fingerprint", &stub.fingerprint]);
+    let input = format!("{PASSWORD}\na much better one\n");
+    drover
+        .run_with(&args, &[], &input)
+        .await
+        .failed(2, "--new-password-stdin");
+    args.push("--new-password-stdin");
+    drover.run_with(&args, &[], &input).await.ok();
+    assert_eq!(stub.world.lock().password, "a much better one");
+    drover.run(&["whoami"]).await.ok();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_password_is_said_in_the_servers_words_and_nothing_is_kept() {
+    let (stub, drover) = (Stub::start().await, Drover::new());
+    stub.world.lock().password = "another".to_owned();
+    let ended = drover.log_in(&stub).await.failed(3, "the password is wrong");
+    assert!(!ended.err.contains(PASSWORD), "{ended:?}");
+    assert!(!drover.config().exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_not_trusted_gets_no_password() {
+    let (stub, drover) = (Stub::start().await, Drover::new());
+    let other = Stub::start().await;
+    let login = ["login", &stub.url, "--username", "alice", "--password-stdin"];
+    let input = format!("{PASSWORD}\n");
+
+
+    let unknown = drover.run_with(&login, &[], &input).await;
+    unknown.failed(2, "--ca-fingerprint");
+    let mut named = login.to_vec();
+    named.extend(["--ca-fingerprint", &other.fingerprint]);
+    let ended = drover.run_with(&named, &[], &input).await;
+    ended.failed(6, &stub.fingerprint);
+    let path = drover.home.path().join("other.pem");
+    std::fs::write(&path, &other.authority_pem).unwrap();
+    let path = path.to_str().unwrap();
+    let mut by_file = login.to_vec();
+    by_file.extend(["--ca-file", path]);
+    let ended = drover.run_with(&by_file, &[], &input).await;
+    ended.failed(6, "not vouched for by the given authority");
+    let mut short = login.to_vec();
+    short.extend(["--ca-fingerprint", "SHA256:12"]);
+    let nonsense = drover.run_with(&short, &[], &input);
+    nonsense.await.failed(6, "64 hexadecimal digits");
+    assert!(stub.seen().is_empty(), "{:?}", stub.seen());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_systems_roots_and_a_named_file_are_trusted_without_a_question() {
+    let (stub, drover) = (Stub::start().await, Drover::new());
+    let path = drover.home.path().join("ca.pem");
+    std::fs::write(&path, &stub.authority_pem).unwrap();
+    let path = path.to_str().unwrap();
+    let input = format!("{PASSWORD}\n");
+    let login = ["login", &stub.url, "--username", "alice", "--password-stdin"];
+    let roots = [("SSL_CERT_FILE", path)];
+    drover.run_with(&login, &roots, &input).await.ok();
+    drover.run_with(&["whoami"], &roots, "").await.ok();
+    drover.run(&["whoami"]).await.failed(6, "not trusted");
+    let by_file = [&login[..], &["--ca-file", path]].concat();
+    drover.run_with(&by_file, &[], &input).await.ok();
+    drover.run(&["whoami"]).await.ok();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_authority_is_refused_and_gets_no_token() {
+    let (stub, drover) = (Stub::start().await, Drover::new());
+    drover.log_in(&stub).await.ok();
+    let address = stub.authority().parse().unwrap();
+    drop(stub);
+    let stranger = loop {
+        // The old listener's task ends a moment after its handle.
+        if std::net::TcpListener::bind(address).is_ok() {
+            break Stub::start_at(address).await;
+        }
+        tokio::task::yield_now().await;
+    };
+    drover.run(&["whoami"]).await.failed(6, "not trusted");
+    let login = ["login", &stranger.url, "--username", "alice", "--password-stdin"];
+    let ended = drover.run_with(&login, &[], &format!("{PASSWORD}\n")).await;
+    ended.failed(6, "Somebody may be in between");
+    assert!(stranger.seen().is_empty(), "{:?}", stranger.seen());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn logout_ends_the_login_on_the_server_and_here() {
+    let (stub, drover) = (Stub::start().await, Drover::new());
+    drover.log_in(&stub).await.ok();
+    drover.run(&["logout"]).await.ok();
+    let last = stub.seen().pop().unwrap();
+    assert_eq!((last.target.as_str(), last.bearer.as_deref()), ("/v1/logout", Some(SESSION)));
+    let kept = std::fs::read_to_string(drover.config()).unwrap();
+    assert!(!kept.contains("sessionsecret"), "{kept}");
+    drover.run(&["whoami"]).await.failed(3, "drover login");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn logins_at_several_servers_stand_beside_each_other() {
+    let (one, two, drover) = (Stub::start().await, Stub::start().await, Drover::new());
+    drover.log_in(&one).await.ok();
+    drover.log_in(&two).await.ok();
+    let who = drover.run(&["whoami"]).await.ok();
+    assert!(who.out.contains(&two.url), "{who:?}");
+    drover.run(&["context", "use", one.authority()]).await.ok();
+    let who = drover.run(&["whoami", "-o", "json"]).await.ok();
+    let who: serde_json::Value = serde_json::from_str(&who.out).unwrap();
+    assert_eq!((&who["server"], &who["username"]), (&one.url.as_str().into(), &"alice".into()));
+    let named = drover.run(&["whoami", "--context", two.authority()]).await.ok();
+    assert!(named.out.contains(&two.url), "{named:?}");
+    drover.run(&["context", "use", "nowhere"]).await.failed(1, "context list");
+}

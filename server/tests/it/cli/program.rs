@@ -1,0 +1,105 @@
+//! Runs `drover` with an environment of its own.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+
+use super::stub::{PASSWORD, Stub};
+
+/// Nothing here may take longer, however slow the machine.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A person's home, and the program.
+pub struct Drover {
+    pub home: tempfile::TempDir,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Ended {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Ended {
+    #[track_caller]
+    pub fn ok(self) -> Self {
+        assert_eq!(self.code, 0, "{self:?}");
+        self
+    }
+
+    #[track_caller]
+    pub fn failed(self, code: i32, advice: &str) -> Self {
+        assert_eq!(self.code, code, "{self:?}");
+        assert!(self.err.contains(advice), "no {advice:?} in {self:?}");
+        self
+    }
+}
+
+impl Drover {
+    pub fn new() -> Self {
+        Self {
+            home: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub fn config(&self) -> PathBuf {
+        self.home.path().join(".config/drover/config.yaml")
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_drover"));
+        command
+            .args(args)
+            .env_clear()
+            .env("HOME", self.home.path())
+            // No authority of the machine may decide a test.
+            .env("SSL_CERT_FILE", "/dev/null")
+            .kill_on_drop(true);
+        command
+    }
+
+    pub async fn run(&self, args: &[&str]) -> Ended {
+        self.run_with(args, &[], "").await
+    }
+
+    pub async fn run_with(&self, args: &[&str], env: &[(&str, &str)], input: &str) -> Ended {
+        let mut command = self.command(args);
+        command
+            .envs(env.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        // A program that asks for nothing closes it unread.
+        let _unread = stdin.write_all(input.as_bytes()).await;
+        drop(stdin);
+        let output = tokio::time::timeout(PATIENCE, child.wait_with_output())
+            .await
+            .expect("drover ends")
+            .unwrap();
+        Ended {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    pub async fn log_in(&self, stub: &Stub) -> Ended {
+        let args = [
+            "login",
+            &stub.url,
+            "--username",
+            "alice",
+            "--password-stdin",
+            "--ca-fingerprint",
+            &stub.fingerprint,
+        ];
+        self.run_with(&args, &[], &format!("{PASSWORD}\n")).await
+    }
+}

@@ -1,0 +1,299 @@
+//! A server that speaks the wire types over TLS with an authority of its own, and notes what it
+//! is asked.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::serve::Listener;
+use http::{Method, StatusCode, header};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+pub const PASSWORD: &str = "correct horse battery";
+pub const SESSION: &str = "drover_sess1_sessionsecret";
+pub const MANIFEST: &str = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: drover-agent\n";
+
+/// One request as it came.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    pub method: Method,
+    pub target: String,
+    pub bearer: Option<String>,
+    pub body: Value,
+}
+
+/// What the server is like; tests change it while it runs.
+#[derive(Debug)]
+pub struct World {
+    pub seen: Vec<Seen>,
+    pub password: String,
+    pub must_change: bool,
+    pub sessions_end: bool,
+    pub clusters: usize,
+    pub cluster_exists: bool,
+    pub cluster_ready: bool,
+    pub kubeconfig: String,
+    /// Answers everything with this instead.
+    pub instead: Option<(StatusCode, &'static str, &'static str)>,
+}
+
+/// The running server.
+pub struct Stub {
+    pub url: String,
+    pub authority_pem: String,
+    pub fingerprint: String,
+    pub world: Arc<Mutex<World>>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Stub {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+struct TlsListener {
+    tcp: TcpListener,
+    acceptor: TlsAcceptor,
+}
+
+impl Listener for TlsListener {
+    type Io = TlsStream<TcpStream>;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        loop {
+            let Ok((tcp, address)) = self.tcp.accept().await else {
+                continue;
+            };
+            // Clients that only look hang up in the handshake.
+            if let Ok(tls) = self.acceptor.accept(tcp).await {
+                return (tls, address);
+            }
+        }
+    }
+
+    fn local_addr(&self) -> std::io::Result<Self::Addr> {
+        self.tcp.local_addr()
+    }
+}
+
+/// An authority, and the acceptor with a certificate for 127.0.0.1 by it.
+fn tls() -> (rcgen::Certificate, TlsAcceptor) {
+    let authority_key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    params
+        .distinguished_name
+        .push(rcgen::DnType::CommonName, "stub authority");
+    let authority = params.self_signed(&authority_key).unwrap();
+    let issuer = rcgen::Issuer::new(params, authority_key);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let leaf = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()])
+        .unwrap()
+        .signed_by(&key, &issuer)
+        .unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![leaf.der().clone(), authority.der().clone()],
+            rustls_pki_types::PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
+        )
+        .unwrap();
+    (authority, TlsAcceptor::from(Arc::new(config)))
+}
+
+impl Stub {
+    pub async fn start() -> Self {
+        Self::start_at("127.0.0.1:0".parse().unwrap()).await
+    }
+
+    pub async fn start_at(address: SocketAddr) -> Self {
+        let (authority, acceptor) = tls();
+        let tcp = TcpListener::bind(address).await.unwrap();
+        let url = format!("https://{}", tcp.local_addr().unwrap());
+        let world = Arc::new(Mutex::new(World {
+            seen: Vec::new(),
+            password: PASSWORD.to_owned(),
+            must_change: false,
+            sessions_end: false,
+            clusters: 2,
+            cluster_exists: false,
+            cluster_ready: false,
+            kubeconfig: String::new(),
+            instead: None,
+        }));
+        let router = Router::new()
+            .fallback(answer)
+            .with_state(Arc::clone(&world));
+        let task = tokio::spawn(async move {
+            let _ended = axum::serve(TlsListener { tcp, acceptor }, router).await;
+        });
+        let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, authority.der());
+        let hex: Vec<_> = digest.as_ref().iter().map(|b| format!("{b:02X}")).collect();
+        Self {
+            url,
+            authority_pem: authority.pem(),
+            fingerprint: format!("SHA256:{}", hex.join(":")),
+            world,
+            task,
+        }
+    }
+
+    pub fn authority(&self) -> &str {
+        self.url.trim_start_matches("https://")
+    }
+
+    /// The requests so far, without those for the version.
+    pub fn seen(&self) -> Vec<Seen> {
+        let world = self.world.lock();
+        let all = world.seen.iter();
+        all.filter(|seen| seen.target != "/v1/version").cloned().collect()
+    }
+}
+
+async fn answer(State(world): State<Arc<Mutex<World>>>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let bytes = axum::body::to_bytes(body, 1 << 20).await.unwrap();
+    let seen = Seen {
+        method: head.method,
+        target: head.uri.path_and_query().unwrap().to_string(),
+        bearer: head
+            .headers
+            .get(header::AUTHORIZATION)
+            .map(|v| v.to_str().unwrap().trim_start_matches("Bearer ").to_owned()),
+        body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
+    };
+    let mut world = world.lock();
+    world.seen.push(seen.clone());
+    if let Some((code, header, body)) = world.instead {
+        return (code, [(header::LOCATION, header)], body).into_response();
+    }
+    world.answer(&seen)
+}
+
+fn status(code: u16, reason: &str, message: &str) -> Response {
+    let body = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "code": code, "reason": reason, "message": message});
+    (StatusCode::from_u16(code).unwrap(), axum::Json(body)).into_response()
+}
+
+fn token(id: &str, purpose: &str, cluster: &Value) -> Value {
+    let scope = match cluster {
+        Value::String(name) => json!({"name": name, "uid": "uid-1"}),
+        _ => Value::Null,
+    };
+    json!({"id": id, "username": "alice", "purpose": purpose, "cluster": scope,
+        "createdAt": "2026-11-20T12:00:00Z", "expiresAt": "2099-01-01T00:00:00Z"})
+}
+
+fn issued(secret: &str, purpose: &str, cluster: &Value) -> Response {
+    let id = secret.split('_').nth(1).unwrap();
+    axum::Json(json!({"token": secret, "metadata": token(id, purpose, cluster)})).into_response()
+}
+
+impl World {
+    fn answer(&mut self, seen: &Seen) -> Response {
+        let path = seen.target.split('?').next().unwrap();
+        match (seen.method.as_str(), path) {
+            ("GET", "/v1/version") => {
+                axum::Json(json!({"version": "9.9.9", "commit": "unknown", "protocols": [1]}))
+                    .into_response()
+            }
+            ("POST", "/v1/login") => self.login(&seen.body),
+            ("POST", "/v1/me/password") if seen.bearer.as_deref() == Some("drover_chg_once") => {
+                self.must_change = false;
+                self.password = seen.body["new"].as_str().unwrap().to_owned();
+                StatusCode::NO_CONTENT.into_response()
+            }
+            _ if self.sessions_end || seen.bearer.as_deref() != Some(SESSION) => {
+                status(401, "Unauthorized", "the token is not valid")
+            }
+            (method, path) => self.as_alice(method, path, seen),
+        }
+    }
+
+    fn login(&self, body: &Value) -> Response {
+        if body["username"] != "alice" || body["password"] != self.password.as_str() {
+            return status(401, "Unauthorized", "the user name or the password is wrong");
+        }
+        if self.must_change {
+            issued("drover_chg_once", "PasswordChange", &Value::Null)
+        } else {
+            issued(SESSION, "Session", &Value::Null)
+        }
+    }
+
+    fn as_alice(&mut self, method: &str, path: &str, seen: &Seen) -> Response {
+        match (method, path) {
+            ("POST", "/v1/logout") => StatusCode::NO_CONTENT.into_response(),
+            ("GET", "/v1/me") => axum::Json(json!({"username": "alice",
+                "kubernetesUser": "drover:user:u1", "administrator": true,
+                "mustChangePassword": false, "token": token("sess1", "Session", &Value::Null)}))
+            .into_response(),
+            ("POST", "/v1/tokens") => issued(
+                "drover_new1_newsecret",
+                seen.body["purpose"].as_str().unwrap(),
+                &seen.body["cluster"],
+            ),
+            ("GET", "/v1/clusters") => self.page(&seen.target),
+            ("POST", "/v1/clusters") if self.cluster_exists => {
+                status(409, "AlreadyExists", "the cluster is there already")
+            }
+            ("POST", "/v1/clusters") => {
+                self.cluster_exists = true;
+                (StatusCode::CREATED, axum::Json(self.cluster("berlin"))).into_response()
+            }
+            ("POST", "/v1/clusters/berlin/import") => axum::Json(json!({
+                "registrationToken": "droverimport_r1_once", "expiresAt": "2099-01-01T00:00:00Z",
+                "manifest": MANIFEST,
+                "curl": "curl -H \"Authorization: Bearer $DROVER_IMPORT_TOKEN\" https://x | kubectl apply -f -"}))
+            .into_response(),
+            ("GET", "/v1/clusters/berlin") => axum::Json(self.cluster("berlin")).into_response(),
+            ("DELETE", "/v1/clusters/berlin") => StatusCode::NO_CONTENT.into_response(),
+            ("POST", "/v1/kubeconfig") => {
+                axum::Json(json!({"kubeconfig": self.kubeconfig})).into_response()
+            }
+            ("POST", "/v1/users") => status(403, "Forbidden", "only administrators make users"),
+            _ => status(404, "NotFound", "there is nothing of that name"),
+        }
+    }
+
+    fn cluster(&self, name: &str) -> Value {
+        let condition = |kind: &str, so: bool| {
+            json!({"type": kind, "status": if so { "True" } else { "False" },
+                "reason": if so { "Ready" } else { "AgentNotConnected" }, "message": "",
+                "lastTransitionTime": "2026-11-20T12:00:00Z"})
+        };
+        json!({"name": name, "uid": "uid-1", "createdAt": "2026-11-20T12:00:00Z",
+            "conditions": [condition("Registered", true), condition("Ready", self.cluster_ready)]})
+    }
+
+    fn page(&self, target: &str) -> Response {
+        let value = |key: &str| {
+            target
+                .split(['?', '&'])
+                .find_map(|pair| pair.strip_prefix(key)?.strip_prefix('='))
+                .map(|value| value.parse::<usize>().unwrap())
+        };
+        let (limit, start) = (value("limit").unwrap(), value("continue").unwrap_or(0));
+        let end = self.clusters.min(start + limit);
+        let items: Vec<_> = (start..end)
+            .map(|i| self.cluster(&format!("c{i:05}")))
+            .collect();
+        let mut page = json!({ "items": items });
+        if end < self.clusters {
+            page["continue"] = end.to_string().into();
+        }
+        axum::Json(page).into_response()
+    }
+}

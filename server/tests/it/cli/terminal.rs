@@ -1,0 +1,90 @@
+//! What a person at a terminal sees: a pseudo-terminal is the program's standard input.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::process::Stdio;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use tokio::io::AsyncReadExt;
+use tokio::process::ChildStderr;
+use tokio::time::timeout;
+
+use super::program::{Drover, PATIENCE};
+use super::stub::{PASSWORD, Stub};
+
+/// A pseudo-terminal: the person's side, and the program's.
+fn pair() -> (File, File) {
+    let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&person).unwrap();
+    unlockpt(&person).unwrap();
+    let name = ptsname(&person, Vec::new()).unwrap();
+    let program = File::options()
+        .read(true)
+        .write(true)
+        .open(name.to_str().unwrap())
+        .unwrap();
+    (File::from(person), program)
+}
+
+/// Reads until the program has asked the question.
+async fn wait_for(err: &mut ChildStderr, question: &str, said: &mut String) {
+    let mut buffer = [0; 1024];
+    while !said.contains(question) {
+        let read = timeout(PATIENCE, err.read(&mut buffer)).await;
+        let read = read.expect("the question comes").unwrap();
+        assert!(read > 0, "it ended without asking {question:?}: {said}");
+        said.push_str(&String::from_utf8_lossy(&buffer[..read]));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_confirms_the_authority_once_and_types_passwords_unseen() {
+    let (stub, drover) = (Stub::start().await, Drover::new());
+    stub.world.lock().must_change = true;
+    let (mut person, program) = pair();
+    let mut command = drover.command(&["login", &stub.url]);
+    command.stdin(Stdio::from(program)).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let mut err = child.stderr.take().unwrap();
+    let mut said = String::new();
+    for (question, answer) in [
+        ("Trust it from now on?", "y"),
+        ("User name:", "alice"),
+        ("Password: ", PASSWORD),
+        ("New password", "a much better one"),
+        ("The same again", "a much better one"),
+    ] {
+        wait_for(&mut err, question, &mut said).await;
+        person.write_all(format!("{answer}\n").as_bytes()).unwrap();
+    }
+    wait_for(&mut err, "Logged in", &mut said).await;
+    assert!(timeout(PATIENCE, child.wait()).await.unwrap().unwrap().success());
+    assert!(said.contains(&stub.fingerprint) && said.contains("stub authority"), "{said}");
+    let mut screen = Vec::new();
+    // The end of a pseudo-terminal whose other side is closed is an error.
+    let _end = person.read_to_end(&mut screen);
+    let screen = String::from_utf8_lossy(&screen);
+    assert!(screen.contains("alice"), "what is no secret is shown: {screen:?}");
+    for secret in [PASSWORD, "better"] {
+        assert!(!screen.contains(secret) && !said.contains(secret), "{screen:?} {said:?}");
+    }
+    drover.run(&["whoami"]).await.ok();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_who_does_not_trust_the_authority_sends_nothing() {
+    let (stub, drover) = (Stub::start().await, Drover::new());
+    let (mut person, program) = pair();
+    let mut command = drover.command(&["login", &stub.url]);
+    command.stdin(Stdio::from(program)).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let mut err = child.stderr.take().unwrap();
+    let mut said = String::new();
+    wait_for(&mut err, "Trust it from now on?", &mut said).await;
+    person.write_all(b"\n").unwrap();
+    let status = timeout(PATIENCE, child.wait()).await.unwrap().unwrap();
+    assert_eq!(status.code(), Some(1));
+    assert!(stub.seen().is_empty() && !drover.config().exists());
+}

@@ -1,0 +1,3 @@
+//! The crate from outside: the program `drover` as people and programs run it.
+
+mod cli;
