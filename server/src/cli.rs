@@ -14,6 +14,7 @@ mod kubeconfig;
 mod login;
 mod output;
 mod patience;
+mod server;
 mod settings;
 mod table;
 mod terminal;
@@ -26,7 +27,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use crate::args::{AgentCommand, Args, Command, ServerArgs};
+use crate::args::{AgentCommand, Args, Command};
 use environment::Environment;
 use failure::Failure;
 
@@ -60,7 +61,7 @@ fn start(args: Args, environment: &Environment) -> Result<(), Failure> {
 
 async fn run(command: Command, environment: &Environment) -> Result<(), Failure> {
     match command {
-        Command::Server(args) => server(*args).await,
+        Command::Server(args) => server::run(*args).await,
         Command::Login(args) => login::login(&args, environment).await,
         Command::Logout(connection) => login::logout(&connection, environment).await,
         Command::Whoami(args) => login::whoami(&args, environment).await,
@@ -80,9 +81,4 @@ async fn run(command: Command, environment: &Environment) -> Result<(), Failure>
         }
         Command::Version(args) => version::run(&args, environment).await,
     }
-}
-
-#[expect(clippy::unused_async, reason = "running the server waits")]
-async fn server(_args: ServerArgs) -> Result<(), Failure> {
-    Err(Failure::Other("this build has no server yet".to_owned()))
 }

@@ -200,7 +200,8 @@ pub struct CredentialArgs {
     /// Server that the cluster belongs to; from $KUBERNETES_EXEC_INFO if left out
     #[arg(long, value_name = "URL")]
     pub server: Option<ServerUrl>,
-    /// Name of the cluster; from $KUBERNETES_EXEC_INFO if left out
+    /// Name of the cluster; from $KUBERNETES_EXEC_INFO if left out, and with --server alone the
+    /// hub itself
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
     /// UID that the cluster had when the kubeconfig was made: no token for another of that name

@@ -49,7 +49,8 @@ struct ExecCluster {
 #[derive(Debug, PartialEq, Eq)]
 struct Wanted {
     server: Option<ServerUrl>,
-    cluster: String,
+    /// Absent for the hub: its tokens cannot be limited to it.
+    cluster: Option<String>,
     version: &'static str,
 }
 
@@ -59,7 +60,7 @@ pub(crate) async fn run(args: &CredentialArgs, environment: &Environment) -> Res
     let client = client(args, &wanted, environment)?;
     let request = TokenCreate {
         purpose: TokenPurpose::Credential,
-        cluster: Some(wanted.cluster.clone()),
+        cluster: wanted.cluster.clone(),
         description: None,
         ttl_seconds: Some(args.ttl.0.as_secs()),
     };
@@ -103,15 +104,16 @@ fn wanted(args: &CredentialArgs, exec_info: Option<&str>) -> Result<Wanted, Fail
         Some(cluster) => from_address(&cluster.server),
         None => (None, None),
     };
-    let cluster = args.cluster.clone().or(cluster).ok_or_else(|| {
-        Failure::Usage(
+    let cluster = args.cluster.clone().or(cluster);
+    if cluster.is_none() && args.server.is_none() {
+        return Err(Failure::Usage(
             "no cluster is named: give --cluster, or set provideClusterInfo in the kubeconfig"
                 .to_owned(),
-        )
-    })?;
+        ));
+    }
     Ok(Wanted {
         server: args.server.clone().or(server),
-        cluster,
+        cluster: cluster.filter(|name| name != LOCAL_CLUSTER),
         version,
     })
 }
@@ -171,10 +173,12 @@ fn same_cluster(
     issued: &IssuedToken,
     wanted: &Wanted,
 ) -> Result<(), Failure> {
+    let Some(name) = &wanted.cluster else {
+        return Ok(());
+    };
     let scope = issued.metadata.cluster.as_ref();
     let uid = scope.map(|scope| scope.uid.as_str());
-    // The hub itself has no Cluster, so no UID to be limited to that another could take.
-    if uid.is_none() && wanted.cluster != LOCAL_CLUSTER {
+    if uid.is_none() {
         return Err(Failure::Other(
             "the server gave a token that is not limited to the cluster; compare the versions \
              with `drover version`"
@@ -183,9 +187,8 @@ fn same_cluster(
     }
     match &args.cluster_uid {
         Some(known) if uid != Some(known.as_str()) => Err(Failure::Other(format!(
-            "the cluster {:?} is not the one this kubeconfig was made for: it was deleted and \
-             imported again. Get a new kubeconfig: drover cluster kubeconfig {} --merge",
-            wanted.cluster, wanted.cluster
+            "the cluster {name:?} is not the one this kubeconfig was made for: it was deleted and \
+             imported again. Get a new kubeconfig: drover cluster kubeconfig {name} --merge"
         ))),
         _ => Ok(()),
     }

@@ -51,6 +51,9 @@ pub(crate) enum Failure {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The server ended with an error, or its hub could not be worked on.
+    #[error(transparent)]
+    Server(Box<dyn Error + Send + Sync>),
     /// No runtime could be started.
     #[error("cannot start: {0}")]
     Start(#[source] std::io::Error),
@@ -60,6 +63,11 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// That of the server, or of its hub.
+    pub(crate) fn server(error: impl Error + Send + Sync + 'static) -> Self {
+        Self::Server(Box::new(error))
+    }
+
     /// The exit code, as `drover --help` documents it.
     pub(crate) fn code(&self) -> u8 {
         match self {

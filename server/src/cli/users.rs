@@ -3,6 +3,7 @@
 use drover_api::rest::{PasswordReset, Secret, UserCreate, UserPatch, UserView};
 use jiff::Timestamp;
 use reqwest::Method;
+use secrecy::ExposeSecret;
 
 use super::call::{CallError, Client};
 use super::environment::Environment;
@@ -12,11 +13,7 @@ use super::output::{Shown, list, one};
 use super::table::{NOTHING, age, describe, or_nothing};
 use super::terminal::{ask_new_password, ask_password, confirm, notice, print, read_password};
 use crate::args::{self, NewPassword, UserArgs, UserCommand, UserPassword};
-
-/// Letters and digits that cannot be taken for each other; 32 of them, five bits each.
-const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-/// Characters of a made password: 120 bits.
-const MADE_LENGTH: usize = 24;
+use crate::identity::passwords::random_password;
 
 /// Does what was asked with users.
 pub(crate) async fn run(args: &UserArgs, environment: &Environment) -> Result<(), Failure> {
@@ -148,17 +145,11 @@ fn new_password(from: &NewPassword) -> Result<Secret, Failure> {
     }
 }
 
-/// A password of 120 random bits.
 fn made_password() -> Result<Secret, Failure> {
-    let mut bytes = [0_u8; MADE_LENGTH];
-    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| {
+    let password = random_password().map_err(|_| {
         Failure::Other("this machine gives no random numbers; try again".to_owned())
     })?;
-    let text: String = bytes
-        .iter()
-        .map(|byte| char::from(ALPHABET[usize::from(byte % 32)]))
-        .collect();
-    Ok(Secret::new(text))
+    Ok(Secret::new(password.expose_secret()))
 }
 
 fn word(yes: bool, if_so: &str, if_not: &str) -> String {
@@ -243,13 +234,5 @@ mod tests {
         let page = one(&admin, Format::Table, now).unwrap();
         let text = list(vec![admin, new, gone], Format::Table, now, "").unwrap();
         insta::assert_snapshot!(format!("{text}\n{page}"));
-    }
-
-    #[test]
-    fn made_passwords_are_long_and_differ() {
-        let (one, two) = (made_password().unwrap(), made_password().unwrap());
-        assert_eq!(one.expose().len(), MADE_LENGTH);
-        assert!(one != two);
-        assert!(one.expose().bytes().all(|b| ALPHABET.contains(&b)));
     }
 }

@@ -1,3 +1,4 @@
 //! The crate from outside: the program `drover` as people and programs run it.
 
+#[cfg(test)]
 mod cli;

@@ -1,4 +1,5 @@
 use std::process::Stdio;
+use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
@@ -19,8 +20,16 @@ async fn ten_thousand_clusters_are_listed_page_by_page() {
     let ended = drover.run(&["cluster", "list"]).await.ok();
     let lines: Vec<_> = ended.out.lines().collect();
     assert_eq!(lines.len(), 10_001);
-    assert!(lines[10_000].starts_with("c09999   agent not connected"), "{}", lines[10_000]);
-    let pages = stub.seen().iter().filter(|s| s.target.starts_with("/v1/clusters?")).count();
+    assert!(
+        lines[10_000].starts_with("c09999   agent not connected"),
+        "{}",
+        lines[10_000]
+    );
+    let pages = stub
+        .seen()
+        .iter()
+        .filter(|s| s.target.starts_with("/v1/clusters?"))
+        .count();
     assert_eq!(pages, 20);
 }
 
@@ -32,7 +41,10 @@ async fn a_listing_whose_reader_has_gone_ends_without_a_word() {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     drop(child.stdout.take());
-    let output = timeout(PATIENCE, child.wait_with_output()).await.unwrap().unwrap();
+    let output = timeout(PATIENCE, child.wait_with_output())
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(output.status.code(), Some(141));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
@@ -41,15 +53,27 @@ async fn a_listing_whose_reader_has_gone_ends_without_a_word() {
 async fn import_prints_the_manifest_alone_whether_the_cluster_is_new_or_not() {
     let (stub, drover) = logged_in().await;
     for said in ["Made the cluster", "used once"] {
-        let ended = drover.run(&["cluster", "import", "berlin", "--ttl", "2h"]).await.ok();
+        let ended = drover
+            .run(&["cluster", "import", "berlin", "--ttl", "2h"])
+            .await
+            .ok();
         assert_eq!(ended.out, MANIFEST);
         assert!(ended.err.contains(said), "{ended:?}");
     }
     assert_eq!(stub.seen().last().unwrap().body["ttlSeconds"], 7_200);
-    let curl = drover.run(&["cluster", "import", "berlin", "--curl"]).await.ok();
+    let curl = drover
+        .run(&["cluster", "import", "berlin", "--curl"])
+        .await
+        .ok();
     let lines: Vec<_> = curl.out.lines().collect();
-    assert_eq!(lines[0], "export DROVER_IMPORT_TOKEN='droverimport_r1_once'");
-    assert!(lines[1].starts_with("curl ") && !lines[1].contains("droverimport"), "{curl:?}");
+    assert_eq!(
+        lines[0],
+        "export DROVER_IMPORT_TOKEN='droverimport_r1_once'"
+    );
+    assert!(
+        lines[1].starts_with("curl ") && !lines[1].contains("droverimport"),
+        "{curl:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,29 +85,58 @@ async fn import_ends_its_output_before_it_waits_for_the_cluster() {
     let mut manifest = String::new();
     let mut out = child.stdout.take().unwrap();
     // The end of the output comes while the cluster is not ready: kubectl waits for that.
-    timeout(PATIENCE, out.read_to_string(&mut manifest)).await.unwrap().unwrap();
+    timeout(PATIENCE, out.read_to_string(&mut manifest))
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(manifest, MANIFEST);
-    assert!(child.try_wait().unwrap().is_none(), "it waits");
+    let looked = || {
+        stub.seen()
+            .iter()
+            .any(|seen| seen.target == "/v1/clusters/berlin")
+    };
+    while !looked() {
+        assert!(child.try_wait().unwrap().is_none(), "it does not wait");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     stub.world.lock().cluster_ready = true;
-    let output = timeout(PATIENCE, child.wait_with_output()).await.unwrap().unwrap();
+    let output = timeout(PATIENCE, child.wait_with_output())
+        .await
+        .unwrap()
+        .unwrap();
     assert!(output.status.success());
     let err = String::from_utf8(output.stderr).unwrap();
-    assert!(err.contains("agent not connected") && err.contains("is ready"), "{err}");
+    assert!(
+        err.contains("agent not connected") && err.contains("is ready"),
+        "{err}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn waiting_too_long_says_what_is_in_the_way() {
     let (_stub, drover) = logged_in().await;
-    let ended = drover.run(&["cluster", "import", "berlin", "--wait", "--timeout", "1s"]).await;
+    let ended = drover
+        .run(&["cluster", "import", "berlin", "--wait", "--timeout", "1s"])
+        .await;
     ended.failed(7, "agent not connected");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_deleted_without_consent() {
     let (stub, drover) = logged_in().await;
-    drover.run(&["cluster", "delete", "berlin"]).await.failed(2, "--yes");
-    assert!(stub.seen().iter().all(|seen| seen.method != http::Method::DELETE));
-    drover.run(&["cluster", "delete", "berlin", "--yes"]).await.ok();
+    drover
+        .run(&["cluster", "delete", "berlin"])
+        .await
+        .failed(2, "--yes");
+    assert!(
+        stub.seen()
+            .iter()
+            .all(|seen| seen.method != http::Method::DELETE)
+    );
+    drover
+        .run(&["cluster", "delete", "berlin", "--yes"])
+        .await
+        .ok();
     assert_eq!(stub.seen().last().unwrap().method, http::Method::DELETE);
 }
 
@@ -92,13 +145,41 @@ async fn a_kubeconfig_is_printed_written_or_merged() {
     let (stub, drover) = logged_in().await;
     let text = "apiVersion: v1\nkind: Config\ncurrent-context: berlin\ncontexts:\n- name: berlin\n  context: {cluster: berlin, user: a}\n";
     stub.world.lock().kubeconfig = text.to_owned();
-    let printed = drover.run(&["cluster", "kubeconfig", "berlin", "--credential", "token", "--ttl", "8h"]).await.ok();
+    let printed = drover
+        .run(&[
+            "cluster",
+            "kubeconfig",
+            "berlin",
+            "--credential",
+            "token",
+            "--ttl",
+            "8h",
+        ])
+        .await
+        .ok();
     assert_eq!(printed.out, text);
     let asked = stub.seen().pop().unwrap().body;
-    assert_eq!(asked, serde_json::json!({"clusters": ["berlin"], "credential": "Token", "ttlSeconds": 28_800}));
+    assert_eq!(
+        asked,
+        serde_json::json!({"clusters": ["berlin"], "credential": "Token", "ttlSeconds": 28_800})
+    );
     let file = drover.home.path().join("k.yaml");
-    let written = drover.run(&["cluster", "kubeconfig", "--output-file", file.to_str().unwrap()]).await.ok();
-    assert_eq!((written.out.as_str(), std::fs::read_to_string(&file).unwrap().as_str()), ("", text));
+    let written = drover
+        .run(&[
+            "cluster",
+            "kubeconfig",
+            "--output-file",
+            file.to_str().unwrap(),
+        ])
+        .await
+        .ok();
+    assert_eq!(
+        (
+            written.out.as_str(),
+            std::fs::read_to_string(&file).unwrap().as_str()
+        ),
+        ("", text)
+    );
     drover.run(&["cluster", "kubeconfig", "--merge"]).await.ok();
     let merged = std::fs::read_to_string(drover.home.path().join(".kube/config")).unwrap();
     assert!(merged.contains("current-context: berlin"), "{merged}");
@@ -107,7 +188,16 @@ async fn a_kubeconfig_is_printed_written_or_merged() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_token_is_alone_on_standard_output() {
     let (stub, drover) = logged_in().await;
-    let args = ["token", "create", "--cluster", "berlin", "--ttl", "30d", "--description", "job"];
+    let args = [
+        "token",
+        "create",
+        "--cluster",
+        "berlin",
+        "--ttl",
+        "30d",
+        "--description",
+        "job",
+    ];
     let ended = drover.run(&args).await.ok();
     assert_eq!(ended.out, "drover_new1_newsecret\n");
     assert!(!ended.err.contains("newsecret"), "{ended:?}");

@@ -38,14 +38,22 @@ fn the_document_shows_the_help_of_every_command_as_it_is() {
     let mut text = INTRODUCTION.to_owned();
     for (path, help) in all() {
         let help: Vec<_> = help.lines().map(str::trim_end).collect();
-        write!(text, "\n## {path}\n\n```text\n{}\n```\n", help.join("\n").trim_end()).unwrap();
+        write!(
+            text,
+            "\n## {path}\n\n```text\n{}\n```\n",
+            help.join("\n").trim_end()
+        )
+        .unwrap();
     }
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md");
     if std::env::var_os("DROVER_WRITE_DOCS").is_some() {
         std::fs::write(&file, &text).unwrap();
     }
     let kept = std::fs::read_to_string(&file).unwrap_or_default();
-    let differs = kept.lines().zip(text.lines()).find(|(kept, made)| kept != made);
+    let differs = kept
+        .lines()
+        .zip(text.lines())
+        .find(|(kept, made)| kept != made);
     assert!(
         kept == text,
         "docs/cli.md is out of date at {differs:?}; run DROVER_WRITE_DOCS=1 cargo test -p drover-server --test it"
@@ -57,7 +65,11 @@ fn every_command_and_every_flag_says_what_it_is_for() {
     fn check(command: &clap::Command, path: &str) {
         assert!(command.get_about().is_some(), "{path} has no description");
         for argument in command.get_arguments() {
-            assert!(argument.get_help().is_some(), "{path}: {} has no help", argument.get_id());
+            assert!(
+                argument.get_help().is_some(),
+                "{path}: {} has no help",
+                argument.get_id()
+            );
         }
         for inner in command.get_subcommands() {
             check(inner, &format!("{path} {}", inner.get_name()));
@@ -71,6 +83,9 @@ async fn completions_exist_for_every_shell_and_name_the_commands() {
     let drover = Drover::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let ended = drover.run(&["completion", shell]).await.ok();
-        assert!(ended.out.contains("kubeconfig") && ended.err.is_empty(), "{shell}");
+        assert!(
+            ended.out.contains("kubeconfig") && ended.err.is_empty(),
+            "{shell}"
+        );
     }
 }

@@ -15,7 +15,14 @@ fn static_program() -> Vec<u8> {
 fn buildah(root: &Path, args: &[&str]) -> String {
     let state = |name: &str| root.join(name).to_str().unwrap().to_owned();
     let output = Command::new("buildah")
-        .args(["--storage-driver", "vfs", "--root", &state("root"), "--runroot", &state("run")])
+        .args([
+            "--storage-driver",
+            "vfs",
+            "--root",
+            &state("root"),
+            "--runroot",
+            &state("run"),
+        ])
         .args(args)
         .output()
         .expect("buildah is installed; .ci/install does it");
@@ -31,20 +38,45 @@ async fn other_tools_load_the_image_from_either_form_of_the_archive() {
     let (program, tar) = (home.join("drover-agent"), home.join("image.tar"));
     std::fs::write(&program, static_program()).unwrap();
     let name = "registry.example.com/drover-agent:0.0.1";
-    let args = ["agent", "image", "--output", "tar", "--name", name, "--agent-binary", program.to_str().unwrap()];
-    let ended = drover.run(&[&args[..], &["--file", tar.to_str().unwrap()]].concat()).await.ok();
-    assert!(ended.err.contains("linux/amd64") && ended.err.contains("sha256:"), "{ended:?}");
+    let args = [
+        "agent",
+        "image",
+        "--output",
+        "tar",
+        "--name",
+        name,
+        "--agent-binary",
+        program.to_str().unwrap(),
+    ];
+    let ended = drover
+        .run(&[&args[..], &["--file", tar.to_str().unwrap()]].concat())
+        .await
+        .ok();
+    assert!(
+        ended.err.contains("linux/amd64") && ended.err.contains("sha256:"),
+        "{ended:?}"
+    );
 
     for form in ["docker-archive", "oci-archive"] {
         let root = home.join(form);
-        let id = buildah(&root, &["pull", "--quiet", &format!("{form}:{}", tar.display())]);
+        let id = buildah(
+            &root,
+            &["pull", "--quiet", &format!("{form}:{}", tar.display())],
+        );
         let seen = buildah(&root, &["inspect", "--type", "image", id.trim()]);
         let seen: serde_json::Value = serde_json::from_str(&seen).unwrap();
         let config = &seen["OCIv1"]["config"];
         assert_eq!(config["User"], "65532:65532", "{form}");
-        assert_eq!(config["Entrypoint"], serde_json::json!(["/drover-agent"]), "{form}");
+        assert_eq!(
+            config["Entrypoint"],
+            serde_json::json!(["/drover-agent"]),
+            "{form}"
+        );
     }
-    let docker = buildah(&home.join("docker-archive"), &["images", "--format", "{{.Name}}:{{.Tag}}"]);
+    let docker = buildah(
+        &home.join("docker-archive"),
+        &["images", "--format", "{{.Name}}:{{.Tag}}"],
+    );
     assert_eq!(docker.trim(), name);
 }
 
@@ -53,8 +85,12 @@ async fn a_program_that_no_image_from_scratch_can_run_is_refused_with_the_fix() 
     let drover = Drover::new();
     let this = std::env::current_exe().unwrap();
     let args = ["agent", "image", "--file", "/dev/null", "--agent-binary"];
-    let dynamic = drover.run(&[&args[..], &[this.to_str().unwrap()]].concat()).await;
+    let dynamic = drover
+        .run(&[&args[..], &[this.to_str().unwrap()]].concat())
+        .await;
     dynamic.failed(1, "x86_64-unknown-linux-musl");
-    let missing = drover.run(&[&args[..], &["/nowhere/drover-agent"]].concat()).await;
+    let missing = drover
+        .run(&[&args[..], &["/nowhere/drover-agent"]].concat())
+        .await;
     missing.failed(1, "--agent-binary");
 }

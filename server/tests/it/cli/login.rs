@@ -8,10 +8,16 @@ async fn a_login_is_remembered_in_a_file_of_the_user_alone_and_used() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     let ended = drover.log_in(&stub).await.ok();
     assert_eq!(ended.out, "");
-    let mode = std::fs::metadata(drover.config()).unwrap().permissions().mode();
+    let mode = std::fs::metadata(drover.config())
+        .unwrap()
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o777, 0o600);
     let who = drover.run(&["whoami"]).await.ok();
-    assert!(who.out.contains("alice") && who.out.contains(&stub.url), "{who:?}");
+    assert!(
+        who.out.contains("alice") && who.out.contains(&stub.url),
+        "{who:?}"
+    );
     assert_eq!(stub.seen().last().unwrap().bearer.as_deref(), Some(SESSION));
     let list = drover.run(&["context", "list"]).await.ok();
     assert!(list.out.contains("logged in"), "{list:?}");
@@ -24,7 +30,13 @@ async fn a_login_is_remembered_in_a_file_of_the_user_alone_and_used() {
 async fn a_demanded_change_of_the_password_is_done_at_login() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     stub.world.lock().must_change = true;
-    let mut args = vec!["login", &stub.url, "--username", "alice", "--password-stdin"];
+    let mut args = vec![
+        "login",
+        &stub.url,
+        "--username",
+        "alice",
+        "--password-stdin",
+    ];
     args.extend(["--ca-fingerprint", &stub.fingerprint]);
     let input = format!("{PASSWORD}\na much better one\n");
     drover
@@ -41,7 +53,10 @@ async fn a_demanded_change_of_the_password_is_done_at_login() {
 async fn a_wrong_password_is_said_in_the_servers_words_and_nothing_is_kept() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     stub.world.lock().password = "another".to_owned();
-    let ended = drover.log_in(&stub).await.failed(3, "the password is wrong");
+    let ended = drover
+        .log_in(&stub)
+        .await
+        .failed(3, "the password is wrong");
     assert!(!ended.err.contains(PASSWORD), "{ended:?}");
     assert!(!drover.config().exists());
 }
@@ -50,9 +65,14 @@ async fn a_wrong_password_is_said_in_the_servers_words_and_nothing_is_kept() {
 async fn a_server_that_is_not_trusted_gets_no_password() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     let other = Stub::start().await;
-    let login = ["login", &stub.url, "--username", "alice", "--password-stdin"];
+    let login = [
+        "login",
+        &stub.url,
+        "--username",
+        "alice",
+        "--password-stdin",
+    ];
     let input = format!("{PASSWORD}\n");
-
 
     let unknown = drover.run_with(&login, &[], &input).await;
     unknown.failed(2, "--ca-fingerprint");
@@ -81,7 +101,13 @@ async fn the_systems_roots_and_a_named_file_are_trusted_without_a_question() {
     std::fs::write(&path, &stub.authority_pem).unwrap();
     let path = path.to_str().unwrap();
     let input = format!("{PASSWORD}\n");
-    let login = ["login", &stub.url, "--username", "alice", "--password-stdin"];
+    let login = [
+        "login",
+        &stub.url,
+        "--username",
+        "alice",
+        "--password-stdin",
+    ];
     let roots = [("SSL_CERT_FILE", path)];
     drover.run_with(&login, &roots, &input).await.ok();
     drover.run_with(&["whoami"], &roots, "").await.ok();
@@ -105,7 +131,13 @@ async fn a_changed_authority_is_refused_and_gets_no_token() {
         tokio::task::yield_now().await;
     };
     drover.run(&["whoami"]).await.failed(6, "not trusted");
-    let login = ["login", &stranger.url, "--username", "alice", "--password-stdin"];
+    let login = [
+        "login",
+        &stranger.url,
+        "--username",
+        "alice",
+        "--password-stdin",
+    ];
     let ended = drover.run_with(&login, &[], &format!("{PASSWORD}\n")).await;
     ended.failed(6, "Somebody may be in between");
     assert!(stranger.seen().is_empty(), "{:?}", stranger.seen());
@@ -117,7 +149,10 @@ async fn logout_ends_the_login_on_the_server_and_here() {
     drover.log_in(&stub).await.ok();
     drover.run(&["logout"]).await.ok();
     let last = stub.seen().pop().unwrap();
-    assert_eq!((last.target.as_str(), last.bearer.as_deref()), ("/v1/logout", Some(SESSION)));
+    assert_eq!(
+        (last.target.as_str(), last.bearer.as_deref()),
+        ("/v1/logout", Some(SESSION))
+    );
     let kept = std::fs::read_to_string(drover.config()).unwrap();
     assert!(!kept.contains("sessionsecret"), "{kept}");
     drover.run(&["whoami"]).await.failed(3, "drover login");
@@ -133,8 +168,17 @@ async fn logins_at_several_servers_stand_beside_each_other() {
     drover.run(&["context", "use", one.authority()]).await.ok();
     let who = drover.run(&["whoami", "-o", "json"]).await.ok();
     let who: serde_json::Value = serde_json::from_str(&who.out).unwrap();
-    assert_eq!((&who["server"], &who["username"]), (&one.url.as_str().into(), &"alice".into()));
-    let named = drover.run(&["whoami", "--context", two.authority()]).await.ok();
+    assert_eq!(
+        (&who["server"], &who["username"]),
+        (&one.url.as_str().into(), &"alice".into())
+    );
+    let named = drover
+        .run(&["whoami", "--context", two.authority()])
+        .await
+        .ok();
     assert!(named.out.contains(&two.url), "{named:?}");
-    drover.run(&["context", "use", "nowhere"]).await.failed(1, "context list");
+    drover
+        .run(&["context", "use", "nowhere"])
+        .await
+        .failed(1, "context list");
 }

@@ -24,7 +24,10 @@ async fn kubectl_gets_a_short_lived_token_for_its_cluster_and_nothing_is_written
             "status": {"token": "drover_new1_newsecret", "expirationTimestamp": "2098-12-31T23:59:30Z"}})
     );
     let asked = stub.seen().pop().unwrap();
-    assert_eq!(asked.body, json!({"purpose": "Credential", "cluster": "berlin", "ttlSeconds": 900}));
+    assert_eq!(
+        asked.body,
+        json!({"purpose": "Credential", "cluster": "berlin", "ttlSeconds": 900})
+    );
     assert_eq!(asked.bearer.as_deref(), Some(SESSION));
     assert_eq!(std::fs::read_to_string(drover.config()).unwrap(), before);
     assert_eq!(ended.err, "");
@@ -34,8 +37,14 @@ async fn kubectl_gets_a_short_lived_token_for_its_cluster_and_nothing_is_written
 async fn the_hub_itself_needs_no_cluster() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
-    drover.run(&["credential", "--server", &stub.url]).await.ok();
-    assert_eq!(stub.seen().pop().unwrap().body, json!({"purpose": "Credential", "ttlSeconds": 900}));
+    drover
+        .run(&["credential", "--server", &stub.url])
+        .await
+        .ok();
+    assert_eq!(
+        stub.seen().pop().unwrap().body,
+        json!({"purpose": "Credential", "ttlSeconds": 900})
+    );
     drover.run(&["credential"]).await.failed(2, "--cluster");
 }
 
@@ -55,7 +64,14 @@ async fn an_ended_login_tells_kubectls_user_to_log_in() {
 async fn a_cluster_imported_again_under_the_same_name_gets_no_token() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
-    let args = ["credential", "--server", &stub.url, "--cluster", "berlin", "--cluster-uid"];
+    let args = [
+        "credential",
+        "--server",
+        &stub.url,
+        "--cluster",
+        "berlin",
+        "--cluster-uid",
+    ];
     drover.run(&[&args[..], &["uid-1"]].concat()).await.ok();
     let ended = drover.run(&[&args[..], &["uid-0"]].concat()).await;
     let ended = ended.failed(1, "imported again");

@@ -10,7 +10,7 @@ use tokio::process::Command;
 use super::stub::{PASSWORD, Stub};
 
 /// Nothing here may take longer, however slow the machine.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A person's home, and the program.
 pub struct Drover {

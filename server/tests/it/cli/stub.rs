@@ -29,6 +29,10 @@ pub struct Seen {
 }
 
 /// What the server is like; tests change it while it runs.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts that tests set one by one"
+)]
 #[derive(Debug)]
 pub struct World {
     pub seen: Vec<Seen>,
@@ -157,7 +161,9 @@ impl Stub {
     pub fn seen(&self) -> Vec<Seen> {
         let world = self.world.lock();
         let all = world.seen.iter();
-        all.filter(|seen| seen.target != "/v1/version").cloned().collect()
+        all.filter(|seen| seen.target != "/v1/version")
+            .cloned()
+            .collect()
     }
 }
 
@@ -224,7 +230,11 @@ impl World {
 
     fn login(&self, body: &Value) -> Response {
         if body["username"] != "alice" || body["password"] != self.password.as_str() {
-            return status(401, "Unauthorized", "the user name or the password is wrong");
+            return status(
+                401,
+                "Unauthorized",
+                "the user name or the password is wrong",
+            );
         }
         if self.must_change {
             issued("drover_chg_once", "PasswordChange", &Value::Null)

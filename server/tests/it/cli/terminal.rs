@@ -59,15 +59,30 @@ async fn a_person_confirms_the_authority_once_and_types_passwords_unseen() {
         person.write_all(format!("{answer}\n").as_bytes()).unwrap();
     }
     wait_for(&mut err, "Logged in", &mut said).await;
-    assert!(timeout(PATIENCE, child.wait()).await.unwrap().unwrap().success());
-    assert!(said.contains(&stub.fingerprint) && said.contains("stub authority"), "{said}");
+    assert!(
+        timeout(PATIENCE, child.wait())
+            .await
+            .unwrap()
+            .unwrap()
+            .success()
+    );
+    assert!(
+        said.contains(&stub.fingerprint) && said.contains("stub authority"),
+        "{said}"
+    );
     let mut screen = Vec::new();
     // The end of a pseudo-terminal whose other side is closed is an error.
     let _end = person.read_to_end(&mut screen);
     let screen = String::from_utf8_lossy(&screen);
-    assert!(screen.contains("alice"), "what is no secret is shown: {screen:?}");
+    assert!(
+        screen.contains("alice"),
+        "what is no secret is shown: {screen:?}"
+    );
     for secret in [PASSWORD, "better"] {
-        assert!(!screen.contains(secret) && !said.contains(secret), "{screen:?} {said:?}");
+        assert!(
+            !screen.contains(secret) && !said.contains(secret),
+            "{screen:?} {said:?}"
+        );
     }
     drover.run(&["whoami"]).await.ok();
 }

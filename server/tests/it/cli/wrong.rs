@@ -6,19 +6,37 @@ use super::stub::{SESSION, Stub};
 #[tokio::test(flavor = "multi_thread")]
 async fn each_kind_of_failure_has_its_exit_code_and_its_advice() {
     let (stub, drover) = (Stub::start().await, Drover::new());
-    drover.run(&["cluster", "list"]).await.failed(3, "drover login");
-    drover.run(&["cluster", "lost"]).await.failed(2, "subcommand");
-    drover.run(&["login"]).await.failed(2, "drover login https://HOST:PORT");
+    drover
+        .run(&["cluster", "list"])
+        .await
+        .failed(3, "drover login");
+    drover
+        .run(&["cluster", "lost"])
+        .await
+        .failed(2, "subcommand");
+    drover
+        .run(&["login"])
+        .await
+        .failed(2, "drover login https://HOST:PORT");
     drover.run(&["login", "http://x"]).await.failed(2, "https");
     drover.log_in(&stub).await.ok();
     let made = drover.run_with(&["user", "create", "bob", "--generate-password"], &[], "");
     let made = made.await.failed(4, "only administrators");
     assert_eq!(made.out, "", "no password of a user who was not made");
-    drover.run(&["cluster", "get", "nowhere"]).await.failed(5, "nothing of that name");
+    drover
+        .run(&["cluster", "get", "nowhere"])
+        .await
+        .failed(5, "nothing of that name");
     stub.world.lock().sessions_end = true;
-    drover.run(&["cluster", "list"]).await.failed(3, "Log in again");
+    drover
+        .run(&["cluster", "list"])
+        .await
+        .failed(3, "Log in again");
     drop(stub);
-    drover.run(&["cluster", "list"]).await.failed(6, "Check the address");
+    drover
+        .run(&["cluster", "list"])
+        .await
+        .failed(6, "Check the address");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -28,7 +46,10 @@ async fn what_is_no_drover_server_is_said_to_be_none() {
     stub.world.lock().instead = Some((StatusCode::BAD_GATEWAY, "", "<html>Bad Gateway</html>"));
     drover.run(&["whoami"]).await.failed(1, "502");
     stub.world.lock().instead = Some((StatusCode::OK, "", "drover_topsecret_x"));
-    let ended = drover.run(&["whoami"]).await.failed(1, "compare the versions");
+    let ended = drover
+        .run(&["whoami"])
+        .await
+        .failed(1, "compare the versions");
     assert!(!ended.err.contains("topsecret"), "{ended:?}");
 }
 
@@ -49,9 +70,15 @@ async fn a_programs_token_comes_from_the_environment_or_a_file() {
     std::fs::write(&ca, &stub.authority_pem).unwrap();
     let token = drover.home.path().join("token");
     std::fs::write(&token, format!("{SESSION}\n")).unwrap();
-    let at = [("DROVER_SERVER", stub.url.as_str()), ("DROVER_CA_FILE", ca.to_str().unwrap())];
+    let at = [
+        ("DROVER_SERVER", stub.url.as_str()),
+        ("DROVER_CA_FILE", ca.to_str().unwrap()),
+    ];
     let list = ["cluster", "list"];
-    drover.run_with(&list, &at, "").await.failed(3, "DROVER_TOKEN");
+    drover
+        .run_with(&list, &at, "")
+        .await
+        .failed(3, "DROVER_TOKEN");
     let with = [&at[..], &[("DROVER_TOKEN", SESSION)]].concat();
     drover.run_with(&list, &with, "").await.ok();
     let by_file = [&at[..], &[("DROVER_TOKEN_FILE", token.to_str().unwrap())]].concat();
@@ -68,7 +95,10 @@ async fn versions_are_shown_also_when_the_server_cannot_be_asked() {
     let both: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
     assert_eq!(both["server"]["version"], "9.9.9");
     drop(stub);
-    let ended = drover.run(&["version"]).await.failed(6, "Check the address");
+    let ended = drover
+        .run(&["version"])
+        .await
+        .failed(6, "Check the address");
     assert!(ended.out.contains(env!("CARGO_PKG_VERSION")), "{ended:?}");
     drover.run(&["version", "--client"]).await.ok();
 }

@@ -1,0 +1,133 @@
+//! `drover server`: runs the server until it is told to stop, or helps it from its hub.
+
+use drover_api::kinds::User;
+use kube::Api;
+use secrecy::{ExposeSecret, SecretString};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::failure::Failure;
+use super::terminal::{notice, print};
+use crate::args::{self, HubKubeconfig, Recover, ServerArgs, ServerCommand, ServerOptions};
+use crate::hub::connect::{HubOptions, connect};
+use crate::hub::{Hub, Keys, Stores, call};
+use crate::identity::passwords::random_password;
+use crate::identity::{Logins, Passwords};
+use crate::settings::Settings;
+use crate::telemetry::{self, LogFormat, LogOptions};
+use crate::wire;
+
+/// Runs the server, or does what the subcommand says.
+pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
+    match args.command {
+        Some(ServerCommand::Recover(args)) => recover(args).await,
+        None => serve(args.options).await,
+    }
+}
+
+async fn serve(options: ServerOptions) -> Result<(), Failure> {
+    let log = LogOptions {
+        format: match options.log_format {
+            args::LogFormat::Text => LogFormat::Text,
+            args::LogFormat::Json => LogFormat::Json,
+        },
+        filter: options.log_filter.clone(),
+        otlp_endpoint: options.otlp_endpoint.as_ref().map(ToString::to_string),
+    };
+    let logging = telemetry::start(&log).map_err(Failure::server)?;
+    let stop = CancellationToken::new();
+    let signals = stop_on_signals(stop.clone()).map_err(Failure::Start)?;
+    let ended = wire::run(wired(options), stop).await;
+    signals.abort();
+    logging.finish().await;
+    ended.map_err(Failure::server)
+}
+
+fn wired(options: ServerOptions) -> wire::ServerOptions {
+    wire::ServerOptions {
+        hub: hub_options(options.hub),
+        listen: options.listen,
+        server_url: options.server_url.map(|url| url.to_string()),
+        tls: options
+            .tls
+            .certificate
+            .zip(options.tls.key)
+            .map(|(certificate, key)| wire::TlsFiles { certificate, key }),
+        first_password_file: options.first_password_file,
+    }
+}
+
+fn hub_options(hub: HubKubeconfig) -> HubOptions {
+    HubOptions {
+        kubeconfig: hub.kubeconfig,
+        context: hub.kubeconfig_context,
+    }
+}
+
+/// Stops in good order at SIGTERM, or at the person's Ctrl-C; a second one stops at once.
+fn stop_on_signals(stop: CancellationToken) -> std::io::Result<tokio::task::JoinHandle<()>> {
+    let mut term = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(tokio::spawn(async move {
+        for first in [true, false] {
+            tokio::select! {
+                _ = term.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            if first {
+                tracing::info!("stopping; a second signal stops at once");
+                stop.cancel();
+            } else {
+                tracing::warn!("stopped at once");
+                std::process::abort();
+            }
+        }
+    }))
+}
+
+/// Sets a new random password on the hub; whoever has its kubeconfig may do anything there anyway.
+async fn recover(args: Recover) -> Result<(), Failure> {
+    let client = connect(&hub_options(args.hub))
+        .await
+        .map_err(Failure::server)?;
+    let users: Api<User> = Api::all(client.clone());
+    let found = call("read the user", users.get_opt(&args.user)).await;
+    let user = found.map_err(Failure::server)?.ok_or_else(|| {
+        Failure::Other(format!(
+            "the hub has no user {:?}; name another with --user (kubectl get \
+             users.management.drover.dev lists them)",
+            args.user
+        ))
+    })?;
+    let password = reset(client, &user).await?;
+    print(&format!("{}\n", password.expose_secret()))?;
+    notice(&format!(
+        "This is the new password of {:?}; the next login must change it. Their other logins have ended.",
+        args.user
+    ));
+    if !user.spec.enabled {
+        notice(&format!(
+            "The user is disabled; enable it with: kubectl patch users.management.drover.dev {} \
+             --type merge --patch '{{\"spec\":{{\"enabled\":true}}}}'",
+            args.user
+        ));
+    }
+    Ok(())
+}
+
+async fn reset(client: kube::Client, user: &User) -> Result<SecretString, Failure> {
+    let stores = Stores::new();
+    let secrets = Api::namespaced(client.clone(), drover_api::group::HUB_NAMESPACE);
+    let keys = Keys::load(&secrets).await.map_err(Failure::server)?;
+    let settings = Settings::new(stores.clone(), "");
+    let passwords = Passwords::new().map_err(Failure::server)?;
+    let logins = Logins::new(Hub::new(client, stores, keys), settings, passwords);
+    let password = random_password().map_err(|_| {
+        Failure::Other("this machine gives no random numbers; try again".to_owned())
+    })?;
+    logins
+        .reset_password(user, password.clone())
+        .await
+        .map_err(Failure::server)?;
+    Ok(password)
+}
