@@ -94,7 +94,7 @@ pub struct ServerOptions {
         default_value = "127.0.0.1:8443"
     )]
     pub listen: SocketAddr,
-    /// Address at which people and agents reach the server; the setting server-url if left out
+    /// Address at which people and agents reach the server while the setting server-url is empty
     #[arg(
         long,
         value_name = "URL",
@@ -139,7 +139,7 @@ pub struct ServerOptions {
         default_value = "text"
     )]
     pub log_format: LogFormat,
-    /// New file that gets the first administrator's password, mode 0600; standard error if left out
+    /// New file that also gets the first administrator's password, mode 0600
     #[arg(
         long,
         value_name = "FILE",
