@@ -1,0 +1,253 @@
+//! What the server does to its hub: kinds, Secrets, the Lease, and being without it.
+
+use std::time::Duration;
+
+use drover_e2e::{Component, ControlPlane, Options, eventually};
+use drover_server::hub::authority::{CA_SECRET, SERVING_SECRET};
+use drover_server::hub::definitions::{
+    InstallError, REVISION_ANNOTATION, SCHEMA_REVISION, install,
+};
+use drover_server::hub::lease::{Leadership, Standing};
+use drover_server::wire;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::server::{Server, authority, client, options};
+
+const SOON: Duration = Duration::from_mins(1);
+
+#[tokio::test]
+async fn kinds_are_installed_upgraded_and_never_downgraded() {
+    let hub = ControlPlane::start(Options::default()).await.unwrap();
+    install(&hub.client()).await.unwrap();
+    hub.kubectl(["get", "clusters.management.drover.dev,dusr,dtok,dset,dcrt"])
+        .await
+        .unwrap();
+
+    // Somebody removed a column and a rule of an old installation.
+    let patch = json!({ "metadata": { "annotations": { REVISION_ANNOTATION: "0" } } }).to_string();
+    let name = "clusters.management.drover.dev";
+    hub.kubectl(["patch", "crd", name, "--type=merge", "-p", &patch])
+        .await
+        .unwrap();
+    let columns = r#"[{"op":"remove","path":"/spec/versions/0/additionalPrinterColumns"}]"#;
+    hub.kubectl(["patch", "crd", name, "--type=json", "-p", columns])
+        .await
+        .unwrap();
+    install(&hub.client()).await.unwrap();
+    let upgraded = hub
+        .kubectl(["get", "crd", name, "-o", "json"])
+        .await
+        .unwrap();
+    let upgraded: Value = serde_json::from_str(&upgraded.stdout).unwrap();
+    assert_eq!(
+        upgraded["metadata"]["annotations"][REVISION_ANNOTATION],
+        SCHEMA_REVISION.to_string()
+    );
+    assert!(upgraded["spec"]["versions"][0]["additionalPrinterColumns"].is_array());
+
+    let newer = (SCHEMA_REVISION + 1).to_string();
+    let patch =
+        json!({ "metadata": { "annotations": { REVISION_ANNOTATION: newer } } }).to_string();
+    hub.kubectl(["patch", "crd", name, "--type=merge", "-p", &patch])
+        .await
+        .unwrap();
+    let refused = install(&hub.client()).await.unwrap_err();
+    assert!(matches!(refused, InstallError::Newer { .. }), "{refused}");
+    let refused = wire::start(options(&hub, None), CancellationToken::new())
+        .await
+        .unwrap_err();
+    assert!(refused.to_string().contains("newer"), "{refused}");
+}
+
+#[tokio::test]
+async fn two_servers_starting_at_once_agree_and_one_waits_for_the_other() {
+    let hub = ControlPlane::start(Options::default()).await.unwrap();
+    let stop = [CancellationToken::new(), CancellationToken::new()];
+    let (left, right) = tokio::join!(
+        wire::start(options(&hub, None), stop[0].clone()),
+        wire::start(options(&hub, None), stop[1].clone()),
+    );
+    let servers = [left.unwrap(), right.unwrap()];
+    let keys = servers
+        .each_ref()
+        .map(|server| server.hub().keys().plan_public_keys());
+    assert_eq!(keys[0], keys[1], "one plan-signing key");
+    let challenge = |server: &wire::Server| {
+        aws_lc_rs::hmac::sign(server.hub().keys().challenge(), b"x")
+            .as_ref()
+            .to_vec()
+    };
+    assert_eq!(
+        challenge(&servers[0]),
+        challenge(&servers[1]),
+        "one challenge key"
+    );
+
+    let leaderships = servers.each_ref().map(|server| server.leadership().clone());
+    let hubs = servers.each_ref().map(|server| server.hub().clone());
+    let addresses = servers.each_ref().map(wire::Server::address);
+    let running = servers.map(|server| tokio::spawn(server.wait()));
+    let leader = eventually("a leader", SOON, async || {
+        let standings = leaderships.each_ref().map(Leadership::standing);
+        standings
+            .iter()
+            .position(Standing::may_serve)
+            .ok_or_else(|| format!("{standings:?}"))
+    });
+    let leader = leader.await.unwrap();
+    let follower = 1 - leader;
+    assert!(matches!(
+        leaderships[follower].standing(),
+        Standing::Waiting { .. }
+    ));
+    let http = client(&authority(&hubs[0]).await);
+    let version = |which: usize| {
+        http.get(format!("https://{}/v1/version", addresses[which]))
+            .send()
+    };
+    assert_eq!(version(leader).await.unwrap().status(), 200);
+    let waiting = version(follower).await.unwrap();
+    assert_eq!(waiting.status(), 503);
+    let waiting: Value = serde_json::from_str(&waiting.text().await.unwrap()).unwrap();
+    assert!(
+        waiting["message"].as_str().unwrap().contains("waits"),
+        "{waiting}"
+    );
+
+    // One administrator with one password, whoever made it.
+    let admins = hub.kubectl(["get", "dusr", "-o", "name"]).await.unwrap();
+    assert_eq!(admins.stdout.trim(), "user.management.drover.dev/admin");
+
+    // The leader gives the Lease up when it ends, so the other need not wait for it to die.
+    stop[leader].cancel();
+    let mut next = leaderships[follower].clone();
+    let taking = next.wait_for(Standing::may_serve);
+    let standing = tokio::time::timeout(SOON, taking).await.unwrap().unwrap();
+    assert!(
+        matches!(standing, Standing::Leading { term } if term >= 2),
+        "{standing:?}"
+    );
+    assert_eq!(version(follower).await.unwrap().status(), 200);
+    stop[follower].cancel();
+    for server in running {
+        server.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_restarted_server_is_the_same_to_everybody() {
+    let hub = ControlPlane::start(Options::default()).await.unwrap();
+    let server = Server::start(&hub).await;
+    let admin = server.administrator().await;
+    let (trust, keys) = (server.trust.clone(), server.hub.keys().plan_public_keys());
+    server.stop().await;
+
+    let server = Server::start(&hub).await;
+    assert_eq!(server.trust, trust, "the authority that agents pinned");
+    assert_eq!(server.hub.keys().plan_public_keys(), keys);
+    server.get("/v1/me", &admin).await.expect(200);
+
+    // A crash between the administrator and the password is healed by the next start.
+    let uid = server
+        .hub
+        .users()
+        .get("admin")
+        .await
+        .unwrap()
+        .metadata
+        .uid
+        .unwrap();
+    let secret = format!("password-{uid}");
+    server.stop().await;
+    hub.kubectl(["delete", "secret", "-n", "drover-system", &secret])
+        .await
+        .unwrap();
+    let server = Server::start(&hub).await;
+    let first = server.first_password().await;
+    server.login("admin", &first).await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_damaged_certificate_is_made_anew_and_a_damaged_authority_is_named() {
+    let hub = ControlPlane::start(Options::default()).await.unwrap();
+    Server::start(&hub).await.stop().await;
+    let damage = r#"{"data":{"tls.crt":"bm9uc2Vuc2U="}}"#;
+    let patch = async |name: &str| {
+        let args = [
+            "patch",
+            "secret",
+            "-n",
+            "drover-system",
+            name,
+            "--type=merge",
+            "-p",
+            damage,
+        ];
+        hub.kubectl(args).await.unwrap();
+    };
+    patch(SERVING_SECRET).await;
+    let server = Server::start(&hub).await;
+    server
+        .try_login("admin", "not the password")
+        .await
+        .expect(401);
+    server.stop().await;
+    patch(CA_SECRET).await;
+    let refused = wire::start(options(&hub, None), CancellationToken::new())
+        .await
+        .unwrap_err();
+    assert!(refused.to_string().contains(CA_SECRET), "{refused}");
+}
+
+#[tokio::test]
+async fn identity_holds_while_the_hub_is_away_and_what_needs_it_says_so() {
+    let mut hub = ControlPlane::start(Options::default()).await.unwrap();
+    let server = Server::start(&hub).await;
+    let admin = server.administrator().await;
+    hub.kill(Component::ApiServer).unwrap();
+    server.get("/v1/me", &admin).await.expect(200);
+    server.get("/v1/clusters", &admin).await.expect(200);
+    let refused = server
+        .post("/v1/clusters", &admin, json!({ "name": "shop" }))
+        .await;
+    let refused = refused.expect(503);
+    assert!(
+        refused["details"]["retryAfterSeconds"].is_number(),
+        "{refused}"
+    );
+    hub.restart(Component::ApiServer).await.unwrap();
+    let made = eventually("a cluster", SOON, async || {
+        let answer = server
+            .post("/v1/clusters", &admin, json!({ "name": "shop" }))
+            .await;
+        if answer.code == 201 {
+            Ok(())
+        } else {
+            Err(answer.body)
+        }
+    });
+    made.await.unwrap();
+    // The watches are back as well: what others write is seen.
+    hub.kubectl([
+        "patch",
+        "dusr",
+        "admin",
+        "--type=merge",
+        "-p",
+        r#"{"spec":{"enabled":false}}"#,
+    ])
+    .await
+    .unwrap();
+    let out = eventually("the administrator's end", SOON, async || {
+        let answer = server.get("/v1/me", &admin).await;
+        if answer.code == 401 {
+            Ok(())
+        } else {
+            Err(answer.body)
+        }
+    });
+    out.await.unwrap();
+    server.stop().await;
+}

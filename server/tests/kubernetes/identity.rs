@@ -1,0 +1,218 @@
+//! Log-in, tokens and their end, as a client sees them.
+
+use drover_e2e::{ControlPlane, Options};
+use reqwest::Method;
+use serde_json::json;
+
+use crate::server::{PASSWORD, Server, token};
+
+#[tokio::test]
+async fn the_first_administrator_must_change_the_password_then_makes_and_revokes_tokens() {
+    let hub = ControlPlane::start(Options::default()).await.unwrap();
+    let server = Server::start(&hub).await;
+    let first = server.first_password().await;
+
+    // The first log-in opens nothing but the change of the password.
+    let change = server.login("admin", &first).await;
+    let me = server.get("/v1/me", &change).await.expect(200);
+    assert_eq!(me["mustChangePassword"], true);
+    for path in ["/v1/tokens", "/v1/users", "/v1/clusters", "/v1/settings"] {
+        server.get(path, &change).await.expect(403);
+    }
+    let short = json!({ "current": first, "new": "short" });
+    let refused = server
+        .post("/v1/me/password", &change, short)
+        .await
+        .expect(422);
+    assert_eq!(refused["details"]["causes"][0]["field"], "new");
+    let wrong = json!({ "current": "not the password", "new": PASSWORD });
+    server
+        .post("/v1/me/password", &change, wrong)
+        .await
+        .expect(401);
+    let right = json!({ "current": first, "new": PASSWORD });
+    server
+        .post("/v1/me/password", &change, right)
+        .await
+        .expect(204);
+    server.get("/v1/me", &change).await.expect(401);
+    server.try_login("admin", &first).await.expect(401);
+
+    let session = server.login("admin", PASSWORD).await;
+    let me = server.get("/v1/me", &session).await.expect(200);
+    assert_eq!(me["administrator"], true);
+    let uid = server
+        .hub
+        .users()
+        .get("admin")
+        .await
+        .unwrap()
+        .metadata
+        .uid
+        .unwrap();
+    assert_eq!(me["kubernetesUser"], format!("drover:user:{uid}"));
+
+    // A token works as soon as it is made, and never after it is deleted.
+    let wish = json!({ "purpose": "Api", "description": "for a robot", "ttlSeconds": 3600 });
+    let made = server.post("/v1/tokens", &session, wish).await.expect(201);
+    let api = token(&made);
+    let id = made["metadata"]["id"].as_str().unwrap();
+    server.get("/v1/me", &api).await.expect(200);
+    let stored = server.hub.tokens().get(id).await.unwrap();
+    let object = serde_json::to_string(&stored).unwrap();
+    assert!(
+        !object.contains(api.rsplit('_').next().unwrap()),
+        "only a hash is stored"
+    );
+    server
+        .delete(&format!("/v1/tokens/{id}"), &session)
+        .await
+        .expect(204);
+    server.get("/v1/me", &api).await.expect(401);
+    server
+        .delete(&format!("/v1/tokens/{id}"), &session)
+        .await
+        .expect(404);
+
+    // Logging out ends the presented token alone.
+    let other = server.login("admin", PASSWORD).await;
+    server
+        .post("/v1/logout", &other, json!(null))
+        .await
+        .expect(204);
+    server.get("/v1/me", &other).await.expect(401);
+    server.get("/v1/me", &session).await.expect(200);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_user_who_is_disabled_deleted_or_reset_is_out_at_once() {
+    let hub = ControlPlane::start(Options::default()).await.unwrap();
+    let server = Server::start(&hub).await;
+    let admin = server.administrator().await;
+    let ann = server.user(&admin, "ann").await;
+    let wish = json!({ "purpose": "Api" });
+    let api = token(
+        &server
+            .post("/v1/tokens", &ann, wish.clone())
+            .await
+            .expect(201),
+    );
+
+    // Disabled and enabled again.
+    let path = "/v1/users/ann";
+    let flip = |enabled| Some(json!({ "enabled": enabled }));
+    server
+        .call(Method::PATCH, path, Some(&admin), flip(false))
+        .await
+        .expect(200);
+    server.get("/v1/me", &ann).await.expect(401);
+    server.get("/v1/me", &api).await.expect(401);
+    server.try_login("ann", PASSWORD).await.expect(403);
+    server
+        .try_login("ann", "not the password")
+        .await
+        .expect(401);
+    server
+        .call(Method::PATCH, path, Some(&admin), flip(true))
+        .await
+        .expect(200);
+    server.get("/v1/me", &api).await.expect(200);
+
+    // A new password ends log-ins, not what was made to outlive them.
+    let reset = json!({ "new": "a password by the admin" });
+    server
+        .post("/v1/users/ann/password", &admin, reset)
+        .await
+        .expect(204);
+    server.get("/v1/me", &ann).await.expect(401);
+    server.get("/v1/me", &api).await.expect(200);
+    server.try_login("ann", PASSWORD).await.expect(401);
+    let again = server.first_login("ann", "a password by the admin").await;
+    server.get("/v1/me", &again).await.expect(200);
+
+    // A user of the same name inherits nothing.
+    server.delete(path, &admin).await.expect(204);
+    server.get("/v1/me", &again).await.expect(401);
+    let new = server.user(&admin, "ann").await;
+    server.get("/v1/me", &api).await.expect(401);
+    server.get("/v1/me", &again).await.expect(401);
+    server.get("/v1/me", &new).await.expect(200);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_for_one_cluster_opens_nothing_of_the_server() {
+    let hub = ControlPlane::start(Options::default()).await.unwrap();
+    let server = Server::start(&hub).await;
+    let admin = server.administrator().await;
+    server
+        .post("/v1/clusters", &admin, json!({ "name": "shop" }))
+        .await
+        .expect(201);
+    let wish = json!({ "purpose": "Kubeconfig", "cluster": "shop" });
+    let made = server.post("/v1/tokens", &admin, wish).await.expect(201);
+    let scoped = token(&made);
+    let uid = server
+        .hub
+        .clusters()
+        .get("shop")
+        .await
+        .unwrap()
+        .metadata
+        .uid
+        .unwrap();
+    assert_eq!(
+        made["metadata"]["cluster"],
+        json!({ "name": "shop", "uid": uid })
+    );
+    for path in [
+        "/v1/tokens",
+        "/v1/users",
+        "/v1/clusters",
+        "/v1/clusters/shop",
+        "/v1/settings",
+    ] {
+        server.get(path, &scoped).await.expect(403);
+    }
+    server
+        .post("/v1/tokens", &scoped, json!({ "purpose": "Api" }))
+        .await
+        .expect(403);
+    server.get("/v1/me", &scoped).await.expect(200);
+    let wish = json!({ "purpose": "Kubeconfig", "cluster": "nowhere" });
+    server.post("/v1/tokens", &admin, wish).await.expect(404);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn guessing_is_slow_and_learns_no_names() {
+    let hub = ControlPlane::start(Options::default()).await.unwrap();
+    let server = Server::start(&hub).await;
+    server.administrator().await;
+    let known = server.try_login("admin", "not the password").await;
+    let unknown = server.try_login("nobody", "not the password").await;
+    assert_eq!((known.code, &known.body), (unknown.code, &unknown.body));
+    assert_eq!(known.code.as_u16(), 401);
+
+    let mut limited = None;
+    for _ in 0..20 {
+        let answer = server.try_login("admin", "not the password").await;
+        if answer.code.as_u16() == 429 {
+            limited = Some(answer);
+            break;
+        }
+    }
+    let limited = limited.expect("twenty guesses in a row are too many");
+    assert!(limited.headers.contains_key("retry-after"));
+    assert_eq!(limited.body["reason"], "TooManyRequests");
+    // The same for a name that does not exist: no difference tells them apart.
+    for _ in 0..9 {
+        server.try_login("nobody", "not the password").await;
+    }
+    server
+        .try_login("nobody", "not the password")
+        .await
+        .expect(429);
+    server.stop().await;
+}

@@ -1,0 +1,220 @@
+//! Users, clusters, settings and kubeconfigs over REST.
+
+use drover_e2e::{ControlPlane, Options};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::server::Server;
+
+#[tokio::test]
+async fn an_administrator_manages_what_others_cannot_see() {
+    let hub = ControlPlane::start(Options::default()).await.unwrap();
+    let server = Server::start(&hub).await;
+    let admin = server.administrator().await;
+    let ann = server.user(&admin, "ann").await;
+    server
+        .post("/v1/clusters", &admin, json!({ "name": "shop" }))
+        .await
+        .expect(201);
+
+    // Ann has no role: she sees no cluster, and nobody else.
+    let clusters = server.get("/v1/clusters", &ann).await.expect(200);
+    assert_eq!(clusters, json!({ "items": [] }));
+    server.get("/v1/clusters/shop", &ann).await.expect(404);
+    server.get("/v1/users", &ann).await.expect(403);
+    server
+        .post("/v1/clusters", &ann, json!({ "name": "mine" }))
+        .await
+        .expect(403);
+    server.delete("/v1/clusters/shop", &ann).await.expect(403);
+    let tokens = server.get("/v1/tokens", &ann).await.expect(200);
+    let owners: Vec<_> = tokens["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|t| t["username"].clone())
+        .collect();
+    assert_eq!(owners, ["ann"]);
+    let others = server.get("/v1/tokens", &admin).await.expect(200);
+    let foreign = others["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|t| t["username"] == "admin");
+    let foreign = foreign.unwrap()["id"].as_str().unwrap();
+    server
+        .delete(&format!("/v1/tokens/{foreign}"), &ann)
+        .await
+        .expect(404);
+
+    // Bad wishes are refused with the field's name.
+    for (path, body, field) in [
+        ("/v1/clusters", json!({ "name": "local" }), "name"),
+        ("/v1/clusters", json!({ "name": "a b" }), "name"),
+        (
+            "/v1/clusters",
+            json!({ "name": "x", "colour": "red" }),
+            "colour",
+        ),
+        (
+            "/v1/users",
+            json!({ "name": "Bob", "password": "long enough it is" }),
+            "name",
+        ),
+        (
+            "/v1/users",
+            json!({ "name": "bob", "password": "short" }),
+            "password",
+        ),
+        (
+            "/v1/tokens",
+            json!({ "purpose": "Api", "ttlSeconds": 0 }),
+            "ttlSeconds",
+        ),
+        ("/v1/tokens", json!({ "purpose": "Session" }), "purpose"),
+    ] {
+        let refused = server.post(path, &admin, body).await.expect(422);
+        assert_eq!(refused["details"]["causes"][0]["field"], field, "{refused}");
+    }
+    server
+        .post("/v1/clusters", &admin, json!({ "name": "shop" }))
+        .await
+        .expect(409);
+    let lasting = server.post(
+        "/v1/users",
+        &admin,
+        json!({ "name": "ann", "password": "long enough it is" }),
+    );
+    lasting.await.expect(409);
+
+    // Nobody shuts the door behind themselves.
+    server.delete("/v1/users/admin", &admin).await.expect(409);
+    let off = Some(json!({ "enabled": false }));
+    server
+        .call(Method::PATCH, "/v1/users/admin", Some(&admin), off)
+        .await
+        .expect(409);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn settings_are_shown_with_defaults_checked_and_take_effect() {
+    let hub = ControlPlane::start(Options::default()).await.unwrap();
+    let server = Server::start(&hub).await;
+    let admin = server.administrator().await;
+    let settings = server.get("/v1/settings", &admin).await.expect(200);
+    let find = |name: &str, list: &Value| {
+        list["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|s| s["name"] == name)
+            .cloned()
+            .unwrap()
+    };
+    assert_eq!(find("session-ttl", &settings)["inEffect"], "16h");
+    assert_eq!(find("server-url", &settings)["inEffect"], server.url);
+
+    let put = |name: &str, value: &str| {
+        let (path, body) = (format!("/v1/settings/{name}"), json!({ "value": value }));
+        let (server, admin) = (&server, &admin);
+        async move {
+            server
+                .call(Method::PUT, &path, Some(admin), Some(body))
+                .await
+        }
+    };
+    let refused = put("session-ttl", "soon").await.expect(422);
+    assert_eq!(refused["details"]["causes"][0]["field"], "value");
+    put("no-such", "1").await.expect(404);
+    let shown = put("token-max-ttl", "2h").await.expect(200);
+    assert_eq!(shown["inEffect"], "2h");
+    let wish = json!({ "purpose": "Api", "ttlSeconds": 7201 });
+    server.post("/v1/tokens", &admin, wish).await.expect(422);
+
+    // kubectl on the hub shows every setting with what counts.
+    let limit = std::time::Duration::from_secs(30);
+    let objects = drover_e2e::eventually("nine judged settings", limit, async || {
+        let list = hub
+            .kubectl(["get", "settings.management.drover.dev", "-o", "json"])
+            .await;
+        let list: Value = serde_json::from_str(&list.unwrap().stdout).unwrap();
+        let items = list["items"].as_array().unwrap();
+        let judged = |s: &Value| s["status"]["conditions"][0]["status"] == "True";
+        if items.len() == 9 && items.iter().all(judged) {
+            Ok(list)
+        } else {
+            Err(list)
+        }
+    });
+    let objects = objects.await.unwrap();
+    let ttl = objects["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|s| s["metadata"]["name"] == "token-max-ttl");
+    assert_eq!(ttl.unwrap()["status"]["inEffect"], "2h");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_kubeconfig_is_read_by_kubectl_and_holds_one_scoped_token_for_each_cluster() {
+    let hub = ControlPlane::start(Options::default()).await.unwrap();
+    let server = Server::start(&hub).await;
+    let admin = server.administrator().await;
+    for name in ["one", "two"] {
+        server
+            .post("/v1/clusters", &admin, json!({ "name": name }))
+            .await
+            .expect(201);
+    }
+    let wish = json!({ "credential": "Token", "clusters": ["one", "two"], "ttlSeconds": 600 });
+    let made = server
+        .post("/v1/kubeconfig", &admin, wish)
+        .await
+        .expect(201);
+    let text = made["kubeconfig"].as_str().unwrap();
+    let path = hub.folder().join("drover.kubeconfig");
+    std::fs::write(&path, text).unwrap();
+    let kubectl = hub.command_line().with_kubeconfig(&path);
+    let view = kubectl
+        .run(["config", "view", "--raw", "-o", "json"])
+        .await
+        .unwrap();
+    let view: Value = serde_json::from_str(&view.stdout).unwrap();
+    assert_eq!(view["current-context"], "one");
+    assert_eq!(
+        view["clusters"][1]["cluster"]["server"],
+        format!("{}/k8s/clusters/two", server.url)
+    );
+    let token = view["users"][1]["user"]["token"].as_str().unwrap();
+    let me = server.get("/v1/me", token).await.expect(200);
+    assert_eq!(me["token"]["cluster"]["name"], "two");
+    assert_eq!(me["token"]["purpose"], "Kubeconfig");
+
+    let exec = server
+        .post("/v1/kubeconfig", &admin, json!({ "credential": "Exec" }))
+        .await;
+    let exec = exec.expect(201);
+    assert!(
+        !exec["kubeconfig"].as_str().unwrap().contains("drover_"),
+        "no token in the file"
+    );
+    let wish = json!({ "credential": "Token", "clusters": ["one", "nowhere"] });
+    let before = server.hub.stores().tokens.len();
+    server
+        .post("/v1/kubeconfig", &admin, wish)
+        .await
+        .expect(404);
+    assert_eq!(
+        server.hub.stores().tokens.len(),
+        before,
+        "access is checked before any token is made"
+    );
+    let wish = json!({ "credential": "Token", "clusters": ["local"] });
+    server
+        .post("/v1/kubeconfig", &admin, wish)
+        .await
+        .expect(422);
+    server.stop().await;
+}

@@ -1,0 +1,206 @@
+//! A server of the test's own, on a hub that the tests share or that is its own.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use drover_e2e::ControlPlane;
+use drover_server::hub::connect::HubOptions;
+use drover_server::hub::lease::Standing;
+use drover_server::wire::{self, EndError, ServerOptions};
+use reqwest::{Certificate, Method, StatusCode};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// A password that keeps the rules.
+pub(crate) const PASSWORD: &str = "a long enough password";
+const SOON: Duration = Duration::from_secs(30);
+
+/// A running server and a client of it.
+pub(crate) struct Server {
+    pub(crate) url: String,
+    pub(crate) hub: drover_server::hub::Hub,
+    pub(crate) trust: String,
+    http: reqwest::Client,
+    stop: CancellationToken,
+    running: JoinHandle<Result<(), EndError>>,
+    folder: TempDir,
+}
+
+/// What the server answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) code: StatusCode,
+    pub(crate) body: Value,
+    pub(crate) headers: reqwest::header::HeaderMap,
+}
+
+impl Answer {
+    /// The body, if the code is this one.
+    #[track_caller]
+    pub(crate) fn expect(self, code: u16) -> Value {
+        assert_eq!(self.code.as_u16(), code, "{}", self.body);
+        self.body
+    }
+}
+
+pub(crate) fn options(hub: &ControlPlane, first_password: Option<PathBuf>) -> ServerOptions {
+    ServerOptions {
+        hub: HubOptions {
+            kubeconfig: Some(hub.kubeconfig_path().to_owned()),
+            context: None,
+        },
+        listen: "127.0.0.1:0".parse().unwrap(),
+        server_url: None,
+        tls: None,
+        first_password_file: first_password,
+    }
+}
+
+impl Server {
+    /// Starts one and waits until it serves.
+    pub(crate) async fn start(hub: &ControlPlane) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let stop = CancellationToken::new();
+        let options = options(hub, Some(folder.path().join("first-password")));
+        let server = wire::start(options, stop.clone()).await.unwrap();
+        let (address, hub, mut leadership) = (
+            server.address(),
+            server.hub().clone(),
+            server.leadership().clone(),
+        );
+        let running = tokio::spawn(server.wait());
+        let serving = leadership.wait_for(Standing::may_serve);
+        tokio::time::timeout(SOON, serving).await.unwrap().unwrap();
+        let trust = authority(&hub).await;
+        let http = client(&trust);
+        let url = format!("https://{address}");
+        Self {
+            url,
+            hub,
+            trust,
+            http,
+            stop,
+            running,
+            folder,
+        }
+    }
+
+    /// The first administrator's password, if this server made it.
+    pub(crate) async fn first_password(&self) -> String {
+        let path = self.folder.path().join("first-password");
+        for _ in 0..100 {
+            if let Ok(text) = std::fs::read_to_string(&path)
+                && text.ends_with('\n')
+            {
+                return text.trim_end().to_owned();
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        panic!("no first password");
+    }
+
+    /// A call with a bearer token and a body.
+    pub(crate) async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        token: Option<&str>,
+        body: Option<Value>,
+    ) -> Answer {
+        let mut request = self.http.request(method, format!("{}{path}", self.url));
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        let response = request.send().await.unwrap();
+        let (code, headers) = (response.status(), response.headers().clone());
+        let bytes = response.bytes().await.unwrap();
+        let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        Answer {
+            code,
+            body,
+            headers,
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &str, token: &str) -> Answer {
+        self.call(Method::GET, path, Some(token), None).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, token: &str, body: Value) -> Answer {
+        self.call(Method::POST, path, Some(token), Some(body)).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str, token: &str) -> Answer {
+        self.call(Method::DELETE, path, Some(token), None).await
+    }
+
+    /// What logging in answers.
+    pub(crate) async fn try_login(&self, name: &str, password: &str) -> Answer {
+        let body = json!({ "username": name, "password": password });
+        self.call(Method::POST, "/v1/login", None, Some(body)).await
+    }
+
+    /// The token of a log-in.
+    pub(crate) async fn login(&self, name: &str, password: &str) -> String {
+        token(&self.try_login(name, password).await.expect(201))
+    }
+
+    /// Changes a password that has to be changed, and logs in with the new one.
+    pub(crate) async fn first_login(&self, name: &str, password: &str) -> String {
+        let change = self.login(name, password).await;
+        let body = json!({ "current": password, "new": PASSWORD });
+        self.post("/v1/me/password", &change, body)
+            .await
+            .expect(204);
+        self.login(name, PASSWORD).await
+    }
+
+    /// The administrator's session on a hub that nobody used before.
+    pub(crate) async fn administrator(&self) -> String {
+        let first = self.first_password().await;
+        self.first_login("admin", &first).await
+    }
+
+    /// A user who has logged in, and their session.
+    pub(crate) async fn user(&self, administrator: &str, name: &str) -> String {
+        let first = "the very first password";
+        let body = json!({ "name": name, "password": first });
+        self.post("/v1/users", administrator, body)
+            .await
+            .expect(201);
+        self.first_login(name, first).await
+    }
+
+    /// Ends it in good order.
+    pub(crate) async fn stop(self) {
+        self.stop.cancel();
+        tokio::time::timeout(SOON, self.running)
+            .await
+            .unwrap()
+            .unwrap()
+            .unwrap();
+    }
+}
+
+/// The bearer token in an answer.
+pub(crate) fn token(body: &Value) -> String {
+    body["token"].as_str().unwrap().to_owned()
+}
+
+pub(crate) async fn authority(hub: &drover_server::hub::Hub) -> String {
+    let secret = hub.secrets().get("server-ca").await.unwrap();
+    String::from_utf8(secret.data.unwrap()["tls.crt"].0.clone()).unwrap()
+}
+
+pub(crate) fn client(trust: &str) -> reqwest::Client {
+    reqwest::Client::builder()
+        .tls_certs_only([Certificate::from_pem(trust.as_bytes()).unwrap()])
+        .timeout(SOON)
+        .build()
+        .unwrap()
+}
