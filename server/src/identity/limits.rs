@@ -18,9 +18,9 @@ use parking_lot::Mutex;
 /// Attempts a minute from one address.
 const ADDRESS: NonZeroU32 = NonZeroU32::new(60).expect("60 is not zero");
 /// Attempts a minute for one user from one address.
-const PAIR: NonZeroU32 = NonZeroU32::new(10).expect("10 is not zero");
+const PAIR: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
 /// Attempts a minute for one user from all unfamiliar addresses.
-const USER: NonZeroU32 = NonZeroU32::new(30).expect("30 is not zero");
+const USER: NonZeroU32 = NonZeroU32::new(40).expect("40 is not zero");
 /// Budgets that are kept before full ones are forgotten.
 const KEPT: usize = 20_000;
 /// Users whose familiar addresses are remembered, and addresses for each.
