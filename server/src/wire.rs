@@ -1,16 +1,13 @@
 //! Builds the server out of its modules, and ends it in good order.
 
 mod certificate;
+mod gate;
+mod modules;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::extract::{Request, State};
-use axum::middleware::{self, Next};
-use axum::response::{IntoResponse as _, Response};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -19,20 +16,20 @@ use uuid::Uuid;
 
 pub use crate::hub::connect::HubOptions;
 
+use crate::audit::OpenAuditError;
 use crate::hub::authority::AuthorityError;
 use crate::hub::connect::{ConnectError, connect, ensure_namespace};
 use crate::hub::definitions::{self, InstallError};
 use crate::hub::keys::{Keys, KeysError};
 use crate::hub::lease::{self, Leadership, Standing};
 use crate::hub::{Hub, HubError, Stores};
+use crate::identity::Passwords;
 use crate::identity::first_administrator::{self, FirstAdministratorError};
 use crate::identity::passwords::PasswordError;
-use crate::identity::{Authenticator, LastUse, Logins, Passwords, tokens};
 use crate::listen::tls::{TlsError, install_provider};
 use crate::listen::{self, files};
-use crate::rest::{self, RestState};
-use crate::settings::{Settings, keeper};
-use crate::status::Status;
+use crate::settings::Settings;
+use crate::telemetry::LogFilter;
 
 /// Longest that the first listing of the hub may take.
 const SYNCED_WITHIN: Duration = Duration::from_secs(30);
@@ -53,6 +50,12 @@ pub struct ServerOptions {
     pub tls: Option<TlsFiles>,
     /// New file that gets the first administrator's password.
     pub first_password_file: Option<PathBuf>,
+    /// File of the audit log; `-` is standard output.
+    pub audit_log: PathBuf,
+    /// The filter of this process's logs.
+    pub log_filter: LogFilter,
+    /// Whether the setting `log-filter` rules the filter.
+    pub log_filter_by_setting: bool,
 }
 
 /// A certificate chain and its key.
@@ -85,6 +88,9 @@ pub enum StartError {
     /// The certificate cannot be shown.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// The audit log cannot be kept.
+    #[error(transparent)]
+    Audit(#[from] OpenAuditError),
     /// Passwords cannot be checked.
     #[error(transparent)]
     Passwords(#[from] PasswordError),
@@ -133,12 +139,9 @@ pub async fn run(options: ServerOptions, stop: CancellationToken) -> Result<(), 
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
-    hub: Hub,
-    leadership: Leadership,
+    base: Base,
     passwords: Passwords,
     first_password_file: Option<PathBuf>,
-    tasks: TaskTracker,
-    stop: CancellationToken,
 }
 
 impl Server {
@@ -149,20 +152,20 @@ impl Server {
 
     /// The hub as this server sees it.
     pub fn hub(&self) -> &Hub {
-        &self.hub
+        &self.base.hub
     }
 
     /// Where it stands among its peers.
     pub fn leadership(&self) -> &Leadership {
-        &self.leadership
+        &self.base.leadership
     }
 
     /// Serves until it is stopped, or has to end.
     pub async fn wait(self) -> Result<(), EndError> {
         let ended = self.lead().await;
-        self.stop.cancel();
-        self.tasks.close();
-        if tokio::time::timeout(ENDED_WITHIN, self.tasks.wait())
+        self.base.stop.cancel();
+        self.base.tasks.close();
+        if tokio::time::timeout(ENDED_WITHIN, self.base.tasks.wait())
             .await
             .is_err()
         {
@@ -172,23 +175,23 @@ impl Server {
     }
 
     async fn lead(&self) -> Result<(), EndError> {
-        let mut leadership = self.leadership.clone();
+        let mut leadership = self.base.leadership.clone();
         let leading = leadership.wait_for(Standing::may_serve);
-        let Some(Some(standing)) = self.stop.run_until_cancelled(leading).await else {
+        let Some(Some(standing)) = self.base.stop.run_until_cancelled(leading).await else {
             return Ok(());
         };
         tracing::info!(address = %self.address, ?standing, "serving");
         let file = self.first_password_file.as_deref();
-        first_administrator::ensure(&self.hub, &self.passwords, file).await?;
+        first_administrator::ensure(&self.base.hub, &self.passwords, file).await?;
         let losing = leadership.wait_for(|standing| matches!(standing, Standing::Lost { .. }));
-        match self.stop.run_until_cancelled(losing).await {
+        match self.base.stop.run_until_cancelled(losing).await {
             Some(Some(Standing::Lost { holder })) => Err(EndError::Replaced(holder)),
             _ => Ok(()),
         }
     }
 }
 
-/// Starts the server: hub, keys, certificate, stores, Lease, listener.
+/// Starts the server: hub, keys, stores, listener, certificate, Lease, and then its modules.
 pub async fn start(options: ServerOptions, stop: CancellationToken) -> Result<Server, StartError> {
     install_provider();
     files::raise_limit();
@@ -211,42 +214,42 @@ pub async fn start(options: ServerOptions, stop: CancellationToken) -> Result<Se
     let (leadership, election) = lease::join(client, me, stop.clone());
     tasks.spawn(election);
 
-    let last_use = LastUse::default();
-    let passwords = Passwords::new()?;
-    let state = RestState {
-        hub: hub.clone(),
-        authenticator: Authenticator::new(hub.clone(), last_use.clone()),
-        logins: Logins::new(hub.clone(), settings.clone(), passwords.clone()),
-        settings: settings.clone(),
-        trust: certificate.trust().map(Arc::from),
-    };
-    tasks.spawn(last_use.write_regularly(hub.clone(), stop.clone()));
-    tasks.spawn(tokens::purge_regularly(
-        hub.clone(),
-        leadership.clone(),
-        stop.clone(),
-    ));
-    tasks.spawn(keeper::keep(
-        hub.clone(),
+    let base = Base {
+        hub,
         settings,
-        leadership.clone(),
-        stop.clone(),
-    ));
-
+        leadership,
+        tasks,
+        stop,
+    };
+    let passwords = Passwords::new()?;
+    let router = modules::build(&base, &options, passwords.clone(), &certificate)?;
     let tls = certificate.shown().server_config()?;
-    tasks.spawn(certificate.renew_regularly(stop.clone()));
-    let router = router(state, leadership.clone());
-    tasks.spawn(listen::serve(listener, tls, router, stop.clone()));
+    base.spawn(certificate.renew_regularly(base.stop.clone()));
+    base.spawn(listen::serve(listener, tls, router, base.stop.clone()));
     let first_password_file = options.first_password_file;
     Ok(Server {
         address,
-        hub,
-        leadership,
+        base,
         passwords,
         first_password_file,
-        tasks,
-        stop,
     })
+}
+
+/// What every module stands on; cheap to clone.
+#[derive(Clone, Debug)]
+struct Base {
+    hub: Hub,
+    settings: Settings,
+    leadership: Leadership,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Base {
+    /// Runs something in the background; the server's end waits for it.
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(task);
+    }
 }
 
 async fn keys(client: &kube::Client) -> Result<Keys, KeysError> {
@@ -279,35 +282,4 @@ fn hostname() -> String {
     } else {
         name
     }
-}
-
-/// Every route of the server.
-fn router(state: RestState, leadership: Leadership) -> Router {
-    rest::router(state)
-        .fallback(async || Status::no_such_path())
-        .method_not_allowed_fallback(async || Status::method_not_allowed())
-        .layer(middleware::from_fn_with_state(
-            leadership,
-            only_when_serving,
-        ))
-}
-
-/// A server that waits for its turn answers nothing but questions about its health.
-async fn only_when_serving(
-    State(leadership): State<Leadership>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let standing = leadership.standing();
-    if standing.may_serve() || matches!(request.uri().path(), "/livez" | "/readyz" | "/metrics") {
-        return next.run(request).await;
-    }
-    let message = match standing {
-        Standing::Waiting { holder } if !holder.is_empty() => format!(
-            "this server waits: {holder} serves at present; send requests only to servers whose \
-             /readyz answers 200"
-        ),
-        _ => "this server is not serving yet; try again in some seconds".to_owned(),
-    };
-    Status::unavailable(message, 5).into_response()
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 use drover_access::token::{ForUsers, issue};
 use drover_api::ids::UserUid;
 use drover_api::kinds::{ClusterScope, Token, TokenPurpose, TokenSpec, User};
+use futures::TryStreamExt as _;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::api::{DeleteParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, ListParams, PostParams, Preconditions};
 use kube::{Resource as _, ResourceExt};
 use secrecy::SecretString;
 use thiserror::Error;
@@ -24,6 +25,9 @@ const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 const PURGE_EVERY: Duration = Duration::from_mins(30);
 /// Expired tokens stay visible for so long.
 const KEEP_EXPIRED: SignedDuration = SignedDuration::from_hours(1);
+/// Tokens a page when all are listed, and deletions at once.
+const LIST_PAGE: u32 = 500;
+const AT_ONCE: usize = 8;
 /// Tokens deleted in one go.
 const PURGE_AT_MOST: usize = 1000;
 
@@ -114,16 +118,25 @@ pub async fn delete(hub: &Hub, token: &Token) -> Result<(), HubError> {
 
 /// Deletes what a changed password has to end: the user's log-ins and what they handed out,
 /// except the token `keep`.
+///
+/// Asks the hub and not memory: a token made a moment ago by another server counts as well.
 pub async fn end_sessions(hub: &Hub, user: &UserUid, keep: Option<&str>) -> Result<(), HubError> {
-    let (tokens, _) = hub.stores().tokens.page(None, usize::MAX, |token| {
-        token.spec.user_uid == *user
-            && ends_with_password(token.spec.purpose)
-            && token.metadata.name.as_deref() != keep
-    });
-    for token in tokens {
-        delete(hub, &token).await?;
+    let mut params = ListParams::default().limit(LIST_PAGE);
+    loop {
+        let page = call("list tokens", hub.tokens().list(&params)).await?;
+        let ended = page.items.into_iter().filter(|token| {
+            token.spec.user_uid == *user
+                && ends_with_password(token.spec.purpose)
+                && token.metadata.name.as_deref() != keep
+        });
+        futures::stream::iter(ended.map(Ok))
+            .try_for_each_concurrent(AT_ONCE, async |token| delete(hub, &token).await)
+            .await?;
+        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => params = params.continue_token(&token),
+            None => return Ok(()),
+        }
     }
-    Ok(())
 }
 
 /// Tokens that stand on a password; the others were made to outlive a session.

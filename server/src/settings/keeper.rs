@@ -17,6 +17,7 @@ use super::Settings;
 use crate::backoff::Backoff;
 use crate::hub::lease::{Leadership, Standing};
 use crate::hub::{Hub, HubError, call};
+use crate::telemetry::LogFilter;
 
 /// Condition of a Setting: whether its value can be taken.
 const VALID: &str = "Valid";
@@ -56,6 +57,31 @@ pub async fn keep(
         }
     };
     stop.run_until_cancelled(keeping).await;
+}
+
+/// Puts the setting `log-filter` into effect whenever it changes, until `stop`.
+pub async fn follow_log_filter(settings: Settings, filter: LogFilter, stop: CancellationToken) {
+    let mut changed = settings.stores.changed();
+    let following = async {
+        let mut before = filter.current();
+        loop {
+            let wanted = settings.in_effect(Setting::LogFilter);
+            if wanted != before {
+                match filter.set(&wanted) {
+                    Ok(()) => tracing::info!(filter = wanted, "the log filter was changed"),
+                    Err(error) => {
+                        let error = &error as &dyn std::error::Error;
+                        tracing::warn!(error, "the setting log-filter cannot be used");
+                    }
+                }
+                before = wanted;
+            }
+            if changed.changed().await.is_err() {
+                return;
+            }
+        }
+    };
+    stop.run_until_cancelled(following).await;
 }
 
 fn warn(error: &HubError) {

@@ -94,11 +94,31 @@ struct Inner {
     reload: Box<Reload>,
 }
 
+impl std::fmt::Debug for LogFilter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("LogFilter").field(&self.current()).finish()
+    }
+}
+
 impl LogFilter {
     fn new(text: &str, handle: reload::Handle<EnvFilter, Registry>) -> Self {
         let reload = Box::new(move |filter: EnvFilter| handle.reload(filter));
         Self(Arc::new(Inner {
             text: Mutex::new(text.to_owned()),
+            reload,
+        }))
+    }
+
+    /// A filter that no log follows: for servers that share a process, as in tests.
+    pub fn apart() -> Self {
+        let (layer, handle) = reload::Layer::<EnvFilter, Registry>::new(EnvFilter::default());
+        let reload = Box::new(move |filter: EnvFilter| {
+            // The handle works as long as its layer lives.
+            let _alive = &layer;
+            handle.reload(filter)
+        });
+        Self(Arc::new(Inner {
+            text: Mutex::new(DEFAULT_FILTER.to_owned()),
             reload,
         }))
     }

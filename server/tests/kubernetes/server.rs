@@ -6,6 +6,7 @@ use std::time::Duration;
 use drover_e2e::ControlPlane;
 use drover_server::hub::connect::HubOptions;
 use drover_server::hub::lease::Standing;
+use drover_server::telemetry::LogFilter;
 use drover_server::wire::{self, EndError, ServerOptions};
 use reqwest::{Certificate, Method, StatusCode};
 use serde_json::{Value, json};
@@ -55,6 +56,9 @@ pub(crate) fn options(hub: &ControlPlane, first_password: Option<PathBuf>) -> Se
         server_url: None,
         tls: None,
         first_password_file: first_password,
+        audit_log: hub.folder().join("drover-audit.log"),
+        log_filter: LogFilter::apart(),
+        log_filter_by_setting: true,
     }
 }
 

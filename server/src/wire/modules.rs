@@ -1,0 +1,150 @@
+//! Every module of the server, built and joined.
+
+use std::sync::Arc;
+
+use axum::Router;
+
+use super::certificate::Certificate;
+use super::{Base, ServerOptions, StartError, gate};
+use crate::audit::{Audit, Destination};
+use crate::hub::Stores;
+use crate::hub::lease::{Leadership, Standing};
+use crate::identity::{Authenticator, LastUse, Logins, Passwords, tokens};
+use crate::proxy::{self, OpenStreams, Road, keep_hub_access, watch_permits};
+use crate::registration::{self, RegistrationState};
+use crate::rest::{self, RestState};
+use crate::settings::keeper;
+use crate::telemetry::{self, Health, Metrics, Telemetry};
+use crate::tunnels::Tunnels;
+
+/// Builds the modules, starts what they do in the background, and gives their routes.
+pub(super) fn build(
+    base: &Base,
+    options: &ServerOptions,
+    passwords: Passwords,
+    certificate: &Certificate,
+) -> Result<Router, StartError> {
+    let metrics = Metrics::new();
+    let tunnels = Tunnels::new(&metrics);
+    let authenticator = identity(base);
+    settings(base, options);
+    let health = Health::new();
+    readiness(&health, base.hub.stores(), &base.leadership);
+    let trust: Option<Arc<str>> = certificate.trust().map(Arc::from);
+
+    let people = rest::router(RestState {
+        hub: base.hub.clone(),
+        authenticator: authenticator.clone(),
+        logins: Logins::new(base.hub.clone(), base.settings.clone(), passwords),
+        settings: base.settings.clone(),
+        trust: trust.clone(),
+    });
+    let shown = certificate.shown();
+    let agents = registration::router(RegistrationState::new(
+        base.hub.clone(),
+        base.settings.clone(),
+        authenticator.clone(),
+        tunnels.clone(),
+        trust,
+        Arc::new(move || registration::pin::of_certificate(&shown.leaf()?)),
+    ));
+    let road = road(base, options, authenticator.clone(), tunnels, &metrics)?;
+    let log_filter = options.log_filter.clone();
+    let telemetry = telemetry::router(Telemetry {
+        metrics,
+        health,
+        log_filter,
+        authenticator,
+    });
+    let routes = people
+        .merge(agents)
+        .merge(proxy::router(road))
+        .merge(telemetry);
+    Ok(gate::stand_before(routes, base.leadership.clone()))
+}
+
+fn identity(base: &Base) -> Authenticator {
+    let last_use = LastUse::default();
+    let authenticator = Authenticator::new(base.hub.clone(), last_use.clone());
+    base.spawn(last_use.write_regularly(base.hub.clone(), base.stop.clone()));
+    base.spawn(tokens::purge_regularly(
+        base.hub.clone(),
+        base.leadership.clone(),
+        base.stop.clone(),
+    ));
+    authenticator
+}
+
+fn settings(base: &Base, options: &ServerOptions) {
+    base.spawn(keeper::keep(
+        base.hub.clone(),
+        base.settings.clone(),
+        base.leadership.clone(),
+        base.stop.clone(),
+    ));
+    if options.log_filter_by_setting {
+        base.spawn(keeper::follow_log_filter(
+            base.settings.clone(),
+            options.log_filter.clone(),
+            base.stop.clone(),
+        ));
+    }
+}
+
+fn road(
+    base: &Base,
+    options: &ServerOptions,
+    authenticator: Authenticator,
+    tunnels: Tunnels,
+    metrics: &Metrics,
+) -> Result<Road, StartError> {
+    let audit = Audit::open(&Destination::named(&options.audit_log), metrics)?;
+    let open = OpenStreams::new();
+    base.spawn(watch_permits(
+        open.clone(),
+        base.hub.stores().clone(),
+        base.stop.clone(),
+    ));
+    base.spawn(when_leading(
+        base,
+        keep_hub_access(base.hub.clone(), base.stop.clone()),
+    ));
+    let metrics = metrics.clone();
+    Ok(Road::new(
+        base.hub.clone(),
+        authenticator,
+        tunnels,
+        open,
+        audit,
+        metrics,
+    ))
+}
+
+/// Begins a task when this server leads; it ends by its own means.
+fn when_leading(
+    base: &Base,
+    task: impl Future<Output = ()> + Send + 'static,
+) -> impl Future<Output = ()> + Send + 'static {
+    let (mut leadership, stop) = (base.leadership.clone(), base.stop.clone());
+    async move {
+        let leading = leadership.wait_for(Standing::may_control);
+        if let Some(Some(_)) = stop.run_until_cancelled(leading).await {
+            task.await;
+        }
+    }
+}
+
+/// What has to hold before requests should come here.
+fn readiness(health: &Health, stores: &Stores, leadership: &Leadership) {
+    let stores = stores.clone();
+    health.check("hub", move || {
+        let verdict = stores.health().check();
+        verdict.map_err(|status| status.message().to_owned())
+    });
+    let leadership = leadership.clone();
+    health.check("lease", move || match leadership.standing() {
+        standing if standing.may_serve() => Ok(()),
+        Standing::Waiting { holder } if !holder.is_empty() => Err(format!("{holder} serves")),
+        _ => Err("no server serves yet".to_owned()),
+    });
+}
