@@ -14,7 +14,7 @@ use crate::hub::{Hub, Keys, Stores, call};
 use crate::identity::passwords::random_password;
 use crate::identity::{Logins, Passwords};
 use crate::settings::Settings;
-use crate::telemetry::{self, LogFormat, LogOptions};
+use crate::telemetry::{self, LogFilter, LogFormat, LogOptions};
 use crate::wire;
 
 /// Runs the server, or does what the subcommand says.
@@ -37,13 +37,13 @@ async fn serve(options: ServerOptions) -> Result<(), Failure> {
     let logging = telemetry::start(&log).map_err(Failure::server)?;
     let stop = CancellationToken::new();
     let signals = stop_on_signals(stop.clone()).map_err(Failure::Start)?;
-    let ended = wire::run(wired(options), stop).await;
+    let ended = wire::run(wired(options, logging.filter.clone()), stop).await;
     signals.abort();
     logging.finish().await;
     ended.map_err(Failure::server)
 }
 
-fn wired(options: ServerOptions) -> wire::ServerOptions {
+fn wired(options: ServerOptions, log_filter: LogFilter) -> wire::ServerOptions {
     wire::ServerOptions {
         hub: hub_options(options.hub),
         listen: options.listen,
@@ -54,6 +54,9 @@ fn wired(options: ServerOptions) -> wire::ServerOptions {
             .zip(options.tls.key)
             .map(|(certificate, key)| wire::TlsFiles { certificate, key }),
         first_password_file: options.first_password_file,
+        audit_log: options.audit_log,
+        log_filter,
+        log_filter_by_setting: options.log_filter.is_none(),
     }
 }
 
