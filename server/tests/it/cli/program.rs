@@ -10,30 +10,30 @@ use tokio::process::Command;
 use super::stub::{PASSWORD, Stub};
 
 /// Nothing here may take longer, however slow the machine.
-pub const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A person's home, and the program.
-pub struct Drover {
-    pub home: tempfile::TempDir,
+pub(crate) struct Drover {
+    pub(crate) home: tempfile::TempDir,
 }
 
 /// How a run ended.
 #[derive(Debug)]
-pub struct Ended {
-    pub code: i32,
-    pub out: String,
-    pub err: String,
+pub(crate) struct Ended {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Ended {
     #[track_caller]
-    pub fn ok(self) -> Self {
+    pub(crate) fn ok(self) -> Self {
         assert_eq!(self.code, 0, "{self:?}");
         self
     }
 
     #[track_caller]
-    pub fn failed(self, code: i32, advice: &str) -> Self {
+    pub(crate) fn failed(self, code: i32, advice: &str) -> Self {
         assert_eq!(self.code, code, "{self:?}");
         assert!(self.err.contains(advice), "no {advice:?} in {self:?}");
         self
@@ -41,17 +41,17 @@ impl Ended {
 }
 
 impl Drover {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             home: tempfile::tempdir().unwrap(),
         }
     }
 
-    pub fn config(&self) -> PathBuf {
+    pub(crate) fn config(&self) -> PathBuf {
         self.home.path().join(".config/drover/config.yaml")
     }
 
-    pub fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_drover"));
         command
             .args(args)
@@ -63,11 +63,11 @@ impl Drover {
         command
     }
 
-    pub async fn run(&self, args: &[&str]) -> Ended {
+    pub(crate) async fn run(&self, args: &[&str]) -> Ended {
         self.run_with(args, &[], "").await
     }
 
-    pub async fn run_with(&self, args: &[&str], env: &[(&str, &str)], input: &str) -> Ended {
+    pub(crate) async fn run_with(&self, args: &[&str], env: &[(&str, &str)], input: &str) -> Ended {
         let mut command = self.command(args);
         command
             .envs(env.iter().copied())
@@ -90,7 +90,7 @@ impl Drover {
         }
     }
 
-    pub async fn log_in(&self, stub: &Stub) -> Ended {
+    pub(crate) async fn log_in(&self, stub: &Stub) -> Ended {
         let args = [
             "login",
             &stub.url,

@@ -15,17 +15,18 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-pub const PASSWORD: &str = "correct horse battery";
-pub const SESSION: &str = "drover_sess1_sessionsecret";
-pub const MANIFEST: &str = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: drover-agent\n";
+pub(crate) const PASSWORD: &str = "correct horse battery";
+pub(crate) const SESSION: &str = "drover_sess1_sessionsecret";
+pub(crate) const MANIFEST: &str =
+    "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: drover-agent\n";
 
 /// One request as it came.
 #[derive(Clone, Debug)]
-pub struct Seen {
-    pub method: Method,
-    pub target: String,
-    pub bearer: Option<String>,
-    pub body: Value,
+pub(crate) struct Seen {
+    pub(crate) method: Method,
+    pub(crate) target: String,
+    pub(crate) bearer: Option<String>,
+    pub(crate) body: Value,
 }
 
 /// What the server is like; tests change it while it runs.
@@ -34,25 +35,25 @@ pub struct Seen {
     reason = "independent facts that tests set one by one"
 )]
 #[derive(Debug)]
-pub struct World {
-    pub seen: Vec<Seen>,
-    pub password: String,
-    pub must_change: bool,
-    pub sessions_end: bool,
-    pub clusters: usize,
-    pub cluster_exists: bool,
-    pub cluster_ready: bool,
-    pub kubeconfig: String,
+pub(crate) struct World {
+    pub(crate) seen: Vec<Seen>,
+    pub(crate) password: String,
+    pub(crate) must_change: bool,
+    pub(crate) sessions_end: bool,
+    pub(crate) clusters: usize,
+    pub(crate) cluster_exists: bool,
+    pub(crate) cluster_ready: bool,
+    pub(crate) kubeconfig: String,
     /// Answers everything with this instead.
-    pub instead: Option<(StatusCode, &'static str, &'static str)>,
+    pub(crate) instead: Option<(StatusCode, &'static str, &'static str)>,
 }
 
 /// The running server.
-pub struct Stub {
-    pub url: String,
-    pub authority_pem: String,
-    pub fingerprint: String,
-    pub world: Arc<Mutex<World>>,
+pub(crate) struct Stub {
+    pub(crate) url: String,
+    pub(crate) authority_pem: String,
+    pub(crate) fingerprint: String,
+    pub(crate) world: Arc<Mutex<World>>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -117,11 +118,11 @@ fn tls() -> (rcgen::Certificate, TlsAcceptor) {
 }
 
 impl Stub {
-    pub async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         Self::start_at("127.0.0.1:0".parse().unwrap()).await
     }
 
-    pub async fn start_at(address: SocketAddr) -> Self {
+    pub(crate) async fn start_at(address: SocketAddr) -> Self {
         let (authority, acceptor) = tls();
         let tcp = TcpListener::bind(address).await.unwrap();
         let url = format!("https://{}", tcp.local_addr().unwrap());
@@ -153,12 +154,12 @@ impl Stub {
         }
     }
 
-    pub fn authority(&self) -> &str {
+    pub(crate) fn authority(&self) -> &str {
         self.url.trim_start_matches("https://")
     }
 
     /// The requests so far, without those for the version.
-    pub fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<Seen> {
         let world = self.world.lock();
         let all = world.seen.iter();
         all.filter(|seen| seen.target != "/v1/version")
@@ -245,7 +246,7 @@ impl World {
 
     fn as_alice(&mut self, method: &str, path: &str, seen: &Seen) -> Response {
         match (method, path) {
-            ("POST", "/v1/logout") => StatusCode::NO_CONTENT.into_response(),
+            ("POST", "/v1/logout") | ("DELETE", "/v1/clusters/berlin") => StatusCode::NO_CONTENT.into_response(),
             ("GET", "/v1/me") => axum::Json(json!({"username": "alice",
                 "kubernetesUser": "drover:user:u1", "administrator": true,
                 "mustChangePassword": false, "token": token("sess1", "Session", &Value::Null)}))
@@ -269,7 +270,6 @@ impl World {
                 "curl": "curl -H \"Authorization: Bearer $DROVER_IMPORT_TOKEN\" https://x | kubectl apply -f -"}))
             .into_response(),
             ("GET", "/v1/clusters/berlin") => axum::Json(self.cluster("berlin")).into_response(),
-            ("DELETE", "/v1/clusters/berlin") => StatusCode::NO_CONTENT.into_response(),
             ("POST", "/v1/kubeconfig") => {
                 axum::Json(json!({"kubeconfig": self.kubeconfig})).into_response()
             }
