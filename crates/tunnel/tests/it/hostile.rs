@@ -65,10 +65,15 @@ impl Scene {
     /// The hostile tunnel ends by itself, for breaking the rules, and nothing else does.
     async fn assert_only_hostile_closed(mut self) {
         let mut driver = self.hostile.driver;
-        let closed = tokio::select! {
-            closed = &mut driver => closed.unwrap(),
-            () = self.hostile.agent.idle() => driver.await.unwrap(),
+        let ended = async {
+            tokio::select! {
+                closed = &mut driver => closed.unwrap(),
+                () = self.hostile.agent.idle() => driver.await.unwrap(),
+            }
         };
+        let closed = tokio::time::timeout(Duration::from_mins(5), ended)
+            .await
+            .unwrap();
         assert!(matches!(closed, ClosedReason::Protocol(_)), "{closed:?}");
         assert_eq!(self.hostile.tunnel.closed().await, closed);
         let late = self.hostile.tunnel.send(get("/")).await.unwrap_err();

@@ -6,16 +6,18 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use drover_testkit::tunnel::{TunnelPair, open_options};
-use drover_tunnel::ServeOptions;
+use drover_testkit::tunnel::{TunnelPair, open_options, websocket_pair};
 use drover_tunnel::tunnel::{Body, Tunnel};
+use drover_tunnel::{ServeOptions, serve};
 use futures::stream::{self, FuturesUnordered, StreamExt};
 use http::{Request, Response};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use crate::agent::{AnyBody, agent, full, get, text};
+use crate::raw::{END_HEADERS, END_STREAM, HEADERS, RST_STREAM, RawAgent, SETTINGS, frame};
 
 /// Generous: none of these tests is about speed, only about not standing still.
 const PATIENCE: Duration = Duration::from_mins(3);
@@ -249,4 +251,33 @@ async fn hundreds_of_requests_at_once_all_get_their_own_answer() {
         })
         .await;
     assert_eq!(wrong.into_inner(), 0);
+}
+
+/// Request and cancel arrive together, so the agent has no time to look at the request; HTTP/2
+/// libraries count these and by default give up at the 21st.
+#[tokio::test]
+async fn ten_thousand_requests_cancelled_before_they_were_looked_at_leave_the_agent_serving() {
+    let (agent_end, server_end) = websocket_pair();
+    let stop = CancellationToken::new();
+    tokio::spawn(serve(
+        agent_end,
+        agent(answer),
+        ServeOptions::default(),
+        stop,
+    ));
+    let mut server = RawAgent::on(server_end);
+    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    bytes.extend(frame(SETTINGS, 0, 0, &[]));
+    // GET / over http, by HPACK's static table.
+    let get = [0x82, 0x84, 0x86];
+    for n in 0..10_000 {
+        bytes.extend(frame(HEADERS, END_HEADERS | END_STREAM, 2 * n + 1, &get));
+        bytes.extend(frame(RST_STREAM, 0, 2 * n + 1, &8_u32.to_be_bytes()));
+    }
+    bytes.extend(frame(HEADERS, END_HEADERS | END_STREAM, 20_001, &get));
+    server.bytes(&bytes).await.unwrap();
+    let answered = async { while server.request().await != 20_001 {} };
+    timeout(PATIENCE, answered)
+        .await
+        .expect("the last request is answered");
 }

@@ -77,6 +77,11 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
 }
 
 impl RawAgent {
+    /// Any end, speaking for itself from here on.
+    pub(crate) const fn on(stream: ByteStream<DuplexStream>) -> Self {
+        Self { stream }
+    }
+
     pub(crate) async fn send(
         &mut self,
         kind: u8,
