@@ -4,6 +4,7 @@
 //! (fragments allowed), ping, pong and close; text is refused. Message boundaries mean
 //! nothing: the payloads, one after the other, are the stream.
 
+mod encode;
 mod frame;
 mod handshake;
 mod stream;

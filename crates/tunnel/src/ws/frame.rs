@@ -1,9 +1,6 @@
-//! WebSocket framing without I/O: headers out, payloads in, in place.
+//! WebSocket framing without I/O: what arrives, in place.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
-
-use bytes::{BufMut, BytesMut};
+use super::encode::Mask;
 
 /// Most payload bytes in one message, both ways. Larger messages would delay pings.
 pub const MAX_MESSAGE: usize = 64 * 1024;
@@ -11,16 +8,16 @@ pub const MAX_MESSAGE: usize = 64 * 1024;
 /// Most payload bytes in a control frame (RFC 6455 §5.5).
 const MAX_CONTROL: usize = 125;
 /// The longest header: two bytes, eight of length, four of mask.
-const MAX_HEADER: usize = 14;
+pub(super) const MAX_HEADER: usize = 14;
 
-const FIN: u8 = 0x80;
+pub(super) const FIN: u8 = 0x80;
 const RESERVED: u8 = 0x70;
-const MASKED: u8 = 0x80;
+pub(super) const MASKED: u8 = 0x80;
 
 /// In a header's length: the next two bytes have it.
-const LENGTH_16: u8 = 0x7E;
+pub(super) const LENGTH_16: u8 = 0x7E;
 /// In a header's length: the next eight bytes have it.
-const LENGTH_64: u8 = 0x7F;
+pub(super) const LENGTH_64: u8 = 0x7F;
 
 const CONTINUATION: u8 = 0x0;
 const TEXT: u8 = 0x1;
@@ -289,7 +286,7 @@ fn to_usize(length: u64) -> usize {
 }
 
 /// The whole header's length, as its second byte tells.
-fn header_len(second: u8) -> usize {
+pub(super) fn header_len(second: u8) -> usize {
     let length = match second & !MASKED {
         LENGTH_16 => 2,
         LENGTH_64 => 8,
@@ -313,99 +310,4 @@ fn payload_len(header: &[u8; MAX_HEADER]) -> Result<u64, FrameError> {
         return Err(FrameError::LengthForm);
     }
     Ok(length)
-}
-
-/// A mask at a place in its four bytes; all zeros changes nothing.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Mask(u32);
-
-impl Mask {
-    const NONE: Self = Self(0);
-
-    fn read(header: &[u8; MAX_HEADER]) -> Self {
-        if header[1] & MASKED == 0 {
-            return Self::NONE;
-        }
-        let end = header_len(header[1]);
-        let mut key = [0; 4];
-        key.copy_from_slice(&header[end - 4..end]);
-        Self(u32::from_le_bytes(key))
-    }
-
-    /// Masks or unmasks the next bytes of a payload.
-    fn apply(&mut self, bytes: &mut [u8]) {
-        if self.0 == 0 {
-            return;
-        }
-        let wide = (u64::from(self.0) << 32) | u64::from(self.0);
-        let (words, rest) = bytes.as_chunks_mut::<8>();
-        for word in words {
-            *word = (u64::from_le_bytes(*word) ^ wide).to_le_bytes();
-        }
-        let key = self.0.to_le_bytes();
-        for (byte, key) in rest.iter_mut().zip(key.iter().cycle()) {
-            *byte ^= key;
-        }
-        let turn = u32::try_from(rest.len() % 4).expect("less than four") * 8;
-        self.0 = self.0.rotate_right(turn);
-    }
-}
-
-/// Writes frames; knows whether to mask and with what.
-#[derive(Debug)]
-pub(super) struct Encoder {
-    /// A keyed hash of a counter: unpredictable to the peer, as RFC 6455 §5.3 wants, and
-    /// cheaper than a system call for each frame. `None` for the server, which masks nothing.
-    keys: Option<(RandomState, u64)>,
-}
-
-impl Encoder {
-    pub(super) fn new(role: Role) -> Self {
-        Self {
-            keys: (role == Role::Client).then(|| (RandomState::new(), 0)),
-        }
-    }
-
-    /// Appends one whole frame whose payload is `slices`, which together hold `length` bytes.
-    pub(super) fn frame<'a>(
-        &mut self,
-        opcode: u8,
-        length: usize,
-        slices: impl Iterator<Item = &'a [u8]>,
-        out: &mut BytesMut,
-    ) {
-        out.reserve(MAX_HEADER + length);
-        let mask_bit = if self.keys.is_some() { MASKED } else { 0 };
-        out.put_u8(FIN | opcode);
-        match (u8::try_from(length), u16::try_from(length)) {
-            (Ok(short @ ..126), _) => out.put_u8(mask_bit | short),
-            (_, Ok(long)) => {
-                out.put_u8(mask_bit | LENGTH_16);
-                out.put_u16(long);
-            }
-            _ => {
-                out.put_u8(mask_bit | LENGTH_64);
-                out.put_u64(length as u64);
-            }
-        }
-        let mask = self.next_key().map_or(Mask::NONE, |key| {
-            out.put_slice(&key);
-            Mask(u32::from_le_bytes(key))
-        });
-        let start = out.len();
-        for slice in slices {
-            out.put_slice(slice);
-        }
-        let mut mask = mask;
-        mask.apply(&mut out[start..]);
-    }
-
-    fn next_key(&mut self) -> Option<[u8; 4]> {
-        let (secret, counter) = self.keys.as_mut()?;
-        *counter += 1;
-        let mut hasher = secret.build_hasher();
-        hasher.write_u64(*counter);
-        let [a, b, c, d, ..] = hasher.finish().to_le_bytes();
-        Some([a, b, c, d])
-    }
 }

@@ -9,7 +9,8 @@ use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-use super::frame::{self, Control, Decoder, Encoder, MAX_MESSAGE, Role};
+use super::encode::Encoder;
+use super::frame::{self, Control, Decoder, MAX_MESSAGE, Role};
 
 /// Writes are held back above this many bytes not yet taken by the network.
 const HIGH_WATER: usize = MAX_MESSAGE;
