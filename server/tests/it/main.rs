@@ -1,4 +1,7 @@
-//! The crate from outside: the program `drover` as people and programs run it.
+//! The crate from outside: the program `drover` as people and programs run it, and the server's
+//! modules together in one process, without a Kubernetes.
 
 #[cfg(test)]
 mod cli;
+#[cfg(test)]
+mod road;

@@ -1,0 +1,16 @@
+//! The road, from a client's socket to a scripted cluster behind a tunnel in memory.
+
+mod audit;
+mod client;
+mod cluster;
+mod errors;
+mod gate;
+mod hub;
+mod impersonation;
+mod isolation;
+mod plain;
+mod revocation;
+mod rig;
+mod telemetry;
+mod tunnels;
+mod upgrades;

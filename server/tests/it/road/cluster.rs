@@ -1,0 +1,187 @@
+//! A scripted cluster: the agent's own checks, then whatever a test wants the API server to say.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use drover_access::guard;
+use drover_api::agent::{Lane, REFUSED_HEADER};
+use drover_server::tunnels::{AttachGuard, AttachedAgent};
+use drover_testkit::tunnel::{TunnelPair, open_options};
+use drover_tunnel::ServeOptions;
+use drover_tunnel::upgrade::{is_upgrade, relay, upstream_request};
+use futures::future::BoxFuture;
+use http::{Request, Response, StatusCode};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::service::service_fn;
+use parking_lot::Mutex;
+use serde_json::json;
+use tokio::io::DuplexStream;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::rig::{Rig, uid};
+
+pub(super) type AnyBody = UnsyncBoxBody<Bytes, drover_tunnel::BoxError>;
+type Answer = BoxFuture<'static, Response<AnyBody>>;
+type Script = Arc<dyn Fn(Request<Incoming>) -> Answer + Send + Sync>;
+type Switch = Arc<dyn Fn(DuplexStream) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// What a cluster does.
+#[derive(Clone)]
+pub(super) struct Cluster {
+    /// Answers on the user lane.
+    pub(super) user: Script,
+    /// Answers on the controller lane, `/livez` included.
+    pub(super) controller: Script,
+    /// Speaks HTTP/1.1 to an agent that wants to switch protocols.
+    pub(super) switch: Switch,
+    /// What came in on the user lane: method, URI, headers.
+    pub(super) seen: Arc<Mutex<Vec<http::request::Parts>>>,
+    /// Probes that came in.
+    pub(super) probes: Arc<AtomicUsize>,
+}
+
+/// An attached cluster; detached when dropped.
+pub(super) struct Attached {
+    pub(super) guard: AttachGuard,
+    pub(super) pair: TunnelPair,
+}
+
+pub(super) fn text(text: impl Into<Bytes>) -> AnyBody {
+    Full::new(text.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
+pub(super) fn answer(code: u16, body: impl Into<Bytes>) -> Response<AnyBody> {
+    Response::builder()
+        .status(code)
+        .header("content-type", "application/json")
+        .body(text(body))
+        .unwrap()
+}
+
+/// A body that a test feeds; ends when the sender is dropped.
+pub(super) fn fed() -> (mpsc::Sender<Result<Frame<Bytes>, drover_tunnel::BoxError>>, AnyBody) {
+    let (feed, frames) = mpsc::channel(16);
+    let stream = futures::stream::unfold(frames, async |mut frames| {
+        frames.recv().await.map(|frame| (frame, frames))
+    });
+    (feed, StreamBody::new(stream).boxed_unsync())
+}
+
+impl Cluster {
+    /// A cluster that answers user requests with `script`.
+    pub(super) fn new<F, Fut>(script: F) -> Self
+    where
+        F: Fn(Request<Incoming>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Response<AnyBody>> + Send + 'static,
+    {
+        Self {
+            user: Arc::new(move |request| Box::pin(script(request))),
+            controller: Arc::new(|_| Box::pin(async { answer(200, "ok") })),
+            switch: Arc::new(|_| Box::pin(async {})),
+            seen: Arc::default(),
+            probes: Arc::default(),
+        }
+    }
+
+    /// One that says what it was asked.
+    pub(super) fn echo() -> Self {
+        Self::new(async |request: Request<Incoming>| {
+            let (head, body) = request.into_parts();
+            let collected = body.collect().await;
+            let body = collected.map_or_else(|e| e.to_string().into(), |c| c.to_bytes());
+            let said = json!({
+                "method": head.method.as_str(),
+                "uri": head.uri.path_and_query().map(ToString::to_string),
+                "body": String::from_utf8_lossy(&body),
+            });
+            answer(200, said.to_string())
+        })
+    }
+
+    pub(super) fn on_controller_lane<F, Fut>(mut self, script: F) -> Self
+    where
+        F: Fn(Request<Incoming>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Response<AnyBody>> + Send + 'static,
+    {
+        self.controller = Arc::new(move |request| Box::pin(script(request)));
+        self
+    }
+
+    pub(super) fn on_switch<F, Fut>(mut self, script: F) -> Self
+    where
+        F: Fn(DuplexStream) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        self.switch = Arc::new(move |stream| Box::pin(script(stream)));
+        self
+    }
+
+    /// Attaches a replica of this cluster's agent.
+    pub(super) async fn attach(&self, rig: &Rig, name: &str, replica: &str) -> Attached {
+        let this = self.clone();
+        let service = service_fn(move |request: Request<Incoming>| {
+            let this = this.clone();
+            async move { Ok::<_, Infallible>(this.serve(request).await) }
+        });
+        let mut options = open_options();
+        options.server = rig.tunnels.budget();
+        let pair = TunnelPair::open_with(service, options, ServeOptions::default()).await;
+        let agent = AttachedAgent {
+            replica: replica.to_owned(),
+            version: "0.1.0".to_owned(),
+            protocol: 2,
+        };
+        let guard = rig.tunnels.attach(uid(name), agent, pair.tunnel.clone());
+        Attached { guard, pair }
+    }
+
+    fn serve(
+        self,
+        request: Request<Incoming>,
+    ) -> Pin<Box<dyn Future<Output = Response<AnyBody>> + Send>> {
+        Box::pin(async move {
+            match guard::admit(request.method(), request.uri(), request.headers()) {
+                Err(refused) => Response::builder()
+                    .status(StatusCode::FORBIDDEN)
+                    .header(REFUSED_HEADER, refused.reason())
+                    .body(text(refused.to_string()))
+                    .unwrap(),
+                Ok(Lane::User) => {
+                    let mut head = Request::new(());
+                    *head.method_mut() = request.method().clone();
+                    *head.uri_mut() = request.uri().clone();
+                    *head.headers_mut() = request.headers().clone();
+                    self.seen.lock().push(head.into_parts().0);
+                    if is_upgrade(&request) { self.switch(request).await } else { (self.user)(request).await }
+                }
+                Ok(_) => {
+                    if request.uri().path() == "/livez" {
+                        self.probes.fetch_add(1, Ordering::SeqCst);
+                    }
+                    (self.controller)(request).await
+                }
+            }
+        })
+    }
+
+    async fn switch(&self, request: Request<Incoming>) -> Response<AnyBody> {
+        let (request, tunneled) = upstream_request(request).unwrap();
+        let (agent, api_server) = tokio::io::duplex(64 * 1024);
+        tokio::spawn((self.switch)(api_server));
+        let answer = relay(request, agent, tunneled, CancellationToken::new()).await.unwrap();
+        answer.map(|body| body.map_err(Into::into).boxed_unsync())
+    }
+
+    /// The headers of the one user request that came in.
+    pub(super) fn only_head(&self) -> http::request::Parts {
+        let mut seen = self.seen.lock();
+        assert_eq!(seen.len(), 1, "{seen:?}");
+        seen.remove(0)
+    }
+}

@@ -1,0 +1,232 @@
+//! A server's road with people, clusters and a hub, all in memory.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_access::token::{ForUsers, issue};
+use drover_api::ids::{ClusterUid, UserUid};
+use drover_api::kinds::{
+    Cluster, ClusterScope, ClusterSpec, Token, TokenPurpose, TokenSpec, User, UserSpec,
+};
+use drover_server::audit::{Audit, Destination};
+use drover_server::hub::{Hub, Keys, Stores};
+use drover_server::identity::{Authenticator, LastUse};
+use drover_server::proxy::{self, OpenStreams, Road, watch_permits};
+use drover_server::telemetry::Metrics;
+use drover_server::tunnels::Tunnels;
+use http::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::client::Body as KubeBody;
+use secrecy::ExposeSecret as _;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+/// What the hub answers to requests of the server.
+pub(super) type HubService = Arc<
+    dyn Fn(Request<KubeBody>) -> futures::future::BoxFuture<'static, Response<KubeBody>>
+        + Send
+        + Sync,
+>;
+
+/// How long anything in these tests may take before it counts as failed.
+pub(super) const LIMIT: Duration = Duration::from_secs(20);
+
+/// A person and their token.
+pub(super) struct Person {
+    pub(super) bearer: String,
+    pub(super) token: Token,
+}
+
+/// The server's side of everything.
+pub(super) struct Rig {
+    pub(super) stores: Stores,
+    pub(super) tunnels: Tunnels,
+    pub(super) metrics: Metrics,
+    pub(super) open: OpenStreams,
+    pub(super) address: SocketAddr,
+    pub(super) authenticator: Authenticator,
+    /// An administrator.
+    pub(super) ann: Person,
+    /// Nobody in particular.
+    pub(super) bob: Person,
+    audit: Audit,
+    folder: TempDir,
+    stop: CancellationToken,
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+pub(super) fn user(name: &str, administrator: bool) -> User {
+    let mut user = User::new(
+        name,
+        UserSpec {
+            display_name: Some(format!("{name} the user")),
+            enabled: true,
+            administrator,
+            must_change_password: false,
+        },
+    );
+    user.metadata.uid = Some(format!("uid-{name}"));
+    user
+}
+
+pub(super) fn cluster(name: &str) -> Cluster {
+    let mut cluster = Cluster::new(name, ClusterSpec::default());
+    cluster.metadata.uid = Some(format!("uid-{name}"));
+    cluster
+}
+
+pub(super) fn uid(name: &str) -> ClusterUid {
+    ClusterUid::new(format!("uid-{name}"))
+}
+
+/// A token for somebody; `seed` makes it unlike others.
+pub(super) fn token(seed: u8, user: &str, scope: Option<&str>) -> Person {
+    let issued = issue::<ForUsers>(&[seed; 32]);
+    let token = Token::new(
+        &issued.id,
+        TokenSpec {
+            user_name: user.to_owned(),
+            user_uid: UserUid::new(format!("uid-{user}")),
+            purpose: TokenPurpose::Api,
+            hash: issued.hash.as_str().to_owned(),
+            cluster: scope.map(|name| ClusterScope { name: name.to_owned(), uid: uid(name) }),
+            description: None,
+            expires_at: Time(Timestamp::now() + jiff::SignedDuration::from_hours(1)),
+        },
+    );
+    Person { bearer: issued.token.expose_secret().to_owned(), token }
+}
+
+impl Rig {
+    /// Ann (administrator), Bob, clusters `a` and `b`; a hub that knows nothing.
+    pub(super) async fn new() -> Self {
+        Self::with_hub(Arc::new(|_| {
+            Box::pin(async {
+                let mut response = Response::new(KubeBody::empty());
+                *response.status_mut() = http::StatusCode::NOT_FOUND;
+                response
+            })
+        }))
+        .await
+    }
+
+    pub(super) async fn with_hub(hub: HubService) -> Self {
+        let stores = Stores::new();
+        let (ann, bob) = (token(1, "ann", None), token(2, "bob", None));
+        stores.users.replace(vec![user("ann", true), user("bob", false)]);
+        stores.tokens.replace(vec![ann.token.clone(), bob.token.clone()]);
+        stores.clusters.replace(vec![cluster("a"), cluster("b")]);
+        stores.settings.replace(Vec::new());
+        stores.registration_tokens.replace(Vec::new());
+        let service = tower::service_fn(move |request| {
+            let answer = hub(request);
+            async move { Ok::<_, Infallible>(answer.await) }
+        });
+        let client = kube::Client::new(service, "default");
+        let hub = Hub::new(client, stores.clone(), Keys::generate().unwrap());
+        let authenticator = Authenticator::new(hub.clone(), LastUse::default());
+        let folder = TempDir::new().unwrap();
+        let metrics = Metrics::new();
+        let audit = Audit::open(&Destination::named(folder.path().join("audit")), &metrics).unwrap();
+        let (tunnels, open) = (Tunnels::new(&metrics), OpenStreams::new());
+        let road = Road::new(
+            hub,
+            authenticator.clone(),
+            tunnels.clone(),
+            open.clone(),
+            audit.clone(),
+            metrics.clone(),
+        );
+        let stop = CancellationToken::new();
+        tokio::spawn(watch_permits(open.clone(), stores.clone(), stop.clone()));
+        let address = listen(proxy::router(road), stop.clone()).await;
+        Self {
+            stores,
+            tunnels,
+            metrics,
+            open,
+            address,
+            authenticator,
+            ann,
+            bob,
+            audit,
+            folder,
+            stop,
+        }
+    }
+
+    /// Everything in the audit log by now.
+    pub(super) async fn audit(&self) -> Vec<serde_json::Value> {
+        self.audit_text()
+            .await
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+
+    pub(super) async fn audit_text(&self) -> String {
+        self.audit.flush().await;
+        std::fs::read_to_string(self.audit_path()).unwrap()
+    }
+
+    pub(super) fn audit_path(&self) -> PathBuf {
+        self.folder.path().join("audit")
+    }
+
+    /// Waits until the audit log has a record that is wanted, and returns it.
+    pub(super) async fn audited(
+        &self,
+        wanted: impl Fn(&serde_json::Value) -> bool,
+    ) -> serde_json::Value {
+        eventually("the audit record", async || self.audit().await.into_iter().find(|r| wanted(r)))
+            .await
+    }
+}
+
+/// Asks again and again until there is an answer.
+pub(super) async fn eventually<T>(what: &str, ask: impl AsyncFn() -> Option<T>) -> T {
+    let asking = async {
+        loop {
+            if let Some(answer) = ask().await {
+                return answer;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(LIMIT, asking).await.unwrap_or_else(|_| panic!("{what} never came"))
+}
+
+/// Serves a router as the real listener does, without TLS.
+pub(super) async fn listen(router: axum::Router, stop: CancellationToken) -> SocketAddr {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let accepting = async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            stream.set_nodelay(true).unwrap();
+            let service = TowerToHyperService::new(router.clone());
+            tokio::spawn(async move {
+                let mut builder = auto::Builder::new(TokioExecutor::new());
+                builder.http2().enable_connect_protocol();
+                let _ = builder
+                    .serve_connection_with_upgrades(TokioIo::new(stream), service)
+                    .await;
+            });
+        }
+    };
+    tokio::spawn(async move { stop.run_until_cancelled(accepting).await.map(|()| ()) });
+    address
+}
