@@ -184,3 +184,6 @@ impl Audit {
         self.0.problem.lock().clone()
     }
 }
+
+#[cfg(test)]
+mod tests;

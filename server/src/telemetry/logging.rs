@@ -177,7 +177,7 @@ impl Logging {
 /// Sets up logs and traces for the whole process. Call inside a tokio runtime.
 pub fn start(options: &LogOptions) -> Result<Logging, StartLoggingError> {
     let text = options.filter.as_deref().unwrap_or(DEFAULT_FILTER);
-    let (filter, handle) = reload::Layer::new(parse(text)?);
+    let (layer, handle) = reload::Layer::new(parse(text)?);
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let lines = match options.format {
         LogFormat::Text => lines.boxed(),
@@ -194,7 +194,7 @@ pub fn start(options: &LogOptions) -> Result<Logging, StartLoggingError> {
             .with_filter(Targets::new().with_target(ROAD_TARGET, LevelFilter::DEBUG))
     });
     tracing_subscriber::registry()
-        .with(lines.with_filter(filter))
+        .with(lines.with_filter(layer))
         .with(spans)
         .try_init()?;
     Ok(Logging {

@@ -26,7 +26,8 @@ impl Read {
 
     /// The body as JSON.
     pub(super) fn json(&self) -> serde_json::Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {:?}", self.body))
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {:?}", self.body))
     }
 }
 
@@ -67,17 +68,24 @@ where
     B::Error: Into<drover_tunnel::BoxError>,
 {
     let stream = TcpStream::connect(address).await.unwrap();
-    let (mut sender, connection) =
-        http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    let (mut sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+        .await
+        .unwrap();
     tokio::spawn(connection);
     let answered = tokio::time::timeout(LIMIT, sender.send_request(request)).await;
-    (sender, answered.expect("an answer in time").expect("an answer"))
+    (
+        sender,
+        answered.expect("an answer in time").expect("an answer"),
+    )
 }
 
 pub(super) async fn read(answer: Response<Incoming>) -> Read {
     let (head, body) = answer.into_parts();
     let collected = tokio::time::timeout(LIMIT, body.collect()).await;
-    let body = collected.expect("a whole answer in time").expect("a whole answer").to_bytes();
+    let body = collected
+        .expect("a whole answer in time")
+        .expect("a whole answer")
+        .to_bytes();
     Read { head, body }
 }
 

@@ -53,7 +53,9 @@ pub(super) struct Attached {
 }
 
 pub(super) fn text(text: impl Into<Bytes>) -> AnyBody {
-    Full::new(text.into()).map_err(|never| match never {}).boxed_unsync()
+    Full::new(text.into())
+        .map_err(|never| match never {})
+        .boxed_unsync()
 }
 
 pub(super) fn answer(code: u16, body: impl Into<Bytes>) -> Response<AnyBody> {
@@ -65,7 +67,10 @@ pub(super) fn answer(code: u16, body: impl Into<Bytes>) -> Response<AnyBody> {
 }
 
 /// A body that a test feeds; ends when the sender is dropped.
-pub(super) fn fed() -> (mpsc::Sender<Result<Frame<Bytes>, drover_tunnel::BoxError>>, AnyBody) {
+pub(super) fn fed() -> (
+    mpsc::Sender<Result<Frame<Bytes>, drover_tunnel::BoxError>>,
+    AnyBody,
+) {
     let (feed, frames) = mpsc::channel(16);
     let stream = futures::stream::unfold(frames, async |mut frames| {
         frames.recv().await.map(|frame| (frame, frames))
@@ -158,7 +163,11 @@ impl Cluster {
                     *head.uri_mut() = request.uri().clone();
                     *head.headers_mut() = request.headers().clone();
                     self.seen.lock().push(head.into_parts().0);
-                    if is_upgrade(&request) { self.switch(request).await } else { (self.user)(request).await }
+                    if is_upgrade(&request) {
+                        self.switch(request).await
+                    } else {
+                        (self.user)(request).await
+                    }
                 }
                 Ok(_) => {
                     if request.uri().path() == "/livez" {
@@ -174,7 +183,9 @@ impl Cluster {
         let (request, tunneled) = upstream_request(request).unwrap();
         let (agent, api_server) = tokio::io::duplex(64 * 1024);
         tokio::spawn((self.switch)(api_server));
-        let answer = relay(request, agent, tunneled, CancellationToken::new()).await.unwrap();
+        let answer = relay(request, agent, tunneled, CancellationToken::new())
+            .await
+            .unwrap();
         answer.map(|body| body.map_err(Into::into).boxed_unsync())
     }
 

@@ -102,12 +102,18 @@ pub(super) fn token(seed: u8, user: &str, scope: Option<&str>) -> Person {
             user_uid: UserUid::new(format!("uid-{user}")),
             purpose: TokenPurpose::Api,
             hash: issued.hash.as_str().to_owned(),
-            cluster: scope.map(|name| ClusterScope { name: name.to_owned(), uid: uid(name) }),
+            cluster: scope.map(|name| ClusterScope {
+                name: name.to_owned(),
+                uid: uid(name),
+            }),
             description: None,
             expires_at: Time(Timestamp::now() + jiff::SignedDuration::from_hours(1)),
         },
     );
-    Person { bearer: issued.token.expose_secret().to_owned(), token }
+    Person {
+        bearer: issued.token.expose_secret().to_owned(),
+        token,
+    }
 }
 
 impl Rig {
@@ -126,8 +132,12 @@ impl Rig {
     pub(super) async fn with_hub(hub: HubService) -> Self {
         let stores = Stores::new();
         let (ann, bob) = (token(1, "ann", None), token(2, "bob", None));
-        stores.users.replace(vec![user("ann", true), user("bob", false)]);
-        stores.tokens.replace(vec![ann.token.clone(), bob.token.clone()]);
+        stores
+            .users
+            .replace(vec![user("ann", true), user("bob", false)]);
+        stores
+            .tokens
+            .replace(vec![ann.token.clone(), bob.token.clone()]);
         stores.clusters.replace(vec![cluster("a"), cluster("b")]);
         stores.settings.replace(Vec::new());
         stores.registration_tokens.replace(Vec::new());
@@ -140,7 +150,8 @@ impl Rig {
         let authenticator = Authenticator::new(hub.clone(), LastUse::default());
         let folder = TempDir::new().unwrap();
         let metrics = Metrics::new();
-        let audit = Audit::open(&Destination::named(folder.path().join("audit")), &metrics).unwrap();
+        let audit =
+            Audit::open(&Destination::named(folder.path().join("audit")), &metrics).unwrap();
         let (tunnels, open) = (Tunnels::new(&metrics), OpenStreams::new());
         let road = Road::new(
             hub,
@@ -191,8 +202,10 @@ impl Rig {
         &self,
         wanted: impl Fn(&serde_json::Value) -> bool,
     ) -> serde_json::Value {
-        eventually("the audit record", async || self.audit().await.into_iter().find(|r| wanted(r)))
-            .await
+        eventually("the audit record", async || {
+            self.audit().await.into_iter().find(|r| wanted(r))
+        })
+        .await
     }
 }
 
@@ -206,7 +219,9 @@ pub(super) async fn eventually<T>(what: &str, ask: impl AsyncFn() -> Option<T>) 
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(LIMIT, asking).await.unwrap_or_else(|_| panic!("{what} never came"))
+    tokio::time::timeout(LIMIT, asking)
+        .await
+        .unwrap_or_else(|_| panic!("{what} never came"))
 }
 
 /// Serves a router as the real listener does, without TLS.

@@ -1,0 +1,152 @@
+//! The queue and the writer, with a file in a folder of their own.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use drover_api::ids::UserUid;
+use http::Method;
+use http::uri::PathAndQuery;
+use jiff::Timestamp;
+use tempfile::TempDir;
+
+use super::*;
+use crate::proxy::Verb;
+
+fn record(audit: &Audit) -> Record {
+    let subject = Subject {
+        id: audit.next_id(),
+        received: Timestamp::UNIX_EPOCH,
+        source: Some([127, 0, 0, 1].into()),
+        person: Some(Person {
+            name: "ann\n{\"stage\":\"end\"}".into(),
+            uid: UserUid::new("u"),
+            token: "t".into(),
+            acting_as: None,
+        }),
+        place: None,
+        verb: Verb::Get,
+        method: Method::GET,
+        target: PathAndQuery::from_static("/api?token=secret"),
+    };
+    Record {
+        subject: Arc::new(subject),
+        stage: Stage::End,
+        outcome: Outcome::Complete,
+        code: Some(200),
+        reason: None,
+        bytes_in: 1,
+        bytes_out: 2,
+        duration: Duration::from_millis(3),
+    }
+}
+
+fn file(folder: &TempDir, max_bytes: u64, keep: u32) -> Destination {
+    Destination::File {
+        path: folder.path().join("log"),
+        max_bytes,
+        keep,
+    }
+}
+
+#[tokio::test]
+async fn a_record_is_one_line_whatever_is_in_it() {
+    let folder = TempDir::new().unwrap();
+    let audit = Audit::open(&file(&folder, 1 << 20, 1), &Metrics::new()).unwrap();
+    audit.add(record(&audit));
+    audit.flush().await;
+    let text = std::fs::read_to_string(folder.path().join("log")).unwrap();
+    assert_eq!(text.lines().count(), 1);
+    let line: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(line["user"], "ann\n{\"stage\":\"end\"}");
+    assert_eq!(line["path"], "/api?token=(hidden)");
+    assert_eq!(line["time"], "1970-01-01T00:00:00Z");
+    assert_eq!(line["source"], "127.0.0.1");
+}
+
+#[tokio::test]
+async fn the_log_is_turned_over_by_size_and_the_oldest_goes() {
+    let folder = TempDir::new().unwrap();
+    let audit = Audit::open(&file(&folder, 1, 2), &Metrics::new()).unwrap();
+    for _ in 0..5 {
+        audit.add(record(&audit));
+        audit.flush().await;
+    }
+    drop(audit);
+    let count = |name: &str| {
+        std::fs::read_to_string(folder.path().join(name))
+            .unwrap()
+            .lines()
+            .count()
+    };
+    assert_eq!((count("log.1"), count("log.2")), (1, 1));
+    assert!(!folder.path().join("log.3").exists());
+}
+
+#[tokio::test]
+async fn restarted_server_appends() {
+    let folder = TempDir::new().unwrap();
+    for _ in 0..2 {
+        let audit = Audit::open(&file(&folder, 1 << 20, 1), &Metrics::new()).unwrap();
+        audit.add(record(&audit));
+        audit.flush().await;
+    }
+    let text = std::fs::read_to_string(folder.path().join("log")).unwrap();
+    let ids: std::collections::BTreeSet<_> = text
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["id"].to_string())
+        .collect();
+    assert_eq!(ids.len(), 2, "ids of two starts differ: {text}");
+}
+
+#[test]
+fn a_log_that_cannot_be_opened_says_what_to_do() {
+    let error = Audit::open(&Destination::named("/nowhere/at/all/log"), &Metrics::new());
+    let text = error.err().unwrap().to_string();
+    assert!(text.contains("name a file"), "{text}");
+}
+
+/// `/dev/full` takes no byte, like a full disk.
+#[tokio::test]
+async fn nothing_more_is_admitted_when_records_cannot_be_written() {
+    let metrics = Metrics::new();
+    let full = Destination::File {
+        path: "/dev/full".into(),
+        max_bytes: u64::MAX,
+        keep: 0,
+    };
+    let audit = Audit::with_limits(&full, &metrics, 2, Duration::from_millis(50)).unwrap();
+    let admitted = AtomicUsize::new(0);
+    let refused = async {
+        loop {
+            match audit.admit().await {
+                Ok(()) => {
+                    admitted.fetch_add(1, Ordering::SeqCst);
+                    audit.add(record(&audit));
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                Err(AuditFull) => return,
+            }
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(10), refused).await;
+    waited.expect("requests are refused before long");
+    // One batch is with the writer, one waits.
+    assert!(admitted.load(Ordering::SeqCst) <= 8);
+    assert!(audit.problem().is_some());
+    assert!(metrics.audit_write_errors.get() > 0 && metrics.audit_waits.get() > 0);
+    // What is under way is still taken.
+    audit.add(record(&audit));
+}
+
+#[tokio::test]
+async fn requests_that_wait_go_on_when_there_is_room_again() {
+    let folder = TempDir::new().unwrap();
+    let destination = file(&folder, u64::MAX, 0);
+    let audit = Audit::with_limits(&destination, &Metrics::new(), 1, PATIENCE).unwrap();
+    for _ in 0..50 {
+        audit.admit().await.unwrap();
+        audit.add(record(&audit));
+    }
+    audit.flush().await;
+    let text = std::fs::read_to_string(folder.path().join("log")).unwrap();
+    assert_eq!(text.lines().count(), 50);
+}

@@ -1,0 +1,145 @@
+//! What a client is told when a cluster cannot answer, and how soon.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use hyper::body::Frame;
+
+use super::client::{by, empty, get, open, send};
+use super::cluster::{Cluster, fed};
+use super::rig::{LIMIT, Rig, eventually};
+
+#[tokio::test]
+async fn cluster_without_agent_is_503_with_cause_and_advice() {
+    let rig = Rig::new().await;
+    let got = get(&rig, &rig.ann, "/k8s/clusters/a/api").await;
+    assert_eq!(got.code(), 503);
+    let status = got.json();
+    assert_eq!(
+        (&status["kind"], &status["reason"]),
+        (&"Status".into(), &"ServiceUnavailable".into())
+    );
+    assert!(
+        status["details"]["retryAfterSeconds"]
+            .as_u64()
+            .is_some_and(|s| s > 0),
+        "{status}"
+    );
+    assert!(
+        status["message"].as_str().unwrap().contains("drover-agent"),
+        "{status}"
+    );
+    // client-go would try ten times before it says anything.
+    assert!(!got.head.headers.contains_key("retry-after"));
+    let record = rig.audited(|r| r["stage"] == "end").await;
+    assert_eq!(
+        (&record["outcome"], &record["reason"]),
+        (&"refused".into(), &"AgentNotConnected".into())
+    );
+}
+
+#[tokio::test]
+async fn slow_api_server_is_504_after_the_time_that_the_request_gives() {
+    let rig = Rig::new().await;
+    let cluster = Cluster::new(async |_| std::future::pending().await);
+    let _attached = cluster.attach(&rig, "a", "r1").await;
+    let began = Instant::now();
+    let got = get(
+        &rig,
+        &rig.ann,
+        "/k8s/clusters/a/api/v1/pods?timeoutSeconds=1",
+    )
+    .await;
+    assert_eq!(got.code(), 504);
+    assert!(
+        began.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        began.elapsed()
+    );
+    let status = got.json();
+    assert_eq!(status["reason"], "Timeout");
+    assert!(
+        status["message"].as_str().unwrap().contains("slow or down"),
+        "{status}"
+    );
+    let end = rig.audited(|r| r["stage"] == "end").await;
+    assert_eq!(end["reason"], "ClusterTimeout");
+}
+
+#[tokio::test]
+async fn tunnel_lost_under_a_request_says_that_it_may_have_been_carried_out() {
+    let rig = Rig::new().await;
+    let cluster = Cluster::new(async |_| std::future::pending().await);
+    let attached = cluster.attach(&rig, "a", "r1").await;
+    let request = by(&rig.ann, "POST", "/k8s/clusters/a/api/v1/x")
+        .body(empty())
+        .unwrap();
+    let (got, ()) = tokio::join!(send(&rig, request), async {
+        eventually("the request", async || {
+            (!cluster.seen.lock().is_empty()).then_some(())
+        })
+        .await;
+        attached.pair.driver.abort();
+    });
+    assert_eq!(got.code(), 503);
+    let status = got.json();
+    assert!(
+        status["message"].as_str().unwrap().contains("not known"),
+        "{status}"
+    );
+    assert!(
+        !got.head.headers.contains_key("retry-after"),
+        "nothing is done twice blindly"
+    );
+}
+
+#[tokio::test]
+async fn agents_own_refusal_is_passed_on() {
+    let rig = Rig::new().await;
+    let cluster = Cluster::new(async |_| {
+        http::Response::builder()
+            .status(503)
+            .header("drover-refused", "ApiServerUnreachable")
+            .header("content-type", "application/json")
+            .body(super::cluster::text("{\"kind\":\"Status\",\"code\":503}"))
+            .unwrap()
+    });
+    let _attached = cluster.attach(&rig, "a", "r1").await;
+    let got = get(&rig, &rig.ann, "/k8s/clusters/a/api").await;
+    assert_eq!(
+        (got.code(), &got.head.headers["drover-refused"]),
+        (503, &"ApiServerUnreachable".parse().unwrap())
+    );
+}
+
+#[tokio::test]
+async fn answer_that_breaks_off_breaks_off_for_the_client() {
+    let rig = Rig::new().await;
+    let (feed, body) = fed();
+    let body = std::sync::Arc::new(parking_lot::Mutex::new(Some(body)));
+    let cluster = Cluster::new(move |_| {
+        let body = body.lock().take().expect("one request");
+        async { http::Response::new(body) }
+    });
+    let _attached = cluster.attach(&rig, "a", "r1").await;
+    let request = by(&rig.ann, "GET", "/k8s/clusters/a/api")
+        .body(empty())
+        .unwrap();
+    feed.send(Ok(Frame::data(Bytes::from("half"))))
+        .await
+        .unwrap();
+    let mut answer = open(rig.address, request).await;
+    let half = answer.frame().await.unwrap().unwrap();
+    assert_eq!(half.into_data().unwrap(), "half");
+    feed.send(Err("the API server went away".into()))
+        .await
+        .unwrap();
+    let next = tokio::time::timeout(LIMIT, answer.frame()).await.unwrap();
+    assert!(
+        next.expect("an error").is_err(),
+        "a half answer must not look whole"
+    );
+    let end = rig.audited(|r| r["stage"] == "end").await;
+    assert_eq!(end["outcome"], "upstreamGone");
+}

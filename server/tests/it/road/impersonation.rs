@@ -1,0 +1,177 @@
+//! `kubectl --as` (attack groups 3 and 4).
+
+use std::sync::Arc;
+
+use http::header::HeaderName;
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use super::client::{Read, by, empty, send};
+use super::cluster::{Cluster, answer};
+use super::rig::{Person, Rig};
+
+/// A cluster that allows an impersonation or not, and notes what it was asked.
+fn deciding(allowed: bool) -> (Cluster, Arc<Mutex<Vec<Value>>>) {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let notes = Arc::clone(&asked);
+    let cluster = Cluster::echo().on_controller_lane(move |request: http::Request<Incoming>| {
+        let notes = Arc::clone(&notes);
+        async move {
+            if request.uri().path() == "/livez" {
+                return answer(200, "ok");
+            }
+            assert_eq!(
+                request.uri().path(),
+                "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+            );
+            let body = request.into_body().collect().await.unwrap().to_bytes();
+            let mut review: Value = serde_json::from_slice(&body).unwrap();
+            notes.lock().push(review["spec"].clone());
+            review["status"] = json!({ "allowed": allowed });
+            answer(201, review.to_string())
+        }
+    });
+    (cluster, asked)
+}
+
+async fn acting(rig: &Rig, person: &Person, cluster: &str, pairs: &[(&str, &str)]) -> Read {
+    let path = format!("/k8s/clusters/{cluster}/api/v1/pods");
+    let mut request = by(person, "GET", &path).body(empty()).unwrap();
+    for (name, value) in pairs {
+        let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
+        request.headers_mut().append(name, value.parse().unwrap());
+    }
+    send(rig, request).await
+}
+
+const USER: &str = "Impersonate-User";
+const GROUP: &str = "Impersonate-Group";
+
+#[tokio::test]
+async fn administrator_acts_as_another_when_the_cluster_agrees() {
+    let rig = Rig::new().await;
+    let (cluster, asked) = deciding(true);
+    let _attached = cluster.attach(&rig, "a", "r1").await;
+    let got = acting(
+        &rig,
+        &rig.ann,
+        "a",
+        &[(USER, "bob"), (GROUP, "drover:github:7")],
+    )
+    .await;
+    assert_eq!(got.code(), 200, "{:?}", got.body);
+    let headers = cluster.only_head().headers;
+    let all: Vec<_> = headers.get_all("impersonate-user").iter().collect();
+    assert_eq!(all, ["drover:user:uid-bob"]);
+    assert_eq!(headers["impersonate-group"], "drover:github:7");
+    let asked = asked.lock().clone();
+    let what: Vec<_> = asked
+        .iter()
+        .map(|spec| {
+            assert_eq!(spec["user"], "drover:user:uid-ann");
+            assert_eq!(spec["groups"], json!(["system:authenticated"]));
+            let attributes = &spec["resourceAttributes"];
+            assert_eq!(attributes["verb"], "impersonate");
+            (attributes["resource"].clone(), attributes["name"].clone())
+        })
+        .collect();
+    assert_eq!(
+        what,
+        [
+            (json!("users"), json!("drover:user:uid-bob")),
+            (json!("groups"), json!("drover:github:7")),
+        ]
+    );
+    let record = rig.audited(|r| r["stage"] == "end").await;
+    assert_eq!(
+        (&record["user"], &record["actingAs"]),
+        (&"ann".into(), &"drover:user:uid-bob".into())
+    );
+}
+
+// Attack group 3.
+#[tokio::test]
+async fn names_of_the_cluster_itself_cannot_be_taken() {
+    let rig = Rig::new().await;
+    let (cluster, asked) = deciding(true);
+    let _attached = cluster.attach(&rig, "a", "r1").await;
+    for pairs in [
+        &[(USER, "system:admin")][..],
+        &[(USER, "system:masters")],
+        &[(USER, "system:kube-controller-manager")],
+        &[(USER, "system:node:n1")],
+        &[(USER, "system:serviceaccount:kube-system:default")],
+        &[(USER, "root")],
+        &[(USER, "drover:github:1")],
+        &[(USER, "bob"), (GROUP, "system:masters")],
+        &[(USER, "bob"), (GROUP, "system:nodes")],
+        &[(USER, "bob"), (GROUP, "system:serviceaccounts")],
+        &[
+            (USER, "bob"),
+            (GROUP, "drover:github:1"),
+            (GROUP, "system:masters"),
+        ],
+        &[(USER, "bob"), (GROUP, "cluster-admins")],
+    ] {
+        for to in ["a", "local"] {
+            let got = acting(&rig, &rig.ann, to, pairs).await;
+            assert_eq!(got.code(), 403, "{to} {pairs:?}");
+            assert_eq!(got.json()["kind"], "Status");
+        }
+    }
+    assert!(cluster.seen.lock().is_empty() && asked.lock().is_empty());
+}
+
+#[tokio::test]
+async fn only_administrators_act_as_others() {
+    let rig = Rig::new().await;
+    let (cluster, asked) = deciding(true);
+    let _attached = cluster.attach(&rig, "a", "r1").await;
+    assert_eq!(
+        acting(&rig, &rig.bob, "a", &[(USER, "ann")]).await.code(),
+        403
+    );
+    assert!(cluster.seen.lock().is_empty() && asked.lock().is_empty());
+}
+
+// Attack group 4: a right to impersonate in one cluster is none in another.
+#[tokio::test]
+async fn cluster_that_does_not_agree_is_obeyed() {
+    let rig = Rig::new().await;
+    let ((yes, _), (no, _)) = (deciding(true), deciding(false));
+    let _attached = (
+        yes.attach(&rig, "a", "r1").await,
+        no.attach(&rig, "b", "r1").await,
+    );
+    assert_eq!(
+        acting(&rig, &rig.ann, "a", &[(USER, "bob")]).await.code(),
+        200
+    );
+    let got = acting(&rig, &rig.ann, "b", &[(USER, "bob")]).await;
+    assert_eq!(got.code(), 403);
+    let message = got.json()["message"].to_string();
+    assert!(message.contains("drover:user:uid-bob"), "{message}");
+    assert!(no.seen.lock().is_empty());
+    // The hub knows nothing of such a right either.
+    let got = acting(&rig, &rig.ann, "local", &[(USER, "bob")]).await;
+    assert!(got.code() >= 400, "{}", got.code());
+}
+
+#[tokio::test]
+async fn cluster_that_cannot_be_asked_has_not_agreed() {
+    let rig = Rig::new().await;
+    let cluster = Cluster::echo().on_controller_lane(async |request: http::Request<Incoming>| {
+        let code = if request.uri().path() == "/livez" {
+            200
+        } else {
+            500
+        };
+        answer(code, "{}")
+    });
+    let _attached = cluster.attach(&rig, "a", "r1").await;
+    let got = acting(&rig, &rig.ann, "a", &[(USER, "bob")]).await;
+    assert_eq!(got.code(), 503, "{:?}", got.body);
+    assert!(cluster.seen.lock().is_empty());
+}

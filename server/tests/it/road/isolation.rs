@@ -1,0 +1,123 @@
+//! What a cluster serves does not act in this server's name (attack groups 11 and 14).
+
+use http::Response;
+use hyper::body::Incoming;
+
+use super::client::{by, empty, get, send};
+use super::cluster::{AnyBody, Cluster, text};
+use super::rig::Rig;
+
+const PAGE: &str = "/k8s/clusters/a/api/v1/namespaces/n/services/http:web:80/proxy/";
+
+fn hostile(_: http::Request<Incoming>) -> Response<AnyBody> {
+    Response::builder()
+        .header("content-type", "text/html")
+        .header("set-cookie", "drover_session=stolen; Path=/")
+        .header("clear-site-data", "\"*\"")
+        .header("access-control-allow-origin", "*")
+        .header("access-control-allow-credentials", "true")
+        .header("service-worker-allowed", "/")
+        .header("x-mine", "stays")
+        .body(text("<script>fetch('/v1/users')</script>"))
+        .unwrap()
+}
+
+// Attack group 14.
+#[tokio::test]
+async fn page_behind_a_services_proxy_is_locked_up() {
+    let rig = Rig::new().await;
+    let cluster = Cluster::new(async |request| hostile(request));
+    let _attached = cluster.attach(&rig, "a", "r1").await;
+    for path in [
+        PAGE,
+        "/k8s/clusters/a/api/v1/namespaces/n/pods/p:8080/proxy/x",
+        "/k8s/clusters/a/api/v1/nodes/n/proxy/metrics",
+        // An aggregated API serves whatever it likes, too.
+        "/k8s/clusters/a/apis/evil.example/v1/pages",
+    ] {
+        let got = get(&rig, &rig.ann, path).await;
+        assert_eq!(got.code(), 200);
+        let headers = &got.head.headers;
+        assert_eq!(headers["content-security-policy"], "sandbox", "{path}");
+        assert_eq!(headers["x-content-type-options"], "nosniff", "{path}");
+        assert_eq!(headers["x-mine"], "stays", "{path}");
+        for name in [
+            "set-cookie",
+            "clear-site-data",
+            "access-control-allow-origin",
+            "access-control-allow-credentials",
+            "service-worker-allowed",
+        ] {
+            assert!(!headers.contains_key(name), "{path} {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn cookie_is_no_credential_and_no_service_worker_is_served() {
+    let rig = Rig::new().await;
+    let cluster = Cluster::new(async |request| hostile(request));
+    let _attached = cluster.attach(&rig, "a", "r1").await;
+    let request = http::Request::get(PAGE)
+        .header("host", "d")
+        .header("cookie", format!("R_SESS={}", rig.ann.bearer))
+        .body(empty())
+        .unwrap();
+    assert_eq!(send(&rig, request).await.code(), 401);
+    let request = by(&rig.ann, "GET", PAGE)
+        .header("service-worker", "script")
+        .body(empty())
+        .unwrap();
+    assert_eq!(send(&rig, request).await.code(), 403);
+    assert!(cluster.seen.lock().is_empty());
+}
+
+// Attack group 11.
+#[tokio::test]
+async fn redirect_is_never_followed_and_leads_nowhere_else_on_this_server() {
+    let rig = Rig::new().await;
+    let cluster = Cluster::new(async |request: http::Request<Incoming>| {
+        let location = request.headers()["x-to"].clone();
+        Response::builder()
+            .status(307)
+            .header("location", location)
+            .body(text(""))
+            .unwrap()
+    });
+    let _attached = cluster.attach(&rig, "a", "r1").await;
+    for (to, wanted) in [
+        ("/api/v1/x/", Some("/k8s/clusters/a/api/v1/x/")),
+        (
+            "/k8s/clusters/b/api",
+            Some("/k8s/clusters/a/k8s/clusters/b/api"),
+        ),
+        (
+            "https://elsewhere.example/",
+            Some("https://elsewhere.example/"),
+        ),
+        ("https://drover.example/k8s/clusters/b/api", None),
+        ("//drover.example/k8s/clusters/b/api", None),
+        ("../../b/api", None),
+    ] {
+        let request = by(&rig.ann, "GET", "/k8s/clusters/a/x")
+            .header("x-to", to)
+            .body(empty())
+            .unwrap();
+        let got = send(&rig, request).await;
+        match wanted {
+            Some(wanted) => {
+                assert_eq!(got.code(), 307, "{to}");
+                assert_eq!(got.head.headers["location"], wanted, "{to}");
+            }
+            None => {
+                assert_eq!(got.code(), 502, "{to}");
+                assert!(!got.head.headers.contains_key("location"), "{to}");
+            }
+        }
+    }
+    assert_eq!(
+        cluster.seen.lock().len(),
+        6,
+        "each was asked once and followed never"
+    );
+}

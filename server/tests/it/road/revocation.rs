@@ -1,0 +1,236 @@
+//! What is open ends when what it stood on is withdrawn (attack group 15).
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use hyper::body::{Frame, Incoming};
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::ResourceExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::client::{by, empty, get, open, open_http2};
+use super::cluster::{Attached, Cluster, fed};
+use super::rig::{LIMIT, Rig, cluster, token, user};
+
+/// Within so much a revocation takes effect; the promise is five seconds.
+const PROMISE: Duration = Duration::from_secs(5);
+
+/// A cluster whose watches say one thing and then nothing.
+fn quiet() -> Cluster {
+    Cluster::new(async |_| {
+        let (feed, body) = fed();
+        feed.send(Ok(Frame::data(Bytes::from("event\n"))))
+            .await
+            .unwrap();
+        tokio::spawn(async move { feed.closed().await });
+        http::Response::new(body)
+    })
+}
+
+struct Watching {
+    rig: Rig,
+    _attached: [Attached; 2],
+    watch: http::Response<Incoming>,
+}
+
+async fn watching(cluster: &str) -> Watching {
+    let rig = Rig::new().await;
+    let attached = [
+        quiet().attach(&rig, "a", "r1").await,
+        quiet().attach(&rig, "b", "r1").await,
+    ];
+    let path = format!("/k8s/clusters/{cluster}/api/v1/pods?watch=true");
+    let mut watch = open(
+        rig.address,
+        by(&rig.ann, "GET", &path).body(empty()).unwrap(),
+    )
+    .await;
+    watch.frame().await.unwrap().unwrap();
+    Watching {
+        rig,
+        _attached: attached,
+        watch,
+    }
+}
+
+impl Watching {
+    /// Requires that the watch ends soon, with an error that a client notices.
+    async fn ends(mut self, reason: &str) -> Rig {
+        let next = tokio::time::timeout(PROMISE, self.watch.frame()).await;
+        let error = next
+            .expect("the watch ends in time")
+            .expect("an error, not an end");
+        assert!(error.is_err(), "{reason}: {error:?}");
+        drop(self.watch);
+        let record = self
+            .rig
+            .audited(|r| r["stage"] == "end" && r["verb"] == "watch")
+            .await;
+        assert_eq!(
+            (&record["outcome"], &record["reason"]),
+            (&"revoked".into(), &reason.into())
+        );
+        self.rig
+    }
+
+    async fn goes_on(mut self) {
+        let next = tokio::time::timeout(Duration::from_secs(2), self.watch.frame()).await;
+        assert!(next.is_err(), "the watch ended: {next:?}");
+    }
+}
+
+#[tokio::test]
+async fn revoked_token_closes_open_watch() {
+    let watching = watching("a").await;
+    let id = watching.rig.ann.token.name_any();
+    watching.rig.stores.tokens.remove(&id);
+    watching.ends("TokenRevoked").await;
+}
+
+#[tokio::test]
+async fn disabled_user_loses_open_watch_and_new_requests() {
+    let watching = watching("a").await;
+    let mut ann = user("ann", true);
+    ann.spec.enabled = false;
+    watching.rig.stores.users.apply(ann);
+    let rig = watching.ends("UserDisabled").await;
+    assert_eq!(get(&rig, &rig.ann, "/k8s/clusters/a/api").await.code(), 401);
+}
+
+#[tokio::test]
+async fn removed_administrator_right_closes_open_watch() {
+    let watching = watching("a").await;
+    watching.rig.stores.users.apply(user("ann", false));
+    let rig = watching.ends("RightRemoved").await;
+    assert_eq!(get(&rig, &rig.ann, "/k8s/clusters/a/api").await.code(), 403);
+}
+
+#[tokio::test]
+async fn deleted_cluster_closes_its_open_watches() {
+    let watching = watching("a").await;
+    watching.rig.stores.clusters.remove("a");
+    watching.ends("ClusterDeleted").await;
+}
+
+#[tokio::test]
+async fn cluster_made_again_under_its_name_inherits_no_open_watch() {
+    let watching = watching("a").await;
+    let mut again = cluster("a");
+    again.metadata.uid = Some("another".to_owned());
+    watching.rig.stores.clusters.apply(again);
+    watching.ends("ClusterDeleted").await;
+}
+
+#[tokio::test]
+async fn revocation_touches_nobody_else() {
+    let watching = watching("a").await;
+    watching
+        .rig
+        .stores
+        .tokens
+        .remove(&watching.rig.bob.token.name_any());
+    watching.rig.stores.users.apply(user("bob", false));
+    watching.rig.stores.clusters.remove("b");
+    watching.goes_on().await;
+}
+
+#[tokio::test]
+async fn expired_token_closes_open_watch() {
+    let rig = Rig::new().await;
+    let _attached = quiet().attach(&rig, "a", "r1").await;
+    let mut brief = token(9, "ann", None);
+    brief.token.spec.expires_at = Time(Timestamp::now() + SignedDuration::from_secs(2));
+    rig.stores.tokens.apply(brief.token.clone());
+    let path = "/k8s/clusters/a/api/v1/pods?watch=true";
+    let mut watch = open(rig.address, by(&brief, "GET", path).body(empty()).unwrap()).await;
+    watch.frame().await.unwrap().unwrap();
+    let next = tokio::time::timeout(PROMISE + Duration::from_secs(2), watch.frame()).await;
+    assert!(
+        next.expect("the watch ends in time")
+            .expect("an error")
+            .is_err()
+    );
+    let record = rig.audited(|r| r["stage"] == "end").await;
+    assert_eq!(record["reason"], "TokenExpired");
+}
+
+#[tokio::test]
+async fn watch_over_http2_is_reset() {
+    let rig = Rig::new().await;
+    let _attached = quiet().attach(&rig, "a", "r1").await;
+    let path = "http://drover.example/k8s/clusters/a/api/v1/pods?watch=true";
+    let request = by(&rig.ann, "GET", path).body(empty()).unwrap();
+    let (_sender, mut watch) = open_http2(rig.address, request).await;
+    watch.frame().await.unwrap().unwrap();
+    rig.stores.tokens.remove(&rig.ann.token.name_any());
+    let next = tokio::time::timeout(PROMISE, watch.frame()).await;
+    assert!(
+        next.expect("the watch ends in time")
+            .expect("a reset")
+            .is_err()
+    );
+}
+
+#[tokio::test]
+async fn request_that_waits_for_its_answer_is_refused_when_revoked() {
+    let rig = Rig::new().await;
+    let slow = Cluster::new(async |_| std::future::pending().await);
+    let _attached = slow.attach(&rig, "a", "r1").await;
+    let request = by(&rig.ann, "GET", "/k8s/clusters/a/api")
+        .body(empty())
+        .unwrap();
+    let address = rig.address;
+    let asking = tokio::spawn(async move { open(address, request).await });
+    super::rig::eventually("the request", async || {
+        (!slow.seen.lock().is_empty()).then_some(())
+    })
+    .await;
+    rig.stores.tokens.remove(&rig.ann.token.name_any());
+    let got = tokio::time::timeout(PROMISE, asking)
+        .await
+        .expect("an answer in time")
+        .unwrap();
+    assert_eq!(got.status(), 403);
+}
+
+#[tokio::test]
+async fn disabled_user_loses_open_exec() {
+    let rig = Rig::new().await;
+    let cluster = Cluster::echo().on_switch(super::upgrades::echo_after_switch);
+    let _attached = cluster.attach(&rig, "a", "r1").await;
+    let mut stream = TcpStream::connect(rig.address).await.unwrap();
+    super::upgrades::ask(
+        &mut stream,
+        &rig,
+        "/k8s/clusters/a/api/v1/namespaces/n/pods/p/exec",
+    )
+    .await;
+    stream.write_all(b"ls\n").await.unwrap();
+    let mut echo = [0; 3];
+    tokio::time::timeout(LIMIT, stream.read_exact(&mut echo))
+        .await
+        .unwrap()
+        .unwrap();
+    let mut ann = user("ann", true);
+    ann.spec.enabled = false;
+    rig.stores.users.apply(ann);
+    let ended = tokio::time::timeout(PROMISE, stream.read(&mut echo)).await;
+    assert!(matches!(
+        ended.expect("the exec ends in time"),
+        Ok(0) | Err(_)
+    ));
+    let record = rig
+        .audited(|r| r["stage"] == "end" && r["verb"] == "exec")
+        .await;
+    assert_eq!(
+        (&record["outcome"], &record["reason"]),
+        (&"revoked".into(), &"UserDisabled".into())
+    );
+    assert_eq!(
+        (&record["bytesIn"], &record["bytesOut"]),
+        (&3.into(), &3.into())
+    );
+}

@@ -1,0 +1,129 @@
+//! Health, metrics and the log filter.
+
+use drover_server::telemetry::{Health, LogFilter, Telemetry, router};
+use http_body_util::Full;
+use tokio_util::sync::CancellationToken;
+
+use super::client::{by, empty, open, read};
+use super::rig::{Person, Rig, listen, token};
+
+struct Told {
+    rig: Rig,
+    health: Health,
+    address: std::net::SocketAddr,
+    _stop: tokio_util::sync::DropGuard,
+}
+
+async fn told() -> Told {
+    let rig = Rig::new().await;
+    let health = Health::new();
+    let stop = CancellationToken::new();
+    let telemetry = Telemetry {
+        metrics: rig.metrics.clone(),
+        health: health.clone(),
+        log_filter: LogFilter::apart(),
+        authenticator: rig.authenticator.clone(),
+    };
+    let address = listen(router(telemetry), stop.clone()).await;
+    Told {
+        rig,
+        health,
+        address,
+        _stop: stop.drop_guard(),
+    }
+}
+
+async fn ask(told: &Told, person: &Person, method: &str, path: &str, body: &str) -> (u16, String) {
+    let request = by(person, method, path)
+        .header("content-type", "application/json")
+        .body(Full::from(body.to_owned()))
+        .unwrap();
+    let got = read(open(told.address, request).await).await;
+    (got.code(), String::from_utf8(got.body.to_vec()).unwrap())
+}
+
+#[tokio::test]
+async fn readiness_says_which_check_fails() {
+    let told = told().await;
+    let anyone = async |path: &str| {
+        let request = http::Request::get(path)
+            .header("host", "d")
+            .body(empty())
+            .unwrap();
+        let got = read(open(told.address, request).await).await;
+        (got.code(), String::from_utf8(got.body.to_vec()).unwrap())
+    };
+    assert_eq!(anyone("/livez").await, (200, "ok".to_owned()));
+    told.health.check("audit", || Ok(()));
+    assert_eq!(anyone("/readyz").await, (200, "ok".to_owned()));
+    let (code, text) = anyone("/readyz?verbose").await;
+    assert_eq!(
+        (code, text.as_str()),
+        (200, "[+]audit ok\nreadyz check passed\n")
+    );
+    told.health.check("hub", || Err("out of reach".to_owned()));
+    let (code, text) = anyone("/readyz").await;
+    assert_eq!(code, 503);
+    assert!(text.contains("[-]hub failed: out of reach"), "{text}");
+    assert_eq!(anyone("/livez").await.0, 200);
+}
+
+#[tokio::test]
+async fn metrics_and_log_filter_are_for_administrators() {
+    let told = told().await;
+    let nobody = Person {
+        bearer: "drover_x_y".to_owned(),
+        token: told.rig.bob.token.clone(),
+    };
+    let scoped = token(9, "ann", Some("a"));
+    told.rig.stores.tokens.apply(scoped.token.clone());
+    for (method, path) in [
+        ("GET", "/metrics"),
+        ("GET", "/v1/log-filter"),
+        ("PUT", "/v1/log-filter"),
+    ] {
+        let body = r#"{"filter":"debug"}"#;
+        assert_eq!(
+            ask(&told, &nobody, method, path, body).await.0,
+            401,
+            "{path}"
+        );
+        assert_eq!(
+            ask(&told, &told.rig.bob, method, path, body).await.0,
+            403,
+            "{path}"
+        );
+        assert_eq!(
+            ask(&told, &scoped, method, path, body).await.0,
+            403,
+            "{path}"
+        );
+        assert_eq!(
+            ask(&told, &told.rig.ann, method, path, body).await.0,
+            200,
+            "{path}"
+        );
+    }
+    let (_, text) = ask(&told, &told.rig.ann, "GET", "/metrics", "").await;
+    assert!(text.contains("# TYPE drover_tunnels gauge"), "{text}");
+    assert!(text.ends_with("# EOF\n"), "{text}");
+}
+
+#[tokio::test]
+async fn log_filter_changes_at_run_time_and_a_bad_one_names_the_fix() {
+    let told = told().await;
+    let ann = &told.rig.ann;
+    let (_, text) = ask(&told, ann, "GET", "/v1/log-filter", "").await;
+    assert_eq!(text, r#"{"filter":"info"}"#);
+    let wanted = r#"{"filter":"warn,drover_server=debug"}"#;
+    assert_eq!(
+        ask(&told, ann, "PUT", "/v1/log-filter", wanted).await,
+        (200, wanted.to_owned())
+    );
+    let (code, text) = ask(&told, ann, "PUT", "/v1/log-filter", r#"{"filter":"a=b=c"}"#).await;
+    assert_eq!(code, 422, "{text}");
+    assert!(text.contains("info,drover_server=debug"), "{text}");
+    let (code, _) = ask(&told, ann, "PUT", "/v1/log-filter", r#"{"level":"debug"}"#).await;
+    assert_eq!(code, 400);
+    assert_eq!(ask(&told, ann, "GET", "/v1/log-filter", "").await.1, wanted);
+}

@@ -1,0 +1,221 @@
+//! Several replicas of an agent, good and bad ones.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use drover_api::agent::Lane;
+use drover_server::tunnels::{Health, NoTunnel};
+use http_body_util::BodyExt as _;
+use hyper::body::{Frame, Incoming};
+use kube::Api;
+
+use super::client::{by, empty, get, open, send};
+use super::cluster::{Cluster, answer, fed};
+use super::rig::{LIMIT, Rig, eventually, uid};
+
+fn named(name: &'static str) -> Cluster {
+    Cluster::new(move |_| async move { answer(200, name) })
+}
+
+#[tokio::test]
+async fn tunnels_come_and_go_with_their_guards() {
+    let rig = Rig::new().await;
+    let mut changes = rig.tunnels.watch();
+    assert!(matches!(
+        rig.tunnels.choose(&uid("a")),
+        Err(NoTunnel::NotConnected)
+    ));
+    let first = named("1").attach(&rig, "a", "r1").await;
+    let second = named("2").attach(&rig, "a", "r2").await;
+    assert!(changes.has_changed().unwrap());
+    changes.mark_unchanged();
+    let replicas: Vec<_> = rig
+        .tunnels
+        .connected(&uid("a"))
+        .into_iter()
+        .map(|c| c.agent.replica)
+        .collect();
+    assert_eq!(replicas, ["r1", "r2"]);
+    drop(first.guard);
+    assert_eq!(rig.tunnels.connected(&uid("a")).len(), 1);
+    // A tunnel that ends by itself is detached, too.
+    second.pair.driver.abort();
+    eventually("the end", async || {
+        rig.tunnels.all().is_empty().then_some(())
+    })
+    .await;
+    assert!(changes.has_changed().unwrap());
+    assert!(rig.metrics.encode().unwrap().contains("drover_tunnels 0"));
+}
+
+#[tokio::test]
+async fn silent_tunnel_loses_new_requests_within_five_seconds_and_keeps_its_streams() {
+    let rig = Rig::new().await;
+    let deaf = Arc::new(AtomicBool::new(false));
+    let (feed, body) = fed();
+    let body = Arc::new(parking_lot::Mutex::new(Some(body)));
+    let first = {
+        let (heard, body) = (Arc::clone(&deaf), Arc::clone(&body));
+        Cluster::new(move |request: http::Request<Incoming>| {
+            let (heard, body) = (Arc::clone(&heard), Arc::clone(&body));
+            async move {
+                if request.uri().query().is_some() {
+                    return http::Response::new(body.lock().take().unwrap());
+                }
+                if heard.load(Ordering::SeqCst) {
+                    std::future::pending::<()>().await;
+                }
+                answer(200, "1")
+            }
+        })
+    };
+    let heard = Arc::clone(&deaf);
+    let first = first.on_controller_lane(move |_| {
+        let heard = Arc::clone(&heard);
+        async move {
+            if heard.load(Ordering::SeqCst) {
+                std::future::pending::<()>().await;
+            }
+            answer(200, "ok")
+        }
+    });
+    let _first = first.attach(&rig, "a", "r1").await;
+    let request = by(&rig.ann, "GET", "/k8s/clusters/a/api/v1/pods?watch=1")
+        .body(empty())
+        .unwrap();
+    let watching = open(rig.address, request);
+    feed.send(Ok(Frame::data(Bytes::from("one"))))
+        .await
+        .unwrap();
+    let mut watch = watching.await;
+    watch.frame().await.unwrap().unwrap();
+    let _second = named("2").attach(&rig, "a", "r2").await;
+    assert_eq!(get(&rig, &rig.ann, "/k8s/clusters/a/x").await.body, "1");
+    deaf.store(true, Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let asking = get(&rig, &rig.ann, "/k8s/clusters/a/x");
+    let got = tokio::time::timeout(Duration::from_secs(2), asking)
+        .await
+        .expect("no wait any more");
+    assert_eq!(got.body, "2");
+    let health: Vec<_> = rig
+        .tunnels
+        .connected(&uid("a"))
+        .iter()
+        .map(|c| c.health)
+        .collect();
+    assert_eq!(health, [Health::Silent, Health::Healthy]);
+    feed.send(Ok(Frame::data(Bytes::from("two"))))
+        .await
+        .unwrap();
+    let frame = tokio::time::timeout(LIMIT, watch.frame())
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        frame.into_data().unwrap(),
+        "two",
+        "what was open stays where it is"
+    );
+}
+
+#[tokio::test]
+async fn replica_that_cannot_reach_its_api_server_is_the_second_choice() {
+    let rig = Rig::new().await;
+    let cut_off = named("cut off").on_controller_lane(async |_| answer(503, "no API server"));
+    let _first = cut_off.attach(&rig, "a", "r1").await;
+    assert_eq!(
+        get(&rig, &rig.ann, "/k8s/clusters/a/x").await.body,
+        "cut off",
+        "alone it is taken"
+    );
+    let _second = named("fine").attach(&rig, "a", "r2").await;
+    eventually("the switch", async || {
+        let connected = rig.tunnels.connected(&uid("a"));
+        (connected[0].health == Health::ApiServerDown).then_some(())
+    })
+    .await;
+    assert_eq!(get(&rig, &rig.ann, "/k8s/clusters/a/x").await.body, "fine");
+}
+
+#[tokio::test]
+async fn request_that_was_surely_not_sent_goes_to_the_other_tunnel() {
+    let rig = Rig::new().await;
+    let draining = named("draining").attach(&rig, "a", "r1").await;
+    assert_eq!(
+        get(&rig, &rig.ann, "/k8s/clusters/a/x").await.body,
+        "draining"
+    );
+    let _second = named("fresh").attach(&rig, "a", "r2").await;
+    draining.pair.shutdown.cancel();
+    for _ in 0..20 {
+        let request = by(&rig.ann, "POST", "/k8s/clusters/a/x")
+            .body(http_body_util::Full::from("body"))
+            .unwrap();
+        let got = send(&rig, request).await;
+        assert_eq!(got.code(), 200, "{:?}", got.body);
+    }
+}
+
+// Attack group 18: whatever one cluster's agent does, others do not notice.
+#[tokio::test]
+async fn hostile_agent_hurts_only_its_own_cluster() {
+    let rig = Rig::new().await;
+    let flood = Cluster::new(async |_| {
+        let (feed, body) = fed();
+        tokio::spawn(async move {
+            let rubbish = Bytes::from(vec![0; 256 * 1024]);
+            while feed.send(Ok(Frame::data(rubbish.clone()))).await.is_ok() {}
+        });
+        http::Response::new(body)
+    });
+    let flooding = flood.attach(&rig, "a", "r1").await;
+    let _good = named("good").attach(&rig, "b", "r1").await;
+    let mut unread = Vec::new();
+    for _ in 0..50 {
+        let request = by(&rig.ann, "GET", "/k8s/clusters/a/x")
+            .body(empty())
+            .unwrap();
+        unread.push(open(rig.address, request).await);
+    }
+    // More tunnels than a cluster may hold: its own oldest give way.
+    let mut more = Vec::new();
+    for _ in 0..10 {
+        more.push(named("more").attach(&rig, "a", "r").await);
+    }
+    assert_eq!(rig.tunnels.connected(&uid("a")).len(), 8);
+    let closed = tokio::time::timeout(LIMIT, flooding.pair.tunnel.closed()).await;
+    closed.expect("the oldest is closed");
+    for _ in 0..20 {
+        let asking = get(&rig, &rig.ann, "/k8s/clusters/b/x");
+        let got = tokio::time::timeout(Duration::from_secs(5), asking)
+            .await
+            .expect("no delay");
+        assert_eq!(got.body, "good");
+    }
+}
+
+#[tokio::test]
+async fn controllers_reach_a_cluster_through_a_kubernetes_client() {
+    let rig = Rig::new().await;
+    let cluster = Cluster::echo().on_controller_lane(async |request: http::Request<Incoming>| {
+        assert!(!request.headers().contains_key("impersonate-user"));
+        match request.uri().path() {
+            "/api/v1/nodes/n" => answer(
+                200,
+                r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}}"#,
+            ),
+            _ => answer(200, "ok"),
+        }
+    });
+    let _attached = cluster.attach(&rig, "a", "r1").await;
+    let client = rig.tunnels.client(&uid("a"), Lane::Controller);
+    let nodes: Api<k8s_openapi::api::core::v1::Node> = Api::all(client);
+    assert_eq!(
+        nodes.get("n").await.unwrap().metadata.name.as_deref(),
+        Some("n")
+    );
+}
