@@ -15,8 +15,10 @@ mod pki;
 mod ports;
 mod program;
 mod scratch;
+pub mod suite;
 mod tools;
 mod wait;
+mod world;
 
 pub use control_plane::audit::{AuditEvent, AuditObject, AuditStatus, AuditUser};
 pub use control_plane::{Component, ControlPlane, Identity, Options, StartError};
@@ -34,3 +36,4 @@ pub use program::{Program, ProgramError, Running};
 pub use scratch::ScratchError;
 pub use tools::{BuildError, Tool};
 pub use wait::{TimedOut, eventually};
+pub use world::{DroverProgram, Member, MissingProgram, Person, Server, World, WorldError, WorldOptions};

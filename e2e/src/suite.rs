@@ -1,0 +1,262 @@
+//! Runs the tests of one binary one after the other on one world, as a user has one.
+//!
+//! The ordinary test harness would start a world for each test, or keep one that is never ended.
+//! This one speaks like it: filters, `--exact`, `--list`, and a line for each test.
+
+use std::error::Error;
+use std::io::{self, Write as _};
+use std::panic::AssertUnwindSafe;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+
+/// A test that takes longer hangs.
+const LIMIT: Duration = Duration::from_mins(5);
+
+/// What tests run on.
+pub trait Stage {
+    /// What happened on it last, for people who look for the cause of a failure.
+    fn story(&self) -> String;
+}
+
+/// A test and its name, made by [`test!`](crate::test).
+pub struct Test<S> {
+    /// Its path in the binary.
+    pub name: &'static str,
+    /// The test; it panics to fail.
+    pub run: for<'a> fn(&'a mut S) -> BoxFuture<'a, ()>,
+}
+
+impl<S> std::fmt::Debug for Test<S> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.name)
+    }
+}
+
+/// A [`suite::Test`](crate::suite::Test) of a function `async fn(&mut S)`.
+#[macro_export]
+macro_rules! test {
+    ($path:path) => {
+        $crate::suite::Test {
+            name: stringify!($path),
+            run: |stage| Box::pin($path(stage)),
+        }
+    };
+}
+
+/// Which tests the command line asks for.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Choice {
+    filters: Vec<String>,
+    skipped: Vec<String>,
+    exact: bool,
+    list: bool,
+}
+
+impl Choice {
+    /// Reads the arguments that the ordinary harness takes; those without meaning here are ignored.
+    fn parse(arguments: impl IntoIterator<Item = String>) -> Self {
+        let mut choice = Self::default();
+        let mut arguments = arguments.into_iter();
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--exact" => choice.exact = true,
+                "--list" => choice.list = true,
+                "--skip" => choice.skipped.extend(arguments.next()),
+                "--test-threads" | "--format" | "--color" | "-Z" => drop(arguments.next()),
+                _ if argument.starts_with('-') => {}
+                _ => choice.filters.push(argument),
+            }
+        }
+        choice
+    }
+
+    fn takes(&self, name: &str) -> bool {
+        let fits = |pattern: &String| {
+            if self.exact {
+                name == pattern
+            } else {
+                name.contains(pattern.as_str())
+            }
+        };
+        (self.filters.is_empty() || self.filters.iter().any(fits)) && !self.skipped.iter().any(fits)
+    }
+}
+
+/// The `main` of a binary without the ordinary harness: runs `tests` on the stage that `start`
+/// makes, and prints what came out.
+///
+/// A test that fails may leave the stage in any state, so the next one gets a new stage.
+pub fn main<S: Stage, E: Error>(
+    tests: &[Test<S>],
+    start: impl AsyncFn() -> Result<S, E>,
+) -> ExitCode {
+    let choice = Choice::parse(std::env::args().skip(1));
+    let chosen: Vec<_> = tests.iter().filter(|test| choice.takes(test.name)).collect();
+    if choice.list {
+        for test in &chosen {
+            say(&format!("{}: test", test.name));
+        }
+        return ExitCode::SUCCESS;
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            say(&format!("no runtime: {error}"));
+            return ExitCode::FAILURE;
+        }
+    };
+    runtime.block_on(run(&chosen, tests.len() - chosen.len(), start))
+}
+
+async fn run<S: Stage, E: Error>(
+    chosen: &[&Test<S>],
+    left_out: usize,
+    start: impl AsyncFn() -> Result<S, E>,
+) -> ExitCode {
+    let begin = Instant::now();
+    say(&format!("\nrunning {} tests", chosen.len()));
+    let mut failed = Vec::new();
+    let mut stage = None;
+    for test in chosen {
+        let started = Instant::now();
+        let mut current = match stage.take() {
+            Some(stage) => stage,
+            None => match start().await {
+                Ok(stage) => stage,
+                Err(error) => {
+                    say(&format!("no stage for the tests: {}", chain(&error)));
+                    say(&format!("test {} ... FAILED", test.name));
+                    failed.push(test.name);
+                    continue;
+                }
+            },
+        };
+        let ready = started.elapsed();
+        let outcome = attempt(test, &mut current).await;
+        let seconds = (started.elapsed() - ready).as_secs_f64();
+        let word = if outcome.is_ok() { "ok" } else { "FAILED" };
+        say(&format!("test {} ... {word} ({seconds:.1} s)", test.name));
+        match outcome {
+            Ok(()) => stage = Some(current),
+            Err(why) => {
+                say(&format!("{}: {why}\n{}", test.name, current.story()));
+                failed.push(test.name);
+            }
+        }
+    }
+    drop(stage);
+    conclude(chosen.len(), &failed, left_out, begin.elapsed())
+}
+
+fn conclude(tests: usize, failed: &[&str], left_out: usize, took: Duration) -> ExitCode {
+    let word = if failed.is_empty() { "ok" } else { "FAILED" };
+    say(&format!(
+        "\ntest result: {word}. {} passed; {} failed; 0 ignored; 0 measured; {left_out} filtered out; \
+         finished in {:.2}s\n",
+        tests - failed.len(),
+        failed.len(),
+        took.as_secs_f64()
+    ));
+    if failed.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        say(&format!("failures:\n    {}\n", failed.join("\n    ")));
+        ExitCode::FAILURE
+    }
+}
+
+async fn attempt<S>(test: &Test<S>, stage: &mut S) -> Result<(), String> {
+    let guarded = AssertUnwindSafe((test.run)(stage)).catch_unwind();
+    match tokio::time::timeout(LIMIT, guarded).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) => Err("panicked, see above".to_owned()),
+        Err(_) => Err(format!("did not end in {} s", LIMIT.as_secs())),
+    }
+}
+
+/// An error with its causes.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
+/// Prints a line; a closed standard output is no reason to stop testing.
+fn say(line: &str) {
+    let _ = writeln!(io::stdout().lock(), "{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choice(arguments: &str) -> Choice {
+        Choice::parse(arguments.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn tests_are_chosen_as_by_the_ordinary_harness() {
+        assert!(choice("").takes("journey::any"));
+        assert!(choice("journey").takes("journey::any"));
+        assert!(!choice("journey").takes("failures::any"));
+        assert!(!choice("--exact journey").takes("journey::any"));
+        assert!(choice("--exact journey::any").takes("journey::any"));
+        assert!(!choice("--skip journey").takes("journey::any"));
+        assert!(choice("--test-threads 1 --nocapture any").takes("journey::any"));
+        assert!(choice("--list").list);
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("no")]
+    struct No;
+
+    struct Count(u32);
+
+    async fn start() -> Result<Count, No> {
+        Ok(Count(0))
+    }
+
+    impl Stage for Count {
+        fn story(&self) -> String {
+            String::new()
+        }
+    }
+
+    async fn passes(count: &mut Count) {
+        count.0 += 1;
+    }
+
+    async fn fails(count: &mut Count) {
+        assert_eq!(count.0, 7, "as it shall");
+    }
+
+    async fn needs_a_new_stage(count: &mut Count) {
+        assert_eq!(count.0, 0);
+    }
+
+    async fn needs_the_same_stage(count: &mut Count) {
+        assert_eq!(count.0, 1);
+    }
+
+    #[tokio::test]
+    async fn failure_is_told_and_the_next_test_gets_a_new_stage() {
+        let tests = [test!(passes), test!(needs_the_same_stage)];
+        let code = run(&tests.iter().collect::<Vec<_>>(), 0, start).await;
+        assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::SUCCESS));
+        let tests = [test!(passes), test!(fails), test!(needs_a_new_stage)];
+        let code = run(&tests.iter().collect::<Vec<_>>(), 0, start).await;
+        assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::FAILURE));
+    }
+}

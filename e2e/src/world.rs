@@ -1,0 +1,236 @@
+//! A whole Drover of real programs: hub, server, a managed cluster with its agents, and the people
+//! who use it.
+
+mod error;
+mod member;
+mod person;
+mod programs;
+mod server;
+
+use std::path::PathBuf;
+
+pub use error::WorldError;
+pub use member::Member;
+pub use person::Person;
+pub use programs::{DroverProgram, MissingProgram};
+pub use server::Server;
+
+use crate::control_plane::{ControlPlane, Options};
+use crate::kubectl::CommandLine;
+use crate::metrics_server::MetricsServer;
+use crate::network::NodeNetwork;
+use crate::node::{Node, NodeOptions};
+use crate::suite::Stage;
+use error::prepare;
+
+/// The administrator's password after the first login.
+const PASSWORD: &str = "a long password for tests";
+/// Name of the agent's image that is loaded on the node.
+const AGENT_IMAGE: &str = "drover-agent:test";
+
+/// Where the managed cluster's agents run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorldOptions {
+    /// Two agents as programs of this machine: quick, and needs no root.
+    Programs,
+    /// Two agents as pods on a real node, installed by the manifest alone.
+    Node,
+}
+
+/// A whole Drover; dropping it ends every program and removes every file.
+#[derive(Debug)]
+pub struct World {
+    // Dropped in this order: clients before what they use.
+    metrics: Option<MetricsServer>,
+    /// The managed cluster `east`.
+    pub east: Member,
+    /// The server.
+    pub server: Server,
+    /// The hub.
+    pub hub: ControlPlane,
+    /// The administrator, logged in.
+    pub admin: Person,
+    direct: CommandLine,
+    through: CommandLine,
+    kubeconfig: PathBuf,
+}
+
+impl Stage for World {
+    fn story(&self) -> String {
+        let server = self.server.log_tail();
+        format!("--- server:\n{server}\n{}", self.east.story())
+    }
+}
+
+impl World {
+    /// Starts everything, and waits until the administrator can use the cluster.
+    pub async fn start(options: WorldOptions) -> Result<Self, WorldError> {
+        match options {
+            WorldOptions::Programs => Self::with_programs().await,
+            WorldOptions::Node => Self::with_node().await,
+        }
+    }
+
+    async fn with_programs() -> Result<Self, WorldError> {
+        let (hub, cluster) = tokio::join!(
+            ControlPlane::start(named("hub")),
+            ControlPlane::start(Options {
+                audit: true,
+                ..named("east")
+            })
+        );
+        let (hub, mut east) = (hub?, Member::new(cluster?, None));
+        let address = east.cluster.api_address().ip();
+        let (server, admin) = serve(&hub, address).await?;
+        east.import(&admin).await?;
+        east.start_agents(2).await?;
+        Self::finish(hub, server, east, admin, None).await
+    }
+
+    async fn with_node() -> Result<Self, WorldError> {
+        let network = NodeNetwork::acquire()
+            .await
+            .map_err(crate::node::JoinError::Network)?;
+        let address = network.host_address();
+        let (hub, cluster) = tokio::join!(
+            ControlPlane::start(named("hub")),
+            ControlPlane::start(Options {
+                address,
+                scheduler: true,
+                audit: true,
+                ..named("east")
+            })
+        );
+        let (hub, cluster) = (hub?, cluster?);
+        let node = Node::join(&cluster, network, NodeOptions::default()).await?;
+        let east = Member::new(cluster, Some(node));
+        let (server, admin) = serve(&hub, address).await?;
+        load_agent(&east, &admin).await?;
+        east.import(&admin).await?;
+        let metrics = match &east.node {
+            Some(node) => Some(MetricsServer::start(&east.cluster, node.network()).await?),
+            None => None,
+        };
+        Self::finish(hub, server, east, admin, metrics).await
+    }
+
+    async fn finish(
+        hub: ControlPlane,
+        server: Server,
+        mut east: Member,
+        admin: Person,
+        metrics: Option<MetricsServer>,
+    ) -> Result<Self, WorldError> {
+        east.wait_until_usable(&admin).await?;
+        admin
+            .drover()
+            .run(["cluster", "kubeconfig", "--merge"])
+            .await?;
+        let kubeconfig = admin.token_kubeconfig(east.name()).await?;
+        Ok(Self {
+            metrics,
+            direct: east.direct().await?,
+            through: admin.kubectl_with(&kubeconfig),
+            east,
+            server,
+            hub,
+            admin,
+            kubeconfig,
+        })
+    }
+
+    /// kubectl straight to `east`, with the rights that the administrator has through Drover.
+    pub fn direct(&self) -> CommandLine {
+        self.direct.clone()
+    }
+
+    /// kubectl to `east` through Drover, with a token of the administrator in its kubeconfig.
+    pub fn through(&self) -> CommandLine {
+        self.through.clone()
+    }
+
+    /// The kubeconfig of [`World::through`].
+    pub fn kubeconfig(&self) -> &std::path::Path {
+        &self.kubeconfig
+    }
+
+    /// Whether the cluster serves the metrics API.
+    pub const fn has_metrics(&self) -> bool {
+        self.metrics.is_some()
+    }
+
+    /// A second person, logged in with a password of their own.
+    pub async fn person(&self, name: &str, administrator: bool) -> Result<Person, WorldError> {
+        let create = ["user", "create", name, "--new-password-stdin"];
+        let first = format!("the first password of {name}");
+        let right = administrator.then_some("--administrator");
+        let drover = self.admin.drover().with_stdin(format!("{first}\n"));
+        drover.run(create.into_iter().chain(right)).await?;
+        let people = self.hub.folder().join("people");
+        let mut person = Person::new(name, &first, &people, &self.hub.command_line())?;
+        let (url, fingerprint) = (self.server.url(), self.server.fingerprint()?);
+        let second = format!("the second password of {name}");
+        person.log_in_first(&url, &fingerprint, &second).await?;
+        Ok(person)
+    }
+
+    /// A folder for files of a test; it goes with the world.
+    pub fn scratch(&self, test: &str) -> Result<PathBuf, WorldError> {
+        let folder = self.hub.folder().join("scratch").join(test);
+        std::fs::create_dir_all(&folder).map_err(prepare(&folder))?;
+        Ok(folder)
+    }
+}
+
+fn named(name: &str) -> Options {
+    Options {
+        name: name.to_owned(),
+        ..Options::default()
+    }
+}
+
+/// Starts the server, and logs the first administrator in with the password that it printed.
+async fn serve(
+    hub: &ControlPlane,
+    address: std::net::IpAddr,
+) -> Result<(Server, Person), WorldError> {
+    let server = Server::start(hub, address).await?;
+    let people = hub.folder().join("people");
+    let first = server.first_password()?;
+    let mut admin = Person::new("admin", &first, &people, &hub.command_line())?;
+    let (url, fingerprint) = (server.url(), server.fingerprint()?);
+    admin.log_in_first(&url, &fingerprint, PASSWORD).await?;
+    Ok((server, admin))
+}
+
+/// Makes the agent's image as a user does, loads it on the node, and tells the server its name.
+async fn load_agent(east: &Member, admin: &Person) -> Result<(), WorldError> {
+    let file = admin.home().join("drover-agent.tar");
+    let program = DroverProgram::StaticAgent.locate()?.display().to_string();
+    let path = file.display().to_string();
+    let drover = admin.drover();
+    drover
+        .run([
+            "agent",
+            "image",
+            "--output=tar",
+            "--file",
+            &path,
+            "--agent-binary",
+            &program,
+            "--name",
+            AGENT_IMAGE,
+        ])
+        .await?;
+    if let Some(node) = &east.node {
+        node.load_image(&file).await?;
+    }
+    for (setting, value) in [
+        ("agent-image", AGENT_IMAGE),
+        ("agent-image-pull-policy", "Never"),
+    ] {
+        drover.run(["setting", "set", setting, value]).await?;
+    }
+    Ok(())
+}
+

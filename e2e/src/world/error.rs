@@ -1,0 +1,69 @@
+//! Why there is no world to test in.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::programs::MissingProgram;
+use crate::control_plane::StartError;
+use crate::image::ImageError;
+use crate::kubectl::CommandError;
+use crate::metrics_server::MetricsError;
+use crate::node::JoinError;
+use crate::ports::NoFreePort;
+use crate::program::ProgramError;
+use crate::wait::TimedOut;
+
+/// Why there is no world, or why it did not do what every test needs.
+#[derive(Debug, thiserror::Error)]
+pub enum WorldError {
+    /// A program under test was not built.
+    #[error(transparent)]
+    Missing(#[from] MissingProgram),
+    /// A control plane did not start.
+    #[error(transparent)]
+    ControlPlane(#[from] StartError),
+    /// The node did not join.
+    #[error(transparent)]
+    Node(#[from] JoinError),
+    /// There are no metrics.
+    #[error(transparent)]
+    Metrics(#[from] MetricsError),
+    /// The agent's image could not be made.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// There is no free port.
+    #[error(transparent)]
+    NoFreePort(#[from] NoFreePort),
+    /// The server or an agent did not run as it should.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// A command of a user failed.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// Something did not come in time.
+    #[error(transparent)]
+    TimedOut(#[from] TimedOut),
+    /// A program did not print what a user needs.
+    #[error("{program} did not print {what}; it printed:\n{printed}")]
+    NotPrinted {
+        /// Which program.
+        program: &'static str,
+        /// What was missing.
+        what: &'static str,
+        /// What it printed instead.
+        printed: String,
+    },
+    /// A file of the world could not be written or read.
+    #[error("prepare {path}")]
+    Prepare {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+pub(super) fn prepare(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> WorldError {
+    let path = path.into();
+    move |source| WorldError::Prepare { path, source }
+}

@@ -1,0 +1,172 @@
+//! A managed cluster with its agents.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::error::{WorldError, prepare};
+use super::person::Person;
+use super::programs::DroverProgram;
+use crate::control_plane::ControlPlane;
+use crate::kubectl::CommandLine;
+use crate::node::Node;
+use crate::program::{Program, Running};
+use crate::wait::eventually;
+
+const READY: Duration = Duration::from_mins(2);
+const NAMESPACE: &str = "drover-agent";
+const DIRECT_USER: &str = "direct-user";
+/// What must hold before people use a cluster.
+const USABLE: [&str; 4] = ["Connected", "Registered", "APIServerReady", "AccessApplied"];
+
+/// A managed cluster; its agents run as programs of this machine or as pods on its node.
+#[derive(Debug)]
+pub struct Member {
+    agents: Vec<Running>,
+    /// Its node, if it has one.
+    pub node: Option<Node>,
+    /// The cluster itself, as its owner reaches it.
+    pub cluster: ControlPlane,
+}
+
+impl Member {
+    /// A cluster that no server knows yet.
+    pub const fn new(cluster: ControlPlane, node: Option<Node>) -> Self {
+        Self {
+            agents: Vec::new(),
+            node,
+            cluster,
+        }
+    }
+
+    /// Its name at the server.
+    pub fn name(&self) -> &str {
+        self.cluster.name()
+    }
+
+    /// `drover cluster import NAME | kubectl apply -f -`; gives the manifest.
+    pub async fn import(&self, administrator: &Person) -> Result<String, WorldError> {
+        let drover = administrator.drover();
+        let manifest = drover.run(["cluster", "import", self.name()]).await?.stdout;
+        let kubectl = self.cluster.command_line().with_stdin(manifest.clone());
+        kubectl.run(["apply", "-f", "-"]).await?;
+        Ok(manifest)
+    }
+
+    /// Starts `replicas` agents as programs, with nothing but the rights of the agent's account.
+    pub async fn start_agents(&mut self, replicas: usize) -> Result<(), WorldError> {
+        let kubeconfig = self.agent_kubeconfig().await?;
+        let program = DroverProgram::Agent.locate()?;
+        let begin = self.agents.len();
+        for number in begin..begin + replicas {
+            let name = format!("{}-agent-{number}", self.name());
+            let agent = Program::new(&name, &program, &self.cluster.logs())
+                .arg("--kubeconfig")
+                .arg(&kubeconfig)
+                .arg(format!("--replica={name}"))
+                .env("HOME", self.cluster.folder())
+                .start()?;
+            self.agents.push(agent);
+        }
+        Ok(())
+    }
+
+    /// The agents that run as programs.
+    pub fn agents(&mut self) -> &mut [Running] {
+        &mut self.agents
+    }
+
+    /// Ends the agents that run as programs.
+    pub fn end_agents(&mut self) {
+        self.agents.clear();
+    }
+
+    /// Waits until people can use the cluster through the server.
+    pub async fn wait_until_usable(&mut self, administrator: &Person) -> Result<(), WorldError> {
+        let drover = administrator.drover();
+        let arguments = ["cluster", "get", self.name(), "--output=json"].map(str::to_owned);
+        let what = format!("cluster {} to be usable", self.name());
+        let outcome = eventually(&what, READY, async || {
+            let output = drover.run(&arguments).await.map_err(|e| e.to_string())?;
+            let view: Value = serde_json::from_str(&output.stdout).map_err(|e| e.to_string())?;
+            USABLE.iter().try_for_each(|kind| holds(&view, kind))
+        })
+        .await;
+        for agent in &mut self.agents {
+            agent.check()?;
+        }
+        Ok(outcome?)
+    }
+
+    /// kubectl straight to the cluster, as a user who may do there what an administrator of the
+    /// server may do through it.
+    pub async fn direct(&self) -> Result<CommandLine, WorldError> {
+        let file = self.cluster.folder().join("direct.kubeconfig");
+        let identity = self.cluster.identity(DIRECT_USER, None);
+        let identity = identity.map_err(crate::control_plane::StartError::Pki)?;
+        std::fs::write(&file, &identity.kubeconfig).map_err(prepare(&file))?;
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+            "metadata": {"name": DIRECT_USER},
+            "roleRef": {
+                "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+                "name": "cluster-admin",
+            },
+            "subjects": [{
+                "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": DIRECT_USER,
+            }],
+        });
+        let kubectl = self.cluster.command_line();
+        let apply = kubectl.clone().with_stdin(binding.to_string());
+        apply.run(["apply", "-f", "-"]).await?;
+        Ok(kubectl.with_kubeconfig(&file))
+    }
+
+    /// The ends of the agents' logs.
+    pub fn story(&self) -> String {
+        let tails = self.agents.iter().map(|agent| {
+            let (name, tail) = (agent.name(), agent.log_tail());
+            format!("--- {name}:\n{tail}")
+        });
+        tails.collect::<Vec<_>>().join("\n")
+    }
+
+    /// A kubeconfig of the agent's service account.
+    async fn agent_kubeconfig(&self) -> Result<PathBuf, WorldError> {
+        let file = self.cluster.folder().join("agent.kubeconfig");
+        let create = [
+            "create",
+            "token",
+            "drover-agent",
+            "--namespace",
+            NAMESPACE,
+            "--duration=24h",
+        ];
+        let token = self.cluster.kubectl(create).await?.stdout;
+        let authority = self.cluster.folder().join("agent-ca.crt");
+        std::fs::write(&authority, self.cluster.ca()).map_err(prepare(&authority))?;
+        let kubeconfig = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "cluster",
+            "clusters": [{"name": "cluster", "cluster": {
+                "server": self.cluster.url(), "certificate-authority": authority,
+            }}],
+            "users": [{"name": "agent", "user": {"token": token.trim()}}],
+            "contexts": [{"name": "cluster", "context": {"cluster": "cluster", "user": "agent"}}],
+        });
+        std::fs::write(&file, kubeconfig.to_string()).map_err(prepare(&file))?;
+        Ok(file)
+    }
+}
+
+/// Whether a condition of a cluster, as `drover cluster get` prints it, is `True`.
+fn holds(view: &Value, kind: &str) -> Result<(), String> {
+    let conditions = view["conditions"].as_array().into_iter().flatten();
+    let found = conditions.filter(|c| c["type"] == kind).collect::<Vec<_>>();
+    match found.first() {
+        Some(condition) if condition["status"] == "True" => Ok(()),
+        Some(condition) => Err(format!("{kind}: {condition}")),
+        None => Err(format!("there is no condition {kind}")),
+    }
+}

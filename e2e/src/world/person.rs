@@ -1,0 +1,125 @@
+//! People who use Drover, each with a home folder of their own.
+
+use std::path::{Path, PathBuf};
+
+use super::error::{WorldError, prepare};
+use super::programs::DroverProgram;
+use crate::kubectl::CommandLine;
+
+/// A person with a password and, after [`Person::log_in`], a login.
+#[derive(Clone, Debug)]
+pub struct Person {
+    /// What they type to log in.
+    pub name: String,
+    /// Their password now.
+    pub password: String,
+    home: PathBuf,
+    drover: CommandLine,
+    kubectl: CommandLine,
+}
+
+impl Person {
+    /// A person who has a password already, with a new home in `folder`.
+    ///
+    /// `kubectl` is the program to use for their kubectl; it finds `drover` as a user's does.
+    pub(super) fn new(
+        name: &str,
+        password: &str,
+        folder: &Path,
+        kubectl: &CommandLine,
+    ) -> Result<Self, WorldError> {
+        let home = folder.join(name);
+        std::fs::create_dir_all(&home).map_err(prepare(&home))?;
+        let program = DroverProgram::Drover.locate()?;
+        let kubeconfig = home.join(".kube/config");
+        let path = std::env::join_paths(
+            program
+                .parent()
+                .map(Path::to_owned)
+                .into_iter()
+                .chain(std::env::split_paths(
+                    &std::env::var_os("PATH").unwrap_or_default(),
+                )),
+        )
+        .unwrap_or_default();
+        let drover = CommandLine::new(&program, &kubeconfig, &home);
+        let kubectl = kubectl
+            .clone()
+            .with_kubeconfig(&kubeconfig)
+            .env("HOME", &home)
+            .env("PATH", path);
+        Ok(Self {
+            name: name.to_owned(),
+            password: password.to_owned(),
+            home,
+            drover,
+            kubectl,
+        })
+    }
+
+    /// Their home folder.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// `drover` as they run it.
+    pub fn drover(&self) -> CommandLine {
+        self.drover.clone()
+    }
+
+    /// kubectl as they run it: with what `drover cluster kubeconfig --merge` put into their home.
+    pub fn kubectl(&self) -> CommandLine {
+        self.kubectl.clone()
+    }
+
+    /// Their kubectl with another kubeconfig.
+    pub fn kubectl_with(&self, kubeconfig: &Path) -> CommandLine {
+        self.kubectl.clone().with_kubeconfig(kubeconfig)
+    }
+
+    /// Logs in for the first time, with the change of password that the server demands.
+    pub async fn log_in_first(
+        &mut self,
+        url: &str,
+        fingerprint: &str,
+        new_password: &str,
+    ) -> Result<(), WorldError> {
+        let typed = format!("{}\n{new_password}\n", self.password);
+        self.drover
+            .clone()
+            .with_stdin(typed)
+            .run([
+                "login",
+                url,
+                "--username",
+                &self.name,
+                "--ca-fingerprint",
+                fingerprint,
+                "--password-stdin",
+                "--new-password-stdin",
+            ])
+            .await?;
+        new_password.clone_into(&mut self.password);
+        Ok(())
+    }
+
+    /// Writes a kubeconfig of one cluster with a token inside to a new file, and gives its path.
+    pub async fn token_kubeconfig(&self, cluster: &str) -> Result<PathBuf, WorldError> {
+        let file = (0..)
+            .map(|number| self.home.join(format!("{cluster}-{number}.yaml")))
+            .find(|file| !file.exists())
+            .unwrap_or_default();
+        let path = file.display().to_string();
+        self.drover
+            .run([
+                "cluster",
+                "kubeconfig",
+                cluster,
+                "--credential=token",
+                "--output-file",
+                &path,
+            ])
+            .await?;
+        Ok(file)
+    }
+}

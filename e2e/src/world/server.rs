@@ -1,0 +1,169 @@
+//! The program `drover server`.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::error::{WorldError, prepare};
+use super::programs::DroverProgram;
+use crate::control_plane::ControlPlane;
+use crate::kubectl::CommandLine;
+use crate::ports::PortLease;
+use crate::program::{Program, ProgramError, Running};
+
+const READY: Duration = Duration::from_mins(1);
+
+/// A running server with its hub's kubeconfig, on a free port.
+#[derive(Debug)]
+pub struct Server {
+    running: Running,
+    address: SocketAddr,
+    audit: PathBuf,
+    curl: CommandLine,
+    _port: PortLease,
+}
+
+impl Server {
+    /// Starts one on a hub, and waits until it is ready.
+    pub async fn start(hub: &ControlPlane, address: IpAddr) -> Result<Self, WorldError> {
+        let port = PortLease::take(address)?;
+        let address = SocketAddr::new(address, port.port());
+        let audit = hub.logs().join(format!("audit-{}.jsonl", port.port()));
+        let program = DroverProgram::Drover.locate()?;
+        let running = Program::new(&format!("server-{}", port.port()), program, &hub.logs())
+            .arg("server")
+            .arg("--kubeconfig")
+            .arg(hub.kubeconfig_path())
+            .arg(format!("--listen={address}"))
+            .arg(format!("--server-url=https://{address}"))
+            .arg("--audit-log")
+            .arg(&audit)
+            .env("HOME", hub.folder())
+            .start()?;
+        let curl = CommandLine::new(Path::new("curl"), hub.kubeconfig_path(), hub.folder())
+            .with_limit(Duration::from_secs(30));
+        let mut server = Self {
+            running,
+            address,
+            audit,
+            curl,
+            _port: port,
+        };
+        server.wait_until_ready().await?;
+        Ok(server)
+    }
+
+    /// Where it listens.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `https://HOST:PORT`.
+    pub fn url(&self) -> String {
+        format!("https://{}", self.address)
+    }
+
+    /// The program.
+    pub const fn running(&mut self) -> &mut Running {
+        &mut self.running
+    }
+
+    /// What it printed: its log, and to a user the password and the authority's fingerprint.
+    pub fn printed(&self) -> String {
+        self.running.log()
+    }
+
+    /// The end of what it printed.
+    pub fn log_tail(&self) -> String {
+        self.running.log_tail()
+    }
+
+    /// Kilobytes of memory that it holds now.
+    pub fn resident_kib(&self) -> Result<u64, WorldError> {
+        resident_kib(&self.running)
+    }
+
+    /// Waits until it says that it is ready.
+    pub async fn wait_until_ready(&mut self) -> Result<(), ProgramError> {
+        let url = format!("{}/readyz", self.url());
+        let curl = self.curl.clone();
+        self.running
+            .wait_until("its /readyz", READY, async |_| {
+                let arguments = ["--insecure", "--silent", "--show-error", "--fail", &url];
+                curl.run(arguments).await.map(drop)
+            })
+            .await
+    }
+
+    /// Kills it, starts it again at the same address, and waits until it is ready.
+    pub async fn restart(&mut self) -> Result<(), ProgramError> {
+        self.running.restart()?;
+        self.wait_until_ready().await
+    }
+
+    /// The password of the first administrator, as a user finds it in what was printed.
+    pub fn first_password(&self) -> Result<String, WorldError> {
+        let printed = self.printed();
+        let password = printed
+            .split_once("with the password")
+            .and_then(|(_, rest)| rest.split_whitespace().next());
+        password
+            .map(str::to_owned)
+            .ok_or_else(|| WorldError::NotPrinted {
+                program: "drover server",
+                what: "the first administrator's password",
+                printed: printed.clone(),
+            })
+    }
+
+    /// The fingerprint of its authority, as a user finds it in what was printed.
+    pub fn fingerprint(&self) -> Result<String, WorldError> {
+        let printed = self.printed();
+        let at = printed.find("SHA256:").ok_or(WorldError::NotPrinted {
+            program: "drover server",
+            what: "the fingerprint of its authority",
+            printed: printed.clone(),
+        })?;
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == ':';
+        let text = &printed[at..];
+        let end = text.find(|c| !fits(c)).unwrap_or(text.len());
+        Ok(text[..end].to_owned())
+    }
+
+    /// Everything in the audit log, oldest first.
+    pub fn audit(&self) -> Result<Vec<Value>, WorldError> {
+        let text = std::fs::read_to_string(&self.audit).map_err(prepare(&self.audit))?;
+        let lines = text
+            .split_inclusive('\n')
+            .filter(|line| line.ends_with('\n'));
+        lines
+            .map(|line| {
+                serde_json::from_str(line).map_err(|_| WorldError::NotPrinted {
+                    program: "drover server",
+                    what: "JSON into the audit log",
+                    printed: line.to_owned(),
+                })
+            })
+            .collect()
+    }
+
+    /// The audit log's file.
+    pub fn audit_path(&self) -> &Path {
+        &self.audit
+    }
+}
+
+/// The kilobytes of memory that a program holds now.
+pub(crate) fn resident_kib(running: &Running) -> Result<u64, WorldError> {
+    let path = format!("/proc/{}/status", running.id());
+    let status = std::fs::read_to_string(&path).map_err(prepare(&path))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok())
+        .ok_or(WorldError::NotPrinted {
+            program: "the kernel",
+            what: "the memory of a process",
+            printed: status,
+        })
+}
