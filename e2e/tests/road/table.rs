@@ -1,0 +1,256 @@
+//! One table: each row runs both straight to the cluster and through Drover, and is compared.
+
+pub mod clients;
+pub mod objects;
+mod seen;
+pub mod streams;
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use drover_e2e::{CommandLine, World};
+use futures::future::BoxFuture;
+
+pub use seen::Seen;
+
+// As long as each other, so that columns are as wide.
+const DIRECT: &str = "beside";
+const THROUGH: &str = "remote";
+
+/// One way to the cluster, with a namespace of its own.
+pub struct Side<'w> {
+    /// Its namespace; replaced by `NAMESPACE` in what was seen.
+    pub namespace: &'static str,
+    /// Whether it goes through Drover.
+    pub through: bool,
+    pub kubectl: CommandLine,
+    pub helm: CommandLine,
+    pub kubeconfig: PathBuf,
+    /// The API's URL.
+    pub url: String,
+    /// For files of this side.
+    pub folder: PathBuf,
+    pub world: &'w World,
+}
+
+type Run = Box<dyn for<'a> Fn(&'a Side<'a>) -> BoxFuture<'a, Seen>>;
+
+/// Something that a user does with a cluster.
+pub struct Row {
+    name: &'static str,
+    run: Run,
+}
+
+impl Row {
+    /// A row that is more than commands of kubectl.
+    pub fn of(
+        name: &'static str,
+        run: impl for<'a> Fn(&'a Side<'a>) -> BoxFuture<'a, Seen> + 'static,
+    ) -> Self {
+        Self {
+            name,
+            run: Box::new(run),
+        }
+    }
+
+    /// A row of kubectl commands, one after the other.
+    pub fn steps(name: &'static str, steps: Vec<Step>) -> Self {
+        Self {
+            name,
+            run: Box::new(move |side| Box::pin(run_steps(side, steps.clone()))),
+        }
+    }
+
+    /// A row of one plain kubectl command.
+    pub fn kubectl(name: &'static str, line: &str) -> Self {
+        Self::steps(name, vec![Step::new(line)])
+    }
+}
+
+/// One run of kubectl.
+#[derive(Clone)]
+pub struct Step {
+    words: Vec<String>,
+    stdin: Vec<u8>,
+    environment: Vec<(&'static str, String)>,
+    terminal: bool,
+    kept: fn(&str) -> bool,
+    first_column: bool,
+}
+
+impl Step {
+    /// A command, its words separated by spaces; `{namespace}` is the side's.
+    pub fn new(line: &str) -> Self {
+        Self {
+            words: line.split_whitespace().map(str::to_owned).collect(),
+            stdin: Vec::new(),
+            environment: Vec::new(),
+            terminal: false,
+            kept: |_| true,
+            first_column: false,
+        }
+    }
+
+    /// One more word, which may have spaces.
+    pub fn word(mut self, word: &str) -> Self {
+        self.words.push(word.to_owned());
+        self
+    }
+
+    pub fn stdin(mut self, text: impl Into<Vec<u8>>) -> Self {
+        self.stdin = text.into();
+        self
+    }
+
+    pub fn env(mut self, name: &'static str, value: &str) -> Self {
+        self.environment.push((name, value.to_owned()));
+        self
+    }
+
+    /// Runs in a terminal of its own.
+    pub fn in_terminal(mut self) -> Self {
+        self.terminal = true;
+        self
+    }
+
+    /// Compares only these lines.
+    pub fn lines(mut self, kept: fn(&str) -> bool) -> Self {
+        self.kept = kept;
+        self
+    }
+
+    /// Compares only the first word of each line.
+    pub const fn only_first_column(mut self) -> Self {
+        self.first_column = true;
+        self
+    }
+
+    pub async fn run(&self, side: &Side<'_>) -> Seen {
+        let words = ["--namespace", side.namespace].map(str::to_owned);
+        let own = self.words.iter();
+        let own = own.map(|word| word.replace("{namespace}", side.namespace));
+        let words = words.into_iter().chain(own);
+        let start = side.kubectl.clone().with_stdin(self.stdin.clone());
+        let kubectl = self
+            .environment
+            .iter()
+            .fold(start, |kubectl, (name, value)| kubectl.env(name, value));
+        let output = if self.terminal {
+            kubectl.in_terminal(words).await
+        } else {
+            kubectl.output(words).await
+        };
+        let mut output = output.unwrap();
+        let kept = |text: &str| -> String {
+            let lines = text.lines().filter(|line| (self.kept)(line));
+            let lines = lines.map(|line| match line.split_whitespace().next() {
+                Some(word) if self.first_column => word,
+                _ => line,
+            });
+            lines.fold(String::new(), |all, line| all + line + "\n")
+        };
+        output.stdout = kept(&output.stdout);
+        output.stderr = kept(&output.stderr);
+        Seen::of(side, &output)
+    }
+}
+
+async fn run_steps(side: &Side<'_>, steps: Vec<Step>) -> Seen {
+    let mut all = Seen::default();
+    for step in steps {
+        all.add(step.run(side).await);
+    }
+    all
+}
+
+/// What came out of one row.
+struct Compared {
+    name: &'static str,
+    direct: Duration,
+    through: Duration,
+    difference: Option<String>,
+}
+
+/// Runs every row on both sides and prints the table; panics when a row differs.
+///
+/// The table is also written to `target/e2e/FILE`.
+pub async fn compare(world: &World, rows: Vec<Row>, file: &str) {
+    let helm = world.east.cluster.helm().await.unwrap();
+    let direct_kubeconfig = world.east.cluster.folder().join("direct.kubeconfig");
+    let through_kubeconfig = world.kubeconfig().to_owned();
+    let through_url = format!("{}/k8s/clusters/{}", world.server.url(), world.east.name());
+    let side = |namespace, kubectl: CommandLine, kubeconfig: PathBuf, url| Side {
+        namespace,
+        through: namespace == THROUGH,
+        helm: helm.clone().with_kubeconfig(&kubeconfig),
+        kubectl,
+        kubeconfig,
+        url,
+        folder: world.scratch(namespace).unwrap(),
+        world,
+    };
+    let direct = side(
+        DIRECT,
+        world.direct(),
+        direct_kubeconfig,
+        world.east.cluster.url(),
+    );
+    let through = side(THROUGH, world.through(), through_kubeconfig, through_url);
+    for side in [&direct, &through] {
+        objects::prepare(side).await;
+    }
+    let mut results = Vec::new();
+    for row in rows {
+        let result = compare_row(&row, &direct, &through).await;
+        if let Some(difference) = &result.difference {
+            eprintln!("--- {} differs:\n{difference}", result.name);
+        }
+        results.push(result);
+    }
+    let table = render(&results);
+    eprintln!("{table}");
+    write(file, &table);
+    let differing: Vec<_> = results
+        .iter()
+        .filter(|result| result.difference.is_some())
+        .map(|result| result.name)
+        .collect();
+    assert!(
+        differing.is_empty(),
+        "{} of {} rows are not as direct: {differing:#?}",
+        differing.len(),
+        results.len()
+    );
+}
+
+async fn compare_row(row: &Row, direct: &Side<'_>, through: &Side<'_>) -> Compared {
+    let begin = Instant::now();
+    let wanted = (row.run)(direct).await;
+    let between = Instant::now();
+    let got = (row.run)(through).await;
+    Compared {
+        name: row.name,
+        direct: between - begin,
+        through: between.elapsed(),
+        difference: wanted.difference(&got),
+    }
+}
+
+fn render(results: &[Compared]) -> String {
+    let mut table = "| what | as direct | direct ms | through Drover ms |\n|---|---|--:|--:|\n".to_owned();
+    for result in results {
+        let same = if result.difference.is_none() { "yes" } else { "NO" };
+        let (direct, through) = (result.direct.as_millis(), result.through.as_millis());
+        writeln!(table, "| {} | {same} | {direct} | {through} |", result.name).unwrap();
+    }
+    table
+}
+
+fn write(file: &str, table: &str) {
+    // target/debug/deps/<this>
+    let own = std::env::current_exe().unwrap();
+    let folder = own.ancestors().nth(3).unwrap().join("e2e");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join(file), table).unwrap();
+}

@@ -1,0 +1,134 @@
+//! What a user saw, without what differs from one moment to the next.
+
+use std::fmt::Write as _;
+
+use drover_e2e::Output;
+
+use super::{DIRECT, Side, THROUGH};
+
+/// What a row printed and how it ended, made comparable.
+#[derive(Debug, Default)]
+pub struct Seen(String);
+
+impl Seen {
+    /// What a command printed and how it ended.
+    pub fn of(side: &Side<'_>, output: &Output) -> Self {
+        let mut text = normal(side, &output.stdout);
+        if !output.stderr.is_empty() {
+            write!(text, "--- standard error:\n{}", normal(side, &output.stderr)).unwrap();
+        }
+        writeln!(text, "--- {}", output.status).unwrap();
+        Self(text)
+    }
+
+    /// Something found out about an answer.
+    pub fn text(side: &Side<'_>, text: &str) -> Self {
+        Self(normal(side, text))
+    }
+
+    pub fn add(&mut self, more: Self) {
+        self.0.push_str(&more.0);
+    }
+
+    /// How another differs from this one, as lines of both.
+    pub fn difference(&self, other: &Self) -> Option<String> {
+        if self.0 == other.0 {
+            return None;
+        }
+        let mut text = String::new();
+        let (mut left, mut right) = (self.0.lines(), other.0.lines());
+        loop {
+            match (left.next(), right.next()) {
+                (None, None) => return Some(text),
+                (one, two) if one == two => {}
+                (one, two) => {
+                    let show = |line: Option<&str>| {
+                        let line = line.unwrap_or("(nothing)");
+                        line.chars().take(400).collect::<String>()
+                    };
+                    writeln!(text, "direct:  {}\nthrough: {}", show(one), show(two)).unwrap();
+                    if text.len() > 4000 {
+                        return Some(text + "…");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Takes out names of the side, times, ages, and versions of objects.
+fn normal(side: &Side<'_>, text: &str) -> String {
+    let text = text
+        .replace(&side.url, "SERVER")
+        .replace(&side.folder.display().to_string(), "FOLDER")
+        .replace(DIRECT, "NAMESPACE")
+        .replace(THROUGH, "NAMESPACE");
+    let mut lines = String::new();
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        let words: Vec<_> = line.split_whitespace().collect();
+        lines.push_str(&line[..indent]);
+        lines.push_str(&steady(&words.join(" ")));
+        lines.push('\n');
+    }
+    lines
+}
+
+/// Replaces the words of a line that change by themselves.
+fn steady(line: &str) -> String {
+    let part = |c: char| c.is_ascii_alphanumeric() || "-:.+_".contains(c);
+    let mut out = String::new();
+    let mut version_next = false;
+    let mut rest = line;
+    while !rest.is_empty() {
+        let word = &rest[..rest.find(|c| !part(c)).unwrap_or(rest.len())];
+        if word.is_empty() {
+            let end = rest.find(part).unwrap_or(rest.len());
+            out.push_str(&rest[..end]);
+            rest = &rest[end..];
+            continue;
+        }
+        rest = &rest[word.len()..];
+        // YAML writes the colon right after the word.
+        let bare = word.trim_end_matches(':');
+        out.push_str(match () {
+            () if version_next => "VERSION",
+            () if is_uid(bare) => "UID",
+            () if is_time(bare) => "TIME",
+            () if is_age(bare) => "AGE",
+            () => word,
+        });
+        version_next = ["resourceVersion", "ResourceVersion"].contains(&bare);
+    }
+    out
+}
+
+fn is_uid(word: &str) -> bool {
+    let groups: Vec<_> = word.split('-').collect();
+    groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
+        && groups
+            .iter()
+            .all(|group| group.chars().all(|c| c.is_ascii_hexdigit()))
+}
+
+fn is_time(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    bytes.len() >= 19
+        && bytes[4] == b'-'
+        && bytes[10] == b'T'
+        && bytes[13] == b':'
+        && bytes[..4].iter().all(u8::is_ascii_digit)
+}
+
+/// `5s`, `2m3s`, `4d`: at least one number with its unit, and nothing else.
+fn is_age(word: &str) -> bool {
+    let mut digits = 0;
+    for c in word.chars() {
+        match c {
+            '0'..='9' => digits += 1,
+            's' | 'm' | 'h' | 'd' if digits > 0 => digits = 0,
+            _ => return false,
+        }
+    }
+    digits == 0 && !word.is_empty()
+}
