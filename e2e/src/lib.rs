@@ -36,4 +36,6 @@ pub use program::{Program, ProgramError, Running};
 pub use scratch::ScratchError;
 pub use tools::{BuildError, Tool};
 pub use wait::{TimedOut, eventually};
-pub use world::{DroverProgram, Member, MissingProgram, Person, Server, World, WorldError, WorldOptions};
+pub use world::{
+    DroverProgram, Member, MissingProgram, Person, Server, World, WorldError, WorldOptions,
+};

@@ -94,7 +94,10 @@ pub fn main<S: Stage, E: Error>(
     start: impl AsyncFn() -> Result<S, E>,
 ) -> ExitCode {
     let choice = Choice::parse(std::env::args().skip(1));
-    let chosen: Vec<_> = tests.iter().filter(|test| choice.takes(test.name)).collect();
+    let chosen: Vec<_> = tests
+        .iter()
+        .filter(|test| choice.takes(test.name))
+        .collect();
     if choice.list {
         for test in &chosen {
             say(&format!("{}: test", test.name));

@@ -233,4 +233,3 @@ async fn load_agent(east: &Member, admin: &Person) -> Result<(), WorldError> {
     }
     Ok(())
 }
-

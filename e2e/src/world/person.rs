@@ -32,15 +32,9 @@ impl Person {
         std::fs::create_dir_all(&home).map_err(prepare(&home))?;
         let program = DroverProgram::Drover.locate()?;
         let kubeconfig = home.join(".kube/config");
-        let path = std::env::join_paths(
-            program
-                .parent()
-                .map(Path::to_owned)
-                .into_iter()
-                .chain(std::env::split_paths(
-                    &std::env::var_os("PATH").unwrap_or_default(),
-                )),
-        )
+        let path = std::env::join_paths(program.parent().map(Path::to_owned).into_iter().chain(
+            std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()),
+        ))
         .unwrap_or_default();
         let drover = CommandLine::new(&program, &kubeconfig, &home);
         let kubectl = kubectl

@@ -6,10 +6,10 @@
     reason = "steps of a test are functions of their own, and fail as the test does"
 )]
 
+mod replicas;
 mod revocation;
 mod stalled;
-mod replicas;
-#[path = "../road/table.rs"]
+#[path = "../table/table.rs"]
 mod table;
 
 use std::process::ExitCode;

@@ -42,24 +42,52 @@ pub async fn both_kinds_of_kubeconfig_reach_the_cluster(world: &mut World) {
     assert!(merged.contains("credential"), "{merged}");
     assert!(!merged.contains("drover_"), "a token lies in {merged}");
     let kubectl = world.admin.kubectl();
-    let words = ["--context", world.east.name(), "get", "namespaces", "-o", "name"];
+    let words = [
+        "--context",
+        world.east.name(),
+        "get",
+        "namespaces",
+        "-o",
+        "name",
+    ];
     let by_plug_in = kubectl.run(words).await.unwrap();
-    let by_token = world.through().run(["get", "namespaces", "-o", "name"]).await.unwrap();
-    assert!(by_plug_in.stdout.contains("namespace/drover-agent"), "{by_plug_in:?}");
+    let by_token = world
+        .through()
+        .run(["get", "namespaces", "-o", "name"])
+        .await
+        .unwrap();
+    assert!(
+        by_plug_in.stdout.contains("namespace/drover-agent"),
+        "{by_plug_in:?}"
+    );
     assert_eq!(by_plug_in.stdout, by_token.stdout);
     use std::os::unix::fs::PermissionsExt as _;
-    let mode = std::fs::metadata(world.kubeconfig()).unwrap().permissions().mode();
+    let mode = std::fs::metadata(world.kubeconfig())
+        .unwrap()
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o777, 0o600);
 }
 
 pub async fn tokens_are_listed_without_secrets_and_deleted(world: &mut World) {
     let drover = world.admin.drover();
-    let create = ["token", "create", "--description=a backup job", "--ttl=1h", "-o", "json"];
+    let create = [
+        "token",
+        "create",
+        "--description=a backup job",
+        "--ttl=1h",
+        "-o",
+        "json",
+    ];
     let made = drover.run(create).await.unwrap().stdout;
     let made: Value = serde_json::from_str(&made).unwrap();
     let token = made["token"].as_str().unwrap();
     let id = made["metadata"]["id"].as_str().unwrap();
-    let listed = drover.run(["token", "list", "-o", "json"]).await.unwrap().stdout;
+    let listed = drover
+        .run(["token", "list", "-o", "json"])
+        .await
+        .unwrap()
+        .stdout;
     assert!(listed.contains(id), "{listed}");
     assert!(listed.contains("a backup job"), "{listed}");
     let secret = token.rsplit('_').next().unwrap();
@@ -92,7 +120,9 @@ fn authority_of(world: &World) -> Vec<u8> {
     let kubeconfig = kube::config::Kubeconfig::from_yaml(&text).unwrap();
     let cluster = kubeconfig.clusters[0].cluster.clone().unwrap();
     let data = cluster.certificate_authority_data.unwrap();
-    base64::engine::general_purpose::STANDARD.decode(data).unwrap()
+    base64::engine::general_purpose::STANDARD
+        .decode(data)
+        .unwrap()
 }
 
 pub async fn second_cluster_comes_and_goes_and_its_name_inherits_nothing(world: &mut World) {
@@ -107,14 +137,26 @@ pub async fn second_cluster_comes_and_goes_and_its_name_inherits_nothing(world: 
     west.import(&admin).await.unwrap();
     west.start_agents(1).await.unwrap();
     west.wait_until_usable(&admin).await.unwrap();
-    let list = admin.drover().run(["cluster", "list"]).await.unwrap().stdout;
+    let list = admin
+        .drover()
+        .run(["cluster", "list"])
+        .await
+        .unwrap()
+        .stdout;
     assert!(list.contains("east") && list.contains("west"), "{list}");
 
     let kubeconfig = admin.token_kubeconfig("west").await.unwrap();
     let old = admin.kubectl_with(&kubeconfig);
     old.run(["get", "namespaces"]).await.unwrap();
 
-    let delete = ["cluster", "delete", "west", "--yes", "--wait", "--timeout=60s"];
+    let delete = [
+        "cluster",
+        "delete",
+        "west",
+        "--yes",
+        "--wait",
+        "--timeout=60s",
+    ];
     admin.drover().run(delete).await.unwrap();
     west.end_agents();
     only_what_was_before_is_left(&west.cluster, &before).await;
@@ -125,9 +167,16 @@ pub async fn second_cluster_comes_and_goes_and_its_name_inherits_nothing(world: 
     west.start_agents(1).await.unwrap();
     west.wait_until_usable(&admin).await.unwrap();
     let refused = old.output(["get", "namespaces"]).await.unwrap();
-    assert!(!refused.status.success(), "the old token works again: {refused:?}");
+    assert!(
+        !refused.status.success(),
+        "the old token works again: {refused:?}"
+    );
     let new = admin.token_kubeconfig("west").await.unwrap();
-    admin.kubectl_with(&new).run(["get", "namespaces"]).await.unwrap();
+    admin
+        .kubectl_with(&new)
+        .run(["get", "namespaces"])
+        .await
+        .unwrap();
     admin.drover().run(delete).await.unwrap();
 }
 
@@ -142,8 +191,15 @@ async fn objects_of(cluster: &ControlPlane) -> Vec<String> {
 async fn only_what_was_before_is_left(cluster: &ControlPlane, before: &[String]) {
     eventually("everything of Drover's to be gone", SOON, async || {
         let now = objects_of(cluster).await;
-        let left: Vec<_> = now.into_iter().filter(|name| !before.contains(name)).collect();
-        if left.is_empty() { Ok(()) } else { Err(left.join(", ")) }
+        let left: Vec<_> = now
+            .into_iter()
+            .filter(|name| !before.contains(name))
+            .collect();
+        if left.is_empty() {
+            Ok(())
+        } else {
+            Err(left.join(", "))
+        }
     })
     .await
     .unwrap();

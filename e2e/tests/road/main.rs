@@ -10,7 +10,9 @@ mod failures;
 mod journey;
 mod revocation;
 mod security;
+#[path = "../table/table.rs"]
 mod table;
+mod wire;
 
 use std::process::ExitCode;
 
@@ -36,19 +38,19 @@ fn main() -> ExitCode {
             test!(revocation::disabled_user_loses_watches_and_may_return_when_enabled),
             test!(revocation::deleted_user_loses_watches_for_good),
             test!(revocation::demoted_administrator_loses_watches),
-            test!(security::connection_header_takes_no_impersonation_off),
-            test!(security::claims_of_clients_never_reach_the_cluster),
-            test!(security::nobody_acts_as_masters_nodes_or_accounts),
-            test!(security::credentials_are_one_and_whole),
-            test!(security::tokens_are_not_guessed),
-            test!(security::token_of_one_cluster_is_refused_elsewhere),
-            test!(security::paths_lead_nowhere_else),
-            test!(security::upgrade_that_is_refused_carries_no_second_request),
-            test!(security::credential_in_a_web_socket_protocol_is_taken_once),
-            test!(security::agents_identify_as_nobody_else),
-            test!(security::agent_reaches_nothing_but_its_api_server),
-            test!(security::malformed_and_endless_requests_harm_nobody),
-            test!(security::names_and_errors_carry_no_markup),
+            test!(security::claims::connection_header_takes_no_impersonation_off),
+            test!(security::claims::claims_of_clients_never_reach_the_cluster),
+            test!(security::claims::nobody_acts_as_masters_nodes_or_accounts),
+            test!(security::credentials::credentials_are_one_and_whole),
+            test!(security::credentials::tokens_are_not_guessed),
+            test!(security::credentials::token_of_one_cluster_is_refused_elsewhere),
+            test!(security::paths::paths_lead_nowhere_else),
+            test!(security::protocol::upgrade_that_is_refused_carries_no_second_request),
+            test!(security::credentials::credential_in_a_web_socket_protocol_is_taken_once),
+            test!(security::registration::agents_identify_as_nobody_else),
+            test!(security::registration::agent_reaches_nothing_but_its_api_server),
+            test!(security::protocol::malformed_and_endless_requests_harm_nobody),
+            test!(security::paths::names_and_errors_carry_no_markup),
             test!(failures::requests_go_on_when_one_replica_is_gone),
             test!(failures::agents_gone_is_told_at_once_and_heals),
             test!(failures::api_server_that_is_paused_is_told_in_time),
@@ -56,7 +58,7 @@ fn main() -> ExitCode {
             test!(failures::hub_that_is_down_leaves_the_road_open),
             test!(failures::agents_return_to_a_restarted_server),
             test!(failures::agent_that_pins_another_authority_says_so),
-            test!(security::no_secret_is_written_anywhere),
+            test!(security::secrets::no_secret_is_written_anywhere),
         ],
         async || World::start(WorldOptions::Programs).await,
     )

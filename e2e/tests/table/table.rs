@@ -238,9 +238,14 @@ async fn compare_row(row: &Row, direct: &Side<'_>, through: &Side<'_>) -> Compar
 }
 
 fn render(results: &[Compared]) -> String {
-    let mut table = "| what | as direct | direct ms | through Drover ms |\n|---|---|--:|--:|\n".to_owned();
+    let mut table =
+        "| what | as direct | direct ms | through Drover ms |\n|---|---|--:|--:|\n".to_owned();
     for result in results {
-        let same = if result.difference.is_none() { "yes" } else { "NO" };
+        let same = if result.difference.is_none() {
+            "yes"
+        } else {
+            "NO"
+        };
         let (direct, through) = (result.direct.as_millis(), result.through.as_millis());
         writeln!(table, "| {} | {same} | {direct} | {through} |", result.name).unwrap();
     }

@@ -56,7 +56,10 @@ async fn run_pods(side: &Side<'_>) -> Seen {
         pod("reader", "echo ready; read line; echo got $line; exit 3"),
         pod("drained", "sleep 3600"),
     ]});
-    let mut seen = Step::new("apply -f -").stdin(pods.to_string()).run(side).await;
+    let mut seen = Step::new("apply -f -")
+        .stdin(pods.to_string())
+        .run(side)
+        .await;
     for wait in [
         "wait pod/web pod/drained --for=condition=Ready --timeout=120s",
         "wait pod/counter --for=jsonpath={.status.phase}=Succeeded --timeout=120s",
@@ -74,7 +77,9 @@ fn logs() -> Vec<Row> {
         Row::kubectl("logs of what did not run", "logs counter --previous"),
         Row::kubectl("logs of no such container", "logs counter -c nothing"),
         Row::kubectl("logs -f of a program that ended", "logs -f counter"),
-        Row::of("logs -f while the program runs", |side| Box::pin(follow(side))),
+        Row::of("logs -f while the program runs", |side| {
+            Box::pin(follow(side))
+        }),
     ]
 }
 
@@ -82,7 +87,9 @@ fn logs() -> Vec<Row> {
 async fn follow(side: &Side<'_>) -> Seen {
     let script = "for i in 1 2 3; do echo tick $i; sleep 1; done";
     let image = format!("--image={}", Image::TOOLS);
-    let run = Step::new(&format!("run ticker {image} --restart=Never --command -- sh -c"));
+    let run = Step::new(&format!(
+        "run ticker {image} --restart=Never --command -- sh -c"
+    ));
     let mut seen = run.word(script).run(side).await;
     let wait = "wait pod/ticker --for=jsonpath={.status.containerStatuses[0].started}=true";
     Step::new(wait).run(side).await;
@@ -124,7 +131,10 @@ fn exec() -> Vec<Row> {
         Row::kubectl("exec in no such pod", "exec nothing -- true"),
         Row::steps(
             "exec of much output",
-            vec![Step::new("exec web -- sh -c").word("seq 1 400000 | md5sum; seq 1 400000 | tail -c 6000000")],
+            vec![
+                Step::new("exec web -- sh -c")
+                    .word("seq 1 400000 | md5sum; seq 1 400000 | tail -c 6000000"),
+            ],
         ),
     ]
 }
@@ -158,12 +168,25 @@ async fn copy(side: &Side<'_>) -> Seen {
     .collect();
     std::fs::write(&there, &bytes).unwrap();
     let (from, to) = (there.display().to_string(), back.display().to_string());
-    let mut seen = Step::new(&format!("cp {from} web:/tmp/copied.bin")).run(side).await;
-    seen.add(Step::new("exec web -- md5sum /tmp/copied.bin").run(side).await);
-    seen.add(Step::new(&format!("cp web:/tmp/copied.bin {to}")).run(side).await);
+    let mut seen = Step::new(&format!("cp {from} web:/tmp/copied.bin"))
+        .run(side)
+        .await;
+    seen.add(
+        Step::new("exec web -- md5sum /tmp/copied.bin")
+            .run(side)
+            .await,
+    );
+    seen.add(
+        Step::new(&format!("cp web:/tmp/copied.bin {to}"))
+            .run(side)
+            .await,
+    );
     seen.add(Step::new("exec web -- rm /tmp/copied.bin").run(side).await);
     let same = std::fs::read(&back).unwrap() == bytes;
-    seen.add(Seen::text(side, &format!("the same bytes came back: {same}")));
+    seen.add(Seen::text(
+        side,
+        &format!("the same bytes came back: {same}"),
+    ));
     std::fs::remove_file(there).unwrap();
     std::fs::remove_file(back).unwrap();
     seen
@@ -177,7 +200,13 @@ async fn forward(side: &Side<'_>, target: &str, web_sockets: &str) -> Seen {
         .env("KUBECTL_PORT_FORWARD_WEBSOCKETS", web_sockets)
         .start(
             &format!("forward-{}-{}", side.namespace, target.replace('/', "-")),
-            ["--namespace", side.namespace, "port-forward", target, ":8080"],
+            [
+                "--namespace",
+                side.namespace,
+                "port-forward",
+                target,
+                ":8080",
+            ],
             &side.folder,
         )
         .unwrap();
@@ -208,7 +237,10 @@ async fn forward_to_closed_port(side: &Side<'_>) -> Seen {
     let port = forwarded_port(&mut forward).await;
     let curl = CommandLine::new("curl".as_ref(), &side.kubeconfig, &side.folder);
     let url = format!("http://127.0.0.1:{port}/");
-    let answer = curl.output(["--silent", "--max-time", "20", &url]).await.unwrap();
+    let answer = curl
+        .output(["--silent", "--max-time", "20", &url])
+        .await
+        .unwrap();
     let told = forward.wait_for_log("refused", SOON).await.is_ok();
     Seen::text(side, &format!("told: {told}; curl: {}", answer.status))
 }
@@ -216,17 +248,25 @@ async fn forward_to_closed_port(side: &Side<'_>) -> Seen {
 async fn top_pods(side: &Side<'_>) -> Seen {
     let cluster = &side.world.east.cluster;
     let top = ["--namespace", side.namespace, "top", "pod", "web"];
-    eventually("the pod to be measured", SOON, async || cluster.kubectl(top).await)
+    eventually("the pod to be measured", SOON, async || {
+        cluster.kubectl(top).await
+    })
+    .await
+    .unwrap();
+    Step::new("top pods -l app=web")
+        .only_first_column()
+        .run(side)
         .await
-        .unwrap();
-    Step::new("top pods -l app=web").only_first_column().run(side).await
 }
 
 fn nodes() -> Vec<Row> {
     let image = format!("--image={}", Image::TOOLS);
     vec![
         Row::kubectl("get nodes", "get nodes -o wide"),
-        Row::steps("top nodes", vec![Step::new("top nodes").only_first_column()]),
+        Row::steps(
+            "top nodes",
+            vec![Step::new("top nodes").only_first_column()],
+        ),
         Row::of("top pods", |side| Box::pin(top_pods(side))),
         Row::kubectl(
             "a page of a pod, by way of the API server",
@@ -235,15 +275,19 @@ fn nodes() -> Vec<Row> {
         Row::steps(
             "run --rm -i",
             vec![
-                Step::new(&format!("run once {image} --rm -i --quiet --restart=Never --command -- cat"))
-                    .stdin("said\n"),
+                Step::new(&format!(
+                    "run once {image} --rm -i --quiet --restart=Never --command -- cat"
+                ))
+                .stdin("said\n"),
             ],
         ),
         Row::steps(
             "debug",
             vec![
-                Step::new(&format!("debug web {image} -c debugger -i --quiet -- sh -c"))
-                    .word("sleep 1; echo here"),
+                Step::new(&format!(
+                    "debug web {image} -c debugger -i --quiet -- sh -c"
+                ))
+                .word("sleep 1; echo here"),
             ],
         ),
         Row::steps(

@@ -15,7 +15,12 @@ impl Seen {
     pub fn of(side: &Side<'_>, output: &Output) -> Self {
         let mut text = normal(side, &output.stdout);
         if !output.stderr.is_empty() {
-            write!(text, "--- standard error:\n{}", normal(side, &output.stderr)).unwrap();
+            write!(
+                text,
+                "--- standard error:\n{}",
+                normal(side, &output.stderr)
+            )
+            .unwrap();
         }
         writeln!(text, "--- {}", output.status).unwrap();
         Self(text)

@@ -20,7 +20,9 @@ pub fn rows() -> Vec<Row> {
         Row::of("helm", |side| Box::pin(helm(side))),
         Row::of("a client in Rust", |side| Box::pin(rust_client(side))),
         Row::of("curl over HTTP/2", |side| Box::pin(curl(side, "--http2"))),
-        Row::of("curl over HTTP/1.1", |side| Box::pin(curl(side, "--http1.1"))),
+        Row::of("curl over HTTP/1.1", |side| {
+            Box::pin(curl(side, "--http1.1"))
+        }),
     ]
 }
 
@@ -78,7 +80,10 @@ async fn helm(side: &Side<'_>) -> Seen {
     let chart = side.folder.join("greeting");
     std::fs::create_dir_all(chart.join("templates")).unwrap();
     for (name, text) in [
-        ("Chart.yaml", "apiVersion: v2\nname: greeting\nversion: 0.1.0\n"),
+        (
+            "Chart.yaml",
+            "apiVersion: v2\nname: greeting\nversion: 0.1.0\n",
+        ),
         ("values.yaml", "word: hello\n"),
         (
             "templates/greeting.yaml",
@@ -139,7 +144,10 @@ async fn rust_client(side: &Side<'_>) -> Seen {
     let events = api.watch(&parameters, &version).await.unwrap();
     let words = words_of(events).await;
     let error = api.get("rust").await.unwrap_err();
-    Seen::text(side, &format!("listed {listed}, watched {words:?}, then: {error}"))
+    Seen::text(
+        side,
+        &format!("listed {listed}, watched {words:?}, then: {error}"),
+    )
 }
 
 /// The words of the objects in a watch, until one is deleted.
@@ -190,7 +198,9 @@ fn credential(side: &Side<'_>) -> Vec<String> {
     let write = |name: &str, data: &str| {
         use base64::Engine as _;
         let file = side.folder.join(name);
-        let pem = base64::engine::general_purpose::STANDARD.decode(data).unwrap();
+        let pem = base64::engine::general_purpose::STANDARD
+            .decode(data)
+            .unwrap();
         std::fs::write(&file, pem).unwrap();
         file.display().to_string()
     };

@@ -74,16 +74,25 @@ fn reading() -> Vec<Row> {
         Row::kubectl(name, &line)
     };
     vec![
-        Row::kubectl("get -A", "get all,configmaps,serviceaccounts,endpointslices,namespaces -A"),
+        Row::kubectl(
+            "get -A",
+            "get all,configmaps,serviceaccounts,endpointslices,namespaces -A",
+        ),
         get("get", ""),
         get("get -o wide", "-o wide"),
         get("get -o json", "-o json"),
         get("get -o yaml", "-o yaml --show-managed-fields"),
         get("get -o name", "-o name"),
         get("get -o jsonpath", "-o jsonpath={.items[*].metadata.name}"),
-        get("get -o custom-columns", "-o custom-columns=N:.metadata.name,V:.data.word"),
+        get(
+            "get -o custom-columns",
+            "-o custom-columns=N:.metadata.name,V:.data.word",
+        ),
         get("get -o go-template", "-o go-template={{len(.items)}}"),
-        Row::kubectl("get by label", "get configmaps -l kind-of=thing --show-labels"),
+        Row::kubectl(
+            "get by label",
+            "get configmaps -l kind-of=thing --show-labels",
+        ),
         Row::kubectl(
             "get by field",
             "get configmaps --field-selector metadata.name=second",
@@ -94,7 +103,10 @@ fn reading() -> Vec<Row> {
             "get over HTTP/1.1",
             vec![Step::new("get configmaps").env("DISABLE_HTTP2", "true")],
         ),
-        Row::kubectl("get, not compressed", "get clusterroles --disable-compression -o yaml"),
+        Row::kubectl(
+            "get, not compressed",
+            "get clusterroles --disable-compression -o yaml",
+        ),
         Row::kubectl(
             "describe",
             "describe configmap/first service/headless deployment/idle",
@@ -107,7 +119,10 @@ fn refusals() -> Vec<Row> {
     vec![
         Row::kubectl("get what is not there", "get configmap nothing"),
         Row::kubectl("get a kind that is not there", "get nonsense"),
-        Row::kubectl("get in a namespace that is not there", "get pods --namespace=no-such"),
+        Row::kubectl(
+            "get in a namespace that is not there",
+            "get pods --namespace=no-such",
+        ),
         Row::kubectl("create what is there", "create configmap first"),
         Row::kubectl("create under a bad name", "create configmap Bad_Name"),
         Row::kubectl("delete what is not there", "delete configmap nothing"),
@@ -117,9 +132,7 @@ fn refusals() -> Vec<Row> {
 }
 
 fn config_map(name: &str, word: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  word: {word}\n"
-    )
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  word: {word}\n")
 }
 
 fn writing() -> Vec<Row> {
@@ -214,7 +227,11 @@ fn server_side() -> Vec<Row> {
             Step::new("get configmap shared -o yaml --show-managed-fields"),
             Step::new("diff --server-side --field-manager=mary -f -")
                 .stdin(config_map("shared", "three"))
-                .lines(|line| !["diff -", "--- ", "+++ "].iter().any(|p| line.starts_with(p))),
+                .lines(|line| {
+                    !["diff -", "--- ", "+++ "]
+                        .iter()
+                        .any(|p| line.starts_with(p))
+                }),
         ],
     )]
 }
@@ -231,13 +248,22 @@ fn changing() -> Vec<Row> {
         ),
         Row::steps(
             "patch, merge",
-            vec![patch("merge", r#"{"data":{"word":null,"new":"x"}}"#), word()],
+            vec![
+                patch("merge", r#"{"data":{"word":null,"new":"x"}}"#),
+                word(),
+            ],
         ),
         Row::steps(
             "patch, JSON",
             vec![
-                patch("json", r#"[{"op":"add","path":"/data/word","value":"four"}]"#),
-                patch("json", r#"[{"op":"test","path":"/data/word","value":"no"}]"#),
+                patch(
+                    "json",
+                    r#"[{"op":"add","path":"/data/word","value":"four"}]"#,
+                ),
+                patch(
+                    "json",
+                    r#"[{"op":"test","path":"/data/word","value":"no"}]"#,
+                ),
                 word(),
             ],
         ),
@@ -313,7 +339,9 @@ fn rights() -> Vec<Row> {
         Row::of("auth whoami", |side| Box::pin(who_am_i(side))),
         Row::steps(
             "create token",
-            vec![Step::new("create token default --duration=10m -o jsonpath={.spec.audiences}{.kind}")],
+            vec![Step::new(
+                "create token default --duration=10m -o jsonpath={.spec.audiences}{.kind}",
+            )],
         ),
     ]
 }
@@ -330,7 +358,9 @@ async fn who_am_i(side: &Side<'_>) -> Seen {
         assert_eq!(user["username"], administrator(side).await, "{user}");
         let ours = |group: &&Value| group.as_str().unwrap().starts_with("drover:");
         assert!(groups.iter().any(|group| ours(group)), "{user}");
-        let strange = groups.iter().find(|group| !ours(group) && **group != "system:authenticated");
+        let strange = groups
+            .iter()
+            .find(|group| !ours(group) && **group != "system:authenticated");
         assert_eq!(strange, None, "{user}");
     } else {
         assert_eq!(user["username"], "direct-user");
@@ -388,7 +418,11 @@ fn large() -> Vec<Row> {
     };
     let config_map = |kib| object(r#""apiVersion": "v1", "kind": "ConfigMap""#, "data", kib);
     let gadget = |kib| {
-        object(r#""apiVersion": "test.drover.dev/v1", "kind": "Gadget""#, "spec", kib)
+        object(
+            r#""apiVersion": "test.drover.dev/v1", "kind": "Gadget""#,
+            "spec",
+            kib,
+        )
     };
     let definition = DEFINITION.replace("size: {type: integer}", "text: {type: string}");
     vec![

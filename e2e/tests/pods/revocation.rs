@@ -1,0 +1,109 @@
+//! Streams into pods end when what they stand on is withdrawn.
+
+use std::time::{Duration, Instant};
+
+use drover_e2e::{CommandLine, Image, Running, World, eventually};
+
+const SOON: Duration = Duration::from_mins(1);
+const CUT_WITHIN: Duration = Duration::from_secs(5);
+
+pub async fn deleted_token_ends_exec_logs_and_port_forward(world: &mut World) {
+    let kubeconfig = world.admin.token_kubeconfig("east").await.unwrap();
+    let kubectl = world.admin.kubectl_with(&kubeconfig);
+    run_pod(world).await;
+    let mut open = open_streams(world, &kubectl).await;
+    let text = std::fs::read_to_string(&kubeconfig).unwrap();
+    let id = text
+        .split_once("drover_")
+        .unwrap()
+        .1
+        .split('_')
+        .next()
+        .unwrap();
+    world
+        .admin
+        .drover()
+        .run(["token", "delete", id])
+        .await
+        .unwrap();
+    let since = Instant::now();
+    for stream in &mut open {
+        let what = format!("{} to end", stream.name());
+        let end = eventually(&what, SOON, async || stream.exited().ok_or("it goes on"));
+        end.await.unwrap();
+        let took = since.elapsed();
+        assert!(took < CUT_WITHIN, "{} went on for {took:?}", stream.name());
+    }
+    for words in [
+        "exec streamer -- true",
+        "logs streamer",
+        "port-forward streamer :8080",
+        "get pods",
+    ] {
+        let refused = kubectl.output(words.split(' ')).await.unwrap();
+        assert!(!refused.status.success(), "{words}: {refused:?}");
+    }
+}
+
+async fn run_pod(world: &World) {
+    let image = format!("--image={}", Image::TOOLS);
+    let script = "httpd -p 8080 -h /www; while :; do echo tick; sleep 1; done";
+    let direct = world.direct();
+    let run = [
+        "run",
+        "streamer",
+        &image,
+        "--restart=Never",
+        "--command",
+        "--",
+        "sh",
+        "-c",
+        script,
+    ];
+    direct.run(run).await.unwrap();
+    let wait = [
+        "wait",
+        "pod/streamer",
+        "--for=condition=Ready",
+        "--timeout=90s",
+    ];
+    direct.run(wait).await.unwrap();
+}
+
+/// A command, a log, a forwarded port with a connection, and a watch; each has begun.
+async fn open_streams(world: &World, kubectl: &CommandLine) -> Vec<Running> {
+    let logs = world.scratch("revoked-streams").unwrap();
+    let spdy = kubectl
+        .clone()
+        .env("KUBECTL_REMOTE_COMMAND_WEBSOCKETS", "false")
+        .env("KUBECTL_PORT_FORWARD_WEBSOCKETS", "false");
+    let exec = "exec streamer -- sh -c while:;do(echo${IFS}ran);sleep${IFS}1;done";
+    let mut open = Vec::new();
+    for (name, kubectl, words, sign) in [
+        ("exec", kubectl, exec, "ran"),
+        ("exec-spdy", &spdy, exec, "ran"),
+        ("logs", kubectl, "logs -f streamer", "tick"),
+        (
+            "forward",
+            kubectl,
+            "port-forward streamer :8080",
+            "Forwarding from 127.0.0.1",
+        ),
+        (
+            "forward-spdy",
+            &spdy,
+            "port-forward streamer :8080",
+            "Forwarding from 127.0.0.1",
+        ),
+        ("watch", kubectl, "get pods --watch", "streamer"),
+    ] {
+        let words = words.split(' ').map(|word| match word {
+            word if word.starts_with("while") => "while :; do echo ran; sleep 1; done",
+            word => word,
+        });
+        let mut running = kubectl.start(name, words, &logs).unwrap();
+        running.wait_for_log(sign, SOON).await.unwrap();
+        open.push(running);
+    }
+    open
+}

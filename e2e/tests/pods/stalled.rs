@@ -1,0 +1,138 @@
+//! A reader that does not read costs nobody else anything.
+//!
+//! In a peer, one `kubectl logs -f` of a pod with lines of 8 MB made the whole cluster unreachable
+//! within minutes.
+
+use std::time::{Duration, Instant};
+
+use drover_e2e::{Image, Running, World};
+
+const SOON: Duration = Duration::from_mins(1);
+const READERS: usize = 6;
+const OTHERS: usize = 40;
+/// Far more than an answer takes, far less than until a stalled reader is given up.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
+/// What six readers may hold of the server's and the agents' memory, with all their windows full.
+const HELD_KIB: u64 = 96 * 1024;
+
+pub async fn readers_that_never_read_slow_nobody_down(world: &mut World) {
+    write_long_lines(world).await;
+    let before = pace(world).await;
+    let (server, agents) = memory(world);
+    let readers = stalled_readers(world).await;
+    // Their windows fill while nobody reads.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let during = pace(world).await;
+    let (server_after, agents_after) = memory(world);
+    eprintln!(
+        "{OTHERS} gets took {before:?} before and {during:?} beside {READERS} stalled readers; \
+         memory: server {server} to {server_after} KiB, agents {agents} to {agents_after} KiB"
+    );
+    assert!(
+        during < before * 4 + Duration::from_secs(5),
+        "{before:?} became {during:?}"
+    );
+    assert!(
+        server_after < server + HELD_KIB,
+        "server: {server} became {server_after} KiB"
+    );
+    assert!(
+        agents_after < agents + HELD_KIB,
+        "agents: {agents} became {agents_after} KiB"
+    );
+    // One that begins to read again gets on.
+    let length = readers[0].log().len();
+    readers[0].resume().unwrap();
+    drover_e2e::eventually("the resumed reader to get more", SOON, async || {
+        let more = std::fs::metadata(readers[0].log_path()).unwrap().len();
+        if more > length as u64 + 8_000_000 {
+            Ok(())
+        } else {
+            Err(more)
+        }
+    })
+    .await
+    .unwrap();
+    drop(readers);
+    world
+        .direct()
+        .run(["delete", "pod", "long-lines", "--now"])
+        .await
+        .unwrap();
+}
+
+/// A pod whose log has lines of 8 MB; a log of 160 MB, which the node does not rotate away.
+async fn write_long_lines(world: &World) {
+    let image = format!("--image={}", Image::TOOLS);
+    let script = "for i in $(seq 20); do head -c 8000000 /dev/zero | tr '\\0' x; echo; sleep 0.5; done; sleep 3600";
+    let direct = world.direct();
+    let run = [
+        "run",
+        "long-lines",
+        &image,
+        "--restart=Never",
+        "--command",
+        "--",
+        "sh",
+        "-c",
+        script,
+    ];
+    direct.run(run).await.unwrap();
+    let wait = [
+        "wait",
+        "pod/long-lines",
+        "--for=condition=Ready",
+        "--timeout=90s",
+    ];
+    direct.run(wait).await.unwrap();
+}
+
+/// kubectl at `logs -f`, stopped as soon as it has read something.
+async fn stalled_readers(world: &World) -> Vec<Running> {
+    let logs = world.scratch("stalled").unwrap();
+    let mut readers = Vec::new();
+    for number in 0..READERS {
+        let name = format!("reader-{number}");
+        let mut reader = world
+            .through()
+            .start(&name, ["logs", "-f", "long-lines"], &logs)
+            .unwrap();
+        reader.wait_for_log("xxxx", SOON).await.unwrap();
+        reader.pause().unwrap();
+        readers.push(reader);
+    }
+    readers
+}
+
+/// How long other requests take, one after the other; each is answered soon.
+async fn pace(world: &World) -> Duration {
+    let begin = Instant::now();
+    for number in 0..OTHERS {
+        let one = Instant::now();
+        let kubectl = world.through().with_limit(ANSWERED_WITHIN * 4);
+        kubectl
+            .run(["get", "configmaps", "-A", "-o", "json"])
+            .await
+            .unwrap();
+        let took = one.elapsed();
+        assert!(took < ANSWERED_WITHIN, "request {number} took {took:?}");
+    }
+    begin.elapsed()
+}
+
+/// Kilobytes that the server and both agents hold.
+fn memory(world: &World) -> (u64, u64) {
+    let agents = std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| {
+            let comm = std::fs::read_to_string(entry.path().join("comm")).ok()?;
+            let status = std::fs::read_to_string(entry.path().join("status")).ok()?;
+            let line = status
+                .lines()
+                .find_map(|line| line.strip_prefix("VmRSS:"))?;
+            let kib = line.split_whitespace().next()?.parse::<u64>().ok()?;
+            comm.starts_with("drover-agent").then_some(kib)
+        });
+    (world.server.resident_kib().unwrap(), agents.sum())
+}

@@ -1,0 +1,175 @@
+//! Open watches end when what they stand on is withdrawn, and new requests are refused.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use drover_e2e::{CommandLine, Person, Running, World, eventually};
+use serde_json::Value;
+
+const SOON: Duration = Duration::from_mins(1);
+/// What is promised.
+const CUT_WITHIN: Duration = Duration::from_secs(5);
+
+/// An open watch of somebody's kubectl.
+struct Watch {
+    kubectl: CommandLine,
+    running: Running,
+}
+
+impl Watch {
+    async fn open(world: &World, name: &str, kubectl: CommandLine) -> Self {
+        let logs = world.scratch("watches").unwrap();
+        let words = ["get", "configmaps", "--namespace=kube-system", "--watch"];
+        let mut running = kubectl.start(name, words, &logs).unwrap();
+        running
+            .wait_for_log("kube-root-ca.crt", SOON)
+            .await
+            .unwrap();
+        Self { kubectl, running }
+    }
+
+    /// The watch is over in time, and nothing new is granted.
+    async fn ends(mut self) {
+        let since = Instant::now();
+        let end = eventually("the watch to end", SOON, async || {
+            self.running.exited().ok_or("it goes on")
+        });
+        end.await.unwrap();
+        let took = since.elapsed();
+        assert!(took < CUT_WITHIN, "the watch went on for {took:?}");
+        let refused = self.kubectl.output(["get", "namespaces"]).await.unwrap();
+        assert!(!refused.status.success(), "{refused:?}");
+        let told = ["nauthorized", "orbidden", "logged in", "not permitted"];
+        assert!(
+            told.iter().any(|word| refused.stderr.contains(word)),
+            "{refused:?}"
+        );
+    }
+}
+
+/// The id of the token in a kubeconfig.
+fn token_id(kubeconfig: &Path) -> String {
+    let text = std::fs::read_to_string(kubeconfig).unwrap();
+    let (_, rest) = text.split_once("drover_").unwrap();
+    rest.split('_').next().unwrap().to_owned()
+}
+
+async fn with_kubeconfig(world: &World, name: &str) -> (Person, CommandLine) {
+    let person = world.person(name, true).await.unwrap();
+    let kubeconfig = person.token_kubeconfig("east").await.unwrap();
+    let kubectl = person.kubectl_with(&kubeconfig);
+    granted(&kubectl).await;
+    (person, kubectl)
+}
+
+/// Waits until a new administrator's binding is in the cluster.
+async fn granted(kubectl: &CommandLine) {
+    eventually("the binding in the cluster", SOON, async || {
+        kubectl.run(["get", "namespaces"]).await
+    })
+    .await
+    .unwrap();
+}
+
+pub async fn deleted_token_ends_its_watch_and_is_refused(world: &mut World) {
+    let kubeconfig = world.admin.token_kubeconfig("east").await.unwrap();
+    let kubectl = world.admin.kubectl_with(&kubeconfig);
+    let watch = Watch::open(world, "deleted-token", kubectl).await;
+    let other = Watch::open(world, "other-token", world.through()).await;
+    let delete = ["token", "delete", &token_id(&kubeconfig)];
+    world.admin.drover().run(delete).await.unwrap();
+    watch.ends().await;
+    let mut other = other.running;
+    assert!(
+        other.exited().is_none(),
+        "another token's watch ended: {}",
+        other.log()
+    );
+}
+
+pub async fn expired_token_ends_its_watch_and_is_refused(world: &mut World) {
+    let file = world.scratch("expiry").unwrap().join("minute.yaml");
+    let path = file.display().to_string();
+    let begin = Instant::now();
+    let words = [
+        "cluster",
+        "kubeconfig",
+        "east",
+        "--credential=token",
+        "--ttl=60s",
+        "--output-file",
+        &path,
+    ];
+    world.admin.drover().run(words).await.unwrap();
+    let kubectl = world.admin.kubectl_with(&file);
+    let watch = Watch::open(world, "expired-token", kubectl).await;
+    let rest = Duration::from_secs(60).saturating_sub(begin.elapsed());
+    tokio::time::sleep(rest).await;
+    watch.ends().await;
+}
+
+pub async fn disabled_user_loses_watches_and_may_return_when_enabled(world: &mut World) {
+    let (_, kubectl) = with_kubeconfig(world, "mary").await;
+    let watch = Watch::open(world, "disabled-user", kubectl.clone()).await;
+    let drover = world.admin.drover();
+    drover.run(["user", "disable", "mary"]).await.unwrap();
+    watch.ends().await;
+    drover.run(["user", "enable", "mary"]).await.unwrap();
+    granted(&kubectl).await;
+}
+
+pub async fn deleted_user_loses_watches_for_good(world: &mut World) {
+    let (_, kubectl) = with_kubeconfig(world, "john").await;
+    let watch = Watch::open(world, "deleted-user", kubectl.clone()).await;
+    let drover = world.admin.drover();
+    drover
+        .run(["user", "delete", "john", "--yes"])
+        .await
+        .unwrap();
+    watch.ends().await;
+    // The name comes back as somebody else.
+    let (_, new) = with_kubeconfig(world, "john-again").await;
+    granted(&new).await;
+    kubectl.run(["get", "namespaces"]).await.unwrap_err();
+}
+
+pub async fn demoted_administrator_loses_watches(world: &mut World) {
+    let (_, kubectl) = with_kubeconfig(world, "paula").await;
+    let watch = Watch::open(world, "demoted", kubectl).await;
+    // As an operator does it, on the hub.
+    let words = [
+        "patch",
+        "users.management.drover.dev",
+        "paula",
+        "--type=merge",
+        "-p",
+    ];
+    let patch = [r#"{"spec":{"administrator":false}}"#];
+    world.hub.kubectl(words.iter().chain(&patch)).await.unwrap();
+    watch.ends().await;
+    eventually(
+        "the binding to be gone from the cluster",
+        SOON,
+        async || {
+            let bindings = ["get", "clusterrolebindings", "-o", "json"];
+            let text = world.east.cluster.kubectl(bindings).await.unwrap().stdout;
+            let bindings: Value = serde_json::from_str(&text).unwrap();
+            let uid = uid_of(world, "paula").await;
+            let bound = bindings.to_string().contains(&uid);
+            if bound { Err("it is there") } else { Ok(()) }
+        },
+    )
+    .await
+    .unwrap();
+}
+
+async fn uid_of(world: &World, user: &str) -> String {
+    let words = [
+        "get",
+        "users.management.drover.dev",
+        user,
+        "-o",
+        "jsonpath={.metadata.uid}",
+    ];
+    world.hub.kubectl(words).await.unwrap().stdout
+}

@@ -1,0 +1,77 @@
+//! Attacks on the real server (numbers: docs/security.md). Each fails, and those that reach the
+//! road are in the audit log.
+
+pub mod claims;
+pub mod credentials;
+pub mod paths;
+pub mod protocol;
+pub mod registration;
+pub mod secrets;
+
+use std::time::Duration;
+
+use drover_e2e::{World, eventually};
+use serde_json::Value;
+
+use crate::wire::{Answer, Request};
+
+const SOON: Duration = Duration::from_secs(20);
+/// Asks the cluster who it thinks that we are.
+const REVIEW: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+const REVIEW_BODY: &str = r#"{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}"#;
+
+/// A request to `east` that asks who one is, not yet authorized; `mark` finds it in audit logs.
+fn review(mark: &str) -> Request {
+    let target = format!("/k8s/clusters/east{REVIEW}?fieldManager={mark}");
+    Request::new("POST", &target).json(REVIEW_BODY)
+}
+
+/// The administrator's name in clusters.
+async fn administrator(world: &World) -> String {
+    let words = [
+        "get",
+        "users.management.drover.dev",
+        "admin",
+        "-o",
+        "jsonpath={.metadata.uid}",
+    ];
+    let uid = world.hub.kubectl(words).await.unwrap().stdout;
+    format!("drover:user:{uid}")
+}
+
+/// The cluster took the request for the administrator's and for nobody else's.
+async fn assert_taken_for_administrator(world: &World, answer: &Answer) {
+    let review: Value = serde_json::from_str(&answer.body).unwrap();
+    let user = &review["status"]["userInfo"];
+    assert_eq!(user["username"], administrator(world).await, "{answer:?}");
+    let known = |group: &str| group == "system:authenticated" || group.starts_with("drover:");
+    let groups = user["groups"].as_array().unwrap();
+    let strange = groups.iter().find(|group| !known(group.as_str().unwrap()));
+    assert_eq!(strange, None, "{answer:?}");
+    for key in user["extra"].as_object().into_iter().flatten() {
+        assert!(key.0.contains("drover.dev/"), "{answer:?}");
+    }
+}
+
+/// The line of a request in the server's audit log.
+async fn audited(world: &World, mark: &str) -> Value {
+    eventually(&format!("{mark} in the audit log"), SOON, async || {
+        let records = world.server.audit().map_err(|error| error.to_string())?;
+        let fits = |record: &&Value| {
+            record["path"]
+                .as_str()
+                .is_some_and(|path| path.contains(mark))
+        };
+        let found = records.iter().find(fits).cloned();
+        found.ok_or_else(|| "not there".to_owned())
+    })
+    .await
+    .unwrap()
+}
+
+/// Nothing of a request has reached the cluster.
+fn assert_unseen_by_cluster(world: &World, mark: &str) {
+    let events = world.east.cluster.audit_events().unwrap();
+    let seen = events.iter().find(|event| event.request_uri.contains(mark));
+    assert!(seen.is_none(), "{seen:?}");
+}

@@ -1,0 +1,101 @@
+//! Groups 9, 10, 24: paths and names.
+
+use drover_e2e::World;
+use serde_json::Value;
+
+use super::{assert_unseen_by_cluster, audited};
+use crate::wire::Request;
+
+/// Groups 9 and 10: every spelling of a way out of the cluster's own path.
+pub async fn paths_lead_nowhere_else(world: &mut World) {
+    for (number, target) in [
+        "/k8s/clusters/east/../local/api/v1/secrets",
+        "/k8s/clusters/east/api/../../local/api/v1/secrets",
+        "/k8s/clusters/east/%2e%2e/local/api/v1/secrets",
+        "/k8s/clusters/east/%2E./local/api/v1/secrets",
+        "/k8s/clusters/east/..%2flocal/api/v1/secrets",
+        "/k8s/clusters/east/..;/local/api/v1/secrets",
+        "/k8s/clusters/east/..\\local/api/v1/secrets",
+        "/k8s/clusters/east/%5c..%5clocal/api/v1/secrets",
+        "/k8s/clusters/east//local/api/v1/secrets",
+        "/k8s/clusters//api/v1/secrets",
+        "/k8s/clusters/./api/v1/secrets",
+        "/k8s/clusters/%65ast/api/v1/secrets",
+        "/k8s/clusters/east%2fapi/v1/secrets",
+        "/k8s/clusters/EAST/api/v1/secrets",
+        "/k8s/clusters/east%00/api/v1/secrets",
+        "/k8s/clusters/local-evil/api/v1/secrets",
+        "/k8s/clusters/localx/api/v1/secrets",
+        "/k8s/clusters/LOCAL/api/v1/secrets",
+        "/k8s/clusters/local./api/v1/secrets",
+        "/k8s/clusters/local%20/api/v1/secrets",
+        "/k8s//clusters/east/api/v1/secrets",
+        "//k8s/clusters/east/api/v1/secrets",
+        "/K8S/clusters/east/api/v1/secrets",
+        "/k8s/proxy/east/api/v1/secrets",
+        "https://169.254.169.254/k8s/clusters/east/api/v1/secrets",
+        "http://169.254.169.254/latest/meta-data/",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let mark = format!("path-{number}-");
+        let target = format!("{target}?fieldManager={mark}");
+        let answer = Request::get(&target).authorized(world).send(world).await;
+        assert!((400..500).contains(&answer.code), "{target}: {answer:?}");
+        assert!(!answer.body.contains("SecretList"), "{target}: {answer:?}");
+        assert_unseen_by_cluster(world, &mark);
+    }
+    for number in [2, 8, 15] {
+        let record = audited(world, &format!("path-{number}-")).await;
+        assert_eq!(record["outcome"], "refused", "{record}");
+    }
+    // One host, and the one that the target names.
+    let target = "/k8s/clusters/east/api?fieldManager=two-hosts";
+    let two = Request::get(target)
+        .authorized(world)
+        .line("Host: somewhere.else");
+    let answer = two.send(world).await;
+    assert_eq!(answer.code, 400, "{answer:?}");
+    assert_unseen_by_cluster(world, "two-hosts");
+}
+
+/// Group 24: what people type comes back as data only.
+pub async fn names_and_errors_carry_no_markup(world: &mut World) {
+    for name in [
+        "<script>alert(1)</script>",
+        "a\"b",
+        "a: b",
+        "x\ny",
+        "../x",
+        "local",
+    ] {
+        let body = serde_json::json!({"name": name}).to_string();
+        let request = Request::new("POST", "/v1/clusters").json(&body);
+        let session = session(world).await;
+        let answer = request.bearer(&session).send(world).await;
+        assert!((400..500).contains(&answer.code), "{name:?}: {answer:?}");
+        let kind = answer.header("content-type").unwrap_or_default();
+        assert!(kind.starts_with("application/json"), "{answer:?}");
+        let status: Value = serde_json::from_str(&answer.body).unwrap();
+        assert_eq!(status["kind"], "Status", "{answer:?}");
+    }
+    let target = "/k8s/clusters/%3Cscript%3Ealert(1)%3C/script%3E/api";
+    let answer = Request::get(target).authorized(world).send(world).await;
+    assert!(answer.is_refusal(), "{answer:?}");
+    let kind = answer.header("content-type").unwrap_or_default();
+    assert!(kind.starts_with("application/json"), "{answer:?}");
+    assert_eq!(
+        answer.header("x-content-type-options"),
+        Some("nosniff"),
+        "{answer:?}"
+    );
+}
+
+/// A token of the administrator that is good for `/v1`.
+async fn session(world: &World) -> String {
+    let create = ["token", "create", "--ttl=10m", "-o", "json"];
+    let made = world.admin.drover().run(create).await.unwrap().stdout;
+    let made: Value = serde_json::from_str(&made).unwrap();
+    made["token"].as_str().unwrap().to_owned()
+}

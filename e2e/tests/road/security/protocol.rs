@@ -1,0 +1,129 @@
+//! Groups 11 and 21: requests that are malformed, endless, or two in one.
+
+use std::time::{Duration, Instant};
+
+use drover_e2e::World;
+use tokio::io::AsyncWriteExt as _;
+
+use super::assert_unseen_by_cluster;
+use crate::wire::{self, Answer, Request};
+
+/// Group 11: after a refused upgrade the connection is no way to the API server.
+pub async fn upgrade_that_is_refused_carries_no_second_request(world: &mut World) {
+    let (host, token) = (world.server.address(), wire::token(world));
+    for (number, upgrade) in ["SPDY/3.1", "websocket", "something"].iter().enumerate() {
+        let mark = format!("second-{number}");
+        let bytes = format!(
+            "POST /k8s/clusters/east/api/v1/namespaces/default/pods/none/exec?command=id HTTP/1.1\r\n\
+             Host: {host}\r\nAuthorization: Bearer {token}\r\nConnection: Upgrade\r\n\
+             Upgrade: {upgrade}\r\nContent-Length: 0\r\n\r\n\
+             GET /api/v1/secrets?fieldManager={mark} HTTP/1.1\r\nHost: {host}\r\n\r\n"
+        );
+        let text = wire::exchange(world, bytes.as_bytes(), Duration::from_secs(3)).await;
+        let first = Answer::parse(&text);
+        assert!((400..500).contains(&first.code), "{upgrade}: {text}");
+        assert!(!text.contains("101 Switching"), "{upgrade}: {text}");
+        assert!(!text.contains("SecretList"), "{upgrade}: {text}");
+        assert_unseen_by_cluster(world, &mark);
+    }
+}
+
+/// Group 21.
+pub async fn malformed_and_endless_requests_harm_nobody(world: &mut World) {
+    two_lengths_are_refused(world).await;
+    heads_have_an_end(world).await;
+    bodies_of_our_own_routes_have_an_end(world).await;
+    slow_heads_hold_nobody_up(world).await;
+    let answer = Request::get("/k8s/clusters/east/api")
+        .authorized(world)
+        .send(world)
+        .await;
+    assert_eq!(answer.code, 200, "{answer:?}");
+}
+
+async fn two_lengths_are_refused(world: &World) {
+    let (host, token) = (world.server.address(), wire::token(world));
+    for (number, lengths) in [
+        "Transfer-Encoding: chunked\r\nContent-Length: 5",
+        "Content-Length: 5\r\nContent-Length: 50",
+        "Transfer-Encoding: chunked, identity",
+        "Transfer-Encoding: xchunked",
+        "Content-Length: -1",
+        "Content-Length: 0x5",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let mark = format!("smuggled-{number}");
+        let bytes = format!(
+            "POST /k8s/clusters/east/api/v1/namespaces/default/configmaps HTTP/1.1\r\n\
+             Host: {host}\r\nAuthorization: Bearer {token}\r\n{lengths}\r\n\r\n\
+             0\r\n\r\nGET /k8s/clusters/east/api/v1/secrets?fieldManager={mark} HTTP/1.1\r\n\
+             Host: {host}\r\n\r\n"
+        );
+        let text = wire::exchange(world, bytes.as_bytes(), Duration::from_secs(2)).await;
+        let second = text.matches("HTTP/1.1 200").count();
+        assert_eq!(second, 0, "{lengths}: {text}");
+        assert_unseen_by_cluster(world, &mark);
+    }
+}
+
+async fn heads_have_an_end(world: &World) {
+    let long = "x".repeat(1024 * 1024);
+    let request = Request::get("/k8s/clusters/east/api").line(&format!("X-Long: {long}"));
+    let answer = request.authorized(world).send(world).await;
+    assert!([0, 400, 431].contains(&answer.code), "{}", answer.code);
+    let target = format!("/k8s/clusters/east/{}", "y".repeat(1024 * 1024));
+    let answer = Request::get(&target).authorized(world).send(world).await;
+    assert!([0, 400, 414, 431].contains(&answer.code), "{}", answer.code);
+}
+
+async fn bodies_of_our_own_routes_have_an_end(world: &World) {
+    let host = world.server.address();
+    let head = format!(
+        "POST /v1/login HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
+         Connection: close\r\n"
+    );
+    let begin = Instant::now();
+    // A body of 1 GiB is refused by its announcement.
+    let bytes = format!("{head}Content-Length: 1073741824\r\n\r\n{{");
+    let text = wire::exchange(world, bytes.as_bytes(), Duration::from_secs(40)).await;
+    assert_eq!(Answer::parse(&text).code, 413, "{text}");
+    let deep = "[".repeat(100_000);
+    let bytes = format!("{head}Content-Length: {}\r\n\r\n{deep}", deep.len());
+    let text = wire::exchange(world, bytes.as_bytes(), Duration::from_secs(20)).await;
+    assert!((400..500).contains(&Answer::parse(&text).code), "{text}");
+    let bytes =
+        format!("{head}Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x08\x08\x00");
+    let text = wire::exchange(world, bytes.as_bytes(), Duration::from_secs(20)).await;
+    assert!((400..500).contains(&Answer::parse(&text).code), "{text}");
+    assert!(
+        begin.elapsed() < Duration::from_mins(1),
+        "{:?}",
+        begin.elapsed()
+    );
+}
+
+/// Slowloris: many connections that never finish their heads.
+async fn slow_heads_hold_nobody_up(world: &World) {
+    let mut slow = Vec::new();
+    for _ in 0..100 {
+        let mut stream = wire::connect(world).await;
+        stream
+            .write_all(b"GET /v1/version HTTP/1.1\r\nX-Slow: ")
+            .await
+            .unwrap();
+        slow.push(stream);
+    }
+    let begin = Instant::now();
+    let answer = Request::get("/k8s/clusters/east/api")
+        .authorized(world)
+        .send(world)
+        .await;
+    assert_eq!(answer.code, 200, "{answer:?}");
+    assert!(
+        begin.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        begin.elapsed()
+    );
+}
