@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::LocalBoxFuture;
 
 /// A test that takes longer hangs.
 const LIMIT: Duration = Duration::from_mins(5);
@@ -26,7 +26,7 @@ pub struct Test<S> {
     /// Its path in the binary.
     pub name: &'static str,
     /// The test; it panics to fail.
-    pub run: for<'a> fn(&'a mut S) -> BoxFuture<'a, ()>,
+    pub run: for<'a> fn(&'a mut S) -> LocalBoxFuture<'a, ()>,
 }
 
 impl<S> std::fmt::Debug for Test<S> {

@@ -7,7 +7,7 @@ use drover_e2e::{CommandLine, Image, Running, World, eventually};
 const SOON: Duration = Duration::from_mins(1);
 const CUT_WITHIN: Duration = Duration::from_secs(5);
 
-pub async fn deleted_token_ends_exec_logs_and_port_forward(world: &mut World) {
+pub(crate) async fn deleted_token_ends_exec_logs_and_port_forward(world: &mut World) {
     let kubeconfig = world.admin.token_kubeconfig("east").await.unwrap();
     let kubectl = world.admin.kubectl_with(&kubeconfig);
     run_pod(world).await;

@@ -15,7 +15,7 @@ const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
 /// What six readers may hold of the server's and the agents' memory, with all their windows full.
 const HELD_KIB: u64 = 96 * 1024;
 
-pub async fn readers_that_never_read_slow_nobody_down(world: &mut World) {
+pub(crate) async fn readers_that_never_read_slow_nobody_down(world: &mut World) {
     write_long_lines(world).await;
     let before = pace(world).await;
     let (server, agents) = memory(world);

@@ -58,7 +58,7 @@ async fn both_tunnels(world: &World) {
     .unwrap();
 }
 
-pub async fn requests_go_on_when_one_replica_is_gone(world: &mut World) {
+pub(crate) async fn requests_go_on_when_one_replica_is_gone(world: &mut World) {
     both_tunnels(world).await;
     // Killed: its connection closes.
     world.east.agents()[0].kill().unwrap();
@@ -99,7 +99,7 @@ async fn requests_go_on(world: &World) {
     );
 }
 
-pub async fn agents_gone_is_told_at_once_and_heals(world: &mut World) {
+pub(crate) async fn agents_gone_is_told_at_once_and_heals(world: &mut World) {
     for agent in world.east.agents() {
         agent.kill().unwrap();
     }
@@ -144,7 +144,7 @@ pub async fn agents_gone_is_told_at_once_and_heals(world: &mut World) {
     assert_eq!(ask(world).await.code, 200);
 }
 
-pub async fn api_server_that_is_paused_is_told_in_time(world: &mut World) {
+pub(crate) async fn api_server_that_is_paused_is_told_in_time(world: &mut World) {
     world.east.cluster.pause(Component::ApiServer).unwrap();
     let begin = Instant::now();
     let path = "/api/v1/namespaces/default?timeout=3s";
@@ -175,7 +175,7 @@ fn ok(answer: Answer) -> Result<(), String> {
     }
 }
 
-pub async fn api_server_that_is_down_is_told_at_once(world: &mut World) {
+pub(crate) async fn api_server_that_is_down_is_told_at_once(world: &mut World) {
     world.east.cluster.kill(Component::ApiServer).unwrap();
     let begin = Instant::now();
     let answer = ask(world).await;
@@ -197,7 +197,7 @@ pub async fn api_server_that_is_down_is_told_at_once(world: &mut World) {
     world.east.wait_until_usable(&admin).await.unwrap();
 }
 
-pub async fn hub_that_is_down_leaves_the_road_open(world: &mut World) {
+pub(crate) async fn hub_that_is_down_leaves_the_road_open(world: &mut World) {
     ok(ask(world).await).unwrap();
     world.hub.kill(Component::ApiServer).unwrap();
     for _ in 0..10 {
@@ -223,7 +223,7 @@ pub async fn hub_that_is_down_leaves_the_road_open(world: &mut World) {
     world.server.running().check().unwrap();
 }
 
-pub async fn agents_return_to_a_restarted_server(world: &mut World) {
+pub(crate) async fn agents_return_to_a_restarted_server(world: &mut World) {
     world.server.restart().await.unwrap();
     let begin = Instant::now();
     eventually("the road", SOON, async || ok(ask(world).await))
@@ -237,7 +237,7 @@ pub async fn agents_return_to_a_restarted_server(world: &mut World) {
     both_tunnels(world).await;
 }
 
-pub async fn agent_that_pins_another_authority_says_so(world: &mut World) {
+pub(crate) async fn agent_that_pins_another_authority_says_so(world: &mut World) {
     let words = [
         "--namespace=drover-agent",
         "get",
@@ -251,7 +251,8 @@ pub async fn agent_that_pins_another_authority_says_so(world: &mut World) {
     let pinned = &mut changed["data"]["server-ca.crt"];
     assert!(pinned.is_string(), "{pinned}");
     *pinned = world.east.cluster.ca().into();
-    let replace = |text: String| world.east.cluster.command_line().with_stdin(text);
+    let kubectl = world.east.cluster.command_line();
+    let replace = |text: String| kubectl.clone().with_stdin(text);
     let apply = [
         "apply",
         "--server-side",

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 const SOON: Duration = Duration::from_mins(1);
 
-pub async fn first_password_is_printed_once_and_must_be_changed(world: &mut World) {
+pub(crate) async fn first_password_is_printed_once_and_must_be_changed(world: &mut World) {
     let password = world.server.first_password().unwrap();
     // Not the one in use: the login demanded another.
     assert_ne!(password, world.admin.password);
@@ -37,7 +37,7 @@ pub async fn first_password_is_printed_once_and_must_be_changed(world: &mut Worl
     world.east.wait_until_usable(&admin).await.unwrap();
 }
 
-pub async fn both_kinds_of_kubeconfig_reach_the_cluster(world: &mut World) {
+pub(crate) async fn both_kinds_of_kubeconfig_reach_the_cluster(world: &mut World) {
     let merged = std::fs::read_to_string(world.admin.home().join(".kube/config")).unwrap();
     assert!(merged.contains("credential"), "{merged}");
     assert!(!merged.contains("drover_"), "a token lies in {merged}");
@@ -69,7 +69,7 @@ pub async fn both_kinds_of_kubeconfig_reach_the_cluster(world: &mut World) {
     assert_eq!(mode & 0o777, 0o600);
 }
 
-pub async fn tokens_are_listed_without_secrets_and_deleted(world: &mut World) {
+pub(crate) async fn tokens_are_listed_without_secrets_and_deleted(world: &mut World) {
     let drover = world.admin.drover();
     let create = [
         "token",
@@ -125,7 +125,7 @@ fn authority_of(world: &World) -> Vec<u8> {
         .unwrap()
 }
 
-pub async fn second_cluster_comes_and_goes_and_its_name_inherits_nothing(world: &mut World) {
+pub(crate) async fn second_cluster_comes_and_goes_and_its_name_inherits_nothing(world: &mut World) {
     let options = Options {
         name: "west".to_owned(),
         ..Options::default()

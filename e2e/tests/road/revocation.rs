@@ -71,7 +71,7 @@ async fn granted(kubectl: &CommandLine) {
     .unwrap();
 }
 
-pub async fn deleted_token_ends_its_watch_and_is_refused(world: &mut World) {
+pub(crate) async fn deleted_token_ends_its_watch_and_is_refused(world: &mut World) {
     let kubeconfig = world.admin.token_kubeconfig("east").await.unwrap();
     let kubectl = world.admin.kubectl_with(&kubeconfig);
     let watch = Watch::open(world, "deleted-token", kubectl).await;
@@ -87,7 +87,7 @@ pub async fn deleted_token_ends_its_watch_and_is_refused(world: &mut World) {
     );
 }
 
-pub async fn expired_token_ends_its_watch_and_is_refused(world: &mut World) {
+pub(crate) async fn expired_token_ends_its_watch_and_is_refused(world: &mut World) {
     let file = world.scratch("expiry").unwrap().join("minute.yaml");
     let path = file.display().to_string();
     let begin = Instant::now();
@@ -108,7 +108,7 @@ pub async fn expired_token_ends_its_watch_and_is_refused(world: &mut World) {
     watch.ends().await;
 }
 
-pub async fn disabled_user_loses_watches_and_may_return_when_enabled(world: &mut World) {
+pub(crate) async fn disabled_user_loses_watches_and_may_return_when_enabled(world: &mut World) {
     let (_, kubectl) = with_kubeconfig(world, "mary").await;
     let watch = Watch::open(world, "disabled-user", kubectl.clone()).await;
     let drover = world.admin.drover();
@@ -118,7 +118,7 @@ pub async fn disabled_user_loses_watches_and_may_return_when_enabled(world: &mut
     granted(&kubectl).await;
 }
 
-pub async fn deleted_user_loses_watches_for_good(world: &mut World) {
+pub(crate) async fn deleted_user_loses_watches_for_good(world: &mut World) {
     let (_, kubectl) = with_kubeconfig(world, "john").await;
     let watch = Watch::open(world, "deleted-user", kubectl.clone()).await;
     let drover = world.admin.drover();
@@ -133,7 +133,7 @@ pub async fn deleted_user_loses_watches_for_good(world: &mut World) {
     kubectl.run(["get", "namespaces"]).await.unwrap_err();
 }
 
-pub async fn demoted_administrator_loses_watches(world: &mut World) {
+pub(crate) async fn demoted_administrator_loses_watches(world: &mut World) {
     let (_, kubectl) = with_kubeconfig(world, "paula").await;
     let watch = Watch::open(world, "demoted", kubectl).await;
     // As an operator does it, on the hub.

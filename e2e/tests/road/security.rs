@@ -1,12 +1,12 @@
 //! Attacks on the real server (numbers: docs/security.md). Each fails, and those that reach the
 //! road are in the audit log.
 
-pub mod claims;
-pub mod credentials;
-pub mod paths;
-pub mod protocol;
-pub mod registration;
-pub mod secrets;
+pub(crate) mod claims;
+pub(crate) mod credentials;
+pub(crate) mod paths;
+pub(crate) mod protocol;
+pub(crate) mod registration;
+pub(crate) mod secrets;
 
 use std::time::Duration;
 

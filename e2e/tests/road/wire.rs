@@ -11,6 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, pem::PemObject as _};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
@@ -18,14 +19,14 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 const LIMIT: Duration = Duration::from_secs(90);
 
 /// The administrator's token for `east`.
-pub fn token(world: &World) -> String {
+pub(crate) fn token(world: &World) -> String {
     let kubeconfig = kubeconfig(world);
     let user = kubeconfig.auth_infos[0].auth_info.clone().unwrap();
     user.token.unwrap().expose_secret().to_owned()
 }
 
 /// The server's authority, as the kubeconfig embeds it.
-pub fn authority(world: &World) -> Vec<u8> {
+pub(crate) fn authority(world: &World) -> Vec<u8> {
     let cluster = kubeconfig(world).clusters[0].cluster.clone().unwrap();
     STANDARD
         .decode(cluster.certificate_authority_data.unwrap())
@@ -38,13 +39,13 @@ fn kubeconfig(world: &World) -> kube::config::Kubeconfig {
 }
 
 /// A TLS connection to the server, which speaks HTTP/1.1.
-pub async fn connect(world: &World) -> TlsStream<TcpStream> {
+pub(crate) async fn connect(world: &World) -> TlsStream<TcpStream> {
     let mut roots = RootCertStore::empty();
     let authority = authority(world);
     for certificate in CertificateDer::pem_slice_iter(&authority) {
         roots.add(certificate.unwrap()).unwrap();
     }
-    let provider = Arc::new(tokio_rustls::rustls::crypto::aws_lc_rs::default_provider());
+    let provider = Arc::new(aws_lc_rs::default_provider());
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -59,7 +60,7 @@ pub async fn connect(world: &World) -> TlsStream<TcpStream> {
 }
 
 /// Sends these bytes and reads until the server closes, or is silent for `patience`.
-pub async fn exchange(world: &World, bytes: &[u8], patience: Duration) -> String {
+pub(crate) async fn exchange(world: &World, bytes: &[u8], patience: Duration) -> String {
     let mut stream = connect(world).await;
     // The server may refuse before it has read everything.
     let _ = stream.write_all(bytes).await;
@@ -77,17 +78,17 @@ pub async fn exchange(world: &World, bytes: &[u8], patience: Duration) -> String
 
 /// An HTTP/1.1 request, head first.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub(crate) struct Request {
     head: String,
     body: String,
 }
 
 impl Request {
-    pub fn get(target: &str) -> Self {
+    pub(crate) fn get(target: &str) -> Self {
         Self::new("GET", target)
     }
 
-    pub fn new(method: &str, target: &str) -> Self {
+    pub(crate) fn new(method: &str, target: &str) -> Self {
         let head = format!("{method} {target} HTTP/1.1\r\n");
         Self {
             head,
@@ -96,30 +97,30 @@ impl Request {
     }
 
     /// One more header line, as it is.
-    pub fn line(mut self, line: &str) -> Self {
+    pub(crate) fn line(mut self, line: &str) -> Self {
         self.head.push_str(line);
         self.head.push_str("\r\n");
         self
     }
 
-    pub fn bearer(self, token: &str) -> Self {
+    pub(crate) fn bearer(self, token: &str) -> Self {
         self.line(&format!("Authorization: Bearer {token}"))
     }
 
     /// With the administrator's token.
-    pub fn authorized(self, world: &World) -> Self {
+    pub(crate) fn authorized(self, world: &World) -> Self {
         let token = token(world);
         self.bearer(&token)
     }
 
-    pub fn json(mut self, body: &str) -> Self {
+    pub(crate) fn json(mut self, body: &str) -> Self {
         body.clone_into(&mut self.body);
         self.line("Content-Type: application/json")
             .line(&format!("Content-Length: {}", body.len()))
     }
 
     /// Sends it alone on a connection of its own.
-    pub async fn send(self, world: &World) -> Answer {
+    pub(crate) async fn send(self, world: &World) -> Answer {
         let host = world.server.address();
         let bytes = format!(
             "{}Host: {host}\r\nConnection: close\r\n\r\n{}",
@@ -129,7 +130,7 @@ impl Request {
     }
 
     /// Sends it without a word about host and connection.
-    pub async fn send_bare(self, world: &World, patience: Duration) -> Answer {
+    pub(crate) async fn send_bare(self, world: &World, patience: Duration) -> Answer {
         let bytes = format!("{}\r\n{}", self.head, self.body);
         Answer::parse(&exchange(world, bytes.as_bytes(), patience).await)
     }
@@ -137,14 +138,14 @@ impl Request {
 
 /// What came back; the code is 0 if nothing did.
 #[derive(Clone, Debug)]
-pub struct Answer {
-    pub code: u16,
-    pub head: String,
-    pub body: String,
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
-    pub fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((text, ""));
         let code = head.split(' ').nth(1).and_then(|code| code.parse().ok());
         let chunked = head
@@ -162,7 +163,7 @@ impl Answer {
     }
 
     /// The value of a header.
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut lines = self.head.lines();
         lines.find_map(|line| {
             let (key, value) = line.split_once(':')?;
@@ -170,7 +171,7 @@ impl Answer {
         })
     }
 
-    pub fn is_refusal(&self) -> bool {
+    pub(crate) fn is_refusal(&self) -> bool {
         (400..500).contains(&self.code)
     }
 }

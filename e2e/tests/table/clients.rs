@@ -13,7 +13,7 @@ use super::{Row, Seen, Side, Step};
 const SOON: Duration = Duration::from_mins(1);
 
 /// Every row of this file.
-pub fn rows() -> Vec<Row> {
+pub(crate) fn rows() -> Vec<Row> {
     vec![
         Row::of("get -w", |side| Box::pin(watch(side))),
         Row::of("proxy", |side| Box::pin(proxy(side))),
@@ -122,8 +122,9 @@ fn without_lines(text: &str, start: &str) -> String {
 async fn rust_client(side: &Side<'_>) -> Seen {
     let text = std::fs::read_to_string(&side.kubeconfig).unwrap();
     let kubeconfig = kube::config::Kubeconfig::from_yaml(&text).unwrap();
-    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default());
-    let client = Client::try_from(config.await.unwrap()).unwrap();
+    let options = kube::config::KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await;
+    let client = Client::try_from(config.unwrap()).unwrap();
     let api: Api<ConfigMap> = Api::namespaced(client, side.namespace);
     let object = |word: &str| {
         json!({

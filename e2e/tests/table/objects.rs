@@ -33,7 +33,7 @@ spec:
 "#;
 
 /// Makes the side's namespace and the objects in it.
-pub async fn prepare(side: &Side<'_>) {
+pub(crate) async fn prepare(side: &Side<'_>) {
     let cluster = &side.world.east.cluster;
     let create = ["create", "namespace", side.namespace];
     cluster.kubectl(create).await.unwrap();
@@ -54,7 +54,7 @@ pub async fn prepare(side: &Side<'_>) {
 }
 
 /// Every row of this file.
-pub fn rows() -> Vec<Row> {
+pub(crate) fn rows() -> Vec<Row> {
     let mut rows = reading();
     rows.extend(refusals());
     rows.extend(writing());
@@ -350,7 +350,7 @@ fn rights() -> Vec<Row> {
 async fn who_am_i(side: &Side<'_>) -> Seen {
     let words = ["auth", "whoami", "-o", "json"];
     let answer = side.kubectl.run(words).await.unwrap().stdout;
-    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    let answer: Value = serde_json::from_str(&answer).unwrap();
     let user = &answer["status"]["userInfo"];
     let groups: Vec<_> = user["groups"].as_array().unwrap().iter().collect();
     assert!(groups.contains(&&json!("system:authenticated")), "{user}");

@@ -8,11 +8,11 @@ use super::{DIRECT, Side, THROUGH};
 
 /// What a row printed and how it ended, made comparable.
 #[derive(Debug, Default)]
-pub struct Seen(String);
+pub(crate) struct Seen(String);
 
 impl Seen {
     /// What a command printed and how it ended.
-    pub fn of(side: &Side<'_>, output: &Output) -> Self {
+    pub(crate) fn of(side: &Side<'_>, output: &Output) -> Self {
         let mut text = normal(side, &output.stdout);
         if !output.stderr.is_empty() {
             write!(
@@ -27,16 +27,16 @@ impl Seen {
     }
 
     /// Something found out about an answer.
-    pub fn text(side: &Side<'_>, text: &str) -> Self {
+    pub(crate) fn text(side: &Side<'_>, text: &str) -> Self {
         Self(normal(side, text))
     }
 
-    pub fn add(&mut self, more: Self) {
+    pub(crate) fn add(&mut self, more: Self) {
         self.0.push_str(&more.0);
     }
 
     /// How another differs from this one, as lines of both.
-    pub fn difference(&self, other: &Self) -> Option<String> {
+    pub(crate) fn difference(&self, other: &Self) -> Option<String> {
         if self.0 == other.0 {
             return None;
         }

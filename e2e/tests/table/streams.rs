@@ -11,7 +11,7 @@ const SOON: Duration = Duration::from_mins(1);
 const COPIED_BYTES: usize = 100 * 1024 * 1024;
 
 /// Every row of this file; the first makes the pods.
-pub fn rows() -> Vec<Row> {
+pub(crate) fn rows() -> Vec<Row> {
     let mut rows = vec![Row::of("run pods", |side| Box::pin(run_pods(side)))];
     rows.extend(logs());
     rows.extend(exec());

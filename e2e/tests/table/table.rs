@@ -1,52 +1,52 @@
 //! One table: each row runs both straight to the cluster and through Drover, and is compared.
 
-pub mod clients;
-pub mod objects;
+pub(crate) mod clients;
+pub(crate) mod objects;
 mod seen;
-pub mod streams;
+pub(crate) mod streams;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use drover_e2e::{CommandLine, World};
-use futures::future::BoxFuture;
+use futures::future::LocalBoxFuture;
 
-pub use seen::Seen;
+pub(crate) use seen::Seen;
 
 // As long as each other, so that columns are as wide.
 const DIRECT: &str = "beside";
 const THROUGH: &str = "remote";
 
 /// One way to the cluster, with a namespace of its own.
-pub struct Side<'w> {
+pub(crate) struct Side<'w> {
     /// Its namespace; replaced by `NAMESPACE` in what was seen.
-    pub namespace: &'static str,
+    pub(crate) namespace: &'static str,
     /// Whether it goes through Drover.
-    pub through: bool,
-    pub kubectl: CommandLine,
-    pub helm: CommandLine,
-    pub kubeconfig: PathBuf,
+    pub(crate) through: bool,
+    pub(crate) kubectl: CommandLine,
+    pub(crate) helm: CommandLine,
+    pub(crate) kubeconfig: PathBuf,
     /// The API's URL.
-    pub url: String,
+    pub(crate) url: String,
     /// For files of this side.
-    pub folder: PathBuf,
-    pub world: &'w World,
+    pub(crate) folder: PathBuf,
+    pub(crate) world: &'w World,
 }
 
-type Run = Box<dyn for<'a> Fn(&'a Side<'a>) -> BoxFuture<'a, Seen>>;
+type Run = Box<dyn for<'a> Fn(&'a Side<'a>) -> LocalBoxFuture<'a, Seen>>;
 
 /// Something that a user does with a cluster.
-pub struct Row {
+pub(crate) struct Row {
     name: &'static str,
     run: Run,
 }
 
 impl Row {
     /// A row that is more than commands of kubectl.
-    pub fn of(
+    pub(crate) fn of(
         name: &'static str,
-        run: impl for<'a> Fn(&'a Side<'a>) -> BoxFuture<'a, Seen> + 'static,
+        run: impl for<'a> Fn(&'a Side<'a>) -> LocalBoxFuture<'a, Seen> + 'static,
     ) -> Self {
         Self {
             name,
@@ -55,7 +55,7 @@ impl Row {
     }
 
     /// A row of kubectl commands, one after the other.
-    pub fn steps(name: &'static str, steps: Vec<Step>) -> Self {
+    pub(crate) fn steps(name: &'static str, steps: Vec<Step>) -> Self {
         Self {
             name,
             run: Box::new(move |side| Box::pin(run_steps(side, steps.clone()))),
@@ -63,14 +63,14 @@ impl Row {
     }
 
     /// A row of one plain kubectl command.
-    pub fn kubectl(name: &'static str, line: &str) -> Self {
+    pub(crate) fn kubectl(name: &'static str, line: &str) -> Self {
         Self::steps(name, vec![Step::new(line)])
     }
 }
 
 /// One run of kubectl.
 #[derive(Clone)]
-pub struct Step {
+pub(crate) struct Step {
     words: Vec<String>,
     stdin: Vec<u8>,
     environment: Vec<(&'static str, String)>,
@@ -81,7 +81,7 @@ pub struct Step {
 
 impl Step {
     /// A command, its words separated by spaces; `{namespace}` is the side's.
-    pub fn new(line: &str) -> Self {
+    pub(crate) fn new(line: &str) -> Self {
         Self {
             words: line.split_whitespace().map(str::to_owned).collect(),
             stdin: Vec::new(),
@@ -93,40 +93,40 @@ impl Step {
     }
 
     /// One more word, which may have spaces.
-    pub fn word(mut self, word: &str) -> Self {
+    pub(crate) fn word(mut self, word: &str) -> Self {
         self.words.push(word.to_owned());
         self
     }
 
-    pub fn stdin(mut self, text: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn stdin(mut self, text: impl Into<Vec<u8>>) -> Self {
         self.stdin = text.into();
         self
     }
 
-    pub fn env(mut self, name: &'static str, value: &str) -> Self {
+    pub(crate) fn env(mut self, name: &'static str, value: &str) -> Self {
         self.environment.push((name, value.to_owned()));
         self
     }
 
     /// Runs in a terminal of its own.
-    pub fn in_terminal(mut self) -> Self {
+    pub(crate) fn in_terminal(mut self) -> Self {
         self.terminal = true;
         self
     }
 
     /// Compares only these lines.
-    pub fn lines(mut self, kept: fn(&str) -> bool) -> Self {
+    pub(crate) fn lines(mut self, kept: fn(&str) -> bool) -> Self {
         self.kept = kept;
         self
     }
 
     /// Compares only the first word of each line.
-    pub const fn only_first_column(mut self) -> Self {
+    pub(crate) const fn only_first_column(mut self) -> Self {
         self.first_column = true;
         self
     }
 
-    pub async fn run(&self, side: &Side<'_>) -> Seen {
+    pub(crate) async fn run(&self, side: &Side<'_>) -> Seen {
         let words = ["--namespace", side.namespace].map(str::to_owned);
         let own = self.words.iter();
         let own = own.map(|word| word.replace("{namespace}", side.namespace));
@@ -175,7 +175,7 @@ struct Compared {
 /// Runs every row on both sides and prints the table; panics when a row differs.
 ///
 /// The table is also written to `target/e2e/FILE`.
-pub async fn compare(world: &World, rows: Vec<Row>, file: &str) {
+pub(crate) async fn compare(world: &World, rows: Vec<Row>, file: &str) {
     let helm = world.east.cluster.helm().await.unwrap();
     let direct_kubeconfig = world.east.cluster.folder().join("direct.kubeconfig");
     let through_kubeconfig = world.kubeconfig().to_owned();

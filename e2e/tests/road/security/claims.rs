@@ -6,7 +6,7 @@ use super::{REVIEW, assert_taken_for_administrator, assert_unseen_by_cluster, au
 use crate::wire::Request;
 
 /// Group 1: a `Connection` header names headers that Drover sets.
-pub async fn connection_header_takes_no_impersonation_off(world: &mut World) {
+pub(crate) async fn connection_header_takes_no_impersonation_off(world: &mut World) {
     let lists = [
         "Connection: Impersonate-User",
         "connection: IMPERSONATE-USER, impersonate-group",
@@ -31,7 +31,7 @@ pub async fn connection_header_takes_no_impersonation_off(world: &mut World) {
 }
 
 /// Groups 2 and 5: claims in every spelling; a claim without a user; empty and double ones.
-pub async fn claims_of_clients_never_reach_the_cluster(world: &mut World) {
+pub(crate) async fn claims_of_clients_never_reach_the_cluster(world: &mut World) {
     let claims = [
         "Impersonate-User: somebody",
         "impersonate-user: system:admin",
@@ -76,7 +76,7 @@ pub async fn claims_of_clients_never_reach_the_cluster(world: &mut World) {
 }
 
 /// Group 3: `kubectl --as` somebody whom nobody may be, although RBAC would let an administrator.
-pub async fn nobody_acts_as_masters_nodes_or_accounts(world: &mut World) {
+pub(crate) async fn nobody_acts_as_masters_nodes_or_accounts(world: &mut World) {
     for (user, group) in [
         ("system:admin", None),
         ("system:masters", None),

@@ -8,7 +8,7 @@ use super::{assert_unseen_by_cluster, audited, review};
 use crate::wire::{self, Request};
 
 /// Group 6.
-pub async fn credentials_are_one_and_whole(world: &mut World) {
+pub(crate) async fn credentials_are_one_and_whole(world: &mut World) {
     let token = wire::token(world);
     let basic = STANDARD.encode(format!("admin:{}", world.admin.password));
     let encoded = URL_SAFE_NO_PAD.encode(&token);
@@ -52,7 +52,7 @@ pub async fn credentials_are_one_and_whole(world: &mut World) {
 }
 
 /// Group 7.
-pub async fn tokens_are_not_guessed(world: &mut World) {
+pub(crate) async fn tokens_are_not_guessed(world: &mut World) {
     let token = wire::token(world);
     let (head, secret) = token.rsplit_once('_').unwrap();
     let id = head.trim_start_matches("drover_");
@@ -99,7 +99,7 @@ pub async fn tokens_are_not_guessed(world: &mut World) {
 }
 
 /// Groups 4 and 8: a token that is limited to one cluster is nothing elsewhere.
-pub async fn token_of_one_cluster_is_refused_elsewhere(world: &mut World) {
+pub(crate) async fn token_of_one_cluster_is_refused_elsewhere(world: &mut World) {
     // The kubeconfig's token is limited to `east`.
     let token = wire::token(world);
     let drover = world.admin.drover();
@@ -145,7 +145,7 @@ pub async fn token_of_one_cluster_is_refused_elsewhere(world: &mut World) {
 }
 
 /// Group 12: a browser's way to send a token.
-pub async fn credential_in_a_web_socket_protocol_is_taken_once(world: &mut World) {
+pub(crate) async fn credential_in_a_web_socket_protocol_is_taken_once(world: &mut World) {
     let encoded = URL_SAFE_NO_PAD.encode(wire::token(world));
     let bearer = format!("base64url.bearer.authorization.k8s.io.{encoded}");
     let host = world.server.address();

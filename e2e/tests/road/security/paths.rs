@@ -7,7 +7,7 @@ use super::{assert_unseen_by_cluster, audited};
 use crate::wire::Request;
 
 /// Groups 9 and 10: every spelling of a way out of the cluster's own path.
-pub async fn paths_lead_nowhere_else(world: &mut World) {
+pub(crate) async fn paths_lead_nowhere_else(world: &mut World) {
     for (number, target) in [
         "/k8s/clusters/east/../local/api/v1/secrets",
         "/k8s/clusters/east/api/../../local/api/v1/secrets",
@@ -61,7 +61,7 @@ pub async fn paths_lead_nowhere_else(world: &mut World) {
 }
 
 /// Group 24: what people type comes back as data only.
-pub async fn names_and_errors_carry_no_markup(world: &mut World) {
+pub(crate) async fn names_and_errors_carry_no_markup(world: &mut World) {
     for name in [
         "<script>alert(1)</script>",
         "a\"b",

@@ -26,7 +26,7 @@ fn token_in(manifest: &str) -> String {
 }
 
 /// Group 17.
-pub async fn agents_identify_as_nobody_else(world: &mut World) {
+pub(crate) async fn agents_identify_as_nobody_else(world: &mut World) {
     let admin = world.admin.clone();
     let manifest = admin
         .drover()
@@ -150,26 +150,14 @@ async fn stranger_cannot_be_the_cluster(world: &World, manifest: &str) {
     .await
     .unwrap();
     // The real one is where it was: it has what the thief's cluster has not.
-    let direct = world.direct().run([
-        "get",
-        "namespace",
-        "kube-system",
-        "-o",
-        "jsonpath={.metadata.uid}",
-    ]);
-    let through = world.through();
-    let through = through.run([
-        "get",
-        "namespace",
-        "kube-system",
-        "-o",
-        "jsonpath={.metadata.uid}",
-    ]);
-    assert_eq!(direct.await.unwrap().stdout, through.await.unwrap().stdout);
+    let words = "get namespace kube-system -o jsonpath={.metadata.uid}";
+    let direct = world.direct().run(words.split(' ')).await.unwrap();
+    let through = world.through().run(words.split(' ')).await.unwrap();
+    assert_eq!(direct.stdout, through.stdout);
 }
 
 /// Group 19: whatever a client writes, the agent asks its own API server and nobody else.
-pub async fn agent_reaches_nothing_but_its_api_server(world: &mut World) {
+pub(crate) async fn agent_reaches_nothing_but_its_api_server(world: &mut World) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let trap = listener.local_addr().unwrap();
     let host = world.server.address();

@@ -7,7 +7,7 @@ use drover_e2e::{CommandLine, World};
 use crate::wire;
 
 /// Every secret of this run that can be known is in no log, audit log, or metric.
-pub async fn no_secret_is_written_anywhere(world: &mut World) {
+pub(crate) async fn no_secret_is_written_anywhere(world: &mut World) {
     let session = format!("Authorization: Bearer {}", session(world));
     let secrets = secrets(world);
     assert!(secrets.len() >= 4, "only {} secrets known", secrets.len());
