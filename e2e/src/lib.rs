@@ -18,7 +18,7 @@ mod scratch;
 pub mod suite;
 mod tools;
 mod wait;
-mod world;
+pub mod world;
 
 pub use control_plane::audit::{AuditEvent, AuditObject, AuditStatus, AuditUser};
 pub use control_plane::{Component, ControlPlane, Identity, Options, StartError};
@@ -36,6 +36,4 @@ pub use program::{Program, ProgramError, Running};
 pub use scratch::ScratchError;
 pub use tools::{BuildError, Tool};
 pub use wait::{TimedOut, eventually};
-pub use world::{
-    DroverProgram, Member, MissingProgram, Person, Server, World, WorldError, WorldOptions,
-};
+pub use world::{Member, Person, World, WorldError, WorldOptions};

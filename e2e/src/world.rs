@@ -1,18 +1,18 @@
 //! A whole Drover of real programs: hub, server, a managed cluster with its agents, and the people
 //! who use it.
 
+mod agent_image;
 mod error;
 mod member;
 mod person;
-mod programs;
 mod server;
 
 use std::path::PathBuf;
 
+pub use agent_image::MissingImage;
 pub use error::WorldError;
 pub use member::Member;
 pub use person::Person;
-pub use programs::{DroverProgram, MissingProgram};
 pub use server::Server;
 
 use crate::control_plane::{ControlPlane, Options};
@@ -25,8 +25,6 @@ use error::prepare;
 
 /// The administrator's password after the first login.
 const PASSWORD: &str = "a long password for tests";
-/// Name of the agent's image that is loaded on the node.
-const AGENT_IMAGE: &str = "drover-agent:test";
 
 /// Where the managed cluster's agents run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +103,9 @@ impl World {
         let node = Node::join(&cluster, network, NodeOptions::default()).await?;
         let east = Member::new(cluster, Some(node));
         let (server, admin) = serve(&hub, address).await?;
-        load_agent(&east, &admin).await?;
+        if let Some(node) = &east.node {
+            node.load_image(&agent_image::agent_image()?).await?;
+        }
         east.import(&admin).await?;
         let metrics = match &east.node {
             Some(node) => Some(MetricsServer::start(&east.cluster, node.network()).await?),
@@ -201,35 +201,4 @@ async fn serve(
     let (url, fingerprint) = (server.url(), server.fingerprint()?);
     admin.log_in_first(&url, &fingerprint, PASSWORD).await?;
     Ok((server, admin))
-}
-
-/// Makes the agent's image as a user does, loads it on the node, and tells the server its name.
-async fn load_agent(east: &Member, admin: &Person) -> Result<(), WorldError> {
-    let file = admin.home().join("drover-agent.tar");
-    let program = DroverProgram::StaticAgent.locate()?.display().to_string();
-    let path = file.display().to_string();
-    let drover = admin.drover();
-    drover
-        .run([
-            "agent",
-            "image",
-            "--output=tar",
-            "--file",
-            &path,
-            "--agent-binary",
-            &program,
-            "--name",
-            AGENT_IMAGE,
-        ])
-        .await?;
-    if let Some(node) = &east.node {
-        node.load_image(&file).await?;
-    }
-    for (setting, value) in [
-        ("agent-image", AGENT_IMAGE),
-        ("agent-image-pull-policy", "Never"),
-    ] {
-        drover.run(["setting", "set", setting, value]).await?;
-    }
-    Ok(())
 }

@@ -3,9 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::programs::MissingProgram;
+use super::agent_image::MissingImage;
 use crate::control_plane::StartError;
-use crate::image::ImageError;
+use crate::drover::MissingProgram;
 use crate::kubectl::CommandError;
 use crate::metrics_server::MetricsError;
 use crate::node::JoinError;
@@ -19,6 +19,9 @@ pub enum WorldError {
     /// A program under test was not built.
     #[error(transparent)]
     Missing(#[from] MissingProgram),
+    /// The agent's image was not built.
+    #[error(transparent)]
+    MissingImage(#[from] MissingImage),
     /// A control plane did not start.
     #[error(transparent)]
     ControlPlane(#[from] StartError),
@@ -28,9 +31,6 @@ pub enum WorldError {
     /// There are no metrics.
     #[error(transparent)]
     Metrics(#[from] MetricsError),
-    /// The agent's image could not be made.
-    #[error(transparent)]
-    Image(#[from] ImageError),
     /// There is no free port.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),

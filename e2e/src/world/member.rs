@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::error::{WorldError, prepare};
 use super::person::Person;
-use super::programs::DroverProgram;
 use crate::control_plane::ControlPlane;
+use crate::drover::Programs;
 use crate::kubectl::CommandLine;
 use crate::node::Node;
 use crate::program::{Program, Running};
@@ -58,7 +58,7 @@ impl Member {
     /// Starts `replicas` agents as programs, with nothing but the rights of the agent's account.
     pub async fn start_agents(&mut self, replicas: usize) -> Result<(), WorldError> {
         let kubeconfig = self.agent_kubeconfig().await?;
-        let program = DroverProgram::Agent.locate()?;
+        let program = Programs::find()?.agent;
         let begin = self.agents.len();
         for number in begin..begin + replicas {
             let name = format!("{}-agent-{number}", self.name());

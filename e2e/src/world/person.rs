@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::error::{WorldError, prepare};
-use super::programs::DroverProgram;
+use crate::drover::Programs;
 use crate::kubectl::CommandLine;
 
 /// A person with a password and, after [`Person::log_in`], a login.
@@ -30,7 +30,7 @@ impl Person {
     ) -> Result<Self, WorldError> {
         let home = folder.join(name);
         std::fs::create_dir_all(&home).map_err(prepare(&home))?;
-        let program = DroverProgram::Drover.locate()?;
+        let program = Programs::find()?.drover;
         let kubeconfig = home.join(".kube/config");
         let path = std::env::join_paths(program.parent().map(Path::to_owned).into_iter().chain(
             std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()),

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::error::{WorldError, prepare};
-use super::programs::DroverProgram;
 use crate::control_plane::ControlPlane;
+use crate::drover::Programs;
 use crate::kubectl::CommandLine;
 use crate::ports::PortLease;
 use crate::program::{Program, ProgramError, Running};
@@ -31,7 +31,7 @@ impl Server {
         let port = PortLease::take(address)?;
         let address = SocketAddr::new(address, port.port());
         let audit = hub.logs().join(format!("audit-{}.jsonl", port.port()));
-        let program = DroverProgram::Drover.locate()?;
+        let program = Programs::find()?.drover;
         let running = Program::new(&format!("server-{}", port.port()), program, &hub.logs())
             .arg("server")
             .arg("--kubeconfig")

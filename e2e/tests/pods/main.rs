@@ -9,6 +9,7 @@
 mod replicas;
 mod revocation;
 mod stalled;
+mod streams;
 #[path = "../table/table.rs"]
 mod table;
 
@@ -20,7 +21,7 @@ use drover_e2e::{World, WorldOptions, suite, test};
 async fn everything_is_as_direct(world: &mut World) {
     let mut rows = table::objects::rows();
     rows.extend(table::clients::rows());
-    rows.extend(table::streams::rows());
+    rows.extend(streams::rows());
     table::compare(world, rows, "direct-or-through.md").await;
 }
 

@@ -103,6 +103,14 @@ fn reading() -> Vec<Row> {
             "get over HTTP/1.1",
             vec![Step::new("get configmaps").env("DISABLE_HTTP2", "true")],
         ),
+        Row::steps(
+            "get in a terminal",
+            vec![Step::new("get configmaps").in_terminal()],
+        ),
+        Row::steps(
+            "get what changes all the time",
+            vec![Step::new("get leases -A --no-headers").only_first_column()],
+        ),
         Row::kubectl(
             "get, not compressed",
             "get clusterroles --disable-compression -o yaml",

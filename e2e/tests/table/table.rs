@@ -3,7 +3,6 @@
 pub(crate) mod clients;
 pub(crate) mod objects;
 mod seen;
-pub(crate) mod streams;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

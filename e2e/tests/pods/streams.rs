@@ -5,7 +5,7 @@ use std::time::Duration;
 use drover_e2e::{CommandLine, Image, Running, eventually};
 use serde_json::json;
 
-use super::{Row, Seen, Side, Step};
+use crate::table::{Row, Seen, Side, Step};
 
 const SOON: Duration = Duration::from_mins(1);
 const COPIED_BYTES: usize = 100 * 1024 * 1024;
