@@ -194,7 +194,8 @@ async fn serve(
     hub: &ControlPlane,
     address: std::net::IpAddr,
 ) -> Result<(Server, Person), WorldError> {
-    let server = Server::start(hub, address).await?;
+    let mut server = Server::start(hub, address).await?;
+    server.wait_for_first_password().await?;
     let people = hub.folder().join("people");
     let first = server.first_password()?;
     let mut admin = Person::new("admin", &first, &people, &hub.command_line())?;

@@ -139,6 +139,7 @@ pub async fn run(options: ServerOptions, stop: CancellationToken) -> Result<(), 
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
+    authority: Option<String>,
     base: Base,
     passwords: Passwords,
     first_password_file: Option<PathBuf>,
@@ -180,7 +181,8 @@ impl Server {
         let Some(Some(standing)) = self.base.stop.run_until_cancelled(leading).await else {
             return Ok(());
         };
-        tracing::info!(address = %self.address, ?standing, "serving");
+        let authority = self.authority.as_deref();
+        tracing::info!(address = %self.address, ?standing, authority, "serving");
         let file = self.first_password_file.as_deref();
         first_administrator::ensure(&self.base.hub, &self.passwords, file).await?;
         let losing = leadership.wait_for(|standing| matches!(standing, Standing::Lost { .. }));
@@ -223,6 +225,7 @@ pub async fn start(options: ServerOptions, stop: CancellationToken) -> Result<Se
     };
     let passwords = Passwords::new()?;
     let router = modules::build(&base, &options, passwords.clone(), &certificate)?;
+    let authority = certificate.authority_fingerprint();
     let tls = certificate.shown().server_config()?;
     base.spawn(certificate.renew_regularly(base.stop.clone()));
     base.spawn(listen::serve(listener, tls, router, base.stop.clone()));
@@ -230,6 +233,7 @@ pub async fn start(options: ServerOptions, stop: CancellationToken) -> Result<Se
     Ok(Server {
         address,
         base,
+        authority,
         passwords,
         first_password_file,
     })

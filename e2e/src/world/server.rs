@@ -103,6 +103,14 @@ impl Server {
         self.wait_until_ready().await
     }
 
+    /// Waits until the password of the first administrator is printed.
+    pub async fn wait_for_first_password(&mut self) -> Result<(), ProgramError> {
+        self.running
+            .wait_for_log("with the password", READY)
+            .await?;
+        Ok(())
+    }
+
     /// The password of the first administrator, as a user finds it in what was printed.
     pub fn first_password(&self) -> Result<String, WorldError> {
         let printed = self.printed();

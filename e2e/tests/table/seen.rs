@@ -69,7 +69,7 @@ fn normal(side: &Side<'_>, text: &str) -> String {
         .replace(DIRECT, "NAMESPACE")
         .replace(THROUGH, "NAMESPACE");
     let mut lines = String::new();
-    for line in text.lines() {
+    for line in text.lines().map(without_log_prefix) {
         let indent = line.len() - line.trim_start().len();
         let words: Vec<_> = line.split_whitespace().collect();
         lines.push_str(&line[..indent]);
@@ -94,6 +94,10 @@ fn steady(line: &str) -> String {
             continue;
         }
         rest = &rest[word.len()..];
+        if version_next && word == ":" {
+            out.push_str(word);
+            continue;
+        }
         // YAML writes the colon right after the word.
         let bare = word.trim_end_matches(':');
         out.push_str(match () {
@@ -101,6 +105,7 @@ fn steady(line: &str) -> String {
             () if is_uid(bare) => "UID",
             () if is_time(bare) => "TIME",
             () if is_age(bare) => "AGE",
+            () if is_clock(bare) => "CLOCK",
             () => word,
         });
         version_next = ["resourceVersion", "ResourceVersion"].contains(&bare);
@@ -123,6 +128,25 @@ fn is_time(word: &str) -> bool {
         && bytes[10] == b'T'
         && bytes[13] == b':'
         && bytes[..4].iter().all(u8::is_ascii_digit)
+}
+
+/// `05:30:48`, perhaps with a fraction.
+fn is_clock(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    bytes.len() >= 8
+        && (bytes[2], bytes[5]) == (b':', b':')
+        && word.chars().all(|c| c.is_ascii_digit() || ":.".contains(c))
+}
+
+/// A line of kubectl's own log, without its time and process: `W1121 05:31:11.2 300 a.go:1] …`.
+fn without_log_prefix(line: &str) -> &str {
+    let mut start = line.chars();
+    let level = start.next().is_some_and(|c| "IWEF".contains(c));
+    let date = start.by_ref().take(4).filter(char::is_ascii_digit).count() == 4;
+    match line.split_once(".go:") {
+        Some((_, rest)) if level && date => rest,
+        _ => line,
+    }
 }
 
 /// `5s`, `2m3s`, `4d`: at least one number with its unit, and nothing else.

@@ -1,6 +1,7 @@
 //! Our own logs and traces: written to standard error, filtered by what can be changed at run
 //! time, and sent to a collector if one is named.
 
+use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -178,7 +179,9 @@ impl Logging {
 pub fn start(options: &LogOptions) -> Result<Logging, StartLoggingError> {
     let text = options.filter.as_deref().unwrap_or(DEFAULT_FILTER);
     let (layer, handle) = reload::Layer::new(parse(text)?);
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
     let lines = match options.format {
         LogFormat::Text => lines.boxed(),
         LogFormat::Json => lines.json().boxed(),

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use aws_lc_rs::digest::{SHA256, digest};
 use tokio_util::sync::CancellationToken;
-use x509_parser::pem::Pem;
+use x509_parser::pem::{Pem, parse_x509_pem};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 use super::{StartError, TlsFiles};
@@ -74,6 +75,16 @@ impl Certificate {
     /// What clients shall trust, PEM; `None` if the chain ends at an authority that they know.
     pub(super) fn trust(&self) -> Option<&str> {
         self.trust.as_deref()
+    }
+
+    /// What people compare at their first login, `SHA256:AB:CD:…`; `None` where [`Self::trust`] is.
+    pub(super) fn authority_fingerprint(&self) -> Option<String> {
+        let (_, pem) = parse_x509_pem(self.trust()?.as_bytes()).ok()?;
+        let digest = digest(&SHA256, &pem.contents);
+        let bytes = digest.as_ref().iter();
+        Some(bytes.fold("SHA256".to_owned(), |text, byte| {
+            format!("{text}:{byte:02X}")
+        }))
     }
 
     /// Renews a certificate of our own in time, and when the server gets a new name, until `stop`.

@@ -7,6 +7,7 @@ use axum::Router;
 use super::certificate::Certificate;
 use super::{Base, ServerOptions, StartError, gate};
 use crate::audit::{Audit, Destination};
+use crate::controllers::Controllers;
 use crate::hub::Stores;
 use crate::hub::lease::{Leadership, Standing};
 use crate::identity::{Authenticator, LastUse, Logins, Passwords, tokens};
@@ -48,6 +49,8 @@ pub(super) fn build(
         trust,
         Arc::new(move || registration::pin::of_certificate(&shown.leaf()?)),
     ));
+    let controllers = Controllers::new(base.hub.clone(), tunnels.clone(), base.settings.clone());
+    base.spawn(controllers.run(base.leadership.clone(), base.stop.clone()));
     let road = road(base, options, authenticator.clone(), tunnels, &metrics)?;
     let log_filter = options.log_filter.clone();
     let telemetry = telemetry::router(Telemetry {
