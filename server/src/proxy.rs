@@ -32,7 +32,7 @@ use axum::routing::any;
 pub use self::hub_access::keep_hub_access;
 use self::journey::Ledger;
 use self::local::Streamed;
-pub use self::open::{CutReason, OpenStreams, watch_permits};
+pub use self::open::{CutReason, OpenStreams, end_in_order, watch_permits};
 pub use self::refusal::Refusal;
 pub use self::road::REQUEST_ID;
 pub use self::verb::{Resource, Verb};

@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 use drover_access::permit::Permit;
 use parking_lot::Mutex;
 
-pub use self::sweep::watch_permits;
+pub use self::sweep::{end_in_order, watch_permits};
 use super::journey::Journey;
 
 /// Parts of the registry that are locked one by one: requests begin and end all the time.
@@ -32,6 +32,8 @@ pub enum CutReason {
     ClusterGone,
     /// The hub has been out of reach for too long to know whether it may go on.
     Untrusted,
+    /// The server ends.
+    ServerEnds,
 }
 
 impl CutReason {
@@ -44,6 +46,7 @@ impl CutReason {
             Self::RightGone => "RightRemoved",
             Self::ClusterGone => "ClusterDeleted",
             Self::Untrusted => "HubOutOfReach",
+            Self::ServerEnds => "ServerEnds",
         }
     }
 }
@@ -57,6 +60,7 @@ impl fmt::Display for CutReason {
             Self::RightGone => "the right to use this cluster was removed",
             Self::ClusterGone => "the cluster was deleted",
             Self::Untrusted => "the hub has been out of reach for too long",
+            Self::ServerEnds => "the server ends; ask again, another takes over",
         })
     }
 }

@@ -18,6 +18,8 @@ use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::{SubscriberInitExt as _, TryInitError};
 use tracing_subscriber::{Registry, reload};
 
+use crate::listen::tls::install_provider;
+
 /// The filter in effect when nobody chose one.
 pub const DEFAULT_FILTER: &str = "info";
 /// Target of the spans that describe requests on the road.
@@ -207,6 +209,8 @@ pub fn start(options: &LogOptions) -> Result<Logging, StartLoggingError> {
 }
 
 fn exporting_to(endpoint: &str) -> Result<SdkTracerProvider, StartLoggingError> {
+    // The exporter's HTTP client asks for TLS even where it will speak without.
+    install_provider();
     let exporter = SpanExporter::builder()
         .with_http()
         .with_protocol(Protocol::HttpBinary)
@@ -226,4 +230,57 @@ fn exporting_to(endpoint: &str) -> Result<SdkTracerProvider, StartLoggingError> 
         .with_span_processor(BatchSpanProcessor::builder(exporter, Tokio).build())
         .with_resource(resource)
         .build())
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn traces_reach_a_collector_over_http() {
+        let collector = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let endpoint = format!("http://{}/", collector.local_addr().unwrap());
+        let received = tokio::spawn(async move {
+            let (mut stream, _) = collector.accept().await.unwrap();
+            let mut bytes = vec![0; 64 * 1024];
+            let mut read = 0;
+            while !String::from_utf8_lossy(&bytes[..read]).contains("a request") {
+                read += stream.read(&mut bytes[read..]).await.unwrap();
+            }
+            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+            stream.write_all(answer).await.unwrap();
+            String::from_utf8_lossy(&bytes[..read]).into_owned()
+        });
+        let traces = exporting_to(&endpoint).unwrap();
+        let spans = tracing_opentelemetry::layer()
+            .with_tracer(traces.tracer("drover"))
+            .with_filter(Targets::new().with_target(ROAD_TARGET, LevelFilter::DEBUG));
+        let subscriber = tracing_subscriber::registry().with(spans);
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::debug_span!(target: ROAD_TARGET, "a request").in_scope(|| {});
+            tracing::debug_span!("of another target").in_scope(|| {});
+        });
+        let logging = Logging {
+            filter: LogFilter::apart(),
+            traces: Some(traces),
+        };
+        logging.finish().await;
+        let received = tokio::time::timeout(Duration::from_secs(20), received);
+        let text = received.await.expect("traces in time").unwrap();
+        assert!(text.starts_with("POST /v1/traces "), "{text}");
+        assert!(text.contains("drover") && !text.contains("another target"));
+    }
+
+    #[test]
+    fn a_bad_filter_is_refused_with_an_example() {
+        let filter = LogFilter::apart();
+        let error = filter.set("drover_server=loud").unwrap_err();
+        assert!(error.to_string().contains("info,drover_server=debug"));
+        assert_eq!(filter.current(), DEFAULT_FILTER);
+        filter.set("debug").unwrap();
+        assert_eq!(filter.current(), "debug");
+    }
 }

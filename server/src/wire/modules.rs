@@ -11,7 +11,7 @@ use crate::controllers::Controllers;
 use crate::hub::Stores;
 use crate::hub::lease::{Leadership, Standing};
 use crate::identity::{Authenticator, LastUse, Logins, Passwords, tokens};
-use crate::proxy::{self, OpenStreams, Road, keep_hub_access, watch_permits};
+use crate::proxy::{self, OpenStreams, Road, end_in_order, keep_hub_access, watch_permits};
 use crate::registration::{self, RegistrationState};
 use crate::rest::{self, RestState};
 use crate::settings::keeper;
@@ -51,7 +51,14 @@ pub(super) fn build(
     ));
     let controllers = Controllers::new(base.hub.clone(), tunnels.clone(), base.settings.clone());
     base.spawn(controllers.run(base.leadership.clone(), base.stop.clone()));
-    let road = road(base, options, authenticator.clone(), tunnels, &metrics)?;
+    let road = road(
+        base,
+        options,
+        authenticator.clone(),
+        tunnels,
+        &metrics,
+        &health,
+    )?;
     let log_filter = options.log_filter.clone();
     let telemetry = telemetry::router(Telemetry {
         metrics,
@@ -100,9 +107,13 @@ fn road(
     authenticator: Authenticator,
     tunnels: Tunnels,
     metrics: &Metrics,
+    health: &Health,
 ) -> Result<Road, StartError> {
     let audit = Audit::open(&Destination::named(&options.audit_log), metrics)?;
     let open = OpenStreams::new();
+    let recorded = audit.clone();
+    health.check("audit", move || recorded.problem().map_or(Ok(()), Err));
+    base.spawn(end_in_order(open.clone(), audit.clone(), base.stop.clone()));
     base.spawn(watch_permits(
         open.clone(),
         base.hub.stores().clone(),

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{CutReason, OpenStreams};
+use crate::audit::Audit;
 use crate::hub::Stores;
 
 /// Time between looks without a change: tokens expire by the clock alone.
@@ -17,6 +18,9 @@ const GATHER: Duration = Duration::from_millis(100);
 /// For so long after it was opened a request may stand on a token that memory does not hold yet:
 /// a token just made is read from the hub before the hub's watch tells of it.
 const NEW: Duration = Duration::from_secs(4);
+
+/// How long each step of the server's end may take.
+const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// Looks at every request under way whenever the hub's state changes, and every second, until
 /// `stop`; those whose permit does not hold any more are cut.
@@ -44,6 +48,28 @@ pub async fn watch_permits(open: OpenStreams, stores: Stores, stop: Cancellation
         }
     };
     stop.run_until_cancelled(watching).await;
+}
+
+/// Once `stop` is cancelled, lets what is under way end by itself for a moment, cuts the rest, and
+/// waits until all of it is in the audit log.
+pub async fn end_in_order(open: OpenStreams, audit: Audit, stop: CancellationToken) {
+    stop.cancelled().await;
+    let all_ended = async || {
+        while !open.is_empty() {
+            tokio::time::sleep(GATHER).await;
+        }
+    };
+    if tokio::time::timeout(LAST_WORDS, all_ended()).await.is_err() {
+        let cut = open.cut_if(|_, _| Some(CutReason::ServerEnds));
+        tracing::info!(requests = cut, "open requests were cut: the server ends");
+        let _ = tokio::time::timeout(LAST_WORDS, all_ended()).await;
+    }
+    if tokio::time::timeout(LAST_WORDS, audit.flush())
+        .await
+        .is_err()
+    {
+        tracing::error!("the last records of the audit log could not be written in time");
+    }
 }
 
 /// Why a permit does not hold any more, as far as memory knows.

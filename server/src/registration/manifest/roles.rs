@@ -146,6 +146,13 @@ fn controller() -> Vec<PolicyRule> {
             &[REPORT, CONTROLLER],
             &["get", "patch"],
         ),
+        // Whether this cluster lets a person act as another (`kubectl --as`).
+        rule(
+            "authorization.k8s.io",
+            &["subjectaccessreviews"],
+            &[],
+            &["create"],
+        ),
         // The server's probes of the tunnel.
         health(),
     ]
