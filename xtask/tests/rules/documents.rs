@@ -69,3 +69,35 @@ fn decisions_are_numbered_without_a_gap() {
     numbers.sort_unstable();
     assert_eq!(numbers, (1..=numbers.len()).collect::<Vec<_>>());
 }
+
+/// The words in backticks of a line.
+fn quoted(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn security_has_a_row_for_every_group_and_its_tests_exist() {
+    let sources: Vec<String> = files(".rs").iter().map(|file| read(file)).collect();
+    let security = read("docs/security.md");
+    let rows: Vec<&str> = security
+        .lines()
+        .filter(|line| line.starts_with("| ") && line.as_bytes()[2].is_ascii_digit())
+        .collect();
+    let groups: Vec<String> = rows
+        .iter()
+        .map(|row| row[2..].split(' ').next().unwrap().to_owned())
+        .collect();
+    let wanted: Vec<String> = (1..=26).map(|group| group.to_string()).collect();
+    assert_eq!(groups, wanted, "docs/security.md has one row a group");
+    for row in rows {
+        let tests = row.split(" | ").nth(3).unwrap();
+        for test in quoted(tests) {
+            assert!(
+                sources
+                    .iter()
+                    .any(|source| source.contains(&format!("fn {test}("))),
+                "docs/security.md names the test {test}, which is nowhere"
+            );
+        }
+    }
+}
