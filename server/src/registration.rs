@@ -16,10 +16,8 @@ pub mod register;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Path, Request, State};
+use axum::extract::{FromRequest as _, Path, Request, State};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{get, post};
 use axum::{Json, Router};
 use drover_api::agent::{Challenge, ChallengeRequest, RegisterRequest, RegisterResponse};
 use drover_api::rest::{Import, ImportRequest};
@@ -27,20 +25,20 @@ use governor::{DefaultDirectRateLimiter, Quota};
 use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use secrecy::{ExposeSecret as _, SecretString};
-use serde::de::DeserializeOwned;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use self::challenge::Challenges;
 use self::connect::ChallengeRate;
 use self::notice::Notices;
 use crate::hub::Hub;
 use crate::identity::Authenticator;
+use crate::rest::body;
 use crate::rest::caller::check_administrator;
 use crate::settings::Settings;
 use crate::status::Status;
 use crate::tunnels::Tunnels;
 
-/// Longest body of a request, in bytes.
-const BODY_BYTES: usize = 16 * 1024;
 /// Requests of agents that make the hub work: at once, and then each second.
 const BURST: NonZeroU32 = NonZeroU32::new(200).expect("200 is not zero");
 const PER_SECOND: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
@@ -104,22 +102,19 @@ impl RegistrationState {
     }
 }
 
-/// The routes of this module.
-pub fn router(state: RegistrationState) -> Router {
-    Router::new()
-        .route("/v1/agent/register", post(register))
-        .route("/v1/agent/challenge", post(challenge))
-        .route("/v1/connect", get(connect))
-        .route("/v1/import/manifest", get(import_manifest))
-        .route("/v1/clusters/{name}/import", post(import_cluster))
-        .layer(DefaultBodyLimit::max(BODY_BYTES))
-        .with_state(state)
+/// The routes of this module and their part of the OpenAPI document.
+pub(crate) fn documented() -> OpenApiRouter<RegistrationState> {
+    OpenApiRouter::new()
+        .routes(routes!(register))
+        .routes(routes!(challenge))
+        .routes(routes!(connect))
+        .routes(routes!(import_manifest))
+        .routes(routes!(import_cluster))
 }
 
-fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Status> {
-    serde_json::from_slice(body).map_err(|error| {
-        Status::bad_request(format!("the body is not what is wanted here: {error}"))
-    })
+/// The routes of this module.
+pub fn router(state: RegistrationState) -> Router {
+    documented().split_for_parts().0.with_state(state)
 }
 
 /// Binds a cluster's key to its Cluster; a registration token is the credential.
@@ -128,9 +123,9 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Status> {
 async fn register(
     State(state): State<RegistrationState>,
     headers: HeaderMap,
-    body: Bytes,
+    body::Json(request): body::Json<RegisterRequest>,
 ) -> Result<Json<RegisterResponse>, Status> {
-    register::register(&state, &headers, &read(&body)?)
+    register::register(&state, &headers, &request)
         .await
         .map(Json)
 }
@@ -143,10 +138,10 @@ async fn challenge(
     request: Request,
 ) -> Result<Json<Challenge>, Status> {
     let (head, body) = request.into_parts();
-    let body = axum::body::to_bytes(body, BODY_BYTES)
-        .await
-        .map_err(|_| Status::too_large(BODY_BYTES))?;
-    connect::challenge(&state, connect::peer(&head), &read(&body)?).map(Json)
+    let peer = connect::peer(&head);
+    let request = Request::from_parts(head, body);
+    let body::Json(asked) = body::Json::from_request(request, &state).await?;
+    connect::challenge(&state, peer, &asked).map(Json)
 }
 
 /// Opens an agent's tunnel: a WebSocket, with the challenge signed.
@@ -185,16 +180,12 @@ async fn import_manifest(
 async fn import_cluster(
     State(state): State<RegistrationState>,
     Path(name): Path<String>,
-    headers: HeaderMap,
-    body: Bytes,
+    request: Request,
 ) -> Result<Response, Status> {
-    let identity = state.authenticator.identify(&headers).await?;
+    let identity = state.authenticator.identify(request.headers()).await?;
     check_administrator(&identity)?;
-    let request = if body.is_empty() {
-        ImportRequest { ttl_seconds: None }
-    } else {
-        read(&body)?
-    };
+    let body::OptionalJson(request) = body::OptionalJson::from_request(request, &state).await?;
+    let request = request.unwrap_or(ImportRequest { ttl_seconds: None });
     let cluster = state.hub.stores().clusters.by_name(&name);
     let cluster = cluster.ok_or_else(|| Status::not_found("Cluster", &name))?;
     let import = import::import(&state, &cluster, &request).await?;

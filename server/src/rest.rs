@@ -20,13 +20,15 @@ use axum::Router;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
 use tower_http::set_header::SetResponseHeaderLayer;
-use utoipa::OpenApi;
+use utoipa::OpenApi as _;
+use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::hub::Hub;
 use crate::identity::{Authenticator, Logins};
 use crate::settings::Settings;
+use crate::{registration, telemetry};
 
 /// Longest body of a request.
 pub const BODY_BYTES: usize = 64 * 1024;
@@ -46,7 +48,7 @@ pub struct RestState {
     pub trust: Option<Arc<str>>,
 }
 
-#[derive(OpenApi)]
+#[derive(utoipa::OpenApi)]
 #[openapi(info(
     title = "Drover",
     description = "People, tokens, clusters and settings of a Drover server. Every error is a \
@@ -75,18 +77,21 @@ fn documented() -> OpenApiRouter<RestState> {
         .routes(routes!(server::version))
 }
 
-/// The OpenAPI document of [`router`].
-pub fn document() -> utoipa::openapi::OpenApi {
-    documented().into_openapi()
+/// The OpenAPI document of everything under `/v1`, whichever module answers it.
+pub fn document() -> OpenApi {
+    documented()
+        .into_openapi()
+        .merge_from(registration::documented().into_openapi())
+        .merge_from(telemetry::documented().into_openapi())
 }
 
 /// All routes of this module.
 pub fn router(state: RestState) -> Router {
-    let (router, document) = documented().split_for_parts();
+    let (router, _) = documented().split_for_parts();
     let set =
         |name, value| SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value));
     router
-        .route("/v1/openapi.json", server::openapi(&document))
+        .route("/v1/openapi.json", server::openapi(&document()))
         .layer(set(CACHE_CONTROL, "no-store"))
         .layer(set(X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .layer(set(

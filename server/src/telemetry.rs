@@ -13,4 +13,5 @@ pub use self::logging::{
     StartLoggingError, start,
 };
 pub use self::metrics::{DirectionLabel, Metrics, ReasonLabel, RequestLabels, VerbLabel};
+pub(crate) use self::routes::documented;
 pub use self::routes::{LogFilterBody, Telemetry, router};

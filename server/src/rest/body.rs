@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
+use http_body::Body as _;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 
@@ -17,6 +18,22 @@ const WITHIN: Duration = Duration::from_secs(30);
 /// A JSON body of at most [`BODY_BYTES`].
 #[derive(Debug)]
 pub struct Json<T>(pub T);
+
+/// The same, where an empty body will do as well.
+#[derive(Debug)]
+pub struct OptionalJson<T>(pub Option<T>);
+
+impl<S: Sync, T: DeserializeOwned> FromRequest<S> for OptionalJson<T> {
+    type Rejection = Status;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Status> {
+        if request.body().is_end_stream() {
+            return Ok(Self(None));
+        }
+        let Json(value) = Json::from_request(request, state).await?;
+        Ok(Self(Some(value)))
+    }
+}
 
 impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = Status;

@@ -1,15 +1,19 @@
 //! `/livez`, `/readyz`, `/metrics` and `/v1/log-filter`.
 
-use axum::extract::State;
+use axum::extract::{FromRequest as _, Request, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode, Uri};
 use serde::{Deserialize, Serialize};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::{Findings, Health, LogFilter, LogFilterError, Metrics};
 use crate::identity::Authenticator;
+use crate::rest::body;
+use crate::rest::caller::check_administrator;
 use crate::status::Status;
 
 /// What the routes show.
@@ -33,13 +37,18 @@ pub struct LogFilterBody {
     pub filter: String,
 }
 
+/// The routes under `/v1` and their part of the OpenAPI document.
+pub(crate) fn documented() -> OpenApiRouter<Telemetry> {
+    OpenApiRouter::new().routes(routes!(log_filter, set_log_filter))
+}
+
 /// The routes.
 pub fn router(telemetry: Telemetry) -> Router {
     Router::new()
         .route("/livez", get(livez))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
-        .route("/v1/log-filter", get(log_filter).put(set_log_filter))
+        .merge(documented().split_for_parts().0)
         .with_state(telemetry)
 }
 
@@ -85,6 +94,9 @@ async fn metrics(
     Ok(([(CONTENT_TYPE, content), (CACHE_CONTROL, "no-store")], text).into_response())
 }
 
+/// Which log lines are written at present.
+#[utoipa::path(get, path = "/v1/log-filter", tag = "server",
+    responses((status = 200, body = LogFilterBody)))]
 async fn log_filter(
     State(telemetry): State<Telemetry>,
     headers: HeaderMap,
@@ -95,18 +107,15 @@ async fn log_filter(
     }))
 }
 
+/// Sets which log lines are written until the server ends or the setting changes.
+#[utoipa::path(put, path = "/v1/log-filter", tag = "server", request_body = LogFilterBody,
+    responses((status = 200, body = LogFilterBody)))]
 async fn set_log_filter(
     State(telemetry): State<Telemetry>,
-    headers: HeaderMap,
-    body: Result<Json<LogFilterBody>, axum::extract::rejection::JsonRejection>,
+    request: Request,
 ) -> Result<Json<LogFilterBody>, Status> {
-    let who = administrator(&telemetry, &headers).await?;
-    let Json(wanted) = body.map_err(|rejection| {
-        Status::bad_request(format!(
-            "{}: send {{\"filter\": \"info\"}}",
-            rejection.body_text()
-        ))
-    })?;
+    let who = administrator(&telemetry, request.headers()).await?;
+    let body::Json(wanted) = body::Json::<LogFilterBody>::from_request(request, &telemetry).await?;
     telemetry
         .log_filter
         .set(&wanted.filter)
@@ -123,12 +132,6 @@ async fn set_log_filter(
 /// The name of the administrator who asks; nobody else gets on.
 async fn administrator(telemetry: &Telemetry, headers: &HeaderMap) -> Result<String, Status> {
     let identity = telemetry.authenticator.identify(headers).await?;
-    let everywhere = identity.token.cluster.is_none()
-        && identity.token.purpose != drover_api::kinds::TokenPurpose::PasswordChange;
-    if identity.administrator && everywhere {
-        return Ok(identity.user_name);
-    }
-    Err(Status::forbidden(
-        "only administrators may see this: use a token of one, not limited to a cluster",
-    ))
+    check_administrator(&identity)?;
+    Ok(identity.user_name)
 }
