@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::hub::Hub;
-use crate::hub::lease::Leadership;
+use crate::hub::lease::{Leadership, Standing};
 use crate::settings::Settings;
 use crate::tunnels::Tunnels;
 
@@ -66,7 +66,7 @@ impl Controllers {
     /// Keeps every cluster until `stop`, whenever this server is the one that controls.
     pub async fn run(self, mut leadership: Leadership, stop: CancellationToken) {
         loop {
-            let leading = leadership.wait_for(|standing| standing.may_control());
+            let leading = leadership.wait_for(Standing::may_control);
             let Some(Some(_)) = stop.run_until_cancelled(leading).await else {
                 return;
             };

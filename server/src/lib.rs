@@ -13,6 +13,7 @@ pub mod listen;
 pub mod proxy;
 pub mod registration;
 pub mod rest;
+pub mod routes;
 pub mod settings;
 pub mod status;
 pub mod telemetry;

@@ -4,9 +4,11 @@
 //! [`HANDSHAKE`] plus [`HEADERS`] of time.
 
 pub mod files;
+mod prompt;
 pub mod tls;
 
 use std::net::SocketAddr;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,9 +16,9 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
@@ -26,16 +28,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
+use self::prompt::Prompt;
 use crate::backoff::Backoff;
 
-/// Longest TLS handshake.
-pub const HANDSHAKE: Duration = Duration::from_secs(10);
-/// Longest time for the headers of an HTTP/1.1 request, waiting for its first byte included.
-pub const HEADERS: Duration = Duration::from_secs(30);
 /// Largest header section of a request; client-go sends long tokens and group lists.
 pub const HEADER_BYTES: usize = 256 * 1024;
-/// Connections at once; further ones wait in the system's queue.
-pub const CONNECTIONS: usize = 20_000;
 /// Requests at once on one HTTP/2 connection.
 const STREAMS: u32 = 1000;
 /// What a client may send on one HTTP/2 stream before somebody reads it.
@@ -44,8 +41,30 @@ const STREAM_WINDOW: u32 = 256 * 1024;
 const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
 /// How often a silent HTTP/2 connection is asked whether it lives, and how long it may think.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
-/// How long requests in flight may go on when the server ends.
-const DRAIN: Duration = Duration::from_secs(10);
+
+/// What connections may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Longest TLS handshake.
+    pub handshake: Duration,
+    /// Longest time for the headers of an HTTP/1.1 request, waiting for its first byte included,
+    /// and for the preface of an HTTP/2 connection.
+    pub headers: Duration,
+    /// Connections at once; further ones wait in the system's queue.
+    pub connections: usize,
+    /// How long requests in flight may go on when the server ends.
+    pub drain: Duration,
+}
+
+impl Limits {
+    /// Those of the server.
+    pub const SERVER: Self = Self {
+        handshake: Duration::from_secs(10),
+        headers: Duration::from_secs(30),
+        connections: 20_000,
+        drain: Duration::from_secs(10),
+    };
+}
 
 /// Serves `router` on `listener` until `stop`, then lets what is under way end.
 ///
@@ -54,10 +73,11 @@ pub async fn serve(
     listener: TcpListener,
     tls: Arc<rustls::ServerConfig>,
     router: Router,
+    limits: Limits,
     stop: CancellationToken,
 ) {
     let connections = TaskTracker::new();
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let places = Arc::new(Semaphore::new(limits.connections));
     let acceptor = TlsAcceptor::from(tls);
     let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
     let accepting = async {
@@ -66,8 +86,8 @@ pub async fn serve(
             let (stream, peer) = accept(&listener, &mut backoff).await;
             let (acceptor, router, stop) = (acceptor.clone(), router.clone(), stop.clone());
             connections.spawn(async move {
-                if let Some(stream) = shake_hands(&acceptor, stream, peer).await {
-                    converse(stream, peer, router, &stop).await;
+                if let Some(stream) = shake_hands(&acceptor, stream, peer, limits).await {
+                    converse(stream, peer, router, limits, &stop).await;
                 }
                 drop(place);
             });
@@ -76,7 +96,7 @@ pub async fn serve(
     stop.run_until_cancelled(accepting).await;
     drop(listener);
     connections.close();
-    if timeout(DRAIN, connections.wait()).await.is_err() {
+    if timeout(limits.drain, connections.wait()).await.is_err() {
         tracing::info!(
             open = connections.len(),
             "ending with connections still open"
@@ -104,12 +124,13 @@ async fn shake_hands(
     acceptor: &TlsAcceptor,
     stream: TcpStream,
     peer: SocketAddr,
+    limits: Limits,
 ) -> Option<TlsStream<TcpStream>> {
     // Interactive streams and small answers must not wait for more bytes.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%peer, error = &error as &dyn std::error::Error, "no TCP_NODELAY");
     }
-    match timeout(HANDSHAKE, acceptor.accept(stream)).await {
+    match timeout(limits.handshake, acceptor.accept(stream)).await {
         Ok(Ok(stream)) => Some(stream),
         Ok(Err(error)) => {
             tracing::debug!(%peer, error = &error as &dyn std::error::Error, "TLS handshake");
@@ -122,48 +143,67 @@ async fn shake_hands(
     }
 }
 
+/// The version is what TLS agreed on: hyper-util's guess from the first bytes waits for them
+/// without a limit.
 async fn converse(
     stream: TlsStream<TcpStream>,
     peer: SocketAddr,
     router: Router,
+    limits: Limits,
     stop: &CancellationToken,
 ) {
-    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-    let builder = builder(is_http2);
     let service = service_fn(move |mut request: http::Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
         router.clone().oneshot(request.map(Body::new))
     });
-    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
-    tokio::pin!(connection);
-    let result = tokio::select! {
-        result = connection.as_mut() => result,
-        () = stop.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.as_mut().await
-        }
+    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    let result = if is_http2 {
+        let stream = TokioIo::new(Prompt::new(stream, limits.headers));
+        let connection = pin!(http2().serve_connection(stream, service));
+        until(connection, http2::Connection::graceful_shutdown, stop).await
+    } else {
+        let connection = http1(limits).serve_connection(TokioIo::new(stream), service);
+        let connection = pin!(connection.with_upgrades());
+        until(
+            connection,
+            http1::UpgradeableConnection::graceful_shutdown,
+            stop,
+        )
+        .await
     };
     if let Err(error) = result {
-        tracing::debug!(%peer, error = &*error, "connection ended");
+        tracing::debug!(%peer, error = &error as &dyn std::error::Error, "connection ended");
     }
 }
 
-/// The version is what TLS agreed on: guessing it from the first bytes would wait for them
-/// without a limit.
-fn builder(is_http2: bool) -> auto::Builder<TokioExecutor> {
-    let builder = auto::Builder::new(TokioExecutor::new());
-    let mut builder = if is_http2 {
-        builder.http2_only()
-    } else {
-        builder.http1_only()
-    };
+/// Drives a connection to its end, which it is asked to come to at `stop`.
+async fn until<C: Future>(
+    mut connection: Pin<&mut C>,
+    shut_down: impl Fn(Pin<&mut C>),
+    stop: &CancellationToken,
+) -> C::Output {
+    tokio::select! {
+        result = connection.as_mut() => result,
+        () = stop.cancelled() => {
+            shut_down(connection.as_mut());
+            connection.await
+        }
+    }
+}
+
+fn http1(limits: Limits) -> http1::Builder {
+    let mut builder = http1::Builder::new();
     builder
-        .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADERS)
-        .max_buf_size(HEADER_BYTES);
+        .header_read_timeout(limits.headers)
+        .max_buf_size(HEADER_BYTES)
+        .max_header_size(HEADER_BYTES);
     builder
-        .http2()
+}
+
+fn http2() -> http2::Builder<TokioExecutor> {
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder
         .timer(TokioTimer::new())
         .max_concurrent_streams(STREAMS)
         .initial_stream_window_size(STREAM_WINDOW)
@@ -174,3 +214,6 @@ fn builder(is_http2: bool) -> auto::Builder<TokioExecutor> {
         .enable_connect_protocol();
     builder
 }
+
+#[cfg(test)]
+mod tests;

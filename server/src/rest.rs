@@ -100,6 +100,3 @@ pub fn router(state: RestState) -> Router {
         ))
         .with_state(state)
 }
-
-#[cfg(test)]
-mod tests;

@@ -27,7 +27,7 @@ use crate::identity::Passwords;
 use crate::identity::first_administrator::{self, FirstAdministratorError};
 use crate::identity::passwords::PasswordError;
 use crate::listen::tls::{TlsError, install_provider};
-use crate::listen::{self, files};
+use crate::listen::{self, Limits, files};
 use crate::settings::Settings;
 use crate::telemetry::LogFilter;
 
@@ -203,7 +203,9 @@ pub async fn start(options: ServerOptions, stop: CancellationToken) -> Result<Se
     let stores = Stores::new();
     let hub = Hub::new(client.clone(), stores.clone(), keys(&client).await?);
 
-    let tasks = TaskTracker::new();
+    let (tasks, stop) = (TaskTracker::new(), stop.child_token());
+    // A start that fails ends what it began.
+    let unfinished = stop.clone().drop_guard();
     stores.follow(&client, &tasks, &stop);
     let listener = bind(options.listen).await?;
     let address = listener.local_addr().unwrap_or(options.listen);
@@ -228,12 +230,19 @@ pub async fn start(options: ServerOptions, stop: CancellationToken) -> Result<Se
     let authority = certificate.authority_fingerprint();
     let tls = certificate.shown().server_config()?;
     base.spawn(certificate.renew_regularly(base.stop.clone()));
-    base.spawn(listen::serve(listener, tls, router, base.stop.clone()));
+    base.spawn(listen::serve(
+        listener,
+        tls,
+        router,
+        Limits::SERVER,
+        base.stop.clone(),
+    ));
+    unfinished.disarm();
     let first_password_file = options.first_password_file;
     Ok(Server {
         address,
-        base,
         authority,
+        base,
         passwords,
         first_password_file,
     })

@@ -156,6 +156,23 @@ fn trust_in(chain: &str) -> Option<String> {
 }
 
 #[cfg(test)]
+impl Certificate {
+    /// One for tests that build the server without a hub.
+    pub(super) fn self_signed() -> Self {
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        let serving = crate::hub::authority::Serving {
+            chain: made.cert.pem(),
+            key: made.signing_key.serialize_pem().into(),
+        };
+        Self {
+            shown: Shown::new(&serving).unwrap(),
+            trust: Some(serving.chain),
+            own: None,
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 

@@ -162,3 +162,6 @@ fn readiness(health: &Health, stores: &Stores, leadership: &Leadership) {
         _ => Err("no server serves yet".to_owned()),
     });
 }
+
+#[cfg(test)]
+mod tests;

@@ -115,9 +115,17 @@ async fn two_servers_starting_at_once_agree_and_one_waits_for_the_other() {
         "{waiting}"
     );
 
-    // One administrator with one password, whoever made it.
-    let admins = hub.kubectl(["get", "dusr", "-o", "name"]).await.unwrap();
-    assert_eq!(admins.stdout.trim(), "user.management.drover.dev/admin");
+    // One administrator, whoever made it.
+    let admins = eventually("the administrator", SOON, async || {
+        let users = hub
+            .kubectl(["get", "dusr", "-o", "name"])
+            .await
+            .unwrap()
+            .stdout;
+        let only = users.trim() == "user.management.drover.dev/admin";
+        if only { Ok(()) } else { Err(users) }
+    });
+    admins.await.unwrap();
 
     // The leader gives the Lease up when it ends, so the other need not wait for it to die.
     stop[leader].cancel();

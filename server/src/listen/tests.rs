@@ -1,0 +1,251 @@
+//! What strangers can do to the listener, over real sockets and TLS.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::routing::{get, post};
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client;
+
+use super::*;
+use crate::hub::authority::Serving;
+use crate::listen::tls::{Shown, install_provider};
+
+/// Generous: what is waited for here is cut after a fraction of it.
+const SOON: Duration = Duration::from_secs(20);
+const QUICK: Limits = Limits {
+    handshake: Duration::from_millis(300),
+    headers: Duration::from_millis(300),
+    connections: 4,
+    drain: Duration::from_millis(300),
+};
+
+struct Listening {
+    address: SocketAddr,
+    roots: RootCertStore,
+    served: Arc<AtomicUsize>,
+    stop: CancellationToken,
+    running: JoinHandle<()>,
+}
+
+impl Listening {
+    async fn start(limits: Limits) -> Self {
+        install_provider();
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        let serving = Serving {
+            chain: made.cert.pem(),
+            key: made.signing_key.serialize_pem().into(),
+        };
+        let mut roots = RootCertStore::empty();
+        roots
+            .add(CertificateDer::from(made.cert.der().to_vec()))
+            .unwrap();
+        let served = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&served);
+        let count = move |ConnectInfo(_): ConnectInfo<SocketAddr>| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            std::future::ready("served")
+        };
+        let router = Router::new()
+            .route("/", get(count.clone()).post(count))
+            .route(
+                "/slow",
+                post(|body: axum::body::Bytes| async move { body.len().to_string() }),
+            );
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let tls = Shown::new(&serving).unwrap().server_config().unwrap();
+        let stop = CancellationToken::new();
+        let running = tokio::spawn(serve(listener, tls, router, limits, stop.clone()));
+        Self {
+            address,
+            roots,
+            served,
+            stop,
+            running,
+        }
+    }
+
+    async fn connect(&self, protocol: &[u8]) -> client::TlsStream<TcpStream> {
+        let mut config = ClientConfig::builder()
+            .with_root_certificates(self.roots.clone())
+            .with_no_client_auth();
+        config.alpn_protocols = vec![protocol.to_vec()];
+        let stream = TcpStream::connect(self.address).await.unwrap();
+        let name = ServerName::try_from("localhost").unwrap();
+        TlsConnector::from(Arc::new(config))
+            .connect(name, stream)
+            .await
+            .unwrap()
+    }
+
+    /// Sends bytes and reads until the server closes or nothing more comes.
+    async fn exchange(&self, request: &[u8]) -> String {
+        let mut stream = self.connect(b"http/1.1").await;
+        stream.write_all(request).await.unwrap();
+        read_all(&mut stream).await
+    }
+
+    fn served(&self) -> usize {
+        self.served.load(Ordering::SeqCst)
+    }
+}
+
+async fn read_all(stream: &mut client::TlsStream<TcpStream>) -> String {
+    let mut answer = Vec::new();
+    let reading = stream.read_to_end(&mut answer);
+    // A reset after the answer is as good as its end.
+    let _ = timeout(SOON, reading).await.expect("the server closes");
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test]
+async fn a_request_of_two_lengths_smuggles_no_second_one() {
+    let server = Listening::start(QUICK).await;
+    for lengths in [
+        "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n",
+        "Content-Length: 4\r\nContent-Length: 60\r\n",
+        "Transfer-Encoding: chunked, identity\r\n",
+        "Transfer-Encoding: xchunked\r\n",
+        "Content-Length: +4\r\n",
+        "Content-Length: 0x4\r\n",
+    ] {
+        let before = server.served();
+        let answer = server
+            .exchange(
+                format!(
+                    "POST / HTTP/1.1\r\nHost: localhost\r\n{lengths}\r\n\
+                     0\r\n\r\nGET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                )
+                .as_bytes(),
+            )
+            .await;
+        let answers = answer.matches("HTTP/1.1 ").count();
+        assert!(answers <= 1, "{lengths}: {answer}");
+        assert!(
+            server.served() - before <= 1,
+            "{lengths}: a smuggled request was served"
+        );
+    }
+}
+
+#[tokio::test]
+async fn headers_have_a_limit_that_real_clients_do_not_meet() {
+    let server = Listening::start(QUICK).await;
+    let request = |bytes: usize| {
+        format!(
+            "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Long: {}\r\n\r\n",
+            "x".repeat(bytes)
+        )
+    };
+    let answer = server.exchange(request(100 * 1024).as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer:.80}");
+    let mut stream = server.connect(b"http/1.1").await;
+    // The server may close while this is still being written.
+    let _ = stream
+        .write_all(request(HEADER_BYTES + 1024).as_bytes())
+        .await;
+    let answer = read_all(&mut stream).await;
+    assert!(
+        answer.is_empty() || answer.starts_with("HTTP/1.1 431"),
+        "{answer:.80}"
+    );
+    assert_eq!(server.served(), 1);
+}
+
+#[tokio::test]
+async fn whoever_says_nothing_is_sent_away_and_others_are_served() {
+    let server = Listening::start(QUICK).await;
+    // One that never shakes hands, one that sends no request, one whose headers never end, one
+    // whose preface never ends: they hold all four places.
+    let mut silent = TcpStream::connect(server.address).await.unwrap();
+    let mut preface = server.connect(b"h2").await;
+    preface.write_all(b"PRI * HTTP/2.0\r\n").await.unwrap();
+    let mut idle = server.connect(b"http/1.1").await;
+    let mut slow = server.connect(b"http/1.1").await;
+    slow.write_all(b"GET / HTTP/1.1\r\nHost: local")
+        .await
+        .unwrap();
+    let answer = server.exchange(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    let answer = timeout(SOON, answer).await.expect("a place becomes free");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let mut nothing = Vec::new();
+    let closed = timeout(SOON, silent.read_to_end(&mut nothing)).await;
+    closed.expect("the silent one is closed").ok();
+    assert!(nothing.is_empty());
+    read_all(&mut preface).await;
+    assert!(!read_all(&mut idle).await.contains("200"));
+    assert!(!read_all(&mut slow).await.contains("200"));
+}
+
+/// An HTTP/2 frame (RFC 9113 §4.1).
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    let mut bytes = vec![length[1], length[2], length[3], kind, flags];
+    bytes.extend(stream.to_be_bytes());
+    bytes.extend(payload);
+    bytes
+}
+
+#[tokio::test]
+async fn opening_and_resetting_streams_for_ever_ends_that_connection_only() {
+    let server = Listening::start(Limits::SERVER).await;
+    let mut stream = server.connect(b"h2").await;
+    let mut attack = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    attack.extend(frame(4, 0, 0, &[]));
+    // `:method GET`, `:scheme https`, `:path /`, `:authority a` (RFC 7541).
+    let headers = [0x82, 0x87, 0x84, 0x41, 0x01, b'a'];
+    for number in (1..40_000).step_by(2) {
+        attack.extend(frame(1, 5, number, &headers));
+        attack.extend(frame(3, 0, number, &[0, 0, 0, 8]));
+    }
+    // The server closes while this is being written.
+    let _ = timeout(SOON, stream.write_all(&attack))
+        .await
+        .expect("the server takes or closes");
+    let mut answer = Vec::new();
+    let _ = timeout(SOON, stream.read_to_end(&mut answer))
+        .await
+        .expect("the server closes");
+    assert!(
+        server.served() < 20_000,
+        "{} requests were served",
+        server.served()
+    );
+    let other = server.exchange(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    assert!(other.await.starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn a_request_under_way_is_finished_when_the_server_ends() {
+    let limits = Limits {
+        drain: SOON,
+        ..Limits::SERVER
+    };
+    let server = Listening::start(limits).await;
+    let mut stream = server.connect(b"http/1.1").await;
+    let head = b"POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nab";
+    stream.write_all(head).await.unwrap();
+    stream.flush().await.unwrap();
+    sleep(Duration::from_millis(200)).await;
+    server.stop.cancel();
+    sleep(Duration::from_millis(200)).await;
+    stream.write_all(b"cd").await.unwrap();
+    let answer = read_all(&mut stream).await;
+    assert!(
+        answer.starts_with("HTTP/1.1 200") && answer.ends_with('4'),
+        "{answer}"
+    );
+    timeout(SOON, server.running)
+        .await
+        .expect("the listener ends")
+        .unwrap();
+    assert!(
+        TcpStream::connect(server.address).await.is_err(),
+        "nobody else is accepted"
+    );
+}

@@ -1,0 +1,87 @@
+//! Every route of the server and who may call it.
+//!
+//! The table decides nothing: handlers do. A test compares it with the routers and calls every
+//! route without the right it demands, so that a route cannot be added unnoticed.
+
+use http::Method;
+
+/// What a route demands of its caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Right {
+    /// Nothing.
+    Anyone,
+    /// An agent's own proof: a registration token or a signature.
+    Agent,
+    /// Any token that is valid, for whatever it was made.
+    AnyToken,
+    /// A person's token that is not limited to one cluster or purpose.
+    Person,
+    /// Such a token of an administrator.
+    Administrator,
+    /// A permit for the cluster that the path names.
+    Permit,
+}
+
+/// One method on one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The method; of a route that takes all, the one that tests use.
+    pub method: Method,
+    /// The path in axum's form.
+    pub path: &'static str,
+    /// What it demands.
+    pub right: Right,
+}
+
+const fn route(method: Method, path: &'static str, right: Right) -> Route {
+    Route {
+        method,
+        path,
+        right,
+    }
+}
+
+/// Every route, by path.
+pub const ROUTES: &[Route] = &[
+    route(Method::GET, "/k8s/clusters/{*rest}", Right::Permit),
+    route(Method::GET, "/livez", Right::Anyone),
+    route(Method::GET, "/metrics", Right::Administrator),
+    route(Method::GET, "/readyz", Right::Anyone),
+    route(Method::POST, "/v1/agent/challenge", Right::Agent),
+    route(Method::POST, "/v1/agent/register", Right::Agent),
+    route(Method::GET, "/v1/clusters", Right::Person),
+    route(Method::POST, "/v1/clusters", Right::Administrator),
+    route(Method::DELETE, "/v1/clusters/{name}", Right::Administrator),
+    route(Method::GET, "/v1/clusters/{name}", Right::Person),
+    route(
+        Method::POST,
+        "/v1/clusters/{name}/import",
+        Right::Administrator,
+    ),
+    route(Method::GET, "/v1/connect", Right::Agent),
+    route(Method::GET, "/v1/import/manifest", Right::Agent),
+    route(Method::POST, "/v1/kubeconfig", Right::Person),
+    route(Method::GET, "/v1/log-filter", Right::Administrator),
+    route(Method::PUT, "/v1/log-filter", Right::Administrator),
+    route(Method::POST, "/v1/login", Right::Anyone),
+    route(Method::POST, "/v1/logout", Right::AnyToken),
+    route(Method::GET, "/v1/me", Right::AnyToken),
+    route(Method::POST, "/v1/me/password", Right::AnyToken),
+    route(Method::GET, "/v1/openapi.json", Right::Anyone),
+    route(Method::GET, "/v1/settings", Right::Administrator),
+    route(Method::PUT, "/v1/settings/{name}", Right::Administrator),
+    route(Method::GET, "/v1/tokens", Right::Person),
+    route(Method::POST, "/v1/tokens", Right::Person),
+    route(Method::DELETE, "/v1/tokens/{id}", Right::Person),
+    route(Method::GET, "/v1/users", Right::Administrator),
+    route(Method::POST, "/v1/users", Right::Administrator),
+    route(Method::DELETE, "/v1/users/{name}", Right::Administrator),
+    route(Method::GET, "/v1/users/{name}", Right::Administrator),
+    route(Method::PATCH, "/v1/users/{name}", Right::Administrator),
+    route(
+        Method::POST,
+        "/v1/users/{name}/password",
+        Right::Administrator,
+    ),
+    route(Method::GET, "/v1/version", Right::Anyone),
+];
