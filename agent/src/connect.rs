@@ -1,7 +1,6 @@
 //! The agent's life: become a member, connect, serve, and again.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
@@ -10,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use drover_access::proof;
 use drover_api::agent::{Challenge, ChallengeRequest, ConnectProof, PROOF_HEADER};
 use drover_tunnel::protocol::{self, Version, VersionError};
-use drover_tunnel::reconnect::{Opened, Policy, keep_connected};
+use drover_tunnel::reconnect::{Policy, Reconnect};
 use drover_tunnel::ws::{self, DialOptions};
 use drover_tunnel::{ServeError, ServeOptions, serve};
 use http::header::HOST;
@@ -18,6 +17,7 @@ use http::{HeaderMap, Request, StatusCode};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use thiserror::Error;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
@@ -112,11 +112,10 @@ pub struct Replica {
 impl Replica {
     /// Connects again and again until the shutdown, with a random pause after each failure.
     pub async fn run(&self) {
-        let trust_memory = AtomicBool::new(true);
-        let session = async |opened: &mut Opened<'_>| {
-            let ended = self
-                .session(trust_memory.load(Ordering::Relaxed), opened)
-                .await;
+        let mut reconnect = Reconnect::new(Policy::default());
+        let mut trust_memory = true;
+        while !self.shutdown.is_cancelled() {
+            let ended = self.session(trust_memory, &mut reconnect).await;
             if self.shutdown.is_cancelled() {
                 return;
             }
@@ -125,23 +124,27 @@ impl Replica {
                 Err(error) => (error.reason(), error.to_string()),
             };
             // Only a server that has lost the binding makes the agent register again.
-            trust_memory.store(reason != NOT_REGISTERED, Ordering::Relaxed);
+            trust_memory = reason != NOT_REGISTERED;
             self.board.tell(false, reason, message).await;
-        };
-        keep_connected(Policy::default(), chance, self.shutdown.clone(), session).await;
+            let until = reconnect.lost(Instant::now(), chance());
+            tokio::select! {
+                () = tokio::time::sleep_until(until) => reconnect.dial(),
+                () = self.shutdown.cancelled() => {}
+            }
+        }
     }
 
     /// One tunnel from its beginning to its end.
     async fn session(
         &self,
         trust_memory: bool,
-        opened: &mut Opened<'_>,
+        reconnect: &mut Reconnect,
     ) -> Result<(), ConnectError> {
         let joined = tokio::select! {
             joined = self.join(trust_memory) => joined?,
             () = self.shutdown.cancelled() => return Ok(()),
         };
-        opened.opened();
+        reconnect.opened(Instant::now());
         let said = format!(
             "connected to {} as cluster {:?}, protocol {}",
             joined.binding.authority(),
