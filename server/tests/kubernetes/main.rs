@@ -6,6 +6,7 @@
     reason = "steps of a test are functions of their own, and fail as the test does"
 )]
 
+mod agents;
 mod hub;
 mod identity;
 mod people;

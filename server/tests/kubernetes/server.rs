@@ -131,6 +131,21 @@ impl Server {
         }
     }
 
+    /// A call whose answer is text.
+    pub(crate) async fn call_text(
+        &self,
+        method: Method,
+        path: &str,
+        token: Option<&str>,
+    ) -> (u16, String) {
+        let mut request = self.http.request(method, format!("{}{path}", self.url));
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        let response = request.send().await.unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
+    }
+
     pub(crate) async fn get(&self, path: &str, token: &str) -> Answer {
         self.call(Method::GET, path, Some(token), None).await
     }

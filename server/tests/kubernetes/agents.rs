@@ -1,0 +1,10 @@
+//! Agents and the server together: a real hub, a real cluster, and the agent in this process with
+//! the rights that the manifest gives it.
+
+mod access;
+mod connection;
+mod joining;
+mod lanes;
+mod refusals;
+mod reports;
+mod rig;

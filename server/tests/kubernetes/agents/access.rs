@@ -1,0 +1,110 @@
+//! Access in clusters follows the people of the hub.
+
+use drover_e2e::eventually;
+use serde_json::json;
+
+use super::rig::{Rig, SOON, start};
+
+#[tokio::test]
+async fn access_follows_administrators_and_drift_is_repaired() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let _agent = start(&cluster, "pod-0").await;
+    rig.wait_for("shop", "AccessApplied", ("True", "Applied"))
+        .await;
+
+    let body = json!({
+        "name": "ann", "password": "the very first password", "administrator": true,
+    });
+    let ann = rig
+        .server
+        .post("/v1/users", &rig.admin, body)
+        .await
+        .expect(201);
+    let name = format!("drover:user:{}", ann["uid"].as_str().unwrap());
+    let has_access = async |wanted: bool| {
+        eventually(&format!("{name} has access: {wanted}"), SOON, async || {
+            let objects = [
+                "clusterrole/drover-user-0",
+                "clusterrolebinding/drover-administrators-0",
+            ];
+            let mut seen = Vec::new();
+            for object in objects {
+                let found = cluster.kubectl(["get", object, "-o", "yaml"]).await;
+                seen.push(
+                    found
+                        .map_err(|error| error.to_string())?
+                        .stdout
+                        .contains(&name),
+                );
+            }
+            if seen == [wanted, wanted] {
+                Ok(())
+            } else {
+                Err(format!("{seen:?}"))
+            }
+        })
+        .await
+        .unwrap();
+    };
+    has_access(true).await;
+    rig.server
+        .call(
+            reqwest::Method::PATCH,
+            "/v1/users/ann",
+            Some(&rig.admin),
+            Some(json!({ "enabled": false })),
+        )
+        .await
+        .expect(200);
+    has_access(false).await;
+
+    // Somebody takes the bindings away; they come back with the next look, here a reconnect.
+    cluster
+        .kubectl(["delete", "clusterrolebinding", "drover-administrators-0"])
+        .await
+        .unwrap();
+    drop(_agent);
+    let _again = start(&cluster, "pod-0").await;
+    eventually("the binding to be repaired", SOON, async || {
+        cluster
+            .kubectl(["get", "clusterrolebinding", "drover-administrators-0"])
+            .await
+            .map(|_| ())
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn what_is_no_longer_wanted_is_pruned() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    // Left by an earlier, larger state.
+    let label = "management.drover.dev/access=user-lane";
+    cluster
+        .kubectl([
+            "create",
+            "clusterrole",
+            "drover-user-7",
+            "--verb=get",
+            "--resource=pods",
+        ])
+        .await
+        .unwrap();
+    cluster
+        .kubectl(["label", "clusterrole", "drover-user-7", label])
+        .await
+        .unwrap();
+    let _agent = start(&cluster, "pod-0").await;
+    rig.wait_for("shop", "AccessApplied", ("True", "Applied"))
+        .await;
+    let left = cluster
+        .kubectl(["get", "clusterroles", "-l", label, "-o", "name"])
+        .await
+        .unwrap();
+    assert_eq!(
+        left.stdout.trim(),
+        "clusterrole.rbac.authorization.k8s.io/drover-user-0"
+    );
+}

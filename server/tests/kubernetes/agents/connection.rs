@@ -1,0 +1,278 @@
+//! Proofs at connect, and what agents say when they cannot.
+
+use drover_access::proof::connect_message;
+use drover_agent::registration::{BINDING_CONFIG_MAP, STATUS_CONFIG_MAP};
+use drover_api::agent::ConnectProof;
+use drover_e2e::{ControlPlane, eventually};
+use drover_tunnel::protocol::{self, Version};
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::rig::{NAMESPACE, Rig, SOON, Steps, in_pod, replica, run, start};
+
+/// Asks for a tunnel with a proof, as far as the server's decision.
+async fn connect(rig: &Rig, proof: &ConnectProof, versions: &str) -> (StatusCode, Value) {
+    use base64::Engine as _;
+    let encoded =
+        base64::engine::general_purpose::STANDARD.encode(serde_json::to_vec(proof).unwrap());
+    let response = crate::server::client(&rig.server.trust)
+        .get(format!("{}/v1/connect", rig.server.url))
+        .version(reqwest::Version::HTTP_11)
+        .header("drover-agent-proof", encoded)
+        .header("connection", "upgrade")
+        .header("upgrade", "websocket")
+        .header("sec-websocket-version", "13")
+        .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
+        .header(protocol::VERSION_HEADER.as_str(), versions)
+        .send()
+        .await
+        .unwrap();
+    let status = response.status();
+    if status == StatusCode::SWITCHING_PROTOCOLS {
+        return (status, Value::Null);
+    }
+    (status, response.json().await.unwrap())
+}
+
+#[tokio::test]
+async fn a_proof_serves_its_own_cluster_once() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let member = Steps::of(&cluster).await.registrar().walk().await.unwrap();
+    let other = rig.create("other").await;
+    let challenge = async |uid: &str| {
+        let path = "/v1/agent/challenge";
+        let body = Some(json!({ "clusterUid": uid }));
+        let answer = rig
+            .server
+            .call(reqwest::Method::POST, path, None, body)
+            .await
+            .expect(200);
+        answer["nonce"].as_str().unwrap().to_owned()
+    };
+    let prove = |nonce: String| ConnectProof {
+        signature: member
+            .key
+            .sign(&connect_message(&member.cluster_uid, &nonce, "pod-0")),
+        cluster_uid: member.cluster_uid.clone(),
+        nonce,
+        replica: "pod-0".to_owned(),
+        agent_version: "test".to_owned(),
+    };
+    let good = prove(challenge(member.cluster_uid.as_str()).await);
+
+    let mut renamed = good.clone();
+    renamed.replica = "pod-1".to_owned();
+    let mut claimed = good.clone();
+    claimed.cluster_uid = drover_api::ids::ClusterUid::new(&other);
+    let mut unregistered = prove(challenge(&other).await);
+    unregistered.cluster_uid = drover_api::ids::ClusterUid::new(&other);
+    let foreign = prove(challenge(&other).await);
+    for (what, proof, reason) in [
+        ("another replica's name", &renamed, "ForeignKey"),
+        ("another Cluster", &claimed, "ForeignChallenge"),
+        (
+            "a challenge of another Cluster",
+            &foreign,
+            "ForeignChallenge",
+        ),
+        ("a Cluster without a key", &unregistered, "NotRegistered"),
+    ] {
+        let (status, body) = connect(&rig, proof, "1, 2").await;
+        assert_eq!(status, 401, "{what}: {body}");
+        assert_eq!(body["details"]["causes"][0]["reason"], reason, "{what}");
+    }
+    let (status, _) = connect(&rig, &good, "1, 2").await;
+    assert_eq!(status, StatusCode::SWITCHING_PROTOCOLS);
+    let (status, body) = connect(&rig, &good, "1, 2").await;
+    assert_eq!(status, 401);
+    assert_eq!(body["details"]["causes"][0]["reason"], "ReplayedChallenge");
+    let next = prove(challenge(member.cluster_uid.as_str()).await);
+    assert_eq!(
+        connect(&rig, &next, "99").await.0,
+        StatusCode::UPGRADE_REQUIRED
+    );
+    assert!(rig.events("shop").await.contains(&"ForeignKey".to_owned()));
+}
+
+#[tokio::test]
+async fn agents_of_the_previous_protocol_work() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let mut old = replica(&in_pod(&cluster).await, "pod-0");
+    old.protocols = vec![Version::V1];
+    let _agent = run(old);
+    rig.wait_for("shop", "Ready", ("True", "Ready")).await;
+    let status = rig.status("shop").await;
+    assert_eq!(status.agent.unwrap().protocol, 1);
+    assert_eq!(status.kubernetes_version.as_deref(), Some("v1.36.3"));
+    rig.server
+        .get("/k8s/clusters/shop/api/v1/nodes", &rig.admin)
+        .await
+        .expect(200);
+}
+
+async fn reason_told(cluster: &ControlPlane, wanted: &str) {
+    eventually(&format!("the agent to say {wanted}"), SOON, async || {
+        let map = cluster
+            .kubectl([
+                "-n",
+                NAMESPACE,
+                "get",
+                "configmap",
+                STATUS_CONFIG_MAP,
+                "-o",
+                "json",
+            ])
+            .await
+            .map_err(|error| error.to_string())?;
+        let map: Value = serde_json::from_str(&map.stdout).unwrap();
+        let said = map["data"]["pod-0"].as_str().unwrap_or_default().to_owned();
+        let condition: Value = serde_json::from_str(&said).unwrap_or_default();
+        if condition["reason"] == wanted {
+            Ok(())
+        } else {
+            Err(said)
+        }
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn agents_say_exactly_why_they_cannot_connect() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let free = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let port = rig.server.url.rsplit(':').next().unwrap().to_owned();
+    let api = cluster.url();
+    for (what, data, reason) in [
+        (
+            "nothing listens",
+            json!({ "server-url": format!("https://{free}") }),
+            "ConnectionRefused",
+        ),
+        (
+            "no such name",
+            json!({ "server-url": "https://drover.invalid" }),
+            "DNSFailed",
+        ),
+        (
+            "another authority",
+            json!({ "server-ca.crt": cluster.ca() }),
+            "TLSUnknownAuthority",
+        ),
+        (
+            "a name that is not in the certificate",
+            json!({ "server-url": format!("https://127.0.0.2:{port}") }),
+            "TLSNameMismatch",
+        ),
+        (
+            "another program",
+            json!({ "server-url": api, "server-ca.crt": cluster.ca() }),
+            "NotADroverServer",
+        ),
+        (
+            "a Cluster that is gone",
+            json!({ "cluster-uid": "gone" }),
+            "NoSuchCluster",
+        ),
+        (
+            "no server at all",
+            json!({ "server-url": "" }),
+            "ManifestIncomplete",
+        ),
+    ] {
+        let before = binding(&cluster).await;
+        let patch = json!({ "data": data }).to_string();
+        patch_binding(&cluster, &patch).await;
+        let agent = start(&cluster, "pod-0").await;
+        reason_told(&cluster, reason).await;
+        drop(agent);
+        patch_binding(&cluster, &json!({ "data": before }).to_string()).await;
+        eprintln!("{what}: {reason}");
+    }
+    let events = cluster
+        .kubectl([
+            "-n",
+            NAMESPACE,
+            "get",
+            "events",
+            "-o",
+            "jsonpath={.items[*].reason}",
+        ])
+        .await
+        .unwrap();
+    assert!(
+        events.stdout.contains("TLSUnknownAuthority"),
+        "{}",
+        events.stdout
+    );
+    let _agent = start(&cluster, "pod-0").await;
+    reason_told(&cluster, "Connected").await;
+}
+
+async fn binding(cluster: &ControlPlane) -> Value {
+    let map = cluster
+        .kubectl([
+            "-n",
+            NAMESPACE,
+            "get",
+            "configmap",
+            BINDING_CONFIG_MAP,
+            "-o",
+            "json",
+        ])
+        .await
+        .unwrap();
+    serde_json::from_str::<Value>(&map.stdout).unwrap()["data"].clone()
+}
+
+async fn patch_binding(cluster: &ControlPlane, patch: &str) {
+    let name = BINDING_CONFIG_MAP;
+    cluster
+        .kubectl([
+            "-n",
+            NAMESPACE,
+            "patch",
+            "configmap",
+            name,
+            "--type=merge",
+            "-p",
+            patch,
+        ])
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_deleted_clusters_tunnels_are_closed_and_stay_closed() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let _agent = start(&cluster, "pod-0").await;
+    rig.wait_for("shop", "Ready", ("True", "Ready")).await;
+    rig.server
+        .delete("/v1/clusters/shop", &rig.admin)
+        .await
+        .expect(204);
+    eventually("the agent to be told", SOON, async || {
+        let gone = rig.server.get("/k8s/clusters/shop/api", &rig.admin).await;
+        if gone.code == 404 {
+            Ok(())
+        } else {
+            Err(gone.body.to_string())
+        }
+    })
+    .await
+    .unwrap();
+    let again = rig.server.call(
+        reqwest::Method::POST,
+        "/v1/agent/challenge",
+        None,
+        Some(json!({ "clusterUid": "whatever" })),
+    );
+    again.await.expect(404);
+}

@@ -1,0 +1,295 @@
+//! From a manifest to a member.
+
+use drover_agent::registration::{KEY_SECRET, REGISTRATION_SECRET, Step};
+use drover_e2e::{ControlPlane, eventually};
+use reqwest::Method;
+use serde_json::json;
+
+use super::rig::{Rig, SOON, Steps, apply, control_plane, outside, replica, run, secret, start};
+
+#[tokio::test]
+async fn imported_cluster_joins_and_answers_people_as_themselves() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    rig.wait_for("shop", "Ready", ("False", "NotImported"))
+        .await;
+    let first = start(&cluster, "pod-0").await;
+    let _second = start(&cluster, "pod-1").await;
+    rig.wait_for("shop", "Ready", ("True", "Ready")).await;
+
+    let who = "/k8s/clusters/shop/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    let body = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview" });
+    let me = rig.server.get("/v1/me", &rig.admin).await.expect(200);
+    for _ in 0..2 {
+        let answer = rig
+            .server
+            .post(who, &rig.admin, body.clone())
+            .await
+            .expect(201);
+        let user = &answer["status"]["userInfo"];
+        assert_eq!(user["username"], me["kubernetesUser"]);
+        assert!(
+            !user["groups"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|g| g == "system:masters")
+        );
+    }
+    let pods = "/k8s/clusters/shop/api/v1/namespaces/kube-system/configmaps";
+    let list = rig.server.get(pods, &rig.admin).await.expect(200);
+    assert_eq!(list["kind"], "ConfigMapList");
+
+    // One replica goes in good order; the other carries on.
+    first.terminate().await;
+    rig.server.get(pods, &rig.admin).await.expect(200);
+    let status = rig.status("shop").await;
+    assert_eq!(status.kubernetes_version.as_deref(), Some("v1.36.3"));
+    assert!(rig.events("shop").await.contains(&"Registered".to_owned()));
+}
+
+#[tokio::test]
+async fn a_crash_between_any_two_steps_of_registration_heals() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    // A walk has five arrows; the sixth round is the undisturbed one.
+    for crash_after in 0..=5 {
+        let name = format!("shop-{crash_after}");
+        let uid = rig.join(&name, &cluster).await;
+        let steps = Steps::of(&cluster).await;
+        let mut step = Step::Begin;
+        for _ in 0..crash_after {
+            step = steps.registrar().advance(step).await.unwrap();
+        }
+        drop(step);
+
+        let member = steps.registrar().walk().await.unwrap();
+        assert_eq!(member.cluster_uid.as_str(), uid, "after step {crash_after}");
+        assert_registered_and_forgotten(&rig, &cluster, &name).await;
+        let bound = rig.status(&name).await.registration.unwrap();
+        assert_eq!(bound.public_key, member.key.public().encode());
+        // The next round is another cluster with a key of its own.
+        cluster
+            .kubectl(["delete", "namespace", "drover-agent", "--wait"])
+            .await
+            .unwrap();
+    }
+}
+
+async fn assert_registered_and_forgotten(rig: &Rig, cluster: &ControlPlane, name: &str) {
+    let used = secret(cluster, REGISTRATION_SECRET).await.unwrap();
+    assert!(
+        used.data.is_none_or(|data| data.is_empty()),
+        "{name}: the token is still there"
+    );
+    let copied = used.metadata.annotations.unwrap_or_default();
+    assert!(
+        copied.is_empty(),
+        "{name}: kubectl's copy of the token is still there"
+    );
+    let tokens = rig.server.hub.registration_tokens();
+    let left = tokens
+        .list(&kube::api::ListParams::default())
+        .await
+        .unwrap()
+        .items;
+    assert!(
+        !left.iter().any(|token| token.spec.cluster_name == name),
+        "{name}: {left:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_crashed_between_binding_and_deleting_the_token_heals() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let steps = Steps::of(&cluster).await;
+    let token = steps.store.registration_token().await.unwrap().unwrap();
+    let first = steps.registrar().walk().await.unwrap();
+    // As if the token had not been deleted, and the agent had heard nothing: the same request,
+    // without the hub's object, and with nothing remembered.
+    use secrecy::ExposeSecret as _;
+    let stale = json!({ "stringData": { "token": token.expose_secret() } }).to_string();
+    let (name, key) = (REGISTRATION_SECRET, KEY_SECRET);
+    for (secret, patch) in [
+        (name, stale.as_str()),
+        (key, r#"{"data":{"cluster-uid":null,"cluster-name":null}}"#),
+    ] {
+        cluster
+            .kubectl([
+                "-n",
+                "drover-agent",
+                "patch",
+                "secret",
+                secret,
+                "--type=merge",
+                "-p",
+                patch,
+            ])
+            .await
+            .unwrap();
+    }
+    let again = steps.registrar().walk().await.unwrap();
+    assert_eq!(first.key.public(), again.key.public());
+    assert_registered_and_forgotten(&rig, &cluster, "shop").await;
+}
+
+#[tokio::test]
+async fn two_replicas_that_start_at_once_share_one_key() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let (one, two) = (Steps::of(&cluster).await, Steps::of(&cluster).await);
+    let (first, second) = (one.registrar(), two.registrar());
+    let (left, right) = tokio::join!(first.walk(), second.walk());
+    let (left, right) = (left.unwrap(), right.unwrap());
+    assert_eq!(left.key.public(), right.key.public());
+    let bound = rig.status("shop").await.registration.unwrap();
+    assert_eq!(bound.public_key, left.key.public().encode());
+    assert_registered_and_forgotten(&rig, &cluster, "shop").await;
+}
+
+#[tokio::test]
+async fn applying_a_manifest_again_undoes_nothing() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.create("shop").await;
+    let import = rig.import("shop").await;
+    apply(&cluster, &import).await;
+    let agent = start(&cluster, "pod-0").await;
+    rig.wait_for("shop", "Connected", ("True", "TunnelOpen"))
+        .await;
+    let before = secret(&cluster, KEY_SECRET).await.unwrap().data;
+
+    apply(&cluster, &import).await;
+    apply(&cluster, &rig.import("shop").await).await;
+    assert_eq!(secret(&cluster, KEY_SECRET).await.unwrap().data, before);
+    drop(agent);
+    let _again = start(&cluster, "pod-0").await;
+    eventually("the token to be forgotten again", SOON, async || {
+        let used = secret(&cluster, REGISTRATION_SECRET).await.unwrap();
+        if used.data.is_none_or(|data| data.is_empty()) {
+            Ok(())
+        } else {
+            Err("still there")
+        }
+    })
+    .await
+    .unwrap();
+    rig.wait_for("shop", "Connected", ("True", "TunnelOpen"))
+        .await;
+}
+
+#[tokio::test]
+async fn manifest_is_served_to_whoever_presents_its_token_in_a_header() {
+    let (rig, _cluster) = Rig::with_cluster().await;
+    rig.create("shop").await;
+    let import = rig.import("shop").await;
+    let token = import["registrationToken"].as_str().unwrap();
+    let path = "/v1/import/manifest";
+    let answer = rig.server.call_text(Method::GET, path, Some(token)).await;
+    assert_eq!(
+        answer,
+        (200, import["manifest"].as_str().unwrap().to_owned())
+    );
+    for bad in [None, Some(rig.admin.as_str()), Some("droverimport_x_y")] {
+        let (code, _) = rig.server.call_text(Method::GET, path, bad).await;
+        assert_eq!(code, 401, "{bad:?}");
+    }
+    let (code, _) = rig
+        .server
+        .call_text(Method::GET, &format!("{path}?token={token}"), None)
+        .await;
+    assert_eq!(code, 401, "a token in the URL is no credential");
+}
+
+#[tokio::test]
+async fn an_agent_outside_of_its_cluster_joins_with_a_kubeconfig() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let _agent = run(replica(&outside(&cluster).await, "laptop"));
+    rig.wait_for("shop", "Ready", ("True", "Ready")).await;
+}
+
+#[tokio::test]
+async fn a_deleted_cluster_leaves_nothing_behind() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let _agent = start(&cluster, "pod-0").await;
+    rig.wait_for("shop", "Ready", ("True", "Ready")).await;
+    let body = json!({ "purpose": "Kubeconfig", "cluster": "shop" });
+    let scoped = rig
+        .server
+        .post("/v1/tokens", &rig.admin, body)
+        .await
+        .expect(201);
+    rig.import("shop").await;
+
+    rig.server
+        .delete("/v1/clusters/shop", &rig.admin)
+        .await
+        .expect(204);
+    eventually("the Cluster to be gone", SOON, async || {
+        match rig.server.hub.clusters().get_opt("shop").await.unwrap() {
+            None => Ok(()),
+            Some(left) => Err(format!("{:?}", left.metadata.finalizers)),
+        }
+    })
+    .await
+    .unwrap();
+    let id = scoped["metadata"]["id"].as_str().unwrap();
+    assert!(rig.server.hub.tokens().get_opt(id).await.unwrap().is_none());
+    let tokens = rig.server.hub.registration_tokens();
+    assert!(
+        tokens
+            .list(&kube::api::ListParams::default())
+            .await
+            .unwrap()
+            .items
+            .is_empty()
+    );
+    let selector = "app.kubernetes.io/managed-by=drover";
+    eventually("the cluster to be clean", SOON, async || {
+        let kinds = "namespaces,clusterroles,clusterrolebindings";
+        let left = cluster
+            .kubectl(["get", kinds, "-l", selector, "-o", "name"])
+            .await;
+        let left = left.map_err(|error| error.to_string())?.stdout;
+        if left.trim().is_empty() {
+            Ok(())
+        } else {
+            Err(left)
+        }
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn one_cluster_cannot_be_registered_as_two() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    Steps::of(&cluster).await.registrar().walk().await.unwrap();
+    // The manifest of another Cluster, in the same cluster: the same key.
+    rig.join("twin", &cluster).await;
+    let error = Steps::of(&cluster)
+        .await
+        .registrar()
+        .walk()
+        .await
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("registered as \"shop\" already"),
+        "{error}"
+    );
+    assert!(
+        rig.events("twin")
+            .await
+            .contains(&"KeyOfOtherCluster".to_owned())
+    );
+    let elsewhere = control_plane("elsewhere").await;
+    apply(&elsewhere, &rig.import("twin").await).await;
+    Steps::of(&elsewhere)
+        .await
+        .registrar()
+        .walk()
+        .await
+        .unwrap();
+}

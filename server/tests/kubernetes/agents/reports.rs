@@ -1,0 +1,149 @@
+//! What agents report arrives in the Cluster's status.
+
+use drover_e2e::{Component, eventually};
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use serde_json::json;
+
+use super::rig::{Rig, SOON, start};
+
+#[tokio::test]
+async fn nodes_capacity_and_requests_are_reported_and_followed() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let nodes: Api<Node> = Api::all(cluster.client());
+    for (name, cpu) in [("a", "2"), ("b", "1500m")] {
+        let node = json!({ "metadata": { "name": name } });
+        nodes
+            .create(
+                &PostParams::default(),
+                &serde_json::from_value(node).unwrap(),
+            )
+            .await
+            .unwrap();
+        let status = json!({ "status": {
+            "capacity": { "cpu": cpu, "memory": "1Gi" },
+            "allocatable": { "cpu": cpu, "memory": "512Mi" },
+            "conditions": [{ "type": "Ready", "status": if name == "a" { "True" } else { "False" } }],
+        }});
+        let patch = Patch::Merge(&status);
+        nodes
+            .patch_status(name, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+    let pods: Api<Pod> = Api::default_namespaced(cluster.client());
+    cluster
+        .kubectl(["create", "serviceaccount", "default"])
+        .await
+        .ok();
+    let pod = json!({ "metadata": { "name": "p" }, "spec": { "nodeName": "a",
+        "automountServiceAccountToken": false, "containers": [
+        { "name": "c", "image": "x", "resources": { "requests": { "cpu": "250m" } } }
+    ]}});
+    let pod: Pod = serde_json::from_value(pod).unwrap();
+    eventually("the pod to be made", SOON, async || {
+        pods.create(&PostParams::default(), &pod).await.map(|_| ())
+    })
+    .await
+    .unwrap();
+
+    let _agent = start(&cluster, "pod-0").await;
+    let seen = async |ready: u32, total: u32, cpu: &str| {
+        eventually(
+            &format!("{ready} of {total} nodes, {cpu}"),
+            SOON,
+            async || {
+                let status = rig.status("shop").await;
+                let nodes = status.nodes.unwrap_or_default();
+                let capacity = status.capacity.get("cpu").cloned().unwrap_or_default();
+                if (nodes.ready, nodes.total, capacity.as_str()) == (ready, total, cpu) {
+                    Ok(status.requests.get("cpu").cloned())
+                } else {
+                    Err(format!("{nodes:?} {capacity}"))
+                }
+            },
+        )
+        .await
+        .unwrap()
+    };
+    let requests = seen(1, 2, "3500m").await;
+    assert_eq!(requests.as_deref(), Some("250m"));
+    nodes.delete("b", &Default::default()).await.unwrap();
+    seen(1, 1, "2").await;
+    let status = rig.status("shop").await;
+    assert_eq!(status.allocatable["memory"], "512Mi");
+    assert!(
+        status
+            .components
+            .iter()
+            .any(|c| c.name == "etcd" && c.healthy),
+        "{status:?}"
+    );
+    assert!(status.last_seen.is_some());
+}
+
+#[tokio::test]
+async fn a_cluster_whose_store_hangs_or_whose_agent_goes_is_told() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let agent = start(&cluster, "pod-0").await;
+    rig.wait_for("shop", "Ready", ("True", "Ready")).await;
+    cluster.pause(Component::Etcd).unwrap();
+    rig.wait_for("shop", "APIServerReady", ("False", "Unhealthy"))
+        .await;
+    cluster.resume(Component::Etcd).unwrap();
+    rig.wait_for("shop", "APIServerReady", ("True", "Healthy"))
+        .await;
+    drop(agent);
+    rig.wait_for("shop", "Connected", ("False", "AgentGone"))
+        .await;
+    rig.wait_for("shop", "Ready", ("False", "AgentGone")).await;
+    let refused = rig.server.get("/k8s/clusters/shop/api", &rig.admin).await;
+    assert_eq!(refused.code, 503, "{}", refused.body);
+}
+
+#[tokio::test]
+async fn the_agents_image_follows_the_cluster_and_the_roll_out_is_shown() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let _agent = start(&cluster, "pod-0").await;
+    // No node runs the pods here, so the roll-out stays under way.
+    rig.wait_for("shop", "AgentUpToDate", ("False", "RollingOut"))
+        .await;
+    let patch = json!({ "spec": { "agent": { "image": "registry.example/agent:next" } } });
+    rig.server
+        .hub
+        .clusters()
+        .patch("shop", &PatchParams::default(), &Patch::Merge(&patch))
+        .await
+        .unwrap();
+    eventually("the Deployment to be changed", SOON, async || {
+        let image = cluster
+            .kubectl([
+                "-n",
+                "drover-agent",
+                "get",
+                "deployment",
+                "drover-agent",
+                "-o",
+                "jsonpath={.spec.template.spec.containers[0].image}",
+            ])
+            .await
+            .map_err(|error| error.to_string())?
+            .stdout;
+        if image == "registry.example/agent:next" {
+            Ok(())
+        } else {
+            Err(image)
+        }
+    })
+    .await
+    .unwrap();
+    rig.wait_for("shop", "AgentUpToDate", ("False", "RollingOut"))
+        .await;
+    assert_eq!(
+        rig.status("shop").await.agent.unwrap().image.as_deref(),
+        Some("registry.example/agent:next")
+    );
+}

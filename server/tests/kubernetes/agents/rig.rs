@@ -1,0 +1,237 @@
+//! A hub with a server, and a cluster with the manifest applied.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_agent::connect::Replica;
+use drover_agent::registration::{BINDING_CONFIG_MAP, Registrar, Store};
+use drover_agent::server::{Server as Road, ServerBinding};
+use drover_agent::wire::assemble;
+use drover_api::kinds::{Cluster, ClusterStatus};
+use drover_e2e::{ControlPlane, Options, eventually};
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::{Event, Secret, ServiceAccount};
+use kube::api::{Api, ListParams, PostParams};
+use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::server::Server;
+
+pub(super) const SOON: Duration = Duration::from_mins(1);
+pub(super) const NAMESPACE: &str = "drover-agent";
+
+/// A hub, its server and the administrator's session.
+pub(super) struct Rig {
+    pub(super) hub: ControlPlane,
+    pub(super) server: Server,
+    pub(super) admin: String,
+}
+
+/// A running replica, ended when dropped.
+pub(super) struct Running {
+    shutdown: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.shutdown.cancel();
+        self.task.abort();
+    }
+}
+
+impl Running {
+    /// Ends it as SIGTERM does.
+    pub(super) async fn terminate(mut self) {
+        self.shutdown.cancel();
+        (&mut self.task).await.unwrap();
+    }
+}
+
+pub(super) async fn control_plane(name: &str) -> ControlPlane {
+    let options = Options {
+        name: name.to_owned(),
+        ..Options::default()
+    };
+    ControlPlane::start(options).await.unwrap()
+}
+
+impl Rig {
+    /// A fresh hub with a server, and a cluster beside it.
+    pub(super) async fn with_cluster() -> (Self, ControlPlane) {
+        drover_agent::wire::install_crypto();
+        let (hub, cluster) = tokio::join!(control_plane("hub"), control_plane("shop"));
+        let server = Server::start(&hub).await;
+        let admin = server.administrator().await;
+        (Self { hub, server, admin }, cluster)
+    }
+
+    /// Makes a Cluster; returns its UID.
+    pub(super) async fn create(&self, name: &str) -> String {
+        let body = json!({ "name": name });
+        let made = self
+            .server
+            .post("/v1/clusters", &self.admin, body)
+            .await
+            .expect(201);
+        made["uid"].as_str().unwrap().to_owned()
+    }
+
+    /// A registration token and its manifest.
+    pub(super) async fn import(&self, name: &str) -> Value {
+        let path = format!("/v1/clusters/{name}/import");
+        self.server
+            .post(&path, &self.admin, json!({}))
+            .await
+            .expect(200)
+    }
+
+    /// Makes a Cluster and applies its manifest.
+    pub(super) async fn join(&self, name: &str, cluster: &ControlPlane) -> String {
+        let uid = self.create(name).await;
+        apply(cluster, &self.import(name).await).await;
+        uid
+    }
+
+    /// The Cluster as the hub has it.
+    pub(super) async fn cluster(&self, name: &str) -> Cluster {
+        self.server.hub.clusters().get(name).await.unwrap()
+    }
+
+    pub(super) async fn status(&self, name: &str) -> ClusterStatus {
+        self.cluster(name).await.status.unwrap_or_default()
+    }
+
+    /// Waits until a condition has this status and reason.
+    pub(super) async fn wait_for(&self, name: &str, kind: &str, wanted: (&str, &str)) {
+        eventually(&format!("{kind}={wanted:?}"), SOON, async || {
+            let conditions = self.status(name).await.conditions;
+            let found = conditions.iter().find(|c| c.type_ == kind);
+            match found.map(|c| (c.status.as_str(), c.reason.as_str())) {
+                Some(now) if now == wanted => Ok(()),
+                _ => Err(format!("{conditions:?}")),
+            }
+        })
+        .await
+        .unwrap();
+    }
+
+    /// Reasons of the events on a Cluster.
+    pub(super) async fn events(&self, name: &str) -> Vec<String> {
+        let api: Api<Event> = Api::default_namespaced(self.hub.client());
+        let params = ListParams::default().fields(&format!("involvedObject.name={name}"));
+        let events = api.list(&params).await.unwrap();
+        events
+            .into_iter()
+            .filter_map(|event| event.reason)
+            .collect()
+    }
+}
+
+/// Applies an import's manifest with kubectl, as a person does.
+pub(super) async fn apply(cluster: &ControlPlane, import: &Value) {
+    let file = cluster.folder().join("import.yaml");
+    std::fs::write(&file, import["manifest"].as_str().unwrap()).unwrap();
+    cluster
+        .kubectl(["apply", "-f", &file.to_string_lossy()])
+        .await
+        .unwrap();
+}
+
+/// The configuration of the agent's pod: its own service account's token.
+pub(super) async fn in_pod(cluster: &ControlPlane) -> kube::Config {
+    as_account(cluster, "drover-agent").await
+}
+
+/// A configuration with a service account's token, from the manifest's namespace.
+pub(super) async fn as_account(cluster: &ControlPlane, account: &str) -> kube::Config {
+    let accounts: Api<ServiceAccount> = Api::namespaced(cluster.client(), NAMESPACE);
+    let request = TokenRequest {
+        spec: Some(TokenRequestSpec {
+            expiration_seconds: Some(3600),
+            ..Default::default()
+        }),
+        ..Default::default()
+    };
+    let params = PostParams::default();
+    let answer = accounts
+        .create_token_request(account, &params, &request)
+        .await
+        .unwrap();
+    let token = answer.status.unwrap().token.unwrap();
+    let mut config = outside(cluster).await;
+    config.auth_info = AuthInfo {
+        token: Some(token.into()),
+        ..AuthInfo::default()
+    };
+    config
+}
+
+/// The administrator's kubeconfig, as an agent outside of its cluster uses it.
+pub(super) async fn outside(cluster: &ControlPlane) -> kube::Config {
+    let file = Kubeconfig::read_from(cluster.kubeconfig_path()).unwrap();
+    kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
+        .await
+        .unwrap()
+}
+
+/// A replica that is assembled but not started.
+pub(super) fn replica(config: &kube::Config, name: &str) -> Replica {
+    assemble(config, NAMESPACE, name.to_owned(), CancellationToken::new()).unwrap()
+}
+
+/// Starts a replica.
+pub(super) fn run(replica: Replica) -> Running {
+    let shutdown = replica.shutdown.clone();
+    Running {
+        shutdown,
+        task: tokio::spawn(async move { replica.run().await }),
+    }
+}
+
+/// Starts a replica with the rights that the manifest gives.
+pub(super) async fn start(cluster: &ControlPlane, name: &str) -> Running {
+    run(replica(&in_pod(cluster).await, name))
+}
+
+/// The agent's side of registration, step by step.
+pub(super) struct Steps {
+    pub(super) store: Store,
+    pub(super) binding: ServerBinding,
+    pub(super) road: Road,
+}
+
+impl Steps {
+    pub(super) async fn of(cluster: &ControlPlane) -> Self {
+        let config = in_pod(cluster).await;
+        let client = kube::Client::try_from(config).unwrap();
+        let store = Store::new(client, NAMESPACE);
+        let map = store.config("read", BINDING_CONFIG_MAP).await.unwrap();
+        let binding = ServerBinding::read(&map).unwrap();
+        let road = Road::new(Arc::new(binding.clone())).unwrap();
+        Self {
+            store,
+            binding,
+            road,
+        }
+    }
+
+    pub(super) fn registrar(&self) -> Registrar<'_> {
+        Registrar {
+            store: &self.store,
+            binding: &self.binding,
+            server: &self.road,
+            trust_memory: true,
+        }
+    }
+}
+
+/// A Secret in the agent's namespace.
+pub(super) async fn secret(cluster: &ControlPlane, name: &str) -> Option<Secret> {
+    Api::<Secret>::namespaced(cluster.client(), NAMESPACE)
+        .get_opt(name)
+        .await
+        .unwrap()
+}
