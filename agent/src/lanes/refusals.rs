@@ -10,10 +10,13 @@ const MOST_KINDS: usize = 64;
 /// Most characters kept of what a request gave as its lane.
 const LANE_LENGTH: usize = 32;
 
+/// The lane as the request gave it, and the reason.
+type Kind = (String, &'static str);
+
 /// Refusals since the last report.
 #[derive(Debug, Default)]
 pub struct Refusals {
-    since: Mutex<BTreeMap<(String, &'static str), (String, u32)>>,
+    since: Mutex<BTreeMap<Kind, (String, u32)>>,
 }
 
 impl Refusals {

@@ -80,9 +80,11 @@ mod tests {
 
     #[test]
     fn a_strange_answer_is_bounded_and_harmless() {
+        use std::fmt::Write as _;
+
         let mut text = String::from("é\n[?]x ok\n[+]\n[+]noverdict\n");
         for number in 0..1000 {
-            text.push_str(&format!("[-]check{number} {}\n", "x".repeat(1000)));
+            writeln!(text, "[-]check{number} {}", "x".repeat(1000)).unwrap();
         }
         let found = components(true, &text);
         assert_eq!(found.len(), MOST + 1);

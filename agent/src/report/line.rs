@@ -59,7 +59,7 @@ fn difference(said: &Report, now: &Report) -> Report {
 }
 
 /// One line as it goes on the wire.
-pub fn encode(report: &Report) -> Bytes {
+pub(super) fn encode(report: &Report) -> Bytes {
     let mut line = serde_json::to_vec(report).expect("a report is maps of text and numbers");
     line.push(b'\n');
     line.into()

@@ -177,7 +177,7 @@ fn event_report(event: CoreEvent) -> EventReport {
             .last_observed_time
             .or(event.event_time)
             .map(|time| time.0)
-            .or(event.last_timestamp.map(|time| time.0))
+            .or_else(|| event.last_timestamp.map(|time| time.0))
             .unwrap_or_else(Timestamp::now),
         count: series
             .count

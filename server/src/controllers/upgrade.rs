@@ -89,6 +89,8 @@ async fn patch(shared: &Shared, image: &str) -> Result<(), AccessError> {
 
 #[cfg(test)]
 mod tests {
+    use AgentUpgrade::{Automatic, Manual};
+
     use super::*;
 
     #[test]
@@ -97,7 +99,6 @@ mod tests {
             image: image.map(str::to_owned),
             upgrade,
         };
-        use AgentUpgrade::{Automatic, Manual};
         for (spec, wanted, runs, changes) in [
             (spec(Automatic, None), "a:2", "a:1", true),
             (spec(Automatic, None), "a:2", "a:2", false),

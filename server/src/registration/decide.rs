@@ -179,6 +179,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "one table")]
     fn a_key_is_bound_once_and_on_the_word_of_a_valid_token_only() {
         use TokenState::{Absent, Expired, Invalid, OtherCluster};
         let (free, ours, theirs, gone) = (

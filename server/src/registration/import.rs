@@ -207,6 +207,6 @@ mod tests {
             line.contains("$DROVER_IMPORT_TOKEN") && !line.contains("droverimport_"),
             "{line}"
         );
-        assert!(!line.contains("?"), "{line}");
+        assert!(!line.contains('?'), "{line}");
     }
 }

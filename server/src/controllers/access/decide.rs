@@ -191,7 +191,7 @@ mod tests {
         }
     }
 
-    fn names<'a>(rule: &'a PolicyRule) -> &'a [String] {
+    fn names(rule: &PolicyRule) -> &[String] {
         rule.resource_names.as_deref().unwrap_or_default()
     }
 

@@ -9,7 +9,7 @@ use super::rig::{Rig, SOON, start};
 async fn access_follows_administrators_and_drift_is_repaired() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
-    let _agent = start(&cluster, "pod-0").await;
+    let agent = start(&cluster, "pod-0").await;
     rig.wait_for("shop", "AccessApplied", ("True", "Applied"))
         .await;
 
@@ -64,7 +64,7 @@ async fn access_follows_administrators_and_drift_is_repaired() {
         .kubectl(["delete", "clusterrolebinding", "drover-administrators-0"])
         .await
         .unwrap();
-    drop(_agent);
+    drop(agent);
     let _again = start(&cluster, "pod-0").await;
     eventually("the binding to be repaired", SOON, async || {
         cluster

@@ -3,6 +3,7 @@
 use drover_agent::registration::{KEY_SECRET, REGISTRATION_SECRET, Step};
 use drover_e2e::{ControlPlane, eventually};
 use reqwest::Method;
+use secrecy::ExposeSecret as _;
 use serde_json::json;
 
 use super::rig::{Rig, SOON, Steps, apply, control_plane, outside, replica, run, secret, start};
@@ -107,7 +108,6 @@ async fn a_server_that_crashed_between_binding_and_deleting_the_token_heals() {
     let first = steps.registrar().walk().await.unwrap();
     // As if the token had not been deleted, and the agent had heard nothing: the same request,
     // without the hub's object, and with nothing remembered.
-    use secrecy::ExposeSecret as _;
     let stale = json!({ "stringData": { "token": token.expose_secret() } }).to_string();
     let (name, key) = (REGISTRATION_SECRET, KEY_SECRET);
     for (secret, patch) in [

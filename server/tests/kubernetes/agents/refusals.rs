@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::PostParams;
 use reqwest::Method;
+use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 
 use super::rig::{Rig, control_plane};
@@ -66,6 +67,10 @@ fn cause(body: &Value) -> &str {
 }
 
 #[tokio::test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one table and what is left behind by it"
+)]
 async fn registrations_that_must_fail_do_and_leave_an_event() {
     let rig = rig().await;
     let a = rig.create("a").await;
@@ -195,7 +200,6 @@ async fn expired_token_registers_nothing() {
         .create(&PostParams::default(), &object)
         .await
         .unwrap();
-    use secrecy::ExposeSecret as _;
     let token = issued.token.expose_secret();
     let body = register(&rig, Some(token), Key::new(1).request(&uid, token))
         .await

@@ -2,7 +2,7 @@
 
 use drover_e2e::{Component, eventually};
 use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::json;
 
 use super::rig::{Rig, SOON, start};
@@ -69,7 +69,7 @@ async fn nodes_capacity_and_requests_are_reported_and_followed() {
     };
     let requests = seen(1, 2, "3500m").await;
     assert_eq!(requests.as_deref(), Some("250m"));
-    nodes.delete("b", &Default::default()).await.unwrap();
+    nodes.delete("b", &DeleteParams::default()).await.unwrap();
     seen(1, 1, "2").await;
     let status = rig.status("shop").await;
     assert_eq!(status.allocatable["memory"], "512Mi");
