@@ -1,16 +1,17 @@
 //! What agents report arrives in the Cluster's status.
 
-use drover_e2e::{Component, eventually};
+use drover_e2e::{Component, ControlPlane, eventually};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::json;
 
-use super::rig::{Rig, SOON, start};
+use super::rig::{NAMESPACE, Rig, SOON, start};
 
 #[tokio::test]
 async fn nodes_capacity_and_requests_are_reported_and_followed() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
+    no_pods_of_the_agent(&cluster).await;
     let nodes: Api<Node> = Api::all(cluster.client());
     for (name, cpu) in [("a", "2"), ("b", "1500m")] {
         let node = json!({ "metadata": { "name": name } });
@@ -140,10 +141,41 @@ async fn the_agents_image_follows_the_cluster_and_the_roll_out_is_shown() {
     })
     .await
     .unwrap();
+    eventually("the Cluster to say so", SOON, async || {
+        let agent = rig.status("shop").await.agent.unwrap_or_default();
+        match agent.image.as_deref() {
+            Some("registry.example/agent:next") => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    })
+    .await
+    .unwrap();
     rig.wait_for("shop", "AgentUpToDate", ("False", "RollingOut"))
         .await;
-    assert_eq!(
-        rig.status("shop").await.agent.unwrap().image.as_deref(),
-        Some("registry.example/agent:next")
-    );
+}
+
+/// The pods of the manifest count too; here they would only blur the sums.
+async fn no_pods_of_the_agent(cluster: &ControlPlane) {
+    let scale = [
+        "-n",
+        NAMESPACE,
+        "scale",
+        "deployment",
+        "drover-agent",
+        "--replicas=0",
+    ];
+    cluster.kubectl(scale).await.unwrap();
+    eventually("no pod of the agent", SOON, async || {
+        let listed = cluster
+            .kubectl(["-n", NAMESPACE, "get", "pods", "-o", "name"])
+            .await;
+        let left = listed.map_err(|error| error.to_string())?.stdout;
+        if left.trim().is_empty() {
+            Ok(())
+        } else {
+            Err(left)
+        }
+    })
+    .await
+    .unwrap();
 }
