@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::backend::Backend;
+use crate::fleet::Fleet;
 use crate::road::Road;
 
 /// Drover's benches.
@@ -18,6 +19,9 @@ enum Bench {
     /// The API server of a benched cluster; started by the benches
     #[command(hide = true)]
     Backend(Backend),
+    /// Agents of many clusters in one process; started by the benches
+    #[command(hide = true)]
+    Fleet(Fleet),
 }
 
 pub(crate) fn run() -> ExitCode {
@@ -49,11 +53,19 @@ fn start(bench: Bench) -> Result<(), Box<dyn Error>> {
             .build()?
             .block_on(road.run())
             .map_err(Into::into),
-        Bench::Backend(backend) => tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()?
-            .block_on(backend.run())
-            .map_err(Into::into),
+        Bench::Backend(backend) => served(backend.run()),
+        Bench::Fleet(fleet) => served(fleet.run()),
     }
+}
+
+/// Runs what is loaded, on two threads.
+fn served<E: Error + 'static>(
+    work: impl Future<Output = Result<(), E>>,
+) -> Result<(), Box<dyn Error>> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?
+        .block_on(work)
+        .map_err(Into::into)
 }

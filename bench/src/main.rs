@@ -4,6 +4,7 @@ mod args;
 mod backend;
 mod certificate;
 mod figures;
+mod fleet;
 mod load;
 mod machine;
 mod process;

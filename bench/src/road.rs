@@ -7,6 +7,7 @@
 
 mod bulk;
 mod footprint;
+mod joining;
 mod latency;
 mod peer;
 mod small;
@@ -75,7 +76,7 @@ impl Road {
         let mut figures = Figures::default();
         say("starting hub, cluster, server, agent and the reference");
         let mut stage = Stage::start().await?;
-        footprint::measure(&mut stage, &mut figures).await?;
+        footprint::measure(&stage, &mut figures).await?;
         latency::measure(&stage, effort, &mut figures).await?;
         stall::measure(&stage, effort, &mut figures).await?;
         small::measure(&stage, effort, &mut figures).await?;

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::joining::{join, permit_all_lanes};
 use super::stage::StageError;
 use super::{RoadError, Stage, say};
 use crate::figures::{Figures, Goal, median};
@@ -9,20 +10,31 @@ use crate::process::rss_kib;
 
 const KIB_PER_MIB: f64 = 1024.0;
 /// Long enough for what a start allocates to be given back.
-const SETTLE: Duration = Duration::from_secs(5);
+const SETTLE: Duration = Duration::from_secs(10);
+/// Idle clusters beside the benched one, for the server's own size.
+const FEW: u32 = 2;
+/// Idle clusters over which the memory of one is averaged.
+const MANY: u32 = 100;
 const STARTS: usize = 5;
 
-pub(super) async fn measure(stage: &mut Stage, figures: &mut Figures) -> Result<(), RoadError> {
-    say("memory at rest");
+pub(super) async fn measure(stage: &Stage, figures: &mut Figures) -> Result<(), RoadError> {
+    say("memory at rest, with 3 clusters");
+    permit_all_lanes(&stage.cluster).await?;
+    let logs = stage.folder.path();
+    let _few = join(&stage.server, &stage.cluster, 0, FEW, logs).await?;
     tokio::time::sleep(SETTLE).await;
+    let agent = rss_kib(stage.agent.id())?;
+    let before = rss_kib(stage.server.id())?;
+    figures.add("agent_rss_mib", agent / KIB_PER_MIB, Goal::AtMost(25.0));
+    figures.add("server_rss_mib", before / KIB_PER_MIB, Goal::AtMost(60.0));
+    say(&format!("memory at rest, with {MANY} more"));
+    let _many = join(&stage.server, &stage.cluster, FEW, MANY, logs).await?;
+    tokio::time::sleep(SETTLE).await;
+    let after = rss_kib(stage.server.id())?;
+    figures.add("idle_clusters", f64::from(MANY), Goal::None);
     figures.add(
-        "agent_rss_mib",
-        rss_kib(stage.agent.id())? / KIB_PER_MIB,
-        Goal::AtMost(25.0),
-    );
-    figures.add(
-        "server_rss_mib",
-        rss_kib(stage.server.id())? / KIB_PER_MIB,
+        "idle_cluster_kib",
+        (after - before) / f64::from(MANY),
         Goal::AtMost(60.0),
     );
     Ok(())

@@ -67,10 +67,10 @@ pub(super) struct Stage {
     pub(super) server: Server,
     backend: Running,
     /// The API server behind the backend.
-    _cluster: ControlPlane,
+    pub(super) cluster: ControlPlane,
     _hub: ControlPlane,
     targets: Targets,
-    _folder: TempDir,
+    pub(super) folder: TempDir,
 }
 
 /// The ways to the backend.
@@ -130,10 +130,10 @@ impl Stage {
             agent,
             server,
             backend,
-            _cluster: cluster,
+            cluster,
             _hub: hub,
             targets,
-            _folder: folder,
+            folder,
         })
     }
 

@@ -21,7 +21,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         &["drover-tunnel", "drover-access", "drover-api"],
     ),
     ("drover-e2e", &["drover-api"]),
-    ("drover-bench", &["drover-e2e"]),
+    ("drover-bench", &["drover-agent", "drover-e2e"]),
     ("xtask", &["drover-e2e"]),
 ];
 
