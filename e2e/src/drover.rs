@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use crate::kubectl::CommandError;
 use crate::ports::NoFreePort;
 use crate::program::ProgramError;
+use crate::wait::TimedOut;
 
 /// Why one of Drover's programs did not start or could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +39,9 @@ pub enum DroverError {
         /// What the operating system said.
         source: io::Error,
     },
+    /// Something did not happen in time.
+    #[error(transparent)]
+    TimedOut(#[from] TimedOut),
     /// A client could not be made.
     #[error("make a client of {url}")]
     Client {

@@ -17,9 +17,12 @@ use crate::control_plane::ControlPlane;
 use crate::kubectl::CommandLine;
 use crate::ports::PortLease;
 use crate::program::{Program, Running};
+use crate::wait::eventually;
 
 /// Generous: the first start also makes the hub's custom resources, and hashes a password.
 const READY: Duration = Duration::from_mins(2);
+/// Hashing it takes a moment, and a server that was killed leaves a Lease to wait for.
+const FIRST_PASSWORD: Duration = Duration::from_mins(1);
 /// The namespace in which the server keeps its own objects, and the Secret of its authority.
 const HUB_NAMESPACE: &str = "drover-system";
 const AUTHORITY_SECRET: &str = "server-ca";
@@ -200,7 +203,11 @@ impl Server {
             return Ok(password);
         }
         let first = self.folder.join("first-password");
-        let first = fs::read_to_string(&first).map_err(prepare(&first))?;
+        // The server makes its first administrator once it leads, shortly after it is ready.
+        let first = eventually("the first password", FIRST_PASSWORD, async || {
+            fs::read_to_string(&first).map_err(prepare(&first))
+        })
+        .await?;
         let first = first.trim();
         let password = new_password()?;
         let stdin = format!("{first}\n{password}\n");
