@@ -132,6 +132,7 @@ async fn start(folder: PathBuf, port: u16) -> Result<Running, DemoError> {
         arguments: Vec::new(),
     })?;
     agent.wait_until_connected().await?;
+    server.wait_for_cluster(CLUSTER).await?;
     Ok(Running {
         agent,
         server,

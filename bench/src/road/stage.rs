@@ -106,6 +106,7 @@ impl Stage {
             arguments: Vec::new(),
         })?;
         agent.wait_until_connected().await?;
+        server.wait_for_cluster(CLUSTER).await?;
         let peer = Peer::start(
             &format!("https://{}", ports.secure()),
             Some(&files),

@@ -23,6 +23,8 @@ use crate::wait::eventually;
 const READY: Duration = Duration::from_mins(2);
 /// Hashing it takes a moment, and a server that was killed leaves a Lease to wait for.
 const FIRST_PASSWORD: Duration = Duration::from_mins(1);
+/// The agent connects, and the controllers apply roles.
+const CLUSTER_READY: Duration = Duration::from_mins(2);
 /// The namespace in which the server keeps its own objects, and the Secret of its authority.
 const HUB_NAMESPACE: &str = "drover-system";
 const AUTHORITY_SECRET: &str = "server-ca";
@@ -229,6 +231,36 @@ impl Server {
         kubectl.run(["apply", "-f", "-"]).await?;
         Ok(())
     }
+
+    /// Waits until the cluster `name` is ready for people: its agent is connected, and what
+    /// people need in the cluster has been applied.
+    pub async fn wait_for_cluster(&self, name: &str) -> Result<(), DroverError> {
+        let what = format!("cluster {name}");
+        Ok(eventually(&what, CLUSTER_READY, async || {
+            let output = self
+                .command_line()
+                .run(["cluster", "get", name, "--output", "json"])
+                .await?;
+            if is_ready(&output.stdout) {
+                return Ok(());
+            }
+            Err(DroverError::Unreadable {
+                what: "a cluster that is not ready",
+                text: output.stdout,
+            })
+        })
+        .await?)
+    }
+}
+
+/// Whether a cluster, as `drover cluster get --output json` prints it, is ready.
+fn is_ready(cluster: &str) -> bool {
+    let cluster: serde_json::Value = serde_json::from_str(cluster).unwrap_or_default();
+    cluster["conditions"].as_array().is_some_and(|conditions| {
+        conditions
+            .iter()
+            .any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
+    })
 }
 
 fn new_password() -> Result<String, DroverError> {
@@ -302,4 +334,22 @@ async fn ready(client: &Client) -> Result<(), String> {
         .await
         .map(drop)
         .map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cluster_is_ready_when_its_condition_says_so() {
+        let with = |status: &str| {
+            format!(
+                r#"{{"conditions":[{{"type":"Connected","status":"True"}},{{"type":"Ready","status":"{status}"}}]}}"#
+            )
+        };
+        assert!(is_ready(&with("True")));
+        assert!(!is_ready(&with("False")));
+        assert!(!is_ready("{}"));
+        assert!(!is_ready("no JSON"));
+    }
 }
