@@ -101,6 +101,16 @@ impl Shared {
         self.tick();
     }
 
+    /// A failure counts no more once there is nothing to change.
+    pub(super) fn forgive_upgrade(&self) {
+        let mut state = self.state.lock();
+        if matches!(state.upgrade, Upgrade::Failed(_)) {
+            state.upgrade = Upgrade::Idle;
+            drop(state);
+            self.tick();
+        }
+    }
+
     /// Everything that the status is decided from.
     pub(super) fn known(&self) -> Known {
         let tunnels = self.controllers.tunnels.connected(&self.uid);

@@ -50,6 +50,8 @@ pub(super) async fn keep(shared: &Shared) {
                 }
             }
             tokio::time::sleep(RETRY_AFTER).await;
+        } else {
+            shared.forgive_upgrade();
         }
         let tick = tokio::time::sleep(LOOK_EVERY);
         tokio::select! {

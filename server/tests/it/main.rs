@@ -4,4 +4,6 @@
 #[cfg(test)]
 mod cli;
 #[cfg(test)]
+mod corpus;
+#[cfg(test)]
 mod road;

@@ -1,0 +1,33 @@
+//! The fuzzers' corpora, as ordinary tests.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "../../fuzz/properties.rs"]
+mod properties;
+
+fn replay(target: &str, property: fn(&[u8])) {
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fuzz/corpus")
+        .join(target);
+    let mut seen = 0;
+    for entry in std::fs::read_dir(&corpus).unwrap() {
+        property(&std::fs::read(entry.unwrap().path()).unwrap());
+        seen += 1;
+    }
+    assert!(seen >= 5, "{} has only {seen} entries", corpus.display());
+}
+
+#[test]
+fn corpus_of_quantities_holds() {
+    replay("quantity", properties::quantity);
+}
+
+#[test]
+fn corpus_of_health_answers_holds() {
+    replay("health", properties::health);
+}
+
+#[test]
+fn corpus_of_bindings_holds() {
+    replay("binding", properties::binding);
+}
