@@ -83,6 +83,7 @@ impl Patch {
             defence: field("Defence")?,
             suite: Suite {
                 package: field("Package")?,
+                among: field("Among").ok(),
                 target,
             },
             test: field("Test")?,

@@ -56,13 +56,20 @@ impl Target {
 pub(crate) struct Suite {
     pub(super) package: String,
     pub(super) target: Target,
+    /// Only the tests in this module, where a binary holds suites that have nothing to do with
+    /// one another.
+    pub(super) among: Option<String>,
 }
 
 impl fmt::Display for Suite {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.target {
-            Target::Library => write!(formatter, "{} (unit tests)", self.package),
-            Target::Integration(name) => write!(formatter, "{} (tests/{name})", self.package),
+            Target::Library => write!(formatter, "{} (unit tests", self.package)?,
+            Target::Integration(name) => write!(formatter, "{} (tests/{name}", self.package)?,
+        }
+        match &self.among {
+            None => write!(formatter, ")"),
+            Some(module) => write!(formatter, ", {module})"),
         }
     }
 }
@@ -84,6 +91,7 @@ impl Suite {
         };
         let mut child = Command::new(&binary)
             .args(["--test-threads=4", "--color=never"])
+            .args(&self.among)
             .current_dir(root)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -224,6 +232,7 @@ mod tests {
         let suite = Suite {
             package: "x".to_owned(),
             target: Target::Library,
+            among: None,
         };
         let error = suite
             .outcome("running 2 tests\ntest a ... ok\n", false)
