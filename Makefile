@@ -35,9 +35,10 @@ test: ## Every test: units, components, fuzz corpora, real Kubernetes, weakened 
 	@.ci/suite programs 300 cargo build $(CARGO_ALL) --bins
 	@.ci/suite unit 300 cargo test $(CARGO_ALL) --lib --bins --test it --test rules
 	@.ci/suite examples 120 cargo test $(CARGO_ALL) --doc
-	@.ci/suite kubernetes 1200 $(XTASK) kubernetes build
+	@.ci/suite go-programs 1200 $(XTASK) kubernetes build
 	@.ci/suite image 300 $(XTASK) image
-	@.ci/suite e2e 900 cargo test $(CARGO_ALL) --test kubernetes
+	@.ci/suite kubernetes 600 cargo test $(CARGO_ALL) --test kubernetes
+	@.ci/suite e2e 900 cargo test $(CARGO_ALL) --test road --test pods
 	@.ci/suite weaken 900 $(XTASK) weaken
 
 .PHONY: bench

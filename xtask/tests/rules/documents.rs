@@ -60,6 +60,23 @@ fn make_targets_that_documents_name_exist() {
 }
 
 #[test]
+fn every_test_is_run_by_make_test() {
+    let makefile = read("Makefile");
+    let (_, test) = makefile.split_once("\ntest:").unwrap();
+    let recipe = test.split("\n\n").next().unwrap();
+    let words: Vec<&str> = recipe.split_whitespace().collect();
+    for member in members() {
+        for name in member.tests {
+            assert!(
+                words.windows(2).any(|pair| pair == ["--test", &name]),
+                "{}: no suite of `make test` runs `--test {name}`",
+                member.folder
+            );
+        }
+    }
+}
+
+#[test]
 fn decisions_are_numbered_without_a_gap() {
     let mut numbers: Vec<usize> = files(".md")
         .iter()

@@ -40,6 +40,8 @@ struct Member {
     folder: String,
     /// What it depends on: name and kind (`normal`, `dev`, `build`).
     dependencies: Vec<(String, String)>,
+    /// The names of its integration tests.
+    tests: Vec<String>,
 }
 
 fn members() -> Vec<Member> {
@@ -70,6 +72,13 @@ fn members() -> Vec<Member> {
                     let kind = dependency["kind"].as_str().unwrap_or("normal");
                     (text_of(&dependency["name"]), kind.to_owned())
                 })
+                .collect(),
+            tests: package["targets"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|target| target["kind"][0] == "test")
+                .map(|target| text_of(&target["name"]))
                 .collect(),
         })
         .collect()
