@@ -88,7 +88,9 @@ pub(super) fn redirect(
     let Some(location) = headers.get(LOCATION) else {
         return Redirect::AsIs;
     };
-    let Ok(text) = location.to_str() else {
+    // Browsers drop tabs and blanks before they read, so `/\t/host` is `//host` to them.
+    let plain = |text: &&str| text.bytes().all(|b| b.is_ascii_graphic());
+    let Some(text) = location.to_str().ok().filter(plain) else {
         return Redirect::Elsewhere;
     };
     // Browsers and others read a backslash as a slash.
@@ -96,7 +98,7 @@ pub(super) fn redirect(
     if slashed.starts_with("//") {
         return absolute(&format!("https:{slashed}"), host);
     }
-    if slashed.contains("://") {
+    if has_scheme(&slashed) {
         return absolute(&slashed, host);
     }
     if climbs(&slashed) {
@@ -109,8 +111,14 @@ pub(super) fn redirect(
         .map_or(Redirect::Elsewhere, Redirect::Rewritten)
 }
 
+/// Also `https:/path`, which browsers take for a path of this server.
+fn has_scheme(text: &str) -> bool {
+    let end = text.find(['/', '?', '#']).unwrap_or(text.len());
+    text[..end].contains(':')
+}
+
 fn absolute(text: &str, host: Option<&str>) -> Redirect {
-    let Ok(uri) = text.parse::<Uri>() else {
+    let Some(uri) = text.parse::<Uri>().ok().filter(|u| u.scheme().is_some()) else {
         return Redirect::Elsewhere;
     };
     let name = |host: &str| {
@@ -208,11 +216,69 @@ mod tests {
             ("https://me@drover.example:8443/v1/users", "elsewhere"),
             ("//drover.example:8443/v1/users", "elsewhere"),
             ("\\\\drover.example:8443/v1/users", "elsewhere"),
+            ("https:/k8s/clusters/b", "elsewhere"),
+            ("https:k8s/clusters/b", "elsewhere"),
+            ("/\t/drover.example/v1", "elsewhere"),
+            ("javascript:alert(1)", "elsewhere"),
             ("../../b/api", "elsewhere"),
             ("/x/%2e%2e/%2E./%2e%2e/b", "elsewhere"),
             ("/x/..%2f..%2fb", "elsewhere"),
         ] {
             assert_eq!(read(location), wanted, "{location}");
+        }
+    }
+
+    proptest::proptest! {
+        /// A redirect of a hostile cluster is read without panicking, and what is passed on leads
+        /// back into that cluster or to another host.
+        #[test]
+        fn no_location_leads_to_something_else_on_this_server(
+            location in "[/\\\\.%25eEfFcC;:@a-c?#-]{0,24}|(https?:)?//[a-z@:.\\[\\]]{0,16}/[./a-c]{0,8}",
+        ) {
+            let mut headers = HeaderMap::new();
+            headers.insert(LOCATION, location.parse().unwrap());
+            let prefix = "/k8s/clusters/a";
+            let found = redirect(StatusCode::FOUND, &headers, prefix, Some("a.b"));
+            let base = url_like("https://a.b/k8s/clusters/a/x/y");
+            match found {
+                Redirect::Elsewhere => {}
+                Redirect::Rewritten(value) => {
+                    let text = value.to_str().unwrap();
+                    proptest::prop_assert!(text.starts_with("/k8s/clusters/a/"), "{text}");
+                    proptest::prop_assert!(!climbs(text), "{text}");
+                }
+                Redirect::AsIs => proptest::prop_assert!(
+                    !base.would_leave_its_cluster_by(&location),
+                    "{location}"
+                ),
+            }
+        }
+    }
+
+    /// The least of a browser that can be wrong about a `Location`.
+    struct Base(&'static str);
+
+    fn url_like(text: &'static str) -> Base {
+        Base(text)
+    }
+
+    impl Base {
+        fn would_leave_its_cluster_by(&self, location: &str) -> bool {
+            let slashed = location.replace('\\', "/");
+            let same_host = |rest: &str| {
+                let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+                let host = authority.rsplit('@').next().unwrap_or_default();
+                self.0.contains(&format!(
+                    "//{}/",
+                    host.split(':').next().unwrap_or_default()
+                ))
+            };
+            match slashed.split_once("//") {
+                Some((scheme, rest)) if scheme.is_empty() || scheme.ends_with(':') => {
+                    same_host(rest)
+                }
+                _ => slashed.starts_with('/') || slashed.split(['?', '#']).next() == Some(".."),
+            }
         }
     }
 }
