@@ -1,6 +1,6 @@
 //! One permitted request from its permit to its end, wherever that comes.
 
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
@@ -41,6 +41,7 @@ pub(super) struct Journey {
     upgraded: OnceLock<Arc<Traffic>>,
     code: AtomicU16,
     end: AtomicU8,
+    in_memory: AtomicBool,
 }
 
 /// How it ended, as far as is known; the client has gone unless something else is noted.
@@ -88,6 +89,7 @@ impl Journey {
             upgraded: OnceLock::new(),
             code: AtomicU16::new(0),
             end: AtomicU8::new(End::ClientGone as u8),
+            in_memory: AtomicBool::new(false),
         });
         ledger.open.insert(journey.key, &journey);
         let open = &ledger.metrics.open_streams;
@@ -107,6 +109,16 @@ impl Journey {
     /// When the request came.
     pub(super) fn opened(&self) -> Instant {
         self.began
+    }
+
+    /// Notes that memory holds the permit's token and user; what is missing from then on is gone.
+    pub(super) fn seen_in_memory(&self) {
+        self.in_memory.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether memory ever held the permit's token and user.
+    pub(super) fn was_in_memory(&self) -> bool {
+        self.in_memory.load(Ordering::Relaxed)
     }
 
     /// Ends the request for a reason; `false` if that was done before.

@@ -11,6 +11,7 @@ use std::sync::{Arc, Weak};
 use drover_access::permit::Permit;
 use parking_lot::Mutex;
 
+pub(super) use self::sweep::is_in_memory;
 pub use self::sweep::{end_in_order, watch_permits};
 use super::journey::Journey;
 

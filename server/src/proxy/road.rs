@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use super::journey::Journey;
+use super::open::is_in_memory;
 use super::refusal::Refusal;
 use super::upgrade::Wish;
 use super::verb::Verb;
@@ -94,6 +95,9 @@ impl Road {
         let verb = subject.verb;
         let stream = admitted.wish.is_some() || verb.is_stream(subject.target.query());
         let journey = Journey::begin(&self.ledger, admitted.permit, subject, began, stream);
+        if is_in_memory(journey.permit(), self.hub.stores()) {
+            journey.seen_in_memory();
+        }
         let onward = Onward {
             wish: admitted.wish,
             host: host(&head),

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use drover_access::permit::{Permit, Target};
 use jiff::Timestamp;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::super::journey::Journey;
 use super::{CutReason, OpenStreams};
 use crate::audit::Audit;
 use crate::hub::Stores;
@@ -32,7 +32,8 @@ pub async fn watch_permits(open: OpenStreams, stores: Stores, stop: Cancellation
             let trusted = stores.health().is_trusted();
             let cut = open.cut_if(|permit, journey| {
                 if trusted {
-                    withdrawn(permit, journey.opened(), &stores, now)
+                    let verdict = withdrawn(permit, &stores, now);
+                    settled(verdict, journey)
                 } else {
                     Some(CutReason::Untrusted)
                 }
@@ -72,37 +73,69 @@ pub async fn end_in_order(open: OpenStreams, audit: Audit, stop: CancellationTok
     }
 }
 
-/// Why a permit does not hold any more, as far as memory knows.
-fn withdrawn(
-    permit: &Permit,
-    opened: Instant,
-    stores: &Stores,
-    now: Timestamp,
-) -> Option<CutReason> {
+/// What memory says of a permit.
+enum Verdict {
+    Holds,
+    Withdrawn(CutReason),
+    /// Something it stands on is not there: gone, or so new that the hub has not told of it yet.
+    Missing(CutReason),
+}
+
+/// Turns what memory says now into what is to be done, with what it said before.
+fn settled(verdict: Verdict, journey: &Journey) -> Option<CutReason> {
+    match verdict {
+        Verdict::Holds => {
+            journey.seen_in_memory();
+            None
+        }
+        Verdict::Withdrawn(reason) => Some(reason),
+        Verdict::Missing(reason) => {
+            let new = !journey.was_in_memory() && journey.opened().elapsed() < NEW;
+            (!new).then_some(reason)
+        }
+    }
+}
+
+/// Whether memory holds what a permit stands on.
+pub(in crate::proxy) fn is_in_memory(permit: &Permit, stores: &Stores) -> bool {
+    !matches!(
+        withdrawn(permit, stores, Timestamp::UNIX_EPOCH),
+        Verdict::Missing(_)
+    )
+}
+
+fn withdrawn(permit: &Permit, stores: &Stores, now: Timestamp) -> Verdict {
     if now >= permit.expires_at() {
-        return Some(CutReason::TokenExpired);
+        return Verdict::Withdrawn(CutReason::TokenExpired);
     }
     match stores.tokens.by_name(permit.token_id()) {
-        Some(token) if token.metadata.deletion_timestamp.is_some() => {
-            return Some(CutReason::TokenGone);
-        }
+        None => return Verdict::Missing(CutReason::TokenGone),
         // Another token under the same id is another token.
-        Some(token) if token.spec.user_uid != *permit.user() => return Some(CutReason::TokenGone),
-        None if opened.elapsed() >= NEW => return Some(CutReason::TokenGone),
-        Some(_) | None => {}
+        Some(token)
+            if token.metadata.deletion_timestamp.is_some()
+                || token.spec.user_uid != *permit.user() =>
+        {
+            return Verdict::Withdrawn(CutReason::TokenGone);
+        }
+        Some(_) => {}
     }
     match stores.users.by_uid(permit.user().as_str()) {
+        None => return Verdict::Missing(CutReason::UserGone),
         Some(user) if !user.spec.enabled || user.metadata.deletion_timestamp.is_some() => {
-            return Some(CutReason::UserGone);
+            return Verdict::Withdrawn(CutReason::UserGone);
         }
-        Some(user) if !user.spec.administrator => return Some(CutReason::RightGone),
-        None if opened.elapsed() >= NEW => return Some(CutReason::UserGone),
-        Some(_) | None => {}
+        Some(user) if !user.spec.administrator => {
+            return Verdict::Withdrawn(CutReason::RightGone);
+        }
+        Some(_) => {}
     }
     let Target::Cluster(uid) = permit.target() else {
-        return None;
+        return Verdict::Holds;
     };
     let cluster = stores.clusters.by_uid(uid.as_str());
-    let cluster = cluster.filter(|c| c.metadata.deletion_timestamp.is_none());
-    cluster.is_none().then_some(CutReason::ClusterGone)
+    if cluster.is_some_and(|cluster| cluster.metadata.deletion_timestamp.is_none()) {
+        Verdict::Holds
+    } else {
+        Verdict::Withdrawn(CutReason::ClusterGone)
+    }
 }

@@ -234,3 +234,33 @@ async fn disabled_user_loses_open_exec() {
         (&3.into(), &3.into())
     );
 }
+
+#[tokio::test]
+async fn watch_on_a_token_too_new_for_memory_lives_until_memory_is_sure() {
+    let new = token(9, "ann", None);
+    let known = (new.token.clone(), user("ann", true));
+    let rig = Rig::with_hub(std::sync::Arc::new(move |request| {
+        let object = if request.uri().path().contains("/tokens/") {
+            serde_json::to_vec(&known.0)
+        } else {
+            serde_json::to_vec(&known.1)
+        };
+        let answer = http::Response::new(object.unwrap().into());
+        Box::pin(async { answer })
+    }))
+    .await;
+    let _attached = quiet().attach(&rig, "a", "r1").await;
+    let path = "/k8s/clusters/a/api/v1/pods?watch=true";
+    let mut watch = open(rig.address, by(&new, "GET", path).body(empty()).unwrap()).await;
+    watch.frame().await.unwrap().unwrap();
+    // Other changes come first; this watch is not of a token that is gone.
+    rig.stores.users.apply(user("bob", false));
+    let early = tokio::time::timeout(Duration::from_millis(1500), watch.frame()).await;
+    assert!(early.is_err(), "the watch ended: {early:?}");
+    rig.stores.tokens.apply(new.token.clone());
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    rig.stores.tokens.remove(&new.token.name_any());
+    let next = tokio::time::timeout(PROMISE, watch.frame()).await;
+    let next = next.expect("the watch ends in time");
+    assert!(next.expect("an error, not an end").is_err());
+}
