@@ -214,7 +214,6 @@ async fn another_authority_still_reaches_the_clusters_own_api_server() {
     }
 }
 
-/// `Connection` names the header by which the request is impersonated (CVE-2021-31999).
 #[tokio::test]
 async fn the_user_lane_without_a_name_that_has_access_is_worth_nothing() {
     let (_rig, cluster) = applied().await;
