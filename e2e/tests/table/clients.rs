@@ -59,12 +59,17 @@ async fn watch(side: &Side<'_>) -> Seen {
     Seen::text(side, &watch.log())
 }
 
-/// `kubectl proxy` serves the cluster's API on this machine.
+/// `kubectl proxy` serves the cluster's API on this machine; kubectl wants to be told that the
+/// server's URL has a path.
 async fn proxy(side: &Side<'_>) -> Seen {
     let name = format!("proxy-{}", side.namespace);
     let mut proxy = side
         .kubectl
-        .start(&name, ["proxy", "--port=0"], &side.folder)
+        .start(
+            &name,
+            ["proxy", "--port=0", "--append-server-path"],
+            &side.folder,
+        )
         .unwrap();
     let line = proxy
         .wait_for_log("Starting to serve on ", SOON)

@@ -1,8 +1,10 @@
 //! Groups 1, 2, 3, 5: what clients say about who they are.
 
-use drover_e2e::World;
+use drover_e2e::{World, eventually};
 
-use super::{REVIEW, assert_taken_for_administrator, assert_unseen_by_cluster, audited, review};
+use super::{
+    REVIEW, SOON, assert_taken_for_administrator, assert_unseen_by_cluster, audited, review,
+};
 use crate::wire::Request;
 
 /// Group 1: a `Connection` header names headers that Drover sets.
@@ -45,7 +47,6 @@ pub(crate) async fn claims_of_clients_never_reach_the_cluster(world: &mut World)
         "Impersonate-Extra-Scopes: all",
         "Impersonate-User: admin\r\nImpersonate-Extra-Scopes: all",
         "Impersonate-User: drover%3Auser%3A1",
-        "Impersonate-User: drover:user:1",
         "Impersonate-User: admin\r\nImpersonate-Group: drover:local:x%0d%0asystem:masters",
         "Impersonate_User: somebody",
         "Impersonate_Group: system:masters",
@@ -100,6 +101,21 @@ pub(crate) async fn nobody_acts_as_masters_nodes_or_accounts(world: &mut World) 
     assert!(answer.is_refusal(), "{answer:?}");
     assert_unseen_by_cluster(world, mark);
     assert_eq!(audited(world, mark).await["outcome"], "refused");
+    // Another of Drover's people, whom the cluster lets an administrator be, is nobody else.
+    let peter = world.person("peter", true).await.unwrap();
+    let own = peter.kubectl_with(&peter.token_kubeconfig("east").await.unwrap());
+    let whoami = [
+        "auth",
+        "whoami",
+        "-o",
+        "jsonpath={.status.userInfo.username}",
+    ];
+    let named = eventually("peter's binding", SOON, async || own.run(whoami).await);
+    let through = world.through();
+    let acting = eventually("peter to be impersonated", SOON, async || {
+        through.run(whoami.iter().chain(&["--as=peter"])).await
+    });
+    assert_eq!(named.await.unwrap().stdout, acting.await.unwrap().stdout);
     // The hub is guarded as well.
     let target = format!("/k8s/clusters/local{REVIEW}?fieldManager=acting-at-the-hub");
     let request = Request::new("POST", &target).json(super::REVIEW_BODY);

@@ -34,7 +34,7 @@ pub(crate) async fn credentials_are_one_and_whole(world: &mut World) {
         format!("X-Auth-Token: {token}"),
     ];
     for (number, line) in cases.iter().enumerate() {
-        let mark = format!("credential-{number}");
+        let mark = format!("credential-{number}-");
         let request = review(&mark);
         let request = if line.is_empty() {
             request
@@ -46,7 +46,7 @@ pub(crate) async fn credentials_are_one_and_whole(world: &mut World) {
         assert_unseen_by_cluster(world, &mark);
     }
     for number in [0, 3, 6, 9] {
-        let record = audited(world, &format!("credential-{number}&")).await;
+        let record = audited(world, &format!("credential-{number}-")).await;
         assert_eq!(record["outcome"], "refused", "{record}");
     }
 }
@@ -155,6 +155,7 @@ pub(crate) async fn credential_in_a_web_socket_protocol_is_taken_once(world: &mu
         );
         Request::get(&target)
             .line(&format!("Host: {host}"))
+            .line(&format!("Origin: https://{host}"))
             .line("Connection: Upgrade")
             .line("Upgrade: websocket")
             .line("Sec-WebSocket-Version: 13")

@@ -10,7 +10,7 @@ use crate::wire;
 pub(crate) async fn no_secret_is_written_anywhere(world: &mut World) {
     let session = format!("Authorization: Bearer {}", session(world));
     let secrets = secrets(world);
-    assert!(secrets.len() >= 4, "only {} secrets known", secrets.len());
+    assert!(secrets.len() >= 3, "only {} secrets known", secrets.len());
     let url = format!("{}/metrics", world.server.url());
     let curl = CommandLine::new(Path::new("curl"), world.kubeconfig(), world.admin.home());
     let words = [
