@@ -100,6 +100,8 @@ async fn requests_go_on(world: &World) {
 }
 
 pub(crate) async fn agents_gone_is_told_at_once_and_heals(world: &mut World) {
+    // kubectl shows our words once it knows the cluster's kinds; before, it has only its own.
+    world.through().run(["get", "namespaces"]).await.unwrap();
     for agent in world.east.agents() {
         agent.kill().unwrap();
     }

@@ -10,7 +10,7 @@ pub(crate) mod secrets;
 
 use std::time::Duration;
 
-use drover_e2e::{World, eventually};
+use drover_e2e::{AuditEvent, World, eventually};
 use serde_json::Value;
 
 use crate::wire::{Answer, Request};
@@ -67,6 +67,20 @@ async fn audited(world: &World, mark: &str) -> Value {
     })
     .await
     .unwrap()
+}
+
+/// The cluster has granted nothing to a request, whether it saw it or not.
+fn assert_not_granted_by_cluster(world: &World, mark: &str) {
+    let events = world.east.cluster.audit_events().unwrap();
+    let granted = |event: &&AuditEvent| {
+        let code = event
+            .response_status
+            .as_ref()
+            .map_or(0, |status| status.code);
+        event.request_uri.contains(mark) && code < 400
+    };
+    let granted = events.iter().find(granted);
+    assert!(granted.is_none(), "{granted:?}");
 }
 
 /// Nothing of a request has reached the cluster.

@@ -42,6 +42,10 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
         if !is_json(&request) {
             return Err(Status::unsupported_media_type());
         }
+        // What announces itself as too large is not waited for.
+        if request.body().size_hint().lower() > BODY_BYTES as u64 {
+            return Err(Status::too_large(BODY_BYTES));
+        }
         let body = Limited::new(request.into_body(), BODY_BYTES);
         let bytes = tokio::time::timeout(WITHIN, body.collect())
             .await

@@ -3,7 +3,8 @@
 use drover_e2e::{World, eventually};
 
 use super::{
-    REVIEW, SOON, assert_taken_for_administrator, assert_unseen_by_cluster, audited, review,
+    REVIEW, SOON, assert_not_granted_by_cluster, assert_taken_for_administrator,
+    assert_unseen_by_cluster, audited, review,
 };
 use crate::wire::Request;
 
@@ -21,7 +22,7 @@ pub(crate) async fn connection_header_takes_no_impersonation_off(world: &mut Wor
         "TE: trailers\r\nConnection: TE, Impersonate-User",
     ];
     for (number, list) in lists.iter().enumerate() {
-        let mark = format!("connection-{number}");
+        let mark = format!("connection-{number}-");
         let answer = review(&mark).authorized(world).line(list).send(world).await;
         if answer.is_refusal() {
             assert_unseen_by_cluster(world, &mark);
@@ -60,14 +61,14 @@ pub(crate) async fn claims_of_clients_never_reach_the_cluster(world: &mut World)
         "Cookie: session=somebody",
     ];
     for (number, claim) in claims.iter().enumerate() {
-        let mark = format!("claim-{number}");
+        let mark = format!("claim-{number}-");
         let answer = review(&mark)
             .authorized(world)
             .line(claim)
             .send(world)
             .await;
         if answer.is_refusal() {
-            assert_unseen_by_cluster(world, &mark);
+            assert_not_granted_by_cluster(world, &mark);
         } else {
             assert_eq!(answer.code, 201, "{claim}: {answer:?}");
             assert_taken_for_administrator(world, &answer).await;
