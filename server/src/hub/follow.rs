@@ -193,3 +193,6 @@ fn ended(status: kube::core::Status) -> FollowError {
         message: status.message,
     }
 }
+
+#[cfg(test)]
+mod tests;

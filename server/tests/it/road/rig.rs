@@ -242,8 +242,6 @@ pub(super) async fn listen(router: axum::Router, stop: CancellationToken) -> Soc
             });
         }
     };
-    tokio::spawn(async move {
-        stop.run_until_cancelled(accepting).await;
-    });
+    tokio::spawn(async move { stop.run_until_cancelled(accepting).await.map(|()| ()) });
     address
 }
