@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::response::{IntoResponse as _, Response};
 use drover_access::headers;
+use drover_access::identity::Identity;
 use drover_access::path::{ClusterName, ClusterPath};
 use drover_access::permit::{self, Permit, Target};
 use drover_api::group::LOCAL_CLUSTER;
@@ -136,31 +137,13 @@ impl Road {
         subject.verb = Verb::of(&head.method, path.rest.path(), path.rest.query());
         // 2. Who asks: exactly one credential, valid now.
         let identity = self.authenticator.identify(&head.headers).await?;
-        subject.person = Some(Person {
-            name: identity.user_name.as_str().into(),
-            uid: identity.user_uid.clone(),
-            token: identity.token.id.as_str().into(),
-            acting_as: None,
-        });
+        subject.person = Some(person(&identity));
         // 3. Whether they may go there. Somebody who may not learns nothing about what exists.
-        let found = self.find(&path.cluster);
-        let target = match &found {
-            Found::Hub => Target::Hub,
-            Found::Cluster(uid) => Target::Cluster(uid.clone()),
-            Found::Deleting | Found::Nothing => Target::Cluster(ClusterUid::default()),
-        };
-        let permit = permit::decide(&identity, target, Timestamp::now())?;
-        match found {
-            Found::Nothing => return Err(Refusal::NoCluster(name.to_owned())),
-            Found::Deleting => return Err(Refusal::Deleting(name.to_owned())),
-            Found::Hub => {}
-            Found::Cluster(uid) => {
-                subject.place = Some(Place {
-                    name: name.into(),
-                    uid: Some(uid),
-                });
-            }
-        }
+        let (permit, uid) = self.permit(&identity, &path.cluster, name)?;
+        subject.place = Some(Place {
+            name: name.into(),
+            uid,
+        });
         // 4. As whom: themselves, or somebody whom hub and cluster let them act as.
         let acting = self.acting_as(&head.headers, &permit, name).await?;
         if let (Some(person), Some(acting)) = (&mut subject.person, &acting) {
@@ -181,6 +164,28 @@ impl Road {
             rest: path.rest,
             wish,
         })
+    }
+
+    /// The permit to go to the cluster of this name, and its UID unless it is the hub.
+    fn permit(
+        &self,
+        identity: &Identity,
+        cluster: &ClusterName,
+        name: &str,
+    ) -> Result<(Permit, Option<ClusterUid>), Refusal> {
+        let found = self.find(cluster);
+        let target = match &found {
+            Found::Hub => Target::Hub,
+            Found::Cluster(uid) => Target::Cluster(uid.clone()),
+            Found::Deleting | Found::Nothing => Target::Cluster(ClusterUid::default()),
+        };
+        let permit = permit::decide(identity, target, Timestamp::now())?;
+        match found {
+            Found::Nothing => Err(Refusal::NoCluster(name.to_owned())),
+            Found::Deleting => Err(Refusal::Deleting(name.to_owned())),
+            Found::Hub => Ok((permit, None)),
+            Found::Cluster(uid) => Ok((permit, Some(uid))),
+        }
     }
 
     fn find(&self, name: &ClusterName) -> Found {
@@ -246,6 +251,15 @@ enum Found {
     Cluster(ClusterUid),
     Deleting,
     Nothing,
+}
+
+fn person(identity: &Identity) -> Person {
+    Person {
+        name: identity.user_name.as_str().into(),
+        uid: identity.user_uid.clone(),
+        token: identity.token.id.as_str().into(),
+        acting_as: None,
+    }
 }
 
 fn subject(head: &request::Parts, id: RequestId) -> Subject {

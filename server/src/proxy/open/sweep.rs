@@ -34,7 +34,7 @@ pub async fn watch_permits(open: OpenStreams, stores: Stores, stop: Cancellation
             let cut = open.cut_if(|permit, journey| {
                 if trusted {
                     let verdict = withdrawn(permit, &stores, now);
-                    settled(verdict, journey)
+                    settled(&verdict, journey)
                 } else {
                     Some(CutReason::Untrusted)
                 }
@@ -83,16 +83,16 @@ enum Verdict {
 }
 
 /// Turns what memory says now into what is to be done, with what it said before.
-fn settled(verdict: Verdict, journey: &Journey) -> Option<CutReason> {
+fn settled(verdict: &Verdict, journey: &Journey) -> Option<CutReason> {
     match verdict {
         Verdict::Holds => {
             journey.seen_in_memory();
             None
         }
-        Verdict::Withdrawn(reason) => Some(reason),
+        Verdict::Withdrawn(reason) => Some(*reason),
         Verdict::Missing(reason) => {
             let new = !journey.was_in_memory() && journey.opened().elapsed() < NEW;
-            (!new).then_some(reason)
+            (!new).then_some(*reason)
         }
     }
 }

@@ -99,7 +99,10 @@ impl Cluster {
         Self::new(async |request: Request<Incoming>| {
             let (head, body) = request.into_parts();
             let collected = body.collect().await;
-            let body = collected.map_or_else(|e| e.to_string().into(), |c| c.to_bytes());
+            let body = collected.map_or_else(
+                |e| e.to_string().into(),
+                http_body_util::Collected::to_bytes,
+            );
             let said = json!({
                 "method": head.method.as_str(),
                 "uri": head.uri.path_and_query().map(ToString::to_string),

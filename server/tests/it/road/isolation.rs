@@ -104,16 +104,10 @@ async fn redirect_is_never_followed_and_leads_nowhere_else_on_this_server() {
             .body(empty())
             .unwrap();
         let got = send(&rig, request).await;
-        match wanted {
-            Some(wanted) => {
-                assert_eq!(got.code(), 307, "{to}");
-                assert_eq!(got.head.headers["location"], wanted, "{to}");
-            }
-            None => {
-                assert_eq!(got.code(), 502, "{to}");
-                assert!(!got.head.headers.contains_key("location"), "{to}");
-            }
-        }
+        let location = got.head.headers.get("location");
+        let location = location.map(|value| value.to_str().unwrap());
+        let code = if wanted.is_some() { 307 } else { 502 };
+        assert_eq!((got.code(), location), (code, wanted), "{to}");
     }
     assert_eq!(
         cluster.seen.lock().len(),

@@ -242,6 +242,8 @@ pub(super) async fn listen(router: axum::Router, stop: CancellationToken) -> Soc
             });
         }
     };
-    tokio::spawn(async move { stop.run_until_cancelled(accepting).await.map(|()| ()) });
+    tokio::spawn(async move {
+        stop.run_until_cancelled(accepting).await;
+    });
     address
 }

@@ -124,6 +124,6 @@ async fn log_filter_changes_at_run_time_and_a_bad_one_names_the_fix() {
     assert_eq!(code, 422, "{text}");
     assert!(text.contains("info,drover_server=debug"), "{text}");
     let (code, _) = ask(&told, ann, "PUT", "/v1/log-filter", r#"{"level":"debug"}"#).await;
-    assert_eq!(code, 400);
+    assert_eq!(code, 422, "an unknown field is no wish");
     assert_eq!(ask(&told, ann, "GET", "/v1/log-filter", "").await.1, wanted);
 }
