@@ -40,7 +40,7 @@ async fn run_pods(side: &Side<'_>) -> Seen {
     let pod = |name: &str, script: &str| {
         json!({
             "apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": name, "labels": {"app": name}},
+            "metadata": {"name": name, "labels": {"app": name, "side": side.namespace}},
             "spec": {
                 "terminationGracePeriodSeconds": 0, "restartPolicy": "Never",
                 "containers": [{
@@ -199,7 +199,11 @@ async fn forward(side: &Side<'_>, target: &str, web_sockets: &str) -> Seen {
         .clone()
         .env("KUBECTL_PORT_FORWARD_WEBSOCKETS", web_sockets)
         .start(
-            &format!("forward-{}-{}", side.namespace, target.replace('/', "-")),
+            &format!(
+                "forward-{}-{}-{web_sockets}",
+                side.namespace,
+                target.replace('/', "-")
+            ),
             [
                 "--namespace",
                 side.namespace,
@@ -294,7 +298,9 @@ fn nodes() -> Vec<Row> {
             "cordon, drain, uncordon",
             vec![
                 Step::new("cordon node-1"),
-                Step::new("drain node-1 --pod-selector=app=drained --force --timeout=60s"),
+                Step::new(
+                    "drain node-1 --pod-selector=app=drained,side={namespace} --force --timeout=60s",
+                ),
                 Step::new("get pod drained"),
                 Step::new("uncordon node-1"),
             ],

@@ -103,6 +103,7 @@ fn steady(line: &str) -> String {
         out.push_str(match () {
             () if version_next => "VERSION",
             () if is_uid(bare) => "UID",
+            () if is_digest(bare) => "DIGEST",
             () if is_time(bare) => "TIME",
             () if is_age(bare) => "AGE",
             () if is_clock(bare) => "CLOCK",
@@ -119,6 +120,11 @@ fn is_uid(word: &str) -> bool {
         && groups
             .iter()
             .all(|group| group.chars().all(|c| c.is_ascii_hexdigit()))
+}
+
+/// The id of one run of a command.
+fn is_digest(word: &str) -> bool {
+    word.len() == 64 && word.chars().all(|c| c.is_ascii_hexdigit())
 }
 
 fn is_time(word: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::header::{CONNECTION, UPGRADE};
+use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
@@ -63,6 +63,10 @@ pub async fn forward(
         .map_err(|_| SendError::Request("its method is not text".to_owned()))?;
     let headers = request.headers_mut();
     strip_private(headers);
+    // A POST says that it has no body, `Content-Length: 0`. On a CONNECT that would be the length
+    // of what is sent after the switch, and HTTP/2 resets the stream at its first byte.
+    headers.remove(CONTENT_LENGTH);
+    headers.remove(TRANSFER_ENCODING);
     headers.insert(METHOD_HEADER, method);
     headers.insert(TOKEN_HEADER, asked.clone());
     match tunnel.connect(request, &protocol).await? {

@@ -21,9 +21,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{AnyBody, agent, full};
 
+/// As kubectl writes it: a POST without a body says so with a length.
 const EXEC: &str = "POST /api/v1/namespaces/n/pods/p/exec?command=sh HTTP/1.1\r\n\
     Host: cluster\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\
-    X-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n";
+    Content-Length: 0\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n";
 
 const SWITCH: &str = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n\
     Upgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n";
