@@ -143,7 +143,7 @@ async fn run<S: Stage, E: Error>(
         };
         let ready = started.elapsed();
         let outcome = attempt(test, &mut current).await;
-        let seconds = (started.elapsed() - ready).as_secs_f64();
+        let seconds = started.elapsed().saturating_sub(ready).as_secs_f64();
         let word = if outcome.is_ok() { "ok" } else { "FAILED" };
         say(&format!("test {} ... {word} ({seconds:.1} s)", test.name));
         match outcome {

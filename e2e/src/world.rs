@@ -65,7 +65,7 @@ impl World {
     pub async fn start(options: WorldOptions) -> Result<Self, WorldError> {
         match options {
             WorldOptions::Programs => Self::with_programs().await,
-            WorldOptions::Node => Self::with_node().await,
+            WorldOptions::Node => Box::pin(Self::with_node()).await,
         }
     }
 
