@@ -32,7 +32,8 @@ pub(crate) fn run() -> ExitCode {
             let mut text = format!("drover-bench: {error}");
             let mut source = error.source();
             while let Some(cause) = source {
-                text.push_str(&format!(": {cause}"));
+                text.push_str(": ");
+                text.push_str(&cause.to_string());
                 source = cause.source();
             }
             // There is nowhere else to say it.

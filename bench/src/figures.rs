@@ -1,6 +1,7 @@
 //! Figures: gathered, printed as a table, written as JSON.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -58,14 +59,16 @@ impl Figures {
     pub(crate) fn table(&self, title: &str) -> String {
         let mut text = format!("\n{title}\n");
         for (key, value, goal) in &self.rows {
-            text.push_str(&format!(
-                "  {key:<34} {:>12}  {}\n",
+            writeln!(
+                text,
+                "  {key:<34} {:>12}  {}",
                 rounded(*value),
                 goal.text(*value)
-            ));
+            )
+            .expect("writing to a String cannot fail");
         }
         for note in &self.notes {
-            text.push_str(&format!("  {note}\n"));
+            text.extend(["  ", note.as_str(), "\n"]);
         }
         text
     }

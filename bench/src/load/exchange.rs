@@ -64,7 +64,7 @@ impl Target {
     fn request(&self) -> Vec<u8> {
         let mut text = format!("GET {} HTTP/1.1\r\nHost: {}\r\n", self.path, self.address);
         for (name, value) in &self.headers {
-            text.push_str(&format!("{name}: {value}\r\n"));
+            text.extend([name.as_ref(), ": ", value.as_ref(), "\r\n"]);
         }
         text.push_str("\r\n");
         text.into_bytes()

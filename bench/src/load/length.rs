@@ -91,8 +91,9 @@ impl Chunks {
                 self.bytes += size;
                 Some(State::Data(size + 2))
             }
-            (State::Size(size), b'\r' | b';') => Some(State::Extension(size)),
-            (State::Extension(size), _) => Some(State::Extension(size)),
+            (State::Size(size), b'\r' | b';') | (State::Extension(size), _) => {
+                Some(State::Extension(size))
+            }
             (State::Size(size), digit) => {
                 let value = char::from(digit).to_digit(16)?;
                 Some(State::Size(

@@ -44,7 +44,12 @@ fn hub(answers: Vec<Vec<Value>>) -> (Client, Arc<Mutex<Vec<String>>>) {
         });
         let body = match answers.next() {
             Some(lines) => {
-                let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+                let text = lines
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join("\n")
+                    + "\n";
                 axum::body::Body::from(text)
             }
             None => axum::body::Body::from_stream(futures::stream::pending::<
@@ -93,7 +98,7 @@ async fn a_mirror_follows_resumes_lists_again_and_survives_what_it_cannot_read()
             .collect::<Vec<_>>()
     };
 
-    let limit = Duration::from_secs(60);
+    let limit = Duration::from_mins(1);
     let expected: Setting = serde_json::from_value(object("b", "6", &json!("1"))).unwrap();
     assert!(mirror.wait_for(&expected, limit).await);
     let expected: Setting = serde_json::from_value(object("c", "19", &json!("1"))).unwrap();
