@@ -97,9 +97,12 @@ async fn open_streams(world: &World, kubectl: &CommandLine) -> Vec<Running> {
         ),
         ("watch", kubectl, "get pods --watch", "streamer"),
     ] {
-        let words = words.split(' ').map(|word| match word {
-            word if word.starts_with("while") => "while :; do echo ran; sleep 1; done",
-            word => word,
+        let words = words.split(' ').map(|part| {
+            if part.starts_with("while") {
+                "while :; do echo ran; sleep 1; done"
+            } else {
+                part
+            }
         });
         let mut running = kubectl.start(name, words, &logs).unwrap();
         running.wait_for_log(sign, SOON).await.unwrap();

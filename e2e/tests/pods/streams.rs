@@ -64,7 +64,7 @@ async fn run_pods(side: &Side<'_>) -> Seen {
         "wait pod/web pod/drained --for=condition=Ready --timeout=120s",
         "wait pod/counter --for=jsonpath={.status.phase}=Succeeded --timeout=120s",
     ] {
-        seen.add(Step::new(wait).run(side).await);
+        seen.add(&Step::new(wait).run(side).await);
     }
     seen
 }
@@ -93,8 +93,8 @@ async fn follow(side: &Side<'_>) -> Seen {
     let mut seen = run.word(script).run(side).await;
     let wait = "wait pod/ticker --for=jsonpath={.status.containerStatuses[0].started}=true";
     Step::new(wait).run(side).await;
-    seen.add(Step::new("logs -f ticker").run(side).await);
-    seen.add(Step::new("delete pod ticker --now").run(side).await);
+    seen.add(&Step::new("logs -f ticker").run(side).await);
+    seen.add(&Step::new("delete pod ticker --now").run(side).await);
     seen
 }
 
@@ -145,10 +145,10 @@ async fn attach(side: &Side<'_>) -> Seen {
     let attach = Step::new("attach -i reader").stdin("a line\n");
     // Whether the line before the attachment is shown is chance.
     let attach = attach.lines(|line| !line.starts_with("ready") && !line.starts_with("If you"));
-    seen.add(attach.run(side).await);
+    seen.add(&attach.run(side).await);
     let ended = "wait pod/reader --for=jsonpath={.status.phase}=Failed --timeout=60s";
-    seen.add(Step::new(ended).run(side).await);
-    seen.add(Step::new("logs reader").run(side).await);
+    seen.add(&Step::new(ended).run(side).await);
+    seen.add(&Step::new("logs reader").run(side).await);
     seen
 }
 
@@ -172,18 +172,18 @@ async fn copy(side: &Side<'_>) -> Seen {
         .run(side)
         .await;
     seen.add(
-        Step::new("exec web -- md5sum /tmp/copied.bin")
+        &Step::new("exec web -- md5sum /tmp/copied.bin")
             .run(side)
             .await,
     );
     seen.add(
-        Step::new(&format!("cp web:/tmp/copied.bin {to}"))
+        &Step::new(&format!("cp web:/tmp/copied.bin {to}"))
             .run(side)
             .await,
     );
-    seen.add(Step::new("exec web -- rm /tmp/copied.bin").run(side).await);
+    seen.add(&Step::new("exec web -- rm /tmp/copied.bin").run(side).await);
     let same = std::fs::read(&back).unwrap() == bytes;
-    seen.add(Seen::text(
+    seen.add(&Seen::text(
         side,
         &format!("the same bytes came back: {same}"),
     ));
@@ -220,7 +220,7 @@ async fn forward(side: &Side<'_>, target: &str, web_sockets: &str) -> Seen {
     let mut seen = Seen::default();
     for _ in 0..5 {
         let words = ["--silent", "--show-error", "--max-time", "20", &url];
-        seen.add(Seen::of(side, &curl.output(words).await.unwrap()));
+        seen.add(&Seen::of(side, &curl.output(words).await.unwrap()));
     }
     seen
 }

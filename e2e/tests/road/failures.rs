@@ -82,7 +82,7 @@ async fn requests_go_on(world: &World) {
         let request = ask(world);
         match tokio::time::timeout(SWITCHED_WITHIN, request).await {
             Ok(answer) if answer.code == 200 => {
-                answered.get_or_insert(begin.elapsed());
+                answered.get_or_insert_with(|| begin.elapsed());
             }
             other => assert!(
                 begin.elapsed() < SWITCHED_WITHIN + SWITCHED_WITHIN / 2,
@@ -164,12 +164,12 @@ pub(crate) async fn api_server_that_is_paused_is_told_in_time(world: &mut World)
     assert_status(&answer, 504, "Timeout");
     assert!(took < Duration::from_secs(15), "told after {took:?}");
     world.east.cluster.wait_until_ready().await.unwrap();
-    eventually("the answer", SOON, async || ok(ask(world).await))
+    eventually("the answer", SOON, async || ok(&ask(world).await))
         .await
         .unwrap();
 }
 
-fn ok(answer: Answer) -> Result<(), String> {
+fn ok(answer: &Answer) -> Result<(), String> {
     if answer.code == 200 {
         Ok(())
     } else {
@@ -192,7 +192,7 @@ pub(crate) async fn api_server_that_is_down_is_told_at_once(world: &mut World) {
     let status: Value = serde_json::from_str(&answer.body).unwrap();
     assert_eq!(status["kind"], "Status", "{status}");
     assert!(took < Duration::from_secs(10), "told after {took:?}");
-    eventually("the answer", SOON, async || ok(ask(world).await))
+    eventually("the answer", SOON, async || ok(&ask(world).await))
         .await
         .unwrap();
     let admin = world.admin.clone();
@@ -200,10 +200,10 @@ pub(crate) async fn api_server_that_is_down_is_told_at_once(world: &mut World) {
 }
 
 pub(crate) async fn hub_that_is_down_leaves_the_road_open(world: &mut World) {
-    ok(ask(world).await).unwrap();
+    ok(&ask(world).await).unwrap();
     world.hub.kill(Component::ApiServer).unwrap();
     for _ in 0..10 {
-        ok(ask(world).await).unwrap();
+        ok(&ask(world).await).unwrap();
     }
     world.through().run(["get", "namespaces"]).await.unwrap();
     let login = world
@@ -228,7 +228,7 @@ pub(crate) async fn hub_that_is_down_leaves_the_road_open(world: &mut World) {
 pub(crate) async fn agents_return_to_a_restarted_server(world: &mut World) {
     world.server.restart().await.unwrap();
     let begin = Instant::now();
-    eventually("the road", SOON, async || ok(ask(world).await))
+    eventually("the road", SOON, async || ok(&ask(world).await))
         .await
         .unwrap();
     assert!(

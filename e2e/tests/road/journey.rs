@@ -1,5 +1,6 @@
 //! The whole way of a user, from the first start to the last cluster's removal.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use drover_e2e::{ControlPlane, Member, Options, World, eventually};
@@ -61,7 +62,6 @@ pub(crate) async fn both_kinds_of_kubeconfig_reach_the_cluster(world: &mut World
         "{by_plug_in:?}"
     );
     assert_eq!(by_plug_in.stdout, by_token.stdout);
-    use std::os::unix::fs::PermissionsExt as _;
     let mode = std::fs::metadata(world.kubeconfig())
         .unwrap()
         .permissions()
@@ -107,7 +107,7 @@ pub(crate) async fn tokens_are_listed_without_secrets_and_deleted(world: &mut Wo
     eventually("the token to be refused", SOON, async || {
         let output = other.output(["cluster", "list"]).await.unwrap();
         let refused = output.status.code() == Some(3);
-        refused.then_some(()).ok_or(format!("{output:?}"))
+        refused.then_some(()).ok_or_else(|| format!("{output:?}"))
     })
     .await
     .unwrap();

@@ -103,7 +103,7 @@ pub(crate) async fn expired_token_ends_its_watch_and_is_refused(world: &mut Worl
     world.admin.drover().run(words).await.unwrap();
     let kubectl = world.admin.kubectl_with(&file);
     let watch = Watch::open(world, "expired-token", kubectl).await;
-    let rest = Duration::from_secs(60).saturating_sub(begin.elapsed());
+    let rest = Duration::from_mins(1).saturating_sub(begin.elapsed());
     tokio::time::sleep(rest).await;
     watch.ends().await;
 }

@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use drover_e2e::{CommandLine, Output};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
+use kube::api::{
+    DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams,
+};
 use kube::{Api, Client};
+use secrecy::ExposeSecret as _;
 use serde_json::json;
 
 use super::{Row, Seen, Side, Step};
@@ -113,7 +116,7 @@ async fn helm(side: &Side<'_>) -> Seen {
         let words = line.split(' ').chain(["--namespace", side.namespace]);
         let mut output = side.helm.output(words).await.unwrap();
         output.stdout = without_lines(&output.stdout, "LAST DEPLOYED");
-        seen.add(Seen::of(side, &output));
+        seen.add(&Seen::of(side, &output));
     }
     seen
 }
@@ -146,7 +149,7 @@ async fn rust_client(side: &Side<'_>) -> Seen {
     let listed = api.list(&labelled).await.unwrap().items.len();
     let version = made.metadata.resource_version.unwrap();
     let parameters = WatchParams::default().labels("by=rust").timeout(20);
-    api.delete("rust", &Default::default()).await.unwrap();
+    api.delete("rust", &DeleteParams::default()).await.unwrap();
     let events = api.watch(&parameters, &version).await.unwrap();
     let words = words_of(events).await;
     let error = api.get("rust").await.unwrap_err();
@@ -211,7 +214,6 @@ fn credential(side: &Side<'_>) -> Vec<String> {
         file.display().to_string()
     };
     let certificate = write("curl.crt", &user.client_certificate_data.unwrap());
-    use secrecy::ExposeSecret as _;
     let key = write("curl.key", user.client_key_data.unwrap().expose_secret());
     vec!["--cert".to_owned(), certificate, "--key".to_owned(), key]
 }

@@ -201,7 +201,7 @@ fn writing() -> Vec<Row> {
     ]
 }
 
-const DEFINITION: &str = r#"
+const DEFINITION: &str = r"
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: gadgets.test.drover.dev}
@@ -218,7 +218,7 @@ spec:
       openAPIV3Schema:
         type: object
         properties: {spec: {type: object, properties: {size: {type: integer}}}}
-"#;
+";
 
 fn server_side() -> Vec<Row> {
     let apply = |manager: &str, word: &str, force: &str| {

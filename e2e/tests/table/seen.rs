@@ -31,7 +31,7 @@ impl Seen {
         Self(normal(side, text))
     }
 
-    pub(crate) fn add(&mut self, more: Self) {
+    pub(crate) fn add(&mut self, more: &Self) {
         self.0.push_str(&more.0);
     }
 

@@ -158,7 +158,7 @@ impl Step {
 async fn run_steps(side: &Side<'_>, steps: Vec<Step>) -> Seen {
     let mut all = Seen::default();
     for step in steps {
-        all.add(step.run(side).await);
+        all.add(&step.run(side).await);
     }
     all
 }
