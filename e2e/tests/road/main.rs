@@ -2,7 +2,6 @@
 
 #![expect(
     clippy::unwrap_used,
-    clippy::panic,
     reason = "steps of a test are functions of their own, and fail as the test does"
 )]
 
