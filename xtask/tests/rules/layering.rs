@@ -194,3 +194,31 @@ fn every_room_has_the_lints_of_the_workspace() {
         );
     }
 }
+
+/// The crates that the whole workspace is built from, each with its features.
+fn features(edges: &str) -> std::collections::BTreeSet<String> {
+    let edges = format!("--edges={edges}");
+    let arguments = [
+        "tree",
+        "--locked",
+        "--workspace",
+        "--prefix=none",
+        "--format={p} {f}",
+        &edges,
+    ];
+    let tree = run(env!("CARGO"), &arguments);
+    tree.lines()
+        .map(|line| line.trim_end_matches(" (*)").to_owned())
+        .collect()
+}
+
+#[test]
+fn programs_and_tests_share_one_build_of_each_crate() {
+    let tests = features("normal,build,dev");
+    for line in features("normal,build") {
+        assert!(
+            tests.contains(&line),
+            "tests want other features than programs of {line}; make crates/testkit want them too"
+        );
+    }
+}
