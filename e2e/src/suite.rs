@@ -128,7 +128,6 @@ async fn run<S: Stage, E: Error>(
     let mut failed = Vec::new();
     let mut stage = None;
     for test in chosen {
-        let started = Instant::now();
         let mut current = match stage.take() {
             Some(stage) => stage,
             None => match start().await {
@@ -141,9 +140,9 @@ async fn run<S: Stage, E: Error>(
                 }
             },
         };
-        let ready = started.elapsed();
+        let started = Instant::now();
         let outcome = attempt(test, &mut current).await;
-        let seconds = started.elapsed().saturating_sub(ready).as_secs_f64();
+        let seconds = started.elapsed().as_secs_f64();
         let word = if outcome.is_ok() { "ok" } else { "FAILED" };
         say(&format!("test {} ... {word} ({seconds:.1} s)", test.name));
         match outcome {

@@ -64,7 +64,7 @@ impl World {
     /// Starts everything, and waits until the administrator can use the cluster.
     pub async fn start(options: WorldOptions) -> Result<Self, WorldError> {
         match options {
-            WorldOptions::Programs => Self::with_programs().await,
+            WorldOptions::Programs => Box::pin(Self::with_programs()).await,
             WorldOptions::Node => Box::pin(Self::with_node()).await,
         }
     }

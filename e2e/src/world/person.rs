@@ -99,7 +99,7 @@ impl Person {
 
     /// Writes a kubeconfig of one cluster with a token inside to a new file, and gives its path.
     pub async fn token_kubeconfig(&self, cluster: &str) -> Result<PathBuf, WorldError> {
-        let file = (0..u16::MAX)
+        let file = (0..1000)
             .map(|number| self.home.join(format!("{cluster}-{number}.yaml")))
             .find(|file| !file.exists())
             .unwrap_or_default();

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use drover_e2e::{CommandLine, Image, Running, World, eventually};
 
 const SOON: Duration = Duration::from_mins(1);
+const ENDLESS: &str = "while :; do echo ran; sleep 1; done";
 const CUT_WITHIN: Duration = Duration::from_secs(5);
 
 pub(crate) async fn deleted_token_ends_exec_logs_and_port_forward(world: &mut World) {
@@ -77,33 +78,20 @@ async fn open_streams(world: &World, kubectl: &CommandLine) -> Vec<Running> {
         .clone()
         .env("KUBECTL_REMOTE_COMMAND_WEBSOCKETS", "false")
         .env("KUBECTL_PORT_FORWARD_WEBSOCKETS", "false");
-    let exec = "exec streamer -- sh -c while:;do(echo${IFS}ran);sleep${IFS}1;done";
+    let exec = ["exec", "streamer", "--", "sh", "-c", ENDLESS];
+    let follow = ["logs", "-f", "streamer"];
+    let forward = ["port-forward", "streamer", ":8080"];
+    let watch = ["get", "pods", "--watch"];
+    let forwarding = "Forwarding from 127.0.0.1";
     let mut open = Vec::new();
     for (name, kubectl, words, sign) in [
-        ("exec", kubectl, exec, "ran"),
-        ("exec-spdy", &spdy, exec, "ran"),
-        ("logs", kubectl, "logs -f streamer", "tick"),
-        (
-            "forward",
-            kubectl,
-            "port-forward streamer :8080",
-            "Forwarding from 127.0.0.1",
-        ),
-        (
-            "forward-spdy",
-            &spdy,
-            "port-forward streamer :8080",
-            "Forwarding from 127.0.0.1",
-        ),
-        ("watch", kubectl, "get pods --watch", "streamer"),
+        ("exec", kubectl, exec.as_slice(), "ran"),
+        ("exec-spdy", &spdy, &exec, "ran"),
+        ("logs", kubectl, &follow, "tick"),
+        ("forward", kubectl, &forward, forwarding),
+        ("forward-spdy", &spdy, &forward, forwarding),
+        ("watch", kubectl, &watch, "streamer"),
     ] {
-        let words = words.split(' ').map(|part| {
-            if part.starts_with("while") {
-                "while :; do echo ran; sleep 1; done"
-            } else {
-                part
-            }
-        });
         let mut running = kubectl.start(name, words, &logs).unwrap();
         running.wait_for_log(sign, SOON).await.unwrap();
         open.push(running);

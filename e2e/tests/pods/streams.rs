@@ -246,6 +246,9 @@ async fn forward_to_closed_port(side: &Side<'_>) -> Seen {
         .await
         .unwrap();
     let told = forward.wait_for_log("refused", SOON).await.is_ok();
+    if !told {
+        eprintln!("{}", forward.log());
+    }
     Seen::text(side, &format!("told: {told}; curl: {}", answer.status))
 }
 

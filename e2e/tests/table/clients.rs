@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use drover_e2e::{CommandLine, Output};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{
@@ -198,18 +200,14 @@ fn credential(side: &Side<'_>) -> Vec<String> {
     let kubeconfig = kube::config::Kubeconfig::from_yaml(&text).unwrap();
     let user = kubeconfig.auth_infos[0].auth_info.clone().unwrap();
     if let Some(token) = user.token {
-        use secrecy::ExposeSecret as _;
         return vec![
             "--header".to_owned(),
             format!("Authorization: Bearer {}", token.expose_secret()),
         ];
     }
     let write = |name: &str, data: &str| {
-        use base64::Engine as _;
         let file = side.folder.join(name);
-        let pem = base64::engine::general_purpose::STANDARD
-            .decode(data)
-            .unwrap();
+        let pem = STANDARD.decode(data).unwrap();
         std::fs::write(&file, pem).unwrap();
         file.display().to_string()
     };

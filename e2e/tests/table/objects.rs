@@ -57,13 +57,14 @@ pub(crate) async fn prepare(side: &Side<'_>) {
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = reading();
     rows.extend(refusals());
+    // Before the rows that add kinds: the documents about kinds follow those some seconds later.
+    rows.extend(discovery());
+    rows.extend(raw());
     rows.extend(writing());
     rows.extend(server_side());
     rows.extend(changing());
     rows.extend(waiting());
     rows.extend(rights());
-    rows.extend(discovery());
-    rows.extend(raw());
     rows.extend(large());
     rows
 }
