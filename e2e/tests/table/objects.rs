@@ -397,7 +397,13 @@ fn discovery() -> Vec<Row> {
 fn raw() -> Vec<Row> {
     vec![
         Row::kubectl("get --raw /version", "get --raw /version"),
-        Row::kubectl("get --raw /openapi/v3", "get --raw /openapi/v3"),
+        Row::of("get --raw /openapi/v3", |side| {
+            Box::pin(openapi_index(side))
+        }),
+        Row::kubectl(
+            "get --raw /openapi/v3/apis/apps/v1",
+            "get --raw /openapi/v3/apis/apps/v1",
+        ),
         Row::kubectl("get --raw /openapi/v2", "get --raw /openapi/v2"),
         Row::kubectl("get --raw /readyz?verbose", "get --raw /readyz?verbose"),
         Row::steps(
@@ -415,6 +421,15 @@ fn raw() -> Vec<Row> {
             ],
         ),
     ]
+}
+
+/// The documents there are; their hashes change while an aggregated API comes.
+async fn openapi_index(side: &Side<'_>) -> Seen {
+    let index = side.kubectl.run(["get", "--raw", "/openapi/v3"]).await;
+    let index: Value = serde_json::from_str(&index.unwrap().stdout).unwrap();
+    let paths = index["paths"].as_object().unwrap();
+    let names: Vec<_> = paths.keys().map(String::as_str).collect();
+    Seen::text(side, &names.join("\n"))
 }
 
 fn large() -> Vec<Row> {
