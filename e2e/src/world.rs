@@ -101,7 +101,7 @@ impl World {
         );
         let (hub, cluster) = (hub?, cluster?);
         let node = Node::join(&cluster, network, NodeOptions::default()).await?;
-        let east = Member::new(cluster, Some(node));
+        let mut east = Member::new(cluster, Some(node));
         let (server, admin) = serve(&hub, address).await?;
         if let Some(node) = &east.node {
             node.load_image(&agent_image::agent_image()?).await?;

@@ -25,6 +25,7 @@ const USABLE: [&str; 4] = ["Connected", "Registered", "APIServerReady", "AccessA
 #[derive(Debug)]
 pub struct Member {
     agents: Vec<Running>,
+    manifest: String,
     /// Its node, if it has one.
     pub node: Option<Node>,
     /// The cluster itself, as its owner reaches it.
@@ -36,6 +37,7 @@ impl Member {
     pub const fn new(cluster: ControlPlane, node: Option<Node>) -> Self {
         Self {
             agents: Vec::new(),
+            manifest: String::new(),
             node,
             cluster,
         }
@@ -46,13 +48,19 @@ impl Member {
         self.cluster.name()
     }
 
-    /// `drover cluster import NAME | kubectl apply -f -`; gives the manifest.
-    pub async fn import(&self, administrator: &Person) -> Result<String, WorldError> {
+    /// `drover cluster import NAME | kubectl apply -f -`.
+    pub async fn import(&mut self, administrator: &Person) -> Result<(), WorldError> {
         let drover = administrator.drover();
         let manifest = drover.run(["cluster", "import", self.name()]).await?.stdout;
         let kubectl = self.cluster.command_line().with_stdin(manifest.clone());
         kubectl.run(["apply", "-f", "-"]).await?;
-        Ok(manifest)
+        self.manifest = manifest;
+        Ok(())
+    }
+
+    /// The manifest that was imported last.
+    pub fn manifest(&self) -> &str {
+        &self.manifest
     }
 
     /// Starts `replicas` agents as programs, with nothing but the rights of the agent's account.

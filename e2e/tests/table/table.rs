@@ -149,6 +149,12 @@ impl Step {
             });
             lines.fold(String::new(), |all, line| all + line + "\n")
         };
+        if self.terminal {
+            // What the terminal shows when its input ends; whether it still does is chance.
+            for shown in ["^@", "^D\u{8}\u{8}"] {
+                output.stdout = output.stdout.replace(shown, "");
+            }
+        }
         output.stdout = kept(&output.stdout);
         output.stderr = kept(&output.stderr);
         Seen::of(side, &output)

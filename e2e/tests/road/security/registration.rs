@@ -12,7 +12,7 @@ use crate::wire::{self, Request};
 const SOON: Duration = Duration::from_mins(1);
 
 /// The registration token in a manifest.
-fn token_in(manifest: &str) -> String {
+pub(crate) fn token_in(manifest: &str) -> String {
     let line = manifest
         .lines()
         .find(|line| line.trim_start().starts_with("token: "));
