@@ -76,17 +76,27 @@ impl Road {
         let mut figures = Figures::default();
         say("starting hub, cluster, server, agent and the reference");
         let mut stage = Stage::start().await?;
-        footprint::measure(&stage, &mut figures).await?;
-        latency::measure(&stage, effort, &mut figures).await?;
-        stall::measure(&stage, effort, &mut figures).await?;
-        small::measure(&stage, effort, &mut figures).await?;
-        bulk::measure(&stage, effort, &mut figures).await?;
-        footprint::measure_ready(&mut stage, &mut figures).await?;
+        let measured = measure(&mut stage, effort, &mut figures).await;
         figures.note(format!("{} s", start.elapsed().as_secs()));
         say(&figures.table(&format!("road: {}", machine::description())));
+        // What was measured before a failure is worth seeing, but is no result to keep.
+        measured?;
         say(&format!("written to {}", figures.write("road")?.display()));
         Ok(())
     }
+}
+
+async fn measure(
+    stage: &mut Stage,
+    effort: Effort,
+    figures: &mut Figures,
+) -> Result<(), RoadError> {
+    footprint::measure(stage, figures).await?;
+    latency::measure(stage, effort, figures).await?;
+    stall::measure(stage, effort, figures).await?;
+    small::measure(stage, effort, figures).await?;
+    bulk::measure(stage, effort, figures).await?;
+    footprint::measure_ready(stage, figures).await
 }
 
 /// The CPU that a measurement took of one core, by process.

@@ -71,10 +71,10 @@ fn in_namespace(manifest: &str, namespace: &str) -> Result<String, StageError> {
     const COMMAND: &str = "drover cluster import";
     let unreadable = || StageError::Unreadable { command: COMMAND };
     let mut items = Vec::new();
-    for document in manifest
-        .split("---\n")
-        .filter(|text| !text.trim().is_empty())
-    {
+    // A line of its own: certificates have dashes at the ends of theirs.
+    let marked = format!("\n{manifest}");
+    let documents = marked.split("\n---\n");
+    for document in documents.filter(|text| !text.trim().is_empty()) {
         let mut object: Value = serde_saphyr::from_str(document).map_err(|_| unreadable())?;
         let kind = object["kind"].as_str().unwrap_or_default().to_owned();
         if !NEEDED.contains(&kind.as_str()) {
@@ -102,10 +102,15 @@ mod tests {
     fn objects_are_moved_into_the_namespace_and_the_rest_is_left_out() {
         let manifest = "---\nkind: Namespace\nmetadata:\n  name: drover-agent\n\
                         ---\nkind: Secret\nmetadata:\n  name: s\n  namespace: drover-agent\n\
+                        data:\n  ca: |\n    -----BEGIN X-----\n    -----END X-----\n\
                         ---\nkind: Deployment\nmetadata:\n  name: d\n";
         let list: Value = serde_json::from_str(&in_namespace(manifest, "x").unwrap()).unwrap();
         assert_eq!(list["items"].as_array().unwrap().len(), 2);
         assert_eq!(list["items"][0]["metadata"]["name"], "x");
         assert_eq!(list["items"][1]["metadata"]["namespace"], "x");
+        assert_eq!(
+            list["items"][1]["data"]["ca"],
+            "-----BEGIN X-----\n-----END X-----\n"
+        );
     }
 }

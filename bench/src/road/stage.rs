@@ -150,6 +150,11 @@ impl Stage {
             .at(&format!("/k8s/clusters/{CLUSTER}{path}"))
     }
 
+    /// The server itself.
+    pub(super) fn server_itself(&self, path: &str) -> Target {
+        self.targets.drover.at(path)
+    }
+
     /// The backend through remotedialer, with TLS.
     pub(super) fn through_peer(&self, path: &str) -> Target {
         self.targets.peer.at(path)
