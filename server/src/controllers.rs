@@ -1,6 +1,6 @@
 //! What keeps clusters as the hub wants them: observe → decide (pure) → act.
 //!
-//! Each cluster has a keeper, a task with four loops that meet in [`keeper::Shared`]: the report
+//! Each cluster has a keeper, a task with four loops that meet in `keeper::Shared`: the report
 //! stream, access, the agent's upgrade, and the one place that writes the Cluster's status.
 
 pub mod access;

@@ -20,7 +20,7 @@ use super::keeper::Shared;
 use crate::backoff::Backoff;
 use crate::hub::{Hub, HubError, call};
 
-/// What makes deletion wait for [`finish`].
+/// What makes deletion wait for `finish`.
 pub const FINALIZER: &str = "management.drover.dev/cluster";
 /// Longest to try to clean up in the cluster.
 const CLEAN_WITHIN: Duration = Duration::from_secs(30);

@@ -3,7 +3,7 @@
 //! kube's own watcher hides bookmarks and successful reconnects, so one cannot tell a quiet kind
 //! from a dead connection. How old a decision is matters here, therefore this loop is our own:
 //! every answer of the hub, bookmarks and a watch's orderly end included, proves the mirror
-//! current, and short watches make that proof come at least every [`WATCH_SECONDS`].
+//! current, and short watches make that proof come at least every `WATCH_SECONDS`.
 
 use std::time::Duration;
 

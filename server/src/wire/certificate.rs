@@ -159,13 +159,14 @@ fn trust_in(chain: &str) -> Option<String> {
 impl Certificate {
     /// One for tests that build the server without a hub.
     pub(super) fn self_signed() -> Self {
-        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
+            .expect("a name of letters makes a certificate");
         let serving = crate::hub::authority::Serving {
             chain: made.cert.pem(),
             key: made.signing_key.serialize_pem().into(),
         };
         Self {
-            shown: Shown::new(&serving).unwrap(),
+            shown: Shown::new(&serving).expect("key and certificate were made for each other"),
             trust: Some(serving.chain),
             own: None,
         }
