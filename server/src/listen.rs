@@ -1,7 +1,7 @@
 //! The TLS listener: HTTP/1.1 and HTTP/2 with upgrades, and limits on what strangers can cost.
 //!
 //! Before anybody has said who they are, a connection may cost one file, some KiB, and
-//! `HANDSHAKE` plus `HEADERS` of time.
+//! bounded time: for the handshake, and for the headers.
 
 pub mod files;
 mod prompt;

@@ -6,7 +6,7 @@ use super::error::{WorldError, prepare};
 use crate::drover::Programs;
 use crate::kubectl::CommandLine;
 
-/// A person with a password and, after [`Person::log_in`], a login.
+/// A person with a password and, after its first log-in, a login.
 #[derive(Clone, Debug)]
 pub struct Person {
     /// What they type to log in.
