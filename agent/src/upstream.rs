@@ -28,8 +28,9 @@ pub type Body = UnsyncBoxBody<Bytes, drover_tunnel::BoxError>;
 
 /// Most time for TCP and TLS to the API server.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Idle connections kept for the next request.
-const IDLE_CONNECTIONS: usize = 32;
+/// Idle connections kept for the next request: as many as are busy at once in a full hour, because
+/// one that is closed for lack of room costs the next request a TLS handshake.
+const IDLE_CONNECTIONS: usize = 256;
 /// How long an idle connection is kept.
 const IDLE_TIME: Duration = Duration::from_secs(55);
 
