@@ -17,7 +17,7 @@
 //! | module | is |
 //! |---|---|
 //! | [`ws`] | a WebSocket as a byte stream: framing, the dialler's and the accepter's handshake |
-//! | [`serve`] | the agent's end |
+//! | [`mod@serve`] | the agent's end |
 //! | [`tunnel`] | the server's end |
 //! | [`budget`] | how much a tunnel, and all tunnels of a server, may hold |
 //! | [`upgrade`] | exec, attach and port-forward, both ends |
