@@ -24,21 +24,21 @@ check: ## Format, lints, bans and licences, documentation, layering
 	@.ci/install check
 	@.ci/suite format 30 cargo fmt --all --check
 	@.ci/suite clippy 900 cargo clippy $(CARGO_ALL) --all-targets --all-features -- -D warnings
-	@.ci/suite deny 60 .ci/deny
-	@RUSTDOCFLAGS='-D warnings' .ci/suite docs 300 cargo doc $(CARGO_ALL) --no-deps
+	@.ci/suite deny 120 .ci/deny
+	@RUSTDOCFLAGS='-D warnings' .ci/suite docs 600 cargo doc $(CARGO_ALL) --no-deps
 	@.ci/suite layering 600 cargo test $(CARGO_ALL) --test rules
 
 .PHONY: test
 test: ## Every test: units, components, fuzz corpora, real Kubernetes
 	@.ci/install test
 	@.ci/suite build 1500 cargo test $(CARGO_ALL) --no-run
-	@.ci/suite programs 300 cargo build $(CARGO_ALL) --bins
-	@.ci/suite unit 300 cargo test $(CARGO_ALL) --lib --bins --test it --test rules
-	@.ci/suite examples 120 cargo test $(CARGO_ALL) --doc
-	@.ci/suite go-programs 1200 $(XTASK) kubernetes build
-	@.ci/suite image 300 $(XTASK) image
-	@.ci/suite kubernetes 600 cargo test $(CARGO_ALL) --test kubernetes
-	@.ci/suite e2e 900 cargo test $(CARGO_ALL) --test road --test pods
+	@.ci/suite programs 600 cargo build $(CARGO_ALL) --bins
+	@.ci/suite unit 600 cargo test $(CARGO_ALL) --lib --bins --test it --test rules
+	@.ci/suite examples 300 cargo test $(CARGO_ALL) --doc
+	@.ci/suite go-programs 1800 $(XTASK) kubernetes build
+	@.ci/suite image 900 $(XTASK) image
+	@.ci/suite kubernetes 1200 cargo test $(CARGO_ALL) --test kubernetes
+	@.ci/suite e2e 1500 cargo test $(CARGO_ALL) --test road --test pods
 	@.ci/suite weaken 60 $(XTASK) weaken --check
 
 .PHONY: weaken

@@ -18,7 +18,7 @@ const FEW: u32 = 2;
 const MANY: u32 = 100;
 const STARTS: usize = 5;
 const ORDERLY: Duration = Duration::from_secs(15);
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(super) async fn measure(stage: &Stage, figures: &mut Figures) -> Result<(), RoadError> {
     say("memory at rest, with 3 clusters");
