@@ -10,6 +10,7 @@ pub mod controllers;
 pub mod hub;
 pub mod identity;
 pub mod listen;
+pub mod networks;
 pub mod proxy;
 pub mod registration;
 pub mod rest;

@@ -1,9 +1,12 @@
 //! The TLS listener: HTTP/1.1 and HTTP/2 with upgrades, and limits on what strangers can cost.
 //!
 //! Before anybody has said who they are, a connection may cost one file, some KiB, and
-//! bounded time: for the handshake, and for the headers.
+//! bounded time: for the handshake, and for the headers. One network (an IPv4 address or an IPv6
+//! /64) gets a part of the connections only. The network is the connection's own: who stands
+//! behind a balancer that hides addresses shares the balancer's part.
 
 pub mod files;
+mod place;
 mod prompt;
 pub mod tls;
 
@@ -28,13 +31,15 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
+pub use self::place::Place;
 use self::prompt::Prompt;
 use crate::backoff::Backoff;
+use crate::networks::Shares;
 
 /// Largest header section of a request; client-go sends long tokens and group lists.
 pub const HEADER_BYTES: usize = 256 * 1024;
 /// Requests at once on one HTTP/2 connection.
-const STREAMS: u32 = 1000;
+const STREAMS: u32 = 250;
 /// What a client may send on one HTTP/2 stream before somebody reads it.
 const STREAM_WINDOW: u32 = 256 * 1024;
 /// The same for all streams of a connection.
@@ -52,6 +57,9 @@ pub struct Limits {
     pub headers: Duration,
     /// Connections at once; further ones wait in the system's queue.
     pub connections: usize,
+    /// Connections at once from one network; further ones are closed. Agents that have proved
+    /// themselves do not count.
+    pub per_network: usize,
     /// How long requests in flight may go on when the server ends.
     pub drain: Duration,
 }
@@ -62,13 +70,15 @@ impl Limits {
         handshake: Duration::from_secs(10),
         headers: Duration::from_secs(30),
         connections: 20_000,
+        per_network: 1_000,
         drain: Duration::from_secs(10),
     };
 }
 
 /// Serves `router` on `listener` until `stop`, then lets what is under way end.
 ///
-/// Each request carries its peer's address as the extension [`ConnectInfo`]`<`[`SocketAddr`]`>`.
+/// Each request carries its peer's address as the extension [`ConnectInfo`]`<`[`SocketAddr`]`>`,
+/// and its connection's [`Place`].
 pub async fn serve(
     listener: TcpListener,
     tls: Arc<rustls::ServerConfig>,
@@ -78,18 +88,25 @@ pub async fn serve(
 ) {
     let connections = TaskTracker::new();
     let places = Arc::new(Semaphore::new(limits.connections));
+    let shares = Shares::new(limits.connections, limits.per_network);
     let acceptor = TlsAcceptor::from(tls);
     let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
     let accepting = async {
         // The semaphore is never closed, so this ends only with the future.
-        while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+        while let Ok(of_all) = Arc::clone(&places).acquire_owned().await {
             let (stream, peer) = accept(&listener, &mut backoff).await;
+            let Some(share) = shares.take(peer.ip()) else {
+                tracing::debug!(%peer, "closed: too many connections from this network");
+                continue;
+            };
+            let place = Place::new(share);
             let (acceptor, router, stop) = (acceptor.clone(), router.clone(), stop.clone());
             connections.spawn(async move {
                 if let Some(stream) = shake_hands(&acceptor, stream, peer, limits).await {
-                    converse(stream, peer, router, limits, &stop).await;
+                    converse(stream, (peer, &place), router, limits, &stop).await;
                 }
-                drop(place);
+                place.release();
+                drop(of_all);
             });
         }
     };
@@ -147,13 +164,14 @@ async fn shake_hands(
 /// without a limit.
 async fn converse(
     stream: TlsStream<TcpStream>,
-    peer: SocketAddr,
+    (peer, place): (SocketAddr, &Place),
     router: Router,
     limits: Limits,
     stop: &CancellationToken,
 ) {
     let service = service_fn(move |mut request: http::Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
+        request.extensions_mut().insert(place.clone());
         router.clone().oneshot(request.map(Body::new))
     });
     let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");

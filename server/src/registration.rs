@@ -13,6 +13,7 @@ pub mod notice;
 pub mod pin;
 pub mod register;
 
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -21,9 +22,9 @@ use axum::response::{IntoResponse as _, Response};
 use axum::{Json, Router};
 use drover_api::agent::{Challenge, ChallengeRequest, RegisterRequest, RegisterResponse};
 use drover_api::rest::{Import, ImportRequest};
-use governor::{DefaultDirectRateLimiter, Quota};
+use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota};
+use http::HeaderValue;
 use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue};
 use secrecy::{ExposeSecret as _, SecretString};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -33,8 +34,10 @@ use self::connect::ChallengeRate;
 use self::notice::Notices;
 use crate::hub::Hub;
 use crate::identity::Authenticator;
+use crate::networks::network;
 use crate::rest::body;
 use crate::rest::caller::check_administrator;
+use crate::rest::strangers::StrangersJson;
 use crate::settings::Settings;
 use crate::status::Status;
 use crate::tunnels::Tunnels;
@@ -42,6 +45,42 @@ use crate::tunnels::Tunnels;
 /// Requests of agents that make the hub work: at once, and then each second.
 const BURST: NonZeroU32 = NonZeroU32::new(200).expect("200 is not zero");
 const PER_SECOND: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
+/// The same from one network, so that a stranger leaves most of it to others.
+const NETWORK_BURST: NonZeroU32 = NonZeroU32::new(40).expect("40 is not zero");
+const NETWORK_PER_SECOND: NonZeroU32 = NonZeroU32::new(5).expect("5 is not zero");
+/// Networks whose rate is remembered before those at rest are forgotten.
+const MOST_NETWORKS: usize = 16_384;
+
+/// How often agents make the hub work, by network and in all.
+#[derive(Debug)]
+struct RegistrationRate {
+    network: DefaultKeyedRateLimiter<Option<IpAddr>>,
+    all: DefaultDirectRateLimiter,
+}
+
+impl Default for RegistrationRate {
+    fn default() -> Self {
+        let each = Quota::per_second(NETWORK_PER_SECOND).allow_burst(NETWORK_BURST);
+        let all = Quota::per_second(PER_SECOND).allow_burst(BURST);
+        Self {
+            network: DefaultKeyedRateLimiter::keyed(each),
+            all: DefaultDirectRateLimiter::direct(all),
+        }
+    }
+}
+
+impl RegistrationRate {
+    fn check(&self, peer: Option<SocketAddr>) -> Result<(), Status> {
+        if self.network.len() > MOST_NETWORKS {
+            self.network.retain_recent();
+        }
+        let busy = || Status::too_many_requests("too many agents register at once", 2);
+        // What its network may not do does not count for the others.
+        let network = peer.map(|peer| network(peer.ip()));
+        self.network.check_key(&network).map_err(|_| busy())?;
+        self.all.check().map_err(|_| busy())
+    }
+}
 
 /// Says the pin of the certificate that is shown at present.
 pub type Pin = Arc<dyn Fn() -> Option<String> + Send + Sync>;
@@ -57,7 +96,7 @@ pub struct RegistrationState {
     pin: Pin,
     challenges: Arc<Challenges>,
     challenge_rate: Arc<ChallengeRate>,
-    rate: Arc<DefaultDirectRateLimiter>,
+    rate: Arc<RegistrationRate>,
     notices: Arc<Notices>,
 }
 
@@ -89,16 +128,13 @@ impl RegistrationState {
             pin,
             challenges: Arc::default(),
             challenge_rate: Arc::default(),
-            rate: Arc::new(DefaultDirectRateLimiter::direct(
-                Quota::per_second(PER_SECOND).allow_burst(BURST),
-            )),
+            rate: Arc::default(),
         }
     }
 
     /// Refuses when agents make the hub work too hard.
-    fn slow_down(&self) -> Result<(), Status> {
-        let busy = || Status::too_many_requests("too many agents register at once", 2);
-        self.rate.check().map_err(|_| busy())
+    fn slow_down(&self, peer: Option<SocketAddr>) -> Result<(), Status> {
+        self.rate.check(peer)
     }
 }
 
@@ -122,12 +158,13 @@ pub fn router(state: RegistrationState) -> Router {
     request_body = RegisterRequest, responses((status = 200, body = RegisterResponse)))]
 async fn register(
     State(state): State<RegistrationState>,
-    headers: HeaderMap,
-    body::Json(request): body::Json<RegisterRequest>,
+    request: Request,
 ) -> Result<Json<RegisterResponse>, Status> {
-    register::register(&state, &headers, &request)
-        .await
-        .map(Json)
+    let peer = connect::peer(request.extensions());
+    state.slow_down(peer)?;
+    let headers = request.headers().clone();
+    let StrangersJson(asked) = StrangersJson::from_request(request, &state).await?;
+    register::register(&state, &headers, &asked).await.map(Json)
 }
 
 /// A value for an agent to sign.
@@ -137,10 +174,8 @@ async fn challenge(
     State(state): State<RegistrationState>,
     request: Request,
 ) -> Result<Json<Challenge>, Status> {
-    let (head, body) = request.into_parts();
-    let peer = connect::peer(&head);
-    let request = Request::from_parts(head, body);
-    let body::Json(asked) = body::Json::from_request(request, &state).await?;
+    let peer = connect::peer(request.extensions());
+    let StrangersJson(asked) = StrangersJson::from_request(request, &state).await?;
     connect::challenge(&state, peer, &asked).map(Json)
 }
 
@@ -155,9 +190,11 @@ async fn connect(State(state): State<RegistrationState>, request: Request) -> Re
     responses((status = 200, body = String, content_type = "application/yaml")))]
 async fn import_manifest(
     State(state): State<RegistrationState>,
-    headers: HeaderMap,
+    request: Request,
 ) -> Result<Response, Status> {
-    let token = register::presented(&headers)?;
+    state.slow_down(connect::peer(request.extensions()))?;
+    let headers = request.headers();
+    let token = register::presented(headers)?;
     let text = headers
         .get(AUTHORIZATION)
         .and_then(|value| value.to_str().ok());
@@ -194,4 +231,18 @@ async fn import_cluster(
         .headers_mut()
         .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stranger_who_registers_again_and_again_keeps_no_other_network_out() {
+        let rate = RegistrationRate::default();
+        let peer = |n: u8| Some(SocketAddr::from(([192, 0, 2, n], 1)));
+        let allowed = (0..1000).filter(|_| rate.check(peer(1)).is_ok()).count();
+        assert!((40..60).contains(&allowed), "{allowed}");
+        assert!(rate.check(peer(2)).is_ok());
+    }
 }

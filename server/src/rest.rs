@@ -11,6 +11,7 @@ mod me;
 mod page;
 mod server;
 mod settings;
+pub mod strangers;
 mod tokens;
 mod users;
 

@@ -25,6 +25,7 @@ use tokio::sync::watch;
 
 pub use self::choice::Health;
 use self::client::Through;
+pub use self::client::{ANSWER_BYTES, TOLD_BYTES, shortened, told};
 use self::seat::Seat;
 use crate::telemetry::Metrics;
 
@@ -201,6 +202,9 @@ impl Tunnels {
     }
 
     /// A Kubernetes client whose requests take a lane to a cluster.
+    ///
+    /// An answer is read up to [`ANSWER_BYTES`]; pass its errors through [`told`] before they are
+    /// shown or logged.
     pub fn client(&self, cluster: &ClusterUid, lane: Lane) -> kube::Client {
         let through = Through {
             tunnels: self.clone(),

@@ -54,7 +54,7 @@ pub async fn ensure(
         return Ok(());
     };
     let uid = user.uid().unwrap_or_default();
-    if read_hash(hub, &uid).await?.is_some() {
+    if read_hash(hub, &uid).await?.phc.is_some() {
         return Ok(());
     }
     let password = random_password()?;

@@ -16,7 +16,9 @@ use serde_json::json;
 use thiserror::Error;
 
 use super::limits::{LoginLimits, RetryAfter};
-use super::passwords::{PasswordError, Passwords, check_rules, read_hash, write_hash};
+use super::passwords::{
+    PasswordError, PasswordVersion, Passwords, check_rules, read_hash, write_hash,
+};
 use super::tokens::{self, TokenError, TokenWish};
 use crate::hub::{Hub, HubError, call};
 use crate::settings::Settings;
@@ -41,6 +43,9 @@ pub enum LoginError {
     /// The password was right, but the user may not use Drover.
     #[error("this user is disabled: ask an administrator")]
     Disabled,
+    /// The password was changed while it was being checked.
+    #[error("the password was changed at this moment; log in with the new one")]
+    Superseded,
     /// The present password was given as the new one.
     #[error("the new password must differ from the present one")]
     Unchanged,
@@ -61,7 +66,7 @@ impl From<LoginError> for Status {
             LoginError::TooMany(after) => {
                 Self::too_many_requests(error.to_string(), after.seconds())
             }
-            LoginError::Wrong => Self::unauthorized(error.to_string()),
+            LoginError::Wrong | LoginError::Superseded => Self::unauthorized(error.to_string()),
             LoginError::Disabled => Self::forbidden(error.to_string()),
             LoginError::Unchanged => Self::invalid("new", error.to_string()),
             LoginError::Password(error) => error.into_status("new"),
@@ -102,7 +107,7 @@ impl Logins {
             .check(name, address)
             .map_err(LoginError::TooMany)?;
         let user = self.hub.stores().users.by_name(name);
-        let user = self.verify(user, password).await?;
+        let (user, version) = self.verify(user, password).await?;
         if !user.spec.enabled || user.metadata.deletion_timestamp.is_some() {
             return Err(LoginError::Disabled);
         }
@@ -121,9 +126,26 @@ impl Logins {
             description: None,
             expires_at: Timestamp::now() + ttl,
         };
-        let made = tokens::create(&self.hub, &user, wish).await?;
+        let (secret, token) = tokens::create(&self.hub, &user, wish).await?;
+        if let Err(error) = self.still_stands(&user, &version).await {
+            tokens::delete(&self.hub, &token).await?;
+            return Err(error);
+        }
         self.record_login(&user).await;
-        Ok(made)
+        Ok((secret, token))
+    }
+
+    /// Refuses when the password that was checked is not the user's any more.
+    ///
+    /// Whoever changes a password deletes the tokens that stand on it; one that was made just then
+    /// could be missed.
+    async fn still_stands(&self, user: &User, version: &PasswordVersion) -> Result<(), LoginError> {
+        let uid = user.uid().unwrap_or_default();
+        if read_hash(&self.hub, &uid).await?.version == *version {
+            Ok(())
+        } else {
+            Err(LoginError::Superseded)
+        }
     }
 
     /// Changes the caller's own password; their other log-ins end.
@@ -143,7 +165,7 @@ impl Logins {
             .check(&caller.user_name, address)
             .map_err(LoginError::TooMany)?;
         let user = self.hub.stores().users.by_uid(caller.user_uid.as_str());
-        let user = self.verify(user, current).await?;
+        let (user, _) = self.verify(user, current).await?;
         self.set_password(&user, new, false).await?;
         // A token that was good for the change only is spent; a session goes on.
         let keep = (caller.token.purpose == TokenPurpose::Session).then_some(&*caller.token.id);
@@ -174,11 +196,12 @@ impl Logins {
         &self,
         user: Option<Arc<User>>,
         password: SecretString,
-    ) -> Result<Arc<User>, LoginError> {
+    ) -> Result<(Arc<User>, PasswordVersion), LoginError> {
         let uid = user.as_ref().and_then(|user| user.uid());
         let stored = read_hash(&self.hub, uid.as_deref().unwrap_or(NO_UID)).await?;
-        let right = self.passwords.verify(password, stored).await?;
-        user.filter(|_| right).ok_or(LoginError::Wrong)
+        let right = self.passwords.verify(password, stored.phc).await?;
+        let user = user.filter(|_| right).ok_or(LoginError::Wrong)?;
+        Ok((user, stored.version))
     }
 
     async fn set_password(
@@ -220,3 +243,6 @@ impl Logins {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -165,12 +165,32 @@ pub fn secret_name(user_uid: &str) -> String {
     format!("password-{user_uid}")
 }
 
-/// The stored PHC string of the user with this UID.
-pub async fn read_hash(hub: &Hub, user_uid: &str) -> Result<Option<String>, HubError> {
+/// A hash as the hub holds it.
+#[derive(Default)]
+pub struct Stored {
+    /// The PHC string, if there is one.
+    pub phc: Option<String>,
+    /// Which password it is of: another after every change.
+    pub version: PasswordVersion,
+}
+
+/// Tells a user's passwords apart, one set again included.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PasswordVersion(Option<(String, String)>);
+
+/// The stored password of the user with this UID.
+pub async fn read_hash(hub: &Hub, user_uid: &str) -> Result<Stored, HubError> {
     let api = hub.secrets();
     let stored = call("read a password", api.get_opt(&secret_name(user_uid))).await?;
-    let text = stored.as_ref().and_then(|stored| entry(stored, HASH));
-    Ok(text.map(|bytes| String::from_utf8_lossy(bytes).into_owned()))
+    let Some(stored) = stored else {
+        return Ok(Stored::default());
+    };
+    let text = entry(&stored, HASH).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let version = stored.uid().zip(stored.resource_version());
+    Ok(Stored {
+        phc: text,
+        version: PasswordVersion(version),
+    })
 }
 
 /// Keeps a hash for a user who has none yet; `false` if there is one already.

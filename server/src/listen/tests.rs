@@ -20,6 +20,7 @@ const QUICK: Limits = Limits {
     handshake: Duration::from_millis(300),
     headers: Duration::from_millis(300),
     connections: 4,
+    per_network: 4,
     drain: Duration::from_millis(300),
 };
 
@@ -54,6 +55,14 @@ impl Listening {
             .route(
                 "/slow",
                 post(|body: axum::body::Bytes| async move { body.len().to_string() }),
+            )
+            .route(
+                "/proved",
+                get(
+                    |axum::Extension(place): axum::Extension<Place>| async move {
+                        place.release();
+                    },
+                ),
             );
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -180,6 +189,66 @@ async fn whoever_says_nothing_is_sent_away_and_others_are_served() {
     read_all(&mut preface).await;
     assert!(!read_all(&mut idle).await.contains("200"));
     assert!(!read_all(&mut slow).await.contains("200"));
+}
+
+/// Whether the server lets a connection from this local address get as far as an answer.
+async fn is_served_from(server: &Listening, from: [u8; 4], path: &str) -> Option<impl Sized> {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind(SocketAddr::from((from, 0))).unwrap();
+    let stream = socket.connect(server.address).await.unwrap();
+    let config = ClientConfig::builder()
+        .with_root_certificates(server.roots.clone())
+        .with_no_client_auth();
+    let name = ServerName::try_from("localhost").unwrap();
+    let connecting = TlsConnector::from(Arc::new(config)).connect(name, stream);
+    let mut stream = timeout(SOON, connecting).await.expect("an end").ok()?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.ok()?;
+    let mut first = [0; 12];
+    let read = timeout(SOON, stream.read_exact(&mut first)).await;
+    read.expect("an end").ok()?;
+    assert_eq!(&first, b"HTTP/1.1 200");
+    Some(stream)
+}
+
+#[tokio::test]
+async fn one_network_cannot_take_every_connection() {
+    let limits = Limits {
+        connections: 10,
+        per_network: 2,
+        ..Limits::SERVER
+    };
+    let server = Listening::start(limits).await;
+    let (here, there) = ([127, 0, 0, 1], [127, 0, 0, 2]);
+    let first = is_served_from(&server, here, "/").await;
+    let second = is_served_from(&server, here, "/").await;
+    assert!(first.is_some() && second.is_some());
+    assert!(is_served_from(&server, here, "/").await.is_none());
+    assert!(is_served_from(&server, there, "/").await.is_some());
+    drop(first);
+    let again = async {
+        while is_served_from(&server, here, "/").await.is_none() {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(SOON, again).await.expect("a place becomes free");
+}
+
+#[tokio::test]
+async fn connections_of_agents_that_proved_themselves_leave_their_place_to_others() {
+    let limits = Limits {
+        connections: 10,
+        per_network: 1,
+        ..Limits::SERVER
+    };
+    let server = Listening::start(limits).await;
+    let mut held = Vec::new();
+    for _ in 0..3 {
+        let served = is_served_from(&server, [127, 0, 0, 1], "/proved").await;
+        held.push(served.expect("a place was given back"));
+    }
+    let _other = is_served_from(&server, [127, 0, 0, 1], "/").await.unwrap();
+    assert!(is_served_from(&server, [127, 0, 0, 1], "/").await.is_none());
 }
 
 /// An HTTP/2 frame (RFC 9113 §4.1).

@@ -25,6 +25,7 @@ use kube::{Api, Client};
 
 use super::Road;
 use super::refusal::Refusal;
+use crate::tunnels::told;
 
 /// How long a cluster may take for all the questions together.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -77,6 +78,7 @@ async fn cluster_allows(
         let review = review(who, resource, name);
         let answer = reviews.create(&PostParams::default(), &review).await;
         let answer = answer.map_err(|error| {
+            let error = told(error);
             tracing::warn!(
                 cluster.name = cluster,
                 error = &error as &dyn std::error::Error,

@@ -1,6 +1,7 @@
 //! Through a tunnel to a cluster, and the answer back.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
@@ -98,6 +99,7 @@ impl Road {
     ) -> Result<Way, Refusal> {
         let mut head = onward.head;
         wish.ask(&mut head.headers);
+        let limit = patience::for_head(onward.verb, &head.method, head.uri.query(), true);
         let mut attempts = Attempts::of(self, &onward.name);
         let forwarded = loop {
             let chosen = attempts.choose(cluster)?;
@@ -105,7 +107,8 @@ impl Road {
             *request.method_mut() = head.method.clone();
             *request.uri_mut() = head.uri.clone();
             *request.headers_mut() = head.headers.clone();
-            match upgrade::forward(chosen.tunnel(), request, wish.client.clone()).await {
+            let forwarding = upgrade::forward(chosen.tunnel(), request, wish.client.clone());
+            match in_time(limit, forwarding).await {
                 Ok(forwarded) => break forwarded,
                 Err(error) => attempts.failed(error, true)?,
             }
@@ -116,6 +119,19 @@ impl Road {
                 Way::Switched(answer.into_parts().0.headers, wish, splice)
             }
         })
+    }
+}
+
+/// Waits for an answer, a bounded time if there is a limit.
+async fn in_time<T>(
+    limit: Option<Duration>,
+    answer: impl Future<Output = Result<T, SendError>>,
+) -> Result<T, SendError> {
+    match limit {
+        None => answer.await,
+        Some(limit) => tokio::time::timeout(limit, answer)
+            .await
+            .unwrap_or(Err(SendError::HeadTimeout(limit))),
     }
 }
 
@@ -226,4 +242,17 @@ fn with_head(status: StatusCode, headers: HeaderMap, body: Body) -> Response {
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_switch_of_protocols_that_nobody_answers_ends_in_time() {
+        let limit = Duration::from_secs(62);
+        let silent = std::future::pending::<Result<(), SendError>>();
+        let error = in_time(Some(limit), silent).await.unwrap_err();
+        assert!(matches!(error, SendError::HeadTimeout(waited) if waited == limit));
+    }
 }

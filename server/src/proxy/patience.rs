@@ -15,19 +15,20 @@ const LONGEST: Duration = Duration::from_hours(24);
 
 /// The time limit for the head of an answer; `None` if it may take as long as it likes.
 ///
-/// Watches, logs and upgrades begin late when there is nothing to say yet, and what is behind a
-/// service's proxy may think for long: those end with the client or with the tunnel. Others get
-/// what they ask for (`timeout=30s`, `timeoutSeconds=30`), or a minute.
+/// Watches and logs begin late when there is nothing to say yet, and what is behind a service's
+/// proxy may think for long: those end with the client or with the tunnel. A switch of protocols
+/// to a container gets a minute; others get what they ask for (`timeout=30s`,
+/// `timeoutSeconds=30`), or a minute.
 pub(super) fn for_head(
     verb: Verb,
     method: &Method,
     query: Option<&str>,
     upgrade: bool,
 ) -> Option<Duration> {
-    if upgrade {
-        return None;
-    }
     match verb {
+        // The API server agrees as soon as the container's node does; what is behind a service's
+        // proxy may think first.
+        _ if upgrade => (verb != Verb::Proxy).then_some(USUAL + GRACE),
         Verb::Watch => asked(query).map(|limit| limit + GRACE),
         Verb::Log | Verb::Exec | Verb::Attach | Verb::PortForward | Verb::Proxy => None,
         _ => {
@@ -42,7 +43,7 @@ fn asked(query: Option<&str>) -> Option<Duration> {
         .and_then(|text| text.parse().ok())
         .map(Duration::from_secs);
     seconds
-        .or_else(|| parameter(query, "timeout").and_then(go_duration))
+        .or_else(|| parameter(query, "timeout").and_then(|text| go_duration(&text)))
         .filter(|limit| !limit.is_zero())
         .map(|limit| limit.min(LONGEST))
 }
@@ -97,6 +98,7 @@ mod tests {
             ("GET", "/api/v1/namespaces/a/pods/p/log", None),
             ("POST", "/api/v1/namespaces/a/pods/p/exec", None),
             ("GET", "/api/v1/nodes/n/proxy/x?timeout=1s", None),
+            ("GET", "/api/v1/pods?watch=1&timeout%53econds=5", seconds(7)),
         ] {
             let (path, query) = match target.split_once('?') {
                 Some((path, query)) => (path, Some(query)),
@@ -105,7 +107,9 @@ mod tests {
             let method: Method = method.parse().unwrap();
             let verb = Verb::of(&method, path, query);
             assert_eq!(for_head(verb, &method, query, false), wanted, "{target}");
-            assert_eq!(for_head(verb, &method, query, true), None, "{target}");
+            let switching = for_head(verb, &method, query, true);
+            let wanted = (verb != Verb::Proxy).then_some(USUAL + GRACE);
+            assert_eq!(switching, wanted, "an upgrade: {target}");
         }
     }
 }

@@ -1,12 +1,22 @@
 //! What a request does, in Kubernetes' words, read from its method, path and query.
 //!
 //! Used for audit, metrics and time limits, never for a decision about rights: those are the
-//! API server's.
+//! API server's. So that nobody has one thing done and another recorded, everything is read as
+//! the API server reads it (Go's `net/url`, and `RequestInfo` of `k8s.io/apiserver`): segments and
+//! parameters are decoded first, and `watch` counts only where no object is named. Nothing that
+//! it accepts is refused for its spelling.
+
+mod query;
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use http::Method;
 use prometheus_client::encoding::{EncodeLabelValue, LabelValueEncoder};
 use serde::Serialize;
-use std::fmt::Write as _;
+
+pub(super) use self::query::parameter;
+use self::query::{asks, unescaped};
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -64,8 +74,16 @@ impl Verb {
     }
 
     /// Reads a Kubernetes path, as the cluster's API server will see it.
+    ///
+    /// `CONNECT` (RFC 8441) is the `GET` that it goes on as.
     pub fn of(method: &Method, path: &str, query: Option<&str>) -> Self {
-        let Some(resource) = Resource::parse(path) else {
+        let method = match *method {
+            Method::CONNECT => &Method::GET,
+            _ => method,
+        };
+        // An encoded slash is refused before, so decoding makes no new segment.
+        let path = unescaped(path).unwrap_or(Cow::Borrowed(path));
+        let Some(resource) = Resource::parse(&path) else {
             return of_path(method);
         };
         match resource.subresource {
@@ -78,8 +96,9 @@ impl Verb {
         }
         let named = resource.name.is_some();
         match *method {
-            Method::GET if resource.watched || asks(query, "watch") => Self::Watch,
+            Method::GET if resource.watched => Self::Watch,
             Method::GET if named => Self::Get,
+            Method::GET if asks(query, "watch") => Self::Watch,
             Method::GET => Self::List,
             Method::POST => Self::Create,
             Method::PUT => Self::Update,
@@ -112,22 +131,6 @@ fn of_path(method: &Method) -> Verb {
     }
 }
 
-/// The value of a query parameter, as it was sent.
-pub(super) fn parameter<'a>(query: Option<&'a str>, name: &str) -> Option<&'a str> {
-    query?
-        .split('&')
-        .find_map(|pair| match pair.split_once('=') {
-            Some((key, value)) if key == name => Some(value),
-            None if pair == name => Some(""),
-            _ => None,
-        })
-}
-
-/// Whether a boolean parameter is set, read as Kubernetes reads it: `0` and `false` are no.
-fn asks(query: Option<&str>, name: &str) -> bool {
-    parameter(query, name).is_some_and(|value| !matches!(value, "0" | "false" | "False" | "FALSE"))
-}
-
 impl EncodeLabelValue for Verb {
     fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> Result<(), std::fmt::Error> {
         encoder.write_str(self.as_str())
@@ -148,9 +151,11 @@ pub struct Resource<'a> {
 }
 
 impl<'a> Resource<'a> {
-    /// Reads `/api/v1/…` and `/apis/<group>/<version>/…`; `None` for any other path.
+    /// Reads `/api/v1/…` and `/apis/<group>/<version>/…`, decoded; `None` for any other path.
+    ///
+    /// Empty segments count, as they do for the API server, but not at either end.
     pub fn parse(path: &'a str) -> Option<Self> {
-        let mut segments = path.strip_prefix('/')?.split('/').filter(|s| !s.is_empty());
+        let mut segments = path.trim_matches('/').split('/');
         match segments.next()? {
             "api" => segments.next()?,
             "apis" => {
@@ -164,6 +169,7 @@ impl<'a> Resource<'a> {
         if watched {
             first = segments.next()?;
         }
+        let named = |name: Option<&'a str>| name.filter(|name| !name.is_empty());
         let (resource, name, subresource) = if first == "namespaces" {
             let Some(namespace) = segments.next() else {
                 return Some(Self {
@@ -176,10 +182,10 @@ impl<'a> Resource<'a> {
             match segments.next() {
                 None => (first, Some(namespace), None),
                 Some(sub @ ("status" | "finalize")) => (first, Some(namespace), Some(sub)),
-                Some(resource) => (resource, segments.next(), segments.next()),
+                Some(resource) => (resource, named(segments.next()), segments.next()),
             }
         } else {
-            (first, segments.next(), segments.next())
+            (first, named(segments.next()), segments.next())
         };
         Some(Self {
             resource,
@@ -203,6 +209,7 @@ mod tests {
             ("GET", "/api/v1/pods?limit=500&watch=1", Verb::Watch, true),
             ("GET", "/api/v1/pods?watch", Verb::Watch, true),
             ("GET", "/api/v1/pods?watch=false", Verb::List, false),
+            ("GET", "/api/v1/pods?watch=faLSE&watch=1", Verb::List, false),
             ("GET", "/api/v1/watch/namespaces/a/pods", Verb::Watch, true),
             ("GET", "/api/v1/namespaces", Verb::List, false),
             ("GET", "/api/v1/namespaces/a", Verb::Get, false),
@@ -263,6 +270,52 @@ mod tests {
             ("GET", "/apis/apps", Verb::Get, false),
             ("GET", "/api", Verb::Get, false),
             ("HEAD", "/api/v1/pods", Verb::Other, false),
+        ] {
+            let (path, query) = match target.split_once('?') {
+                Some((path, query)) => (path, Some(query)),
+                None => (target, None),
+            };
+            let got = Verb::of(&method.parse().unwrap(), path, query);
+            assert_eq!(got, verb, "{method} {target}");
+            assert_eq!(got.is_stream(query), stream, "{method} {target}");
+        }
+    }
+
+    #[test]
+    fn another_spelling_of_a_request_is_called_the_same() {
+        for (method, target, verb, stream) in [
+            (
+                "POST",
+                "/api/v1/namespaces/a/pods/p/%65xec",
+                Verb::Exec,
+                true,
+            ),
+            (
+                "GET",
+                "/%61pi/v1/namespaces/a/pods/p/%6C%6f%67?foll%6Fw=1",
+                Verb::Log,
+                true,
+            ),
+            ("GET", "/api/v1/pods?%77atch=%74rue", Verb::Watch, true),
+            ("GET", "/api/v1/pods?watch=%46alse", Verb::List, false),
+            ("GET", "/api/v1/pods?watch=1;x", Verb::List, false),
+            ("GET", "/api/v1/pods?watch=%zz", Verb::List, false),
+            // One object is read, whatever else is asked.
+            (
+                "GET",
+                "/api/v1/namespaces/a/secrets/s?watch=true",
+                Verb::Get,
+                false,
+            ),
+            ("GET", "/api/v1/namespaces/a/secrets/", Verb::List, false),
+            (
+                "DELETE",
+                "/api/v1/namespaces//pods",
+                Verb::DeleteCollection,
+                false,
+            ),
+            ("CONNECT", "/api/v1/pods?watch=1", Verb::Watch, true),
+            ("CONNECT", "/version", Verb::Get, false),
         ] {
             let (path, query) = match target.split_once('?') {
                 Some((path, query)) => (path, Some(query)),

@@ -1,10 +1,12 @@
 //! Challenges: values that an agent signs to connect, each good once and for a minute.
 //!
 //! Nothing is kept for a challenge that was handed out: it carries its time and a MAC over that
-//! and the Cluster. Only those that were answered with the right key are remembered, until their
-//! time is over, so strangers cannot fill the memory.
+//! the Cluster and this start of the server: after a restart, which forgets what was answered,
+//! nothing from before is good. Only those that were answered with the right key are remembered,
+//! a bounded number for each Cluster, until their time is over, so that strangers cannot fill the
+//! memory, nor one Cluster's agent keep those of others out.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use aws_lc_rs::hmac;
 use base64::Engine as _;
@@ -13,13 +15,14 @@ use drover_api::ids::ClusterUid;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use thiserror::Error;
+use uuid::Uuid;
 
 use crate::hub::keys::{NoRandomness, random};
 
 /// How long a challenge is good.
 const LIFE: SignedDuration = SignedDuration::from_secs(60);
-/// Answered challenges remembered at once: far more than agents connect in a minute.
-const MOST_USED: usize = 65_536;
+/// Answered challenges remembered of one Cluster: far more than its agents connect in a minute.
+const MOST_USED: usize = 512;
 const TIME: usize = 8;
 const RANDOM: usize = 16;
 const MAC: usize = 32;
@@ -36,28 +39,40 @@ pub enum ChallengeError {
     /// Answered before.
     #[error("the challenge was answered already: ask for a new one")]
     Replayed,
-    /// Too many agents connect at once.
-    #[error("too many agents connect at once: try again in a minute")]
+    /// The Cluster's agents connect again and again.
+    #[error("this cluster's agents connected too often: try again in two minutes")]
     Full,
 }
 
 /// A nonce that is genuine and fresh, but perhaps used.
 #[derive(Debug)]
 pub struct Genuine {
+    cluster: ClusterUid,
     made_at: Timestamp,
     value: [u8; RANDOM],
 }
 
-/// Makes and checks challenges; holds those that were answered in the last minute.
-#[derive(Debug, Default)]
+/// Makes and checks challenges; holds those that were answered in the last minutes.
+#[derive(Debug)]
 pub struct Challenges {
+    /// Unlike that of any other start.
+    start: Uuid,
     used: Mutex<Used>,
+}
+
+impl Default for Challenges {
+    fn default() -> Self {
+        Self {
+            start: Uuid::new_v4(),
+            used: Mutex::default(),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
 struct Used {
-    values: HashSet<[u8; RANDOM]>,
-    by_age: BTreeSet<(Timestamp, [u8; RANDOM])>,
+    values: HashMap<ClusterUid, HashSet<[u8; RANDOM]>>,
+    by_age: BTreeSet<(Timestamp, [u8; RANDOM], ClusterUid)>,
 }
 
 impl Challenges {
@@ -72,7 +87,7 @@ impl Challenges {
         let mut bytes = Vec::with_capacity(TIME + RANDOM + MAC);
         bytes.extend_from_slice(&now.as_millisecond().to_be_bytes());
         bytes.extend_from_slice(&value);
-        let tag = hmac::sign(key, &authenticated(cluster, &bytes));
+        let tag = hmac::sign(key, &self.authenticated(cluster, &bytes));
         bytes.extend_from_slice(tag.as_ref());
         Ok(URL_SAFE_NO_PAD.encode(bytes))
     }
@@ -91,7 +106,7 @@ impl Challenges {
         let (signed, tag) = bytes
             .split_at_checked(TIME + RANDOM)
             .ok_or(ChallengeError::Foreign)?;
-        hmac::verify(key, &authenticated(cluster, signed), tag)
+        hmac::verify(key, &self.authenticated(cluster, signed), tag)
             .map_err(|_| ChallengeError::Foreign)?;
         let (time, value) = signed.split_at(TIME);
         let foreign = |_| ChallengeError::Foreign;
@@ -99,11 +114,12 @@ impl Challenges {
         let made_at =
             Timestamp::from_millisecond(millisecond).map_err(|_| ChallengeError::Foreign)?;
         let age = now.duration_since(made_at);
-        // Another server of the hub may have made it, with a clock a little ahead.
+        // The clock may have been set back.
         if age > LIFE || age < -LIFE {
             return Err(ChallengeError::Stale);
         }
         Ok(Genuine {
+            cluster: cluster.clone(),
             made_at,
             value: value.try_into().map_err(foreign)?,
         })
@@ -113,37 +129,43 @@ impl Challenges {
     pub fn spend(&self, genuine: &Genuine, now: Timestamp) -> Result<(), ChallengeError> {
         let mut used = self.used.lock();
         used.forget_before(now - LIFE * 2);
-        if used.values.contains(&genuine.value) {
+        let values = used.values.entry(genuine.cluster.clone()).or_default();
+        if values.contains(&genuine.value) {
             return Err(ChallengeError::Replayed);
         }
-        if used.values.len() >= MOST_USED {
+        if values.len() >= MOST_USED {
             return Err(ChallengeError::Full);
         }
-        used.values.insert(genuine.value);
-        used.by_age.insert((genuine.made_at, genuine.value));
+        values.insert(genuine.value);
+        let cluster = genuine.cluster.clone();
+        used.by_age
+            .insert((genuine.made_at, genuine.value, cluster));
         Ok(())
+    }
+
+    fn authenticated(&self, cluster: &ClusterUid, signed: &[u8]) -> Vec<u8> {
+        let mut message = b"drover-challenge-v2\0".to_vec();
+        message.extend_from_slice(self.start.as_bytes());
+        message.extend_from_slice(signed);
+        message.extend_from_slice(cluster.as_str().as_bytes());
+        message
     }
 }
 
 impl Used {
     fn forget_before(&mut self, limit: Timestamp) {
-        while let Some(oldest) = self
-            .by_age
-            .first()
-            .copied()
-            .filter(|(made, _)| *made < limit)
-        {
-            self.by_age.remove(&oldest);
-            self.values.remove(&oldest.1);
+        while self.by_age.first().is_some_and(|(made, ..)| *made < limit) {
+            let Some((_, value, cluster)) = self.by_age.pop_first() else {
+                return;
+            };
+            if let Some(values) = self.values.get_mut(&cluster) {
+                values.remove(&value);
+                if values.is_empty() {
+                    self.values.remove(&cluster);
+                }
+            }
         }
     }
-}
-
-fn authenticated(cluster: &ClusterUid, signed: &[u8]) -> Vec<u8> {
-    let mut message = b"drover-challenge-v1\0".to_vec();
-    message.extend_from_slice(signed);
-    message.extend_from_slice(cluster.as_str().as_bytes());
-    message
 }
 
 #[cfg(test)]
@@ -190,26 +212,49 @@ mod tests {
     }
 
     #[test]
+    fn a_challenge_from_before_a_restart_is_good_no_more() {
+        let a = ClusterUid::new("a");
+        let nonce = Challenges::default().issue(&key(1), &a, at(0)).unwrap();
+        let verdict = Challenges::default().check(&key(1), &a, &nonce, at(1));
+        assert_eq!(verdict.err(), Some(ChallengeError::Foreign));
+    }
+
+    fn genuine(cluster: &str, n: usize, made_at: Timestamp) -> Genuine {
+        let mut value = [0; RANDOM];
+        value[..8].copy_from_slice(&n.to_be_bytes());
+        Genuine {
+            cluster: ClusterUid::new(cluster),
+            made_at,
+            value,
+        }
+    }
+
+    #[test]
     fn memory_of_answered_challenges_is_bounded_and_ends() {
         let challenges = Challenges::default();
-        let genuine = |n: usize, made_at| {
-            let mut value = [0; RANDOM];
-            value[..8].copy_from_slice(&n.to_be_bytes());
-            Genuine { made_at, value }
-        };
         for n in 0..MOST_USED {
-            assert_eq!(challenges.spend(&genuine(n, at(0)), at(0)), Ok(()));
+            assert_eq!(challenges.spend(&genuine("a", n, at(0)), at(0)), Ok(()));
         }
         assert_eq!(
-            challenges.spend(&genuine(MOST_USED, at(0)), at(1)),
+            challenges.spend(&genuine("a", MOST_USED, at(0)), at(1)),
             Err(ChallengeError::Full)
         );
         assert_eq!(
-            challenges.spend(&genuine(MOST_USED, at(121)), at(121)),
+            challenges.spend(&genuine("a", MOST_USED, at(121)), at(121)),
             Ok(())
         );
-        assert_eq!(challenges.used.lock().values.len(), 1);
         assert_eq!(challenges.used.lock().by_age.len(), 1);
+        assert_eq!(challenges.spend(&genuine("b", 0, at(300)), at(300)), Ok(()));
+        assert_eq!(challenges.used.lock().values.len(), 1);
+    }
+
+    #[test]
+    fn one_clusters_agent_that_connects_for_ever_keeps_no_other_out() {
+        let challenges = Challenges::default();
+        for n in 0..100_000 {
+            let _ = challenges.spend(&genuine("a", n, at(0)), at(0));
+        }
+        assert_eq!(challenges.spend(&genuine("b", 0, at(0)), at(0)), Ok(()));
     }
 
     proptest! {

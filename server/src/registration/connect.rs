@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 
-use axum::extract::{ConnectInfo, Request};
+use axum::extract::ConnectInfo;
 use axum::response::{IntoResponse as _, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,7 +14,7 @@ use drover_api::kinds::Cluster;
 use drover_tunnel::protocol::{self, Version};
 use drover_tunnel::{OpenOptions, Tunnel, ws};
 use governor::{DefaultKeyedRateLimiter, Quota};
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, Request, StatusCode};
 use hyper::upgrade::OnUpgrade;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
@@ -23,6 +23,8 @@ use super::RegistrationState;
 use super::challenge::ChallengeError;
 use super::decide::{Refusal, bound_key};
 use super::register::{current_cluster, refusal, version};
+use crate::listen::Place;
+use crate::networks::network;
 use crate::status::Status;
 use crate::tunnels::AttachedAgent;
 
@@ -30,13 +32,13 @@ use crate::tunnels::AttachedAgent;
 const MOST_PROOF: usize = 4096;
 /// Longest name of a replica, in characters.
 const MOST_REPLICA: usize = 253;
-/// Challenges that one address may ask for one Cluster: at once, and then each second.
+/// Challenges that one network may ask for one Cluster: at once, and then each second.
 const BURST: NonZeroU32 = NonZeroU32::new(30).expect("30 is not zero");
 const PER_SECOND: NonZeroU32 = NonZeroU32::new(2).expect("2 is not zero");
-/// Addresses and Clusters whose rate is remembered; beyond it old ones are dropped.
+/// Networks and Clusters whose rate is remembered; beyond it old ones are dropped.
 const MOST_RATES: usize = 16_384;
 
-/// How often challenges are asked for, by Cluster and address.
+/// How often challenges are asked for, by Cluster and network.
 #[derive(Debug)]
 pub struct ChallengeRate(DefaultKeyedRateLimiter<(ClusterUid, Option<std::net::IpAddr>)>);
 
@@ -57,7 +59,7 @@ impl ChallengeRate {
         if self.0.len() > 2 * MOST_RATES {
             return Err(slow());
         }
-        let key = (cluster.clone(), peer.map(|peer| peer.ip()));
+        let key = (cluster.clone(), peer.map(|peer| network(peer.ip())));
         self.0.check_key(&key).map_err(|_| slow())
     }
 }
@@ -98,11 +100,11 @@ struct Proved {
 }
 
 /// Checks the proof, answers 101 and attaches the tunnel when the connection is handed over.
-pub async fn connect(state: RegistrationState, mut request: Request) -> Response {
+pub async fn connect(state: RegistrationState, mut request: axum::extract::Request) -> Response {
     let upgrade = hyper::upgrade::on(&mut request);
     let (head, _) = request.into_parts();
     let request = Request::from_parts(head, ());
-    let proved = match prove(&state, request.headers()).await {
+    let proved = match prove(&state, &request).await {
         Ok(proved) => proved,
         Err(status) => return with_versions(&status),
     };
@@ -113,12 +115,17 @@ pub async fn connect(state: RegistrationState, mut request: Request) -> Response
     let (mut head, ()) = switch.into_parts();
     head.headers
         .insert(protocol::VERSION_HEADER, protocol::chosen(proved.protocol));
+    // From here on the cluster's bound of tunnels counts it.
+    if let Some(place) = request.extensions().get::<Place>() {
+        place.release();
+    }
     tokio::spawn(serve(state, proved, upgrade));
     Response::from_parts(head, axum::body::Body::empty())
 }
 
 /// The security order of a connection.
-async fn prove(state: &RegistrationState, headers: &HeaderMap) -> Result<Proved, Status> {
+async fn prove(state: &RegistrationState, request: &Request<()>) -> Result<Proved, Status> {
+    let headers = request.headers();
     state.hub.stores().health().check()?;
     let proof = read_proof(headers)?;
     let now = Timestamp::now();
@@ -127,7 +134,7 @@ async fn prove(state: &RegistrationState, headers: &HeaderMap) -> Result<Proved,
         .challenges
         .check(key, &proof.cluster_uid, &proof.nonce, now)
         .map_err(challenge_refused)?;
-    let cluster = living_cluster(state, &proof.cluster_uid).await?;
+    let cluster = living_cluster(state, &proof.cluster_uid, peer(request.extensions())).await?;
     let bound = bound_key(&cluster).ok_or_else(not_registered)?;
     let bound = PublicKey::parse(bound).map_err(|error| Status::internal(error.to_string()))?;
     let message = connect_message(&proof.cluster_uid, &proof.nonce, &proof.replica);
@@ -165,6 +172,7 @@ async fn prove(state: &RegistrationState, headers: &HeaderMap) -> Result<Proved,
 async fn living_cluster(
     state: &RegistrationState,
     uid: &ClusterUid,
+    peer: Option<SocketAddr>,
 ) -> Result<std::sync::Arc<Cluster>, Status> {
     let known = state.hub.stores().clusters.by_uid(uid.as_str());
     let known = known.ok_or_else(|| refusal(&Refusal::NoSuchCluster))?;
@@ -174,7 +182,7 @@ async fn living_cluster(
     if bound_key(&known).is_some() {
         return Ok(known);
     }
-    state.slow_down()?;
+    state.slow_down(peer)?;
     let current = current_cluster(&state.hub, uid).await?;
     current
         .map(std::sync::Arc::new)
@@ -272,9 +280,8 @@ async fn serve(state: RegistrationState, proved: Proved, upgrade: OnUpgrade) {
 }
 
 /// The address a request came from, where the listener tells it.
-pub fn peer(request: &http::request::Parts) -> Option<SocketAddr> {
-    request
-        .extensions
+pub fn peer(extensions: &http::Extensions) -> Option<SocketAddr> {
+    extensions
         .get::<ConnectInfo<SocketAddr>>()
         .map(|info| info.0)
 }
@@ -293,6 +300,14 @@ mod tests {
             .count();
         assert!((60..=70).contains(&refused), "{refused}");
         assert!(rate.check(&cluster, peer(2)).is_ok());
+        let neighbour = |n: u16| Some(SocketAddr::from(([0x2001, 0xdb8, 0, 0, 0, 0, 0, n], 1)));
+        let refused = (0..100)
+            .filter(|n| rate.check(&cluster, neighbour(*n)).is_err())
+            .count();
+        assert!(
+            (60..=70).contains(&refused),
+            "a /64 is one place: {refused}"
+        );
     }
 
     #[test]

@@ -56,7 +56,6 @@ pub async fn register(
     headers: &HeaderMap,
     request: &RegisterRequest,
 ) -> Result<RegisterResponse, Status> {
-    state.slow_down()?;
     let token = presented(headers)?;
     let key = PublicKey::parse(&request.public_key)
         .map_err(|error| Status::invalid("publicKey", error.to_string()))?;

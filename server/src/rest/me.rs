@@ -11,6 +11,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use super::RestState;
 use super::body::Json;
 use super::caller::AnyToken;
+use super::strangers::StrangersJson;
 use super::tokens::view;
 use crate::identity::tokens;
 use crate::status::Status;
@@ -21,7 +22,7 @@ use crate::status::Status;
 pub(super) async fn login(
     State(state): State<RestState>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
-    Json(request): Json<LoginRequest>,
+    StrangersJson(request): StrangersJson<LoginRequest>,
 ) -> Result<(StatusCode, axum::Json<IssuedToken>), Status> {
     state.hub.stores().health().check()?;
     let password = SecretString::from(request.password.expose());

@@ -2,6 +2,7 @@
 //! time, and sent to a collector if one is named.
 
 use std::io::IsTerminal as _;
+use std::str::FromStr as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use opentelemetry_sdk::trace::SdkTracerProvider;
 use opentelemetry_sdk::trace::span_processor_with_async_runtime::BatchSpanProcessor;
 use parking_lot::Mutex;
 use thiserror::Error;
-use tracing_subscriber::filter::{EnvFilter, LevelFilter, ParseError, Targets};
+use tracing_subscriber::filter::{Directive, EnvFilter, LevelFilter, ParseError, Targets};
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::{SubscriberInitExt as _, TryInitError};
 use tracing_subscriber::{Registry, reload};
@@ -22,6 +23,9 @@ use crate::listen::tls::install_provider;
 
 /// The filter in effect when nobody chose one.
 pub const DEFAULT_FILTER: &str = "info";
+/// The Kubernetes client, as filters name it, and how loud it is where they do not.
+const KUBE_CLIENT: &str = "kube_client";
+const QUIET_CLIENT: &str = "kube_client::client=error";
 /// Target of the spans that describe requests on the road.
 pub const ROAD_TARGET: &str = "drover::road";
 /// How long the collector may take for one batch.
@@ -141,15 +145,23 @@ impl LogFilter {
     }
 }
 
+/// Reads a filter; a filter that does not name the Kubernetes client does not get its warnings,
+/// which hold whole answers: of a cluster without a bound, of the hub with its Secrets.
 fn parse(filter: &str) -> Result<EnvFilter, LogFilterError> {
     let syntax = |source| LogFilterError::Syntax {
         filter: filter.to_owned(),
         source,
     };
-    EnvFilter::builder()
+    let parsed = EnvFilter::builder()
         .with_default_directive(LevelFilter::ERROR.into())
         .parse(filter)
-        .map_err(syntax)
+        .map_err(syntax)?;
+    Ok(if filter.contains(KUBE_CLIENT) {
+        parsed
+    } else {
+        let quiet = Directive::from_str(QUIET_CLIENT).map_err(syntax)?;
+        parsed.add_directive(quiet)
+    })
 }
 
 /// Logs and traces of this process.
@@ -272,6 +284,38 @@ mod tests {
         let text = received.await.expect("traces in time").unwrap();
         assert!(text.starts_with("POST /v1/traces "), "{text}");
         assert!(text.contains("drover") && !text.contains("another target"));
+    }
+
+    #[test]
+    fn answers_of_clusters_and_of_the_hub_are_logged_only_where_a_filter_asks_for_them() {
+        struct Lines(Arc<Mutex<Vec<u8>>>);
+        impl std::io::Write for Lines {
+            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+                self.0.lock().extend_from_slice(bytes);
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let logged = |filter: &str| {
+            let written = Arc::new(Mutex::new(Vec::new()));
+            let lines = Arc::clone(&written);
+            let layer = tracing_subscriber::fmt::layer()
+                .with_writer(move || Lines(Arc::clone(&lines)))
+                .with_filter(parse(filter).unwrap());
+            let subscriber = tracing_subscriber::registry().with(layer);
+            tracing::subscriber::with_default(subscriber, || {
+                tracing::warn!(target: "kube_client::client", "a whole answer");
+                tracing::warn!("ours");
+            });
+            String::from_utf8(written.lock().clone()).unwrap()
+        };
+        for filter in [DEFAULT_FILTER, "info,drover_server=debug", "debug"] {
+            let text = logged(filter);
+            assert!(text.contains("ours") && !text.contains("whole"), "{text}");
+        }
+        assert!(logged("info,kube_client=warn").contains("whole"));
     }
 
     #[test]

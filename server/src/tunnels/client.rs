@@ -1,15 +1,32 @@
 //! A Kubernetes client through the tunnels, for the server's own controllers.
+//!
+//! The answers come from a cluster, whose agent may be hostile, and the client reads them into
+//! memory: so each is bounded here, and what a cluster says of an error is cut to what a person
+//! reads before it gets into conditions, events and logs.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use drover_api::agent::Lane;
 use drover_api::ids::ClusterUid;
+use drover_tunnel::BoxError;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::{Request, Response};
+use http_body_util::{BodyExt as _, Either, Full, Limited};
 use kube::client::Body;
+use kube::core::Status;
 use tower::Service;
 
 use super::{TunnelSendError, Tunnels};
+
+/// Largest answer that is read into memory. A chunk of names, the largest thing that Drover keeps
+/// in a cluster, has some 100 KiB, and a list has sixteen of them.
+pub const ANSWER_BYTES: usize = 8 * 1024 * 1024;
+/// Most that is read of an answer that is an error.
+const ERROR_BYTES: usize = 64 * 1024;
+/// Most that is kept of what a cluster says of an error.
+pub const TOLD_BYTES: usize = 1024;
 
 /// Sends each request through the tunnel that is best at that moment.
 #[derive(Clone)]
@@ -19,8 +36,10 @@ pub(super) struct Through {
     pub(super) lane: Lane,
 }
 
+type Bounded = Either<Limited<drover_tunnel::tunnel::Body>, Full<Bytes>>;
+
 impl Service<Request<Body>> for Through {
-    type Response = Response<drover_tunnel::tunnel::Body>;
+    type Response = Response<Bounded>;
     type Error = TunnelSendError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
 
@@ -30,6 +49,99 @@ impl Service<Request<Body>> for Through {
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let this = self.clone();
-        Box::pin(async move { this.tunnels.send(&this.cluster, this.lane, request).await })
+        Box::pin(async move {
+            let answer = this.tunnels.send(&this.cluster, this.lane, request).await?;
+            Ok(bounded(answer).await)
+        })
+    }
+}
+
+async fn bounded(answer: Response<drover_tunnel::tunnel::Body>) -> Response<Bounded> {
+    let status = answer.status();
+    let (mut head, body) = answer.into_parts();
+    if !status.is_client_error() && !status.is_server_error() {
+        return Response::from_parts(head, Either::Left(Limited::new(body, ANSWER_BYTES)));
+    }
+    head.headers.remove(CONTENT_LENGTH);
+    head.headers.remove(CONTENT_ENCODING);
+    let text = match Limited::new(body, ERROR_BYTES).collect().await {
+        Ok(read) => error_text(&read.to_bytes()),
+        Err(error) => unread(&error).into(),
+    };
+    Response::from_parts(head, Either::Right(Full::new(text)))
+}
+
+fn unread(error: &BoxError) -> &'static str {
+    if error.is::<http_body_util::LengthLimitError>() {
+        "the cluster answered with an error of more than 64 KiB, which was not read"
+    } else {
+        "the cluster's error broke off"
+    }
+}
+
+/// What an error's body says, short: a `metav1.Status` stays one.
+fn error_text(body: &[u8]) -> Bytes {
+    if let Ok(mut status) = serde_json::from_slice::<Status>(body) {
+        status.message = shortened(&status.message);
+        status.reason = shortened(&status.reason);
+        (status.metadata, status.details) = (None, None);
+        if let Ok(json) = serde_json::to_vec(&status) {
+            return json.into();
+        }
+    }
+    shortened(&String::from_utf8_lossy(body)).into()
+}
+
+/// At most [`TOLD_BYTES`] of a text that a cluster sent, in one line.
+pub fn shortened(text: &str) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    if text.len() <= TOLD_BYTES {
+        return text.chars().map(plain).collect();
+    }
+    let end = text.floor_char_boundary(TOLD_BYTES - '…'.len_utf8());
+    text[..end].chars().map(plain).chain(['…']).collect()
+}
+
+/// An error of a client of [`Tunnels::client`], whose text is short.
+///
+/// What cannot be parsed is quoted by the parser, however long it is; everything else was cut when
+/// it came.
+pub fn told(error: kube::Error) -> kube::Error {
+    match error {
+        kube::Error::SerdeError(parse) => {
+            let text = shortened(&parse.to_string());
+            kube::Error::SerdeError(serde::de::Error::custom(text))
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_cluster_says_of_an_error_is_cut_to_what_a_person_reads() {
+        let long = "ä\n".repeat(10_000);
+        assert!(shortened(&long).len() <= TOLD_BYTES);
+        assert!(shortened(&long).ends_with('…') && !shortened(&long).contains('\n'));
+        assert_eq!(shortened("no such thing"), "no such thing");
+        let status = serde_json::json!({
+            "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404,
+            "reason": "NotFound", "message": long, "details": {"name": long},
+        });
+        let short: Status =
+            serde_json::from_slice(&error_text(status.to_string().as_bytes())).unwrap();
+        assert_eq!((short.code, &*short.reason), (404, "NotFound"));
+        assert!(short.message.len() <= TOLD_BYTES && short.details.is_none());
+        assert!(error_text(long.as_bytes()).len() <= TOLD_BYTES);
+    }
+
+    #[test]
+    fn a_value_that_is_not_what_it_should_be_is_not_quoted_whole() {
+        let json = format!("{:?}", "x".repeat(100_000));
+        let parse = serde_json::from_str::<u8>(&json).unwrap_err();
+        let error = told(kube::Error::SerdeError(parse));
+        assert!(error.to_string().len() < 2 * TOLD_BYTES);
     }
 }

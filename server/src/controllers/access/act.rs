@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use super::PART_LABEL;
 use super::decide::{People, TooMany, Wanted, decide, surplus};
+use crate::tunnels::told;
 
 /// Most time for one call through the tunnel.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -118,7 +119,7 @@ pub(crate) async fn call<T>(
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(source)) => Err(AccessError::Refused {
             what,
-            source: Box::new(source),
+            source: Box::new(told(source)),
         }),
         Err(_) => Err(AccessError::TimedOut { what }),
     }

@@ -1,13 +1,13 @@
 //! Several replicas of an agent, good and bad ones.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use drover_api::agent::Lane;
-use drover_server::tunnels::{Health, NoTunnel};
-use http_body_util::BodyExt as _;
+use drover_server::tunnels::{ANSWER_BYTES, Health, NoTunnel, TOLD_BYTES, told};
+use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::{Frame, Incoming};
 use kube::Api;
 
@@ -218,4 +218,40 @@ async fn controllers_reach_a_cluster_through_a_kubernetes_client() {
         nodes.get("n").await.unwrap().metadata.name.as_deref(),
         Some("n")
     );
+}
+
+// Attack group 18: what the server's own controllers ask of a cluster.
+#[tokio::test]
+async fn answer_without_end_on_the_controller_lane_is_cut_at_its_limit() {
+    let rig = Rig::new().await;
+    let sent = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&sent);
+    let cluster = Cluster::echo().on_controller_lane(move |request: http::Request<Incoming>| {
+        let counted = Arc::clone(&counted);
+        async move {
+            let code = match request.uri().path() {
+                "/livez" => return answer(200, "ok"),
+                "/error" => 500,
+                _ => 200,
+            };
+            let endless = futures::stream::repeat_with(move || {
+                counted.fetch_add(64 * 1024, Ordering::SeqCst);
+                Ok(Frame::data(Bytes::from_static(&[b' '; 64 * 1024])))
+            });
+            let mut response = http::Response::new(StreamBody::new(endless).boxed_unsync());
+            *response.status_mut() = http::StatusCode::from_u16(code).unwrap();
+            response
+        }
+    });
+    let _attached = cluster.attach(&rig, "a", "r1").await;
+    let client = rig.tunnels.client(&uid("a"), Lane::Controller);
+    for (path, limit) in [("/list", 2 * ANSWER_BYTES), ("/error", ANSWER_BYTES)] {
+        sent.store(0, Ordering::SeqCst);
+        let request = http::Request::get(path).body(Vec::new()).unwrap();
+        let asked = tokio::time::timeout(LIMIT, client.request_text(request)).await;
+        let error = asked.expect("an end").unwrap_err();
+        assert!(told(error).to_string().len() < 2 * TOLD_BYTES);
+        let sent = sent.load(Ordering::SeqCst);
+        assert!(sent < limit, "{path}: {sent} bytes were sent");
+    }
 }
