@@ -244,8 +244,8 @@ async fn connections_of_agents_that_proved_themselves_leave_their_place_to_other
     let server = Listening::start(limits).await;
     let mut held = Vec::new();
     for _ in 0..3 {
-        let served = is_served_from(&server, [127, 0, 0, 1], "/proved").await;
-        held.push(served.expect("a place was given back"));
+        let proved = is_served_from(&server, [127, 0, 0, 1], "/proved").await;
+        held.push(proved.expect("a place was given back"));
     }
     let _other = is_served_from(&server, [127, 0, 0, 1], "/").await.unwrap();
     assert!(is_served_from(&server, [127, 0, 0, 1], "/").await.is_none());

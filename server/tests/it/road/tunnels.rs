@@ -235,8 +235,8 @@ async fn answer_without_end_on_the_controller_lane_is_cut_at_its_limit() {
                 _ => 200,
             };
             let endless = futures::stream::repeat_with(move || {
-                counted.fetch_add(64 * 1024, Ordering::SeqCst);
-                Ok(Frame::data(Bytes::from_static(&[b' '; 64 * 1024])))
+                counted.fetch_add(16 * 1024, Ordering::SeqCst);
+                Ok(Frame::data(Bytes::from_static(&[b' '; 16 * 1024])))
             });
             let mut response = http::Response::new(StreamBody::new(endless).boxed_unsync());
             *response.status_mut() = http::StatusCode::from_u16(code).unwrap();
