@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use drover_access::proof;
 use drover_api::agent::{Challenge, ChallengeRequest, ConnectProof, PROOF_HEADER};
 use drover_tunnel::protocol::{self, Version, VersionError};
-use drover_tunnel::reconnect::{Policy, Reconnect};
+use drover_tunnel::reconnect::{Policy, Session, Sessions};
 use drover_tunnel::ws::{self, DialOptions};
 use drover_tunnel::{ServeError, ServeOptions, serve};
 use http::header::HOST;
@@ -17,7 +17,6 @@ use http::{HeaderMap, Request, StatusCode};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use thiserror::Error;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
@@ -110,12 +109,25 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// Connects again and again until the shutdown, with a random pause after each failure.
+    /// Connects again and again until the shutdown, and tells how it goes.
     pub async fn run(&self) {
-        let mut reconnect = Reconnect::new(Policy::default());
+        let over = CancellationToken::new();
+        let written = self.board.keep_written(over.clone());
+        let life = async {
+            Box::pin(self.keep_connected()).await;
+            let why = "the agent was told to stop".to_owned();
+            self.board.tell(false, "Stopped", why);
+            over.cancel();
+        };
+        tokio::join!(written, life);
+    }
+
+    /// One session after the other, with a random pause after each.
+    async fn keep_connected(&self) {
         let mut trust_memory = true;
-        while !self.shutdown.is_cancelled() {
-            let ended = self.session(trust_memory, &mut reconnect).await;
+        let mut sessions = Sessions::new(Policy::default(), self.shutdown.clone());
+        while let Some(session) = sessions.next(chance()).await {
+            let ended = self.session(trust_memory, session).await;
             if self.shutdown.is_cancelled() {
                 return;
             }
@@ -125,12 +137,7 @@ impl Replica {
             };
             // Only a server that has lost the binding makes the agent register again.
             trust_memory = reason != NOT_REGISTERED;
-            self.board.tell(false, reason, message).await;
-            let until = reconnect.lost(Instant::now(), chance());
-            tokio::select! {
-                () = tokio::time::sleep_until(until) => reconnect.dial(),
-                () = self.shutdown.cancelled() => {}
-            }
+            self.board.tell(false, reason, message);
         }
     }
 
@@ -138,20 +145,21 @@ impl Replica {
     async fn session(
         &self,
         trust_memory: bool,
-        reconnect: &mut Reconnect,
+        mut session: Session<'_>,
     ) -> Result<(), ConnectError> {
         let joined = tokio::select! {
-            joined = self.join(trust_memory) => joined?,
+            // Boxed: what opens a tunnel takes room that the open one has no use for.
+            joined = Box::pin(self.join(trust_memory)) => joined?,
             () = self.shutdown.cancelled() => return Ok(()),
         };
-        reconnect.opened(Instant::now());
+        session.opened();
         let said = format!(
             "connected to {} as cluster {:?}, protocol {}",
             joined.binding.authority(),
             joined.member.cluster_name,
             joined.protocol
         );
-        self.board.tell(true, "Connected", said).await;
+        self.board.tell(true, "Connected", said);
         self.serve(joined).await
     }
 

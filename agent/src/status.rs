@@ -2,18 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use crate::registration::{DEPLOYMENT, STATUS_CONFIG_MAP, Store};
 
 /// Replicas whose word is kept; pods come and go under new names.
 const MOST_REPLICAS: usize = 6;
+/// Most time for an Event.
+const EVENT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Most time for what is still to be written when the agent ends.
+const LAST_WORD: Duration = Duration::from_secs(5);
 
 /// What a replica says of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,7 +106,9 @@ impl StatusBoard {
     }
 
     /// Tells what is so now; nothing happens unless it means something else than before.
-    pub async fn tell(&self, connected: bool, reason: &str, message: String) {
+    ///
+    /// Waits for nobody: [`Self::keep_written`] writes it down.
+    pub fn tell(&self, connected: bool, reason: &str, message: String) {
         let fresh = Condition {
             connected,
             reason: reason.to_owned(),
@@ -122,11 +130,45 @@ impl StatusBoard {
         } else {
             warn!(reason, "{}", fresh.message);
         }
-        // The log line is out; these two fail when the API server is what is missing.
-        if let Err(error) = self.write(&fresh).await {
+    }
+
+    /// Writes what is told from now on to the cluster's API, one after the other and beside
+    /// everything else: an API server that hangs holds no tunnel up. What was told meanwhile is
+    /// written as its latest only.
+    ///
+    /// Ends after `over`, with the last word written if that is possible in [`LAST_WORD`].
+    pub fn keep_written(&self, over: CancellationToken) -> impl Future<Output = ()> + use<> {
+        let board = self.clone();
+        let mut told = self.subscribe();
+        async move {
+            let late = async {
+                over.cancelled().await;
+                tokio::time::sleep(LAST_WORD).await;
+            };
+            let writing = async {
+                while news(&mut told, &over).await {
+                    let fresh = told.borrow_and_update().clone();
+                    board.write_down(&fresh).await;
+                }
+            };
+            tokio::select! {
+                () = writing => {}
+                () = late => debug!("the last condition is in the log only"),
+            }
+        }
+    }
+
+    /// Fails when the API server is what is missing; the log line is out by then.
+    async fn write_down(&self, fresh: &Condition) {
+        if let Err(error) = self.write(fresh).await {
             debug!(%error, "the condition is in the log only");
         }
-        self.publish(&fresh).await;
+        if tokio::time::timeout(EVENT_TIMEOUT, self.publish(fresh))
+            .await
+            .is_err()
+        {
+            debug!("the condition is in no event: the API server does not answer");
+        }
     }
 
     async fn write(&self, fresh: &Condition) -> Result<(), crate::registration::StoreError> {
@@ -161,6 +203,15 @@ impl StatusBoard {
     }
 }
 
+/// Waits for something to write; false once there is nothing and there will be nothing.
+async fn news(told: &mut watch::Receiver<Condition>, over: &CancellationToken) -> bool {
+    tokio::select! {
+        biased;
+        changed = told.changed() => changed.is_ok(),
+        () = over.cancelled() => false,
+    }
+}
+
 /// Our entry, and removals of the longest silent replicas beyond [`MOST_REPLICAS`].
 fn entries(
     written: &BTreeMap<String, String>,
@@ -189,6 +240,8 @@ fn entries(
 
 #[cfg(test)]
 mod tests {
+    use http_body_util::BodyExt as _;
+
     use super::*;
 
     fn condition(second: i64) -> Condition {
@@ -198,6 +251,61 @@ mod tests {
             message: "m".into(),
             since: Timestamp::from_second(second).unwrap(),
         }
+    }
+
+    /// An API server that hangs whenever an Event comes; and what it was told in the ConfigMap.
+    fn no_events() -> (StatusBoard, Arc<parking_lot::Mutex<Vec<String>>>) {
+        let told = Arc::new(parking_lot::Mutex::new(Vec::new()));
+        let noted = Arc::clone(&told);
+        let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+            let noted = Arc::clone(&noted);
+            async move {
+                if request.uri().path().contains("/events") {
+                    return std::future::pending().await;
+                }
+                if request.method() == http::Method::PATCH {
+                    let body = request.into_body().collect().await.unwrap().to_bytes();
+                    noted.lock().push(String::from_utf8(body.to_vec()).unwrap());
+                }
+                let map = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"}}"#;
+                let map = http_body_util::Full::new(bytes::Bytes::from(map));
+                Ok::<_, drover_tunnel::BoxError>(http::Response::new(map))
+            }
+        });
+        let client = kube::Client::new(service, "drover-agent");
+        (StatusBoard::new(client, "drover-agent", "pod-1"), told)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_event_that_hangs_holds_no_later_condition_up() {
+        let (board, told) = no_events();
+        let over = CancellationToken::new();
+        tokio::spawn(board.keep_written(over.clone()));
+        board.tell(true, "Connected", "as cluster a".to_owned());
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(told.lock().len(), 1);
+        board.tell(false, "TunnelLost", "it broke".to_owned());
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let told = told.lock();
+        assert!(
+            told.len() == 2 && told[1].contains("TunnelLost"),
+            "{told:?}"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_last_word_is_written_before_the_agent_ends_but_does_not_keep_it() {
+        let (board, told) = no_events();
+        let over = CancellationToken::new();
+        let written = board.keep_written(over.clone());
+        board.tell(true, "Connected", "as cluster a".to_owned());
+        board.tell(false, "Stopped", "it was told to".to_owned());
+        over.cancel();
+        let begin = tokio::time::Instant::now();
+        written.await;
+        assert!(begin.elapsed() <= LAST_WORD, "{:?}", begin.elapsed());
+        let told = told.lock();
+        assert!(told.last().unwrap().contains("Stopped"), "{told:?}");
     }
 
     #[test]

@@ -115,22 +115,15 @@ impl Upstream {
         let name = name.trim_start_matches('[').trim_end_matches(']');
         let server = ServerName::try_from(name.to_owned())
             .map_err(|_| UpstreamError::Name(name.to_owned()))?;
-        let connector = Connector::new(
-            authority
-                .host()
-                .trim_start_matches('[')
-                .trim_end_matches(']')
-                .to_owned(),
-            authority.port_u16().unwrap_or(443),
-            server,
-            tls(roots).map_err(UpstreamError::Root)?,
-        );
+        let tls = tls(roots).map_err(UpstreamError::Root)?;
+        let connector = Connector::new(url.clone(), server, tls);
         let client = Client::builder(TokioExecutor::new())
             .pool_max_idle_per_host(IDLE_CONNECTIONS)
             .pool_idle_timeout(IDLE_TIME)
             .pool_timer(TokioTimer::new())
-            // A request that reached the API server must not be sent twice.
-            .retry_canceled_requests(false)
+            // What is tried again is a request of which nothing was written, because its idle
+            // connection was just closed: nothing can be carried out twice.
+            .retry_canceled_requests(true)
             .build(connector.clone());
         Ok(Self {
             authority: authority.clone(),

@@ -5,6 +5,7 @@
 //! /64) gets a part of the connections only. The network is the connection's own: who stands
 //! behind a balancer that hides addresses shares the balancer's part.
 
+mod absence;
 pub mod files;
 mod place;
 mod prompt;
@@ -31,6 +32,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
+use self::absence::notice_absence;
 pub use self::place::Place;
 use self::prompt::Prompt;
 use crate::backoff::Backoff;
@@ -146,6 +148,9 @@ async fn shake_hands(
     // Interactive streams and small answers must not wait for more bytes.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%peer, error = &error as &dyn std::error::Error, "no TCP_NODELAY");
+    }
+    if let Err(error) = notice_absence(&stream) {
+        tracing::debug!(%peer, error = &error as &dyn std::error::Error, "no TCP keepalive");
     }
     match timeout(limits.handshake, acceptor.accept(stream)).await {
         Ok(Ok(stream)) => Some(stream),

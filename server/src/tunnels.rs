@@ -5,7 +5,9 @@
 //!
 //! A cluster's agent has several replicas, each with a tunnel. Each tunnel is probed with
 //! `GET /livez` of the cluster's API server; new requests take a healthy one and move to another
-//! within five seconds of a failure. Requests under way stay where they are.
+//! within five seconds of a failure. Requests under way stay where they are. A ping beside each
+//! probe tells a slow API server, which is still asked where nobody has a better one, from an agent
+//! that is gone.
 
 mod choice;
 mod client;
@@ -19,7 +21,7 @@ use drover_api::agent::{LANE_HEADER, Lane};
 use drover_api::ids::ClusterUid;
 use drover_tunnel::{BoxError, Limits, SendError, ServerBudget, Tunnel};
 use http::{HeaderName, HeaderValue, Request, Response};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use thiserror::Error;
 use tokio::sync::watch;
 
@@ -84,6 +86,8 @@ struct Inner {
     clusters: RwLock<HashMap<ClusterUid, Arc<Seats>>>,
     next_id: AtomicU64,
     changed: watch::Sender<u64>,
+    /// The same for those who follow one cluster.
+    changed_in: Mutex<HashMap<ClusterUid, watch::Sender<u64>>>,
     budget: Arc<ServerBudget>,
     metrics: Metrics,
 }
@@ -128,6 +132,7 @@ impl Tunnels {
             clusters: RwLock::default(),
             next_id: AtomicU64::new(1),
             changed: watch::Sender::new(0),
+            changed_in: Mutex::default(),
             budget: ServerBudget::new(Limits::SERVER),
             metrics: metrics.clone(),
         }))
@@ -140,25 +145,23 @@ impl Tunnels {
 
     /// Attaches a tunnel whose agent has proved to be this cluster's, and probes it from now on.
     ///
-    /// Call inside a tokio runtime. A cluster holds at most eight; the oldest gives way.
+    /// Call inside a tokio runtime. A replica has one tunnel: when it connects again, it has given
+    /// the one before up, even where that has not been noticed here yet. A cluster holds at most
+    /// eight; the oldest gives way.
     pub fn attach(&self, cluster: ClusterUid, agent: AttachedAgent, tunnel: Tunnel) -> AttachGuard {
         let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
         let seat = Arc::new(Seat::new(id, agent, tunnel));
-        let oldest = {
+        let displaced = {
             let mut clusters = self.0.clusters.write();
             let seats = clusters.entry(cluster.clone()).or_default();
-            let mut seats = seats.seats.write();
-            seats.push(Arc::clone(&seat));
-            (seats.len() > MAX_TUNNELS).then(|| seats.remove(0))
+            seats.take(Arc::clone(&seat))
         };
         self.0.metrics.tunnels.inc();
-        if let Some(oldest) = oldest {
-            self.gone(&oldest);
-            oldest
-                .tunnel
-                .close("the cluster's agents opened too many tunnels");
+        for (displaced, why) in displaced {
+            self.gone(&displaced);
+            displaced.tunnel.close(why);
         }
-        self.changed();
+        self.changed(&cluster);
         let (tunnels, uid) = (self.clone(), cluster.clone());
         tokio::spawn(async move {
             seat.probe(|before, after| tunnels.health_changed(&uid, &seat, before, after))
@@ -234,6 +237,20 @@ impl Tunnels {
         self.0.changed.subscribe()
     }
 
+    /// The same for the tunnels of one cluster: with many clusters, following all of them is work
+    /// for everybody whenever anybody's tunnel comes or goes.
+    pub fn watch_cluster(&self, cluster: &ClusterUid) -> watch::Receiver<u64> {
+        let mut followed = self.0.changed_in.lock();
+        let new = || watch::Sender::new(0);
+        let sender = followed.entry(cluster.clone()).or_insert_with(new);
+        sender.subscribe()
+    }
+
+    /// Whether a cluster has a tunnel.
+    pub fn is_connected(&self, cluster: &ClusterUid) -> bool {
+        self.0.clusters.read().contains_key(cluster)
+    }
+
     /// Closes all tunnels of a cluster, for a reason that the agent's log will show.
     pub fn disconnect(&self, cluster: &ClusterUid, reason: &str) {
         let seats = self.0.clusters.read().get(cluster).cloned();
@@ -260,7 +277,7 @@ impl Tunnels {
         };
         if let Some(seat) = seat {
             self.gone(&seat);
-            self.changed();
+            self.changed(cluster);
         }
     }
 
@@ -279,20 +296,42 @@ impl Tunnels {
             (_, Health::Healthy) => self.0.metrics.tunnels_unhealthy.dec(),
             _ => 0,
         };
-        self.changed();
+        self.changed(cluster);
     }
 
-    fn changed(&self) {
+    fn changed(&self, cluster: &ClusterUid) {
         let connected = self.0.clusters.read().len();
         let connected = i64::try_from(connected).unwrap_or(i64::MAX);
         self.0.metrics.clusters_connected.set(connected);
-        self.0
-            .changed
-            .send_modify(|count| *count = count.wrapping_add(1));
+        let tick = |count: &mut u64| *count = count.wrapping_add(1);
+        self.0.changed.send_modify(tick);
+        let mut followed = self.0.changed_in.lock();
+        if let Some(sender) = followed.get(cluster) {
+            sender.send_modify(tick);
+            if sender.is_closed() {
+                followed.remove(cluster);
+            }
+        }
     }
 }
 
 impl Seats {
+    /// Takes a tunnel in; returns those that give way to it, and why.
+    fn take(&self, seat: Arc<Seat>) -> Vec<(Arc<Seat>, &'static str)> {
+        let mut seats = self.seats.write();
+        let again = |other: &mut Arc<Seat>| other.agent.replica == seat.agent.replica;
+        let mut displaced: Vec<_> = seats
+            .extract_if(.., again)
+            .map(|seat| (seat, "the agent's replica connected again"))
+            .collect();
+        seats.push(seat);
+        if seats.len() > MAX_TUNNELS {
+            let why = "the cluster's agents opened too many tunnels";
+            displaced.push((seats.remove(0), why));
+        }
+        displaced
+    }
+
     fn choose(&self) -> Result<Arc<Seat>, NoTunnel> {
         let seats = self.seats.read();
         let candidates: Vec<_> = seats.iter().map(|seat| seat.candidate()).collect();

@@ -1,5 +1,6 @@
 //! Short-lived tokens of the lanes' service accounts, held in memory only.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::agent::Lane;
@@ -10,11 +11,14 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::{Api, PostParams};
 use parking_lot::Mutex;
 use thiserror::Error;
+use tokio::time::Instant;
 
 /// Life asked for, in seconds.
 const LIFE: i64 = 3600;
 /// Most time for the API server to issue one.
 const TIMEOUT: Duration = Duration::from_secs(10);
+/// Between attempts to renew a token that still serves.
+const RENEW_AGAIN_AFTER: Duration = Duration::from_secs(30);
 
 /// Why a lane has no token.
 #[derive(Debug, Error)]
@@ -42,17 +46,25 @@ pub enum TokenError {
     },
 }
 
-/// The lanes' tokens; each is asked for when first needed and again well before it ends.
+/// The lanes' tokens; each is asked for when first needed and again well before it ends. Clones
+/// share them.
+#[derive(Clone)]
 pub struct LaneTokens {
     accounts: Api<ServiceAccount>,
-    slots: [Slot; Lane::ALL.len()],
+    slots: Arc<[Slot; Lane::ALL.len()]>,
 }
 
 #[derive(Default)]
 struct Slot {
-    held: Mutex<Option<Held>>,
+    state: Mutex<State>,
     /// Held while asking, so that a burst of requests asks once.
-    asking: tokio::sync::Mutex<()>,
+    asking: Arc<tokio::sync::Mutex<()>>,
+}
+
+#[derive(Default)]
+struct State {
+    held: Option<Held>,
+    failure: Option<Failure>,
 }
 
 #[derive(Clone)]
@@ -60,6 +72,21 @@ struct Held {
     authorization: HeaderValue,
     refresh_at: Timestamp,
     expires_at: Timestamp,
+}
+
+/// The last answer that was no token.
+#[derive(Clone)]
+struct Failure {
+    at: Instant,
+    error: Arc<TokenError>,
+}
+
+/// What a lane's slot says to a request.
+enum Answer {
+    /// A token; whether it is time to ask for its successor.
+    Token { header: HeaderValue, stale: bool },
+    /// None: it has to be asked for.
+    Nothing,
 }
 
 impl std::fmt::Debug for LaneTokens {
@@ -73,40 +100,93 @@ impl LaneTokens {
     pub fn new(client: kube::Client, namespace: &str) -> Self {
         Self {
             accounts: Api::namespaced(client, namespace),
-            slots: std::array::from_fn(|_| Slot::default()),
+            slots: Arc::new(std::array::from_fn(|_| Slot::default())),
         }
     }
 
     /// The `Authorization` header of a lane, marked sensitive.
-    pub async fn authorization(&self, lane: Lane) -> Result<HeaderValue, TokenError> {
-        let slot = &self.slots[index(lane)];
-        if let Some(fresh) = slot.fresh(Timestamp::now()) {
-            return Ok(fresh);
-        }
-        let _turn = slot.asking.lock().await;
-        if let Some(fresh) = slot.fresh(Timestamp::now()) {
-            return Ok(fresh);
-        }
-        match self.request(lane).await {
-            Ok(held) => {
-                let authorization = held.authorization.clone();
-                *slot.held.lock() = Some(held);
-                Ok(authorization)
+    ///
+    /// Waits only where there is no valid token; one that is about to end is renewed meanwhile.
+    pub async fn authorization(&self, lane: Lane) -> Result<HeaderValue, Arc<TokenError>> {
+        let slot = self.slot(lane);
+        let begin = Instant::now();
+        match slot.answer(Timestamp::now()) {
+            Answer::Token { header, stale } => {
+                if stale {
+                    self.renew(lane);
+                }
+                Ok(header)
             }
-            // Refreshed early, so the old one serves while the API server cannot issue.
-            Err(error) => slot.unexpired(Timestamp::now()).ok_or(error),
+            Answer::Nothing => {
+                let _turn = slot.asking.lock().await;
+                if let Answer::Token { header, .. } = slot.answer(Timestamp::now()) {
+                    return Ok(header);
+                }
+                // Whoever asked while this one waited for its turn asked for it, too.
+                match slot.failure_since(begin) {
+                    Some(error) => Err(error),
+                    None => self.ask(lane).await,
+                }
+            }
         }
     }
 
     /// Drops a token that the API server refused, so that the next request asks for another.
     pub fn forget(&self, lane: Lane, refused: &HeaderValue) {
-        let mut held = self.slots[index(lane)].held.lock();
+        let held = &mut self.slot(lane).state.lock().held;
         if held
             .as_ref()
             .is_some_and(|held| held.authorization == refused)
         {
             *held = None;
         }
+    }
+
+    /// Asks for a token beside everything else, unless somebody does or one just failed to.
+    fn renew(&self, lane: Lane) {
+        let slot = self.slot(lane);
+        let too_soon = Instant::now().checked_sub(RENEW_AGAIN_AFTER);
+        if too_soon.is_some_and(|then| slot.failure_since(then).is_some()) {
+            return;
+        }
+        let Ok(turn) = Arc::clone(&slot.asking).try_lock_owned() else {
+            return;
+        };
+        let tokens = self.clone();
+        tokio::spawn(async move {
+            if let Err(error) = tokens.ask(lane).await {
+                tracing::warn!(%error, "a lane's token was not renewed; the present one still serves");
+            }
+            drop(turn);
+        });
+    }
+
+    /// Asks, in one's turn, and notes what came.
+    async fn ask(&self, lane: Lane) -> Result<HeaderValue, Arc<TokenError>> {
+        let asked = self.request(lane).await;
+        let mut state = self.slot(lane).state.lock();
+        match asked {
+            Ok(held) => {
+                let header = held.authorization.clone();
+                *state = State {
+                    held: Some(held),
+                    failure: None,
+                };
+                Ok(header)
+            }
+            Err(error) => {
+                let error = Arc::new(error);
+                state.failure = Some(Failure {
+                    at: Instant::now(),
+                    error: Arc::clone(&error),
+                });
+                Err(error)
+            }
+        }
+    }
+
+    fn slot(&self, lane: Lane) -> &Slot {
+        &self.slots[index(lane)]
     }
 
     async fn request(&self, lane: Lane) -> Result<Held, TokenError> {
@@ -153,26 +233,20 @@ fn held(authorization: HeaderValue, now: Timestamp, says: Timestamp) -> Held {
 }
 
 impl Slot {
-    fn fresh(&self, now: Timestamp) -> Option<HeaderValue> {
-        self.held
-            .lock()
-            .as_ref()
-            .filter(|held| now < held.refresh_at)
-            .map(Held::header)
+    fn answer(&self, now: Timestamp) -> Answer {
+        match &self.state.lock().held {
+            Some(held) if now < held.expires_at => Answer::Token {
+                header: held.authorization.clone(),
+                stale: now >= held.refresh_at,
+            },
+            _ => Answer::Nothing,
+        }
     }
 
-    fn unexpired(&self, now: Timestamp) -> Option<HeaderValue> {
-        self.held
-            .lock()
-            .as_ref()
-            .filter(|held| now < held.expires_at)
-            .map(Held::header)
-    }
-}
-
-impl Held {
-    fn header(&self) -> HeaderValue {
-        self.authorization.clone()
+    fn failure_since(&self, since: Instant) -> Option<Arc<TokenError>> {
+        let state = self.state.lock();
+        let failure = state.failure.as_ref().filter(|failure| failure.at > since);
+        failure.map(|failure| Arc::clone(&failure.error))
     }
 }
 
@@ -186,6 +260,10 @@ const fn index(lane: Lane) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use drover_tunnel::BoxError;
+
     use super::*;
 
     #[test]
@@ -200,28 +278,85 @@ mod tests {
         }
     }
 
+    /// Tokens of an API server that issues none, slowly; and how often it was asked.
+    fn unissued() -> (LaneTokens, Arc<AtomicUsize>) {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        let service = tower::service_fn(move |_: http::Request<kube::client::Body>| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            std::future::pending::<Result<http::Response<kube::client::Body>, BoxError>>()
+        });
+        let client = kube::Client::new(service, "drover-agent");
+        (LaneTokens::new(client, "drover-agent"), asked)
+    }
+
+    fn hold(tokens: &LaneTokens, expires_in: i64) {
+        let now = Timestamp::now();
+        let second = SignedDuration::from_secs;
+        let began = now - second(LIFE - expires_in);
+        let held = held(
+            HeaderValue::from_static("Bearer x"),
+            began,
+            now + second(expires_in),
+        );
+        tokens.slot(Lane::User).state.lock().held = Some(held);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stale_token_serves_at_once_while_its_successor_is_asked_for_now_and_then() {
+        let (tokens, asked) = unissued();
+        hold(&tokens, 800);
+        let begin = Instant::now();
+        for _ in 0..100 {
+            tokens.authorization(Lane::User).await.unwrap();
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(begin.elapsed(), Duration::ZERO, "nobody waits");
+        assert_eq!(asked.load(Ordering::SeqCst), 1, "one asks for all");
+        for (later, times) in [(20, 1), (19, 1), (2, 2)] {
+            tokio::time::sleep(Duration::from_secs(later)).await;
+            tokens.authorization(Lane::User).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            assert_eq!(asked.load(Ordering::SeqCst), times, "{later}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_without_a_token_fail_together_and_not_one_after_the_other() {
+        let (tokens, asked) = unissued();
+        hold(&tokens, -1);
+        let begin = Instant::now();
+        let waiting = (0..100).map(|_| tokens.authorization(Lane::User));
+        for answer in futures::future::join_all(waiting).await {
+            assert!(matches!(*answer.unwrap_err(), TokenError::Timeout { .. }));
+        }
+        assert_eq!(begin.elapsed(), TIMEOUT);
+        assert_eq!(asked.load(Ordering::SeqCst), 1);
+        assert!(tokens.authorization(Lane::User).await.is_err());
+        assert_eq!(asked.load(Ordering::SeqCst), 2, "the next one asks again");
+    }
+
     #[test]
-    fn a_stale_token_serves_until_it_expires_and_no_longer() {
+    fn a_token_is_stale_for_its_last_quarter_and_nothing_afterwards() {
         let now = Timestamp::from_second(1_000_000).unwrap();
         let second = SignedDuration::from_secs;
         let slot = Slot::default();
-        *slot.held.lock() = Some(held(
+        slot.state.lock().held = Some(held(
             HeaderValue::from_static("Bearer x"),
             now,
             now + second(3600),
         ));
-        for (at, fresh, unexpired) in [
-            (0, true, true),
-            (2699, true, true),
-            (2700, false, true),
-            (3600, false, false),
+        for (at, wanted) in [
+            (0, Some(false)),
+            (2699, Some(false)),
+            (2700, Some(true)),
+            (3600, None),
         ] {
-            assert_eq!(slot.fresh(now + second(at)).is_some(), fresh, "{at}");
-            assert_eq!(
-                slot.unexpired(now + second(at)).is_some(),
-                unexpired,
-                "{at}"
-            );
+            let stale = match slot.answer(now + second(at)) {
+                Answer::Token { stale, .. } => Some(stale),
+                Answer::Nothing => None,
+            };
+            assert_eq!(stale, wanted, "{at}");
         }
     }
 }

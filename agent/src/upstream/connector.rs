@@ -5,23 +5,34 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use http::Uri;
-use hyper_util::client::legacy::connect::{Connected, Connection};
+use hyper_util::client::legacy::connect::dns::GaiResolver;
+use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+use tower::Service as _;
 
 use super::CONNECT_TIMEOUT;
+
+/// Most time for TCP, divided among the addresses of the API server's name: one that drops what it
+/// is sent must leave time for the others, and for TLS.
+const TCP_TIMEOUT: Duration = Duration::from_secs(4);
+/// Silence after which the API server's machine is asked whether it lives, how often, and how many
+/// times. There is no limit on unacknowledged bytes beside it: Linux would apply that to a peer,
+/// too, that lives and does not read, such as a process in a pod that leaves its input alone.
+const ALIVE: (Duration, Duration, u32) = (Duration::from_secs(30), Duration::from_secs(10), 3);
 
 /// Opens connections to one host and port.
 #[derive(Clone)]
 pub(super) struct Connector {
-    host: Arc<str>,
-    port: u16,
+    address: Uri,
+    tcp: HttpConnector,
     name: ServerName<'static>,
     tls: TlsConnector,
 }
@@ -30,15 +41,11 @@ pub(super) struct Connector {
 pub(super) struct Pooled(TokioIo<TlsStream<TcpStream>>);
 
 impl Connector {
-    pub(super) fn new(
-        host: String,
-        port: u16,
-        name: ServerName<'static>,
-        tls: Arc<ClientConfig>,
-    ) -> Self {
+    /// `address` is `https://host[:port]`.
+    pub(super) fn new(address: Uri, name: ServerName<'static>, tls: Arc<ClientConfig>) -> Self {
         Self {
-            host: host.into(),
-            port,
+            address,
+            tcp: tcp(GaiResolver::new()),
             name,
             tls: tls.into(),
         }
@@ -46,8 +53,8 @@ impl Connector {
 
     pub(super) async fn open(&self) -> io::Result<TokioIo<TlsStream<TcpStream>>> {
         let attempt = async {
-            let tcp = TcpStream::connect((&*self.host, self.port)).await?;
-            tcp.set_nodelay(true)?;
+            let connecting = self.tcp.clone().call(self.address.clone());
+            let tcp = connecting.await.map_err(io::Error::other)?.into_inner();
             self.tls.connect(self.name.clone(), tcp).await
         };
         tokio::time::timeout(CONNECT_TIMEOUT, attempt)
@@ -60,6 +67,19 @@ impl Connector {
             })?
             .map(TokioIo::new)
     }
+}
+
+/// Makes TCP connections that notice when the other machine is gone.
+fn tcp<R>(resolver: R) -> HttpConnector<R> {
+    let mut connector = HttpConnector::new_with_resolver(resolver);
+    connector.enforce_http(false);
+    connector.set_nodelay(true);
+    connector.set_connect_timeout(Some(TCP_TIMEOUT));
+    let (silence, interval, times) = ALIVE;
+    connector.set_keepalive(Some(silence));
+    connector.set_keepalive_interval(Some(interval));
+    connector.set_keepalive_retries(Some(times));
+    connector
 }
 
 impl tower::Service<Uri> for Connector {
@@ -121,5 +141,47 @@ impl hyper::rt::Write for Pooled {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.0).poll_write_vectored(cx, bufs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use tokio::net::{TcpListener, TcpSocket};
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// A listener that drops what else it is sent: its queue is full, and nobody accepts.
+    async fn black_hole() -> (TcpListener, Vec<TcpStream>) {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
+        let listener = socket.listen(1).unwrap();
+        let mut queued = Vec::new();
+        let address = listener.local_addr().unwrap();
+        let patience = Duration::from_millis(500);
+        while let Ok(connected) = timeout(patience, TcpStream::connect(address)).await {
+            queued.push(connected.unwrap());
+        }
+        (listener, queued)
+    }
+
+    #[tokio::test]
+    async fn address_that_drops_everything_does_not_hide_the_next_one() {
+        let (hole, _queued) = black_hole().await;
+        let lives = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let addresses = [hole.local_addr().unwrap(), lives.local_addr().unwrap()];
+        let resolver = tower::service_fn(move |_| async move {
+            Ok::<_, io::Error>(
+                addresses
+                    .into_iter()
+                    .collect::<Vec<SocketAddr>>()
+                    .into_iter(),
+            )
+        });
+        let connecting = tcp(resolver).call(Uri::from_static("https://api-server"));
+        let connected = timeout(CONNECT_TIMEOUT, connecting).await.unwrap().unwrap();
+        assert_eq!(connected.inner().peer_addr().unwrap(), addresses[1]);
     }
 }

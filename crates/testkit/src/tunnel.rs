@@ -1,5 +1,6 @@
 //! A tunnel in memory: both ends, joined by a pipe instead of a network.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -11,6 +12,7 @@ use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::service::Service;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, duplex};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +29,8 @@ pub struct TunnelPair {
     pub agent: JoinHandle<Result<(), ServeError>>,
     /// Makes the agent drain and stop.
     pub shutdown: CancellationToken,
+    /// While true, nothing comes from the agent, as if the network were cut.
+    pub frozen: watch::Sender<bool>,
 }
 
 /// The two ends of an in-memory WebSocket: the agent's, then the server's.
@@ -73,14 +77,34 @@ impl TunnelPair {
     {
         let (agent, server) = websocket_pair();
         let shutdown = CancellationToken::new();
-        let agent = tokio::spawn(serve(agent, service, options, shutdown.clone()));
+        let frozen = watch::Sender::new(false);
+        let serving = serve(agent, service, options, shutdown.clone());
+        let agent = tokio::spawn(unless_frozen(frozen.subscribe(), serving));
         let (tunnel, driver) = open_end(server, open).await;
         Self {
             tunnel,
             driver,
             agent,
             shutdown,
+            frozen,
         }
+    }
+}
+
+/// Polls `serving` only while it is not frozen.
+async fn unless_frozen<T>(
+    mut frozen: watch::Receiver<bool>,
+    serving: impl Future<Output = T>,
+) -> T {
+    let mut serving = pin!(serving);
+    loop {
+        tokio::select! {
+            biased;
+            Ok(_) = frozen.wait_for(|frozen| *frozen) => {}
+            end = &mut serving => return end,
+        }
+        // Without anybody left who could thaw it, it goes on.
+        let _ = frozen.wait_for(|frozen| !*frozen).await;
     }
 }
 

@@ -121,34 +121,53 @@ impl Reconnect {
     }
 }
 
-/// Runs `session` again and again until `stop` is cancelled, with the policy's waits.
+/// The sessions of an agent that stays connected until it is stopped.
 ///
-/// A session dials and serves one tunnel; it calls [`Opened::opened`] once the tunnel is
-/// open, and ends when dialing failed or the tunnel was lost. It is not dropped by `stop`:
-/// it sees the same token and drains. `random` gives numbers evenly distributed in
-/// `0.0..1.0`.
-pub async fn keep_connected(
-    policy: Policy,
-    mut random: impl FnMut() -> f64,
+/// A session dials and serves one tunnel; it calls [`Session::opened`] once the tunnel is open, and
+/// ends when dialing failed or the tunnel was lost:
+///
+/// ```ignore
+/// while let Some(mut session) = sessions.next(random()).await {
+///     dial_and_serve(&mut session).await;
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Sessions {
+    reconnect: Reconnect,
     stop: CancellationToken,
-    mut session: impl AsyncFnMut(&mut Opened<'_>),
-) {
-    let mut reconnect = Reconnect::new(policy);
-    while !stop.is_cancelled() {
-        session(&mut Opened(&mut reconnect)).await;
-        let until = reconnect.lost(Instant::now(), random());
-        tokio::select! {
-            () = tokio::time::sleep_until(until) => reconnect.dial(),
-            () = stop.cancelled() => return,
+    begun: bool,
+}
+
+impl Sessions {
+    /// None has begun yet. `stop` ends no session: whoever serves sees the same token and drains.
+    pub const fn new(policy: Policy, stop: CancellationToken) -> Self {
+        Self {
+            reconnect: Reconnect::new(policy),
+            stop,
+            begun: false,
         }
+    }
+
+    /// Call when the last session has ended: waits as the policy says, and begins the next. `None`
+    /// after the stop. `random` is evenly distributed in `0.0..1.0`.
+    pub async fn next(&mut self, random: f64) -> Option<Session<'_>> {
+        if self.begun {
+            let until = self.reconnect.lost(Instant::now(), random);
+            tokio::select! {
+                () = tokio::time::sleep_until(until) => self.reconnect.dial(),
+                () = self.stop.cancelled() => {}
+            }
+        }
+        self.begun = true;
+        (!self.stop.is_cancelled()).then_some(Session(&mut self.reconnect))
     }
 }
 
 /// A session's way to say that its tunnel is open.
 #[derive(Debug)]
-pub struct Opened<'a>(&'a mut Reconnect);
+pub struct Session<'a>(&'a mut Reconnect);
 
-impl Opened<'_> {
+impl Session<'_> {
     /// The tunnel is open.
     pub fn opened(&mut self) {
         self.0.opened(Instant::now());
@@ -162,7 +181,7 @@ impl Opened<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Policy, Reconnect, State, keep_connected};
+    use super::{Policy, Reconnect, Sessions, State};
     use std::time::Duration;
     use tokio::time::Instant;
     use tokio_util::sync::CancellationToken;
@@ -217,20 +236,17 @@ mod tests {
         let start = Instant::now();
         let stop = CancellationToken::new();
         let (told, mut dials) = tokio::sync::mpsc::unbounded_channel();
-        let session_stop = stop.clone();
-        let running = tokio::spawn(keep_connected(
-            Policy::default(),
-            || 1.0,
-            stop.clone(),
-            async move |session| {
+        let mut sessions = Sessions::new(Policy::default(), stop.clone());
+        let running = tokio::spawn(async move {
+            while let Some(mut session) = sessions.next(1.0).await {
                 told.send((start.elapsed().as_millis(), session.failures()))
                     .unwrap();
                 if session.failures() == 2 {
                     session.opened();
-                    session_stop.cancelled().await;
+                    sessions.stop.cancelled().await;
                 }
-            },
-        ));
+            }
+        });
         for expected in [(0, 0), (400, 1), (1200, 2)] {
             assert_eq!(dials.recv().await, Some(expected));
         }

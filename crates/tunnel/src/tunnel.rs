@@ -31,6 +31,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
 
 use crate::BoxError;
 use crate::budget::TunnelBudget;
@@ -44,6 +45,8 @@ struct Shared {
     registry: Arc<Registry>,
     /// [`OpenOptions::renew_after`].
     renew_after: u32,
+    /// Cancelled once so many requests were sent: no more are taken, and the tunnel closes soon.
+    spent: CancellationToken,
     /// Set once, by the driver, when the tunnel is gone.
     closed: watch::Sender<Option<ClosedReason>>,
     /// Why the server wants the tunnel closed; read by the driver.
@@ -87,7 +90,8 @@ pub struct Stats {
 pub enum State {
     /// Requests may be sent.
     Open,
-    /// The agent asked for no more requests; those under way run on.
+    /// No more requests are taken, because the agent asked for that or the tunnel is to be
+    /// renewed; those under way run on.
     Draining,
     /// The tunnel is gone.
     Closed(ClosedReason),
@@ -98,6 +102,9 @@ impl Tunnel {
     pub fn state(&self) -> State {
         if let Some(reason) = &*self.shared.closed.borrow() {
             return State::Closed(reason.clone());
+        }
+        if self.shared.spent.is_cancelled() {
+            return State::Draining;
         }
         let mut context = Context::from_waker(std::task::Waker::noop());
         match self.h2.clone().poll_ready(&mut context) {
@@ -138,8 +145,8 @@ impl Tunnel {
 
     /// Asks the agent's end for a sign of life and returns the time there and back.
     ///
-    /// Fails when the tunnel closes first; a lost ping closes the tunnel after
-    /// [`Keepalive::timeout`](crate::Keepalive), so this never waits longer.
+    /// Fails when the tunnel closes first. A lost ping closes the tunnel after
+    /// [`Keepalive`](crate::Keepalive)'s interval and timeout, so this never waits longer.
     pub async fn ping(&self) -> Result<Duration, ClosedReason> {
         let (answer, answered) = oneshot::channel();
         if self.shared.probes.send(answer).await.is_ok()

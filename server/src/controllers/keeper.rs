@@ -58,12 +58,12 @@ impl Shared {
 
     /// Whether an agent of the cluster is connected.
     pub(super) fn is_connected(&self) -> bool {
-        !self.controllers.tunnels.connected(&self.uid).is_empty()
+        self.controllers.tunnels.is_connected(&self.uid)
     }
 
     /// Waits until an agent of the cluster is connected.
     pub(super) async fn connected(&self) {
-        let mut tunnels = self.controllers.tunnels.watch();
+        let mut tunnels = self.controllers.tunnels.watch_cluster(&self.uid);
         while !self.is_connected() {
             // The sender lives in `controllers`, so a failure cannot be.
             if tunnels.changed().await.is_err() {
@@ -160,7 +160,8 @@ pub(super) async fn keep(controllers: Controllers, uid: ClusterUid) {
         () = living => {}
         () = deleting(&shared) => {}
     }
-    removal::finish(&shared).await;
+    // Rare and large: it shall not take room in every cluster's task.
+    Box::pin(removal::finish(&shared)).await;
 }
 
 /// Resolves when the Cluster is to be deleted; before that, sees to it that deletion waits for us.

@@ -38,7 +38,8 @@ pub(super) async fn hold(hub: &Hub, cluster: &Cluster) {
     }
     let mut finalizers = cluster.finalizers().to_vec();
     finalizers.push(FINALIZER.to_owned());
-    if let Err(error) = set_finalizers(hub, cluster, &finalizers).await
+    // Boxed: it happens once, and shall not take room in every cluster's task.
+    if let Err(error) = Box::pin(set_finalizers(hub, cluster, &finalizers)).await
         && !error.is_conflict()
     {
         tracing::warn!(

@@ -17,7 +17,9 @@ use crate::registration::manifest::AGENT;
 
 /// After a failure, and between two patches of one cluster.
 const RETRY_AFTER: Duration = Duration::from_mins(1);
-/// The longest time between two looks.
+/// The shortest time between two looks.
+const BREATH: Duration = Duration::from_millis(500);
+/// The longest.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
 
 /// The image that the Deployment must be told to run; `None` when it may stay as it is.
@@ -36,7 +38,7 @@ pub(super) async fn keep(shared: &Shared) {
     loop {
         shared.connected().await;
         if let Some(image) = next(shared) {
-            match patch(shared, &image).await {
+            match Box::pin(patch(shared, &image)).await {
                 Ok(()) => {
                     tracing::info!(cluster.uid = %shared.uid, image, "upgrading the agent");
                     shared.set_upgrade(Upgrade::Asked {
@@ -53,6 +55,8 @@ pub(super) async fn keep(shared: &Shared) {
         } else {
             shared.forgive_upgrade();
         }
+        // A burst of changes, of other clusters most often, is one look.
+        tokio::time::sleep(BREATH).await;
         let tick = tokio::time::sleep(LOOK_EVERY);
         tokio::select! {
             _ = told.changed() => {}

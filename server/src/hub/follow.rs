@@ -163,8 +163,11 @@ fn take<K: Kind>(mirror: &Mirror<K>, object: DynamicObject) {
 }
 
 /// Reads an object; one that this version cannot read hides itself only, not its whole kind.
-fn read<K: Kind>(object: DynamicObject) -> Option<K> {
+fn read<K: Kind>(mut object: DynamicObject) -> Option<K> {
     let name = object.name_any();
+    // Who wrote which field is most of an object's size, and nothing here asks for it. A write
+    // without it leaves the hub's as it is.
+    object.metadata.managed_fields = None;
     match object.try_parse() {
         Ok(object) => Some(object),
         Err(error) => {

@@ -25,6 +25,7 @@ struct Shared<K> {
     started: Instant,
     /// Milliseconds from `started` to the last sign that the hub's watch is alive.
     contact_ms: AtomicU64,
+    changes: AtomicU64,
     changed: Changed,
 }
 
@@ -82,6 +83,7 @@ impl<K: ResourceExt> Mirror<K> {
                 synced: AtomicBool::new(false),
                 started: Instant::now(),
                 contact_ms: AtomicU64::new(0),
+                changes: AtomicU64::new(0),
                 changed,
             }),
         }
@@ -176,6 +178,18 @@ impl<K: ResourceExt> Mirror<K> {
         tokio::time::timeout(limit, waiting).await.is_ok()
     }
 
+    /// How many times this mirror changed; what did not grow is what it was.
+    ///
+    /// Ask *before* reading what is to be compared later.
+    pub fn changes(&self) -> u64 {
+        self.shared.changes.load(Ordering::Acquire)
+    }
+
+    fn tick(&self) {
+        self.shared.changes.fetch_add(1, Ordering::Release);
+        self.shared.changed.tick();
+    }
+
     /// Notes that the hub's watch is alive.
     pub fn touch(&self) {
         let since = self.shared.started.elapsed().as_millis();
@@ -196,7 +210,7 @@ impl<K: ResourceExt> Mirror<K> {
         *self.shared.index.write() = Index { by_name, by_uid };
         self.shared.synced.store(true, Ordering::Release);
         self.touch();
-        self.shared.changed.tick();
+        self.tick();
     }
 
     /// Takes one object that was added or modified.
@@ -210,7 +224,7 @@ impl<K: ResourceExt> Mirror<K> {
             index.by_uid.insert(uid.unwrap_or_default(), object);
         }
         self.touch();
-        self.shared.changed.tick();
+        self.tick();
     }
 
     /// Drops the object of this name.
@@ -222,7 +236,7 @@ impl<K: ResourceExt> Mirror<K> {
             }
         }
         self.touch();
-        self.shared.changed.tick();
+        self.tick();
     }
 }
 
@@ -256,6 +270,26 @@ mod tests {
 
     fn names(page: &[Arc<Setting>]) -> Vec<String> {
         page.iter().map(|s| s.name_any()).collect()
+    }
+
+    #[test]
+    fn a_mirror_counts_its_own_changes_and_no_others() {
+        let changed = Changed::default();
+        let (ours, other) = (Mirror::new(changed.clone()), Mirror::new(changed));
+        let before = ours.changes();
+        other.apply(setting("a", "1", 1));
+        ours.touch();
+        assert_eq!(ours.changes(), before);
+        let every: [&dyn Fn(); 3] = [
+            &|| ours.replace(Vec::new()),
+            &|| ours.apply(setting("a", "1", 1)),
+            &|| ours.remove("a"),
+        ];
+        for change in every {
+            let before = ours.changes();
+            change();
+            assert_ne!(ours.changes(), before);
+        }
     }
 
     #[tokio::test]

@@ -318,3 +318,32 @@ async fn a_request_under_way_is_finished_when_the_server_ends() {
         "nobody else is accepted"
     );
 }
+
+#[tokio::test]
+async fn client_that_vanishes_without_a_word_is_looked_for() {
+    let server = Listening::start(Limits::SERVER).await;
+    let stream = server.connect(b"http/1.1").await;
+    let client = stream.get_ref().0.local_addr().unwrap();
+    // The kernel's table: local and remote address, state, queues, and 02 for a keepalive timer.
+    let address = |address: SocketAddr| format!("0100007F:{:04X}", address.port());
+    let (ours, theirs) = (address(server.address), address(client));
+    let watched = async {
+        loop {
+            let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
+            let row = table
+                .lines()
+                .map(str::split_whitespace)
+                .find_map(|mut row| {
+                    let row: Vec<_> = row.by_ref().collect();
+                    (row.get(1..3)? == [&*ours, &*theirs]).then(|| row[5].to_owned())
+                });
+            if row.expect("the connection is open").starts_with("02:") {
+                return;
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(SOON, watched)
+        .await
+        .expect("a keepalive timer runs");
+}

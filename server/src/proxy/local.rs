@@ -72,7 +72,7 @@ impl Road {
                         let (client, hub) = (TokioIo::new(client), TokioIo::new(hub));
                         splice(client, hub, &traffic, &CancellationToken::new()).await
                     }
-                    Err(error) => SpliceEnd::Broken(std::io::Error::other(error)),
+                    Err(error) => SpliceEnd::UserBroken(std::io::Error::other(error)),
                 }
             }
         };

@@ -81,8 +81,12 @@ pub(super) fn carry(
         };
         match end {
             SpliceEnd::Done => journey.complete(),
-            SpliceEnd::Broken(error) => {
-                tracing::debug!(%error, "an upgraded stream broke off");
+            SpliceEnd::UpstreamBroken(error) => {
+                tracing::debug!(%error, "the cluster broke an upgraded stream off");
+                journey.upstream_gone();
+            }
+            SpliceEnd::UserBroken(error) => {
+                tracing::debug!(%error, "the client broke an upgraded stream off");
             }
             SpliceEnd::Aborted => journey.upstream_gone(),
             SpliceEnd::Cancelled | SpliceEnd::HalfClosedSilence => {}

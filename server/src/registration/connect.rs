@@ -12,6 +12,7 @@ use drover_api::agent::{Challenge, ChallengeRequest, ConnectProof, PROOF_HEADER}
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::Cluster;
 use drover_tunnel::protocol::{self, Version};
+use drover_tunnel::tunnel::Driver;
 use drover_tunnel::{OpenOptions, Tunnel, ws};
 use governor::{DefaultKeyedRateLimiter, Quota};
 use http::{HeaderMap, Request, StatusCode};
@@ -254,20 +255,10 @@ async fn serve(state: RegistrationState, proved: Proved, upgrade: OnUpgrade) {
         ..
     } = proved;
     let replica = agent.replica.clone();
-    let stream = match ws::accept(upgrade).await {
-        Ok(stream) => stream,
-        Err(error) => {
-            tracing::debug!(cluster = name, replica, %error, "an agent left before its tunnel opened");
-            return;
-        }
-    };
-    let options = OpenOptions::new(state.tunnels.budget());
-    let (tunnel, driver) = match Tunnel::open(stream, options).await {
-        Ok(opened) => opened,
-        Err(error) => {
-            tracing::warn!(cluster = name, replica, %error, "an agent's tunnel did not open");
-            return;
-        }
+    // Boxed: this task lives as long as the tunnel, and shall not keep the opening's room.
+    let opening = Box::pin(open(&state, &name, &replica, upgrade));
+    let Some((tunnel, driver)) = opening.await else {
+        return;
     };
     let driver = tokio::spawn(driver);
     let attached = state.tunnels.attach(cluster, agent, tunnel);
@@ -277,6 +268,29 @@ async fn serve(state: RegistrationState, proved: Proved, upgrade: OnUpgrade) {
         Err(error) => tracing::error!(cluster = name, replica, %error, "a tunnel's task failed"),
     }
     drop(attached);
+}
+
+async fn open(
+    state: &RegistrationState,
+    name: &str,
+    replica: &str,
+    upgrade: OnUpgrade,
+) -> Option<(Tunnel, Driver)> {
+    let stream = match ws::accept(upgrade).await {
+        Ok(stream) => stream,
+        Err(error) => {
+            tracing::debug!(cluster = name, replica, %error, "an agent left before its tunnel opened");
+            return None;
+        }
+    };
+    let options = OpenOptions::new(state.tunnels.budget());
+    match Tunnel::open(stream, options).await {
+        Ok(opened) => Some(opened),
+        Err(error) => {
+            tracing::warn!(cluster = name, replica, %error, "an agent's tunnel did not open");
+            None
+        }
+    }
 }
 
 /// The address a request came from, where the listener tells it.

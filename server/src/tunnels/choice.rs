@@ -7,7 +7,7 @@
 pub enum Health {
     /// The cluster's API server answers through it.
     Healthy = 0,
-    /// The agent answers, but says that it cannot reach the API server.
+    /// The agent answers; the API server does not, or not in time.
     ApiServerDown = 1,
     /// Nothing comes back.
     Silent = 2,
@@ -28,9 +28,9 @@ impl Health {
 pub(super) enum Probe {
     /// The API server answered.
     Answered,
-    /// The agent answered that the API server does not.
+    /// The agent answered, but the API server did not in time.
     Down,
-    /// Nothing came back in time.
+    /// Not even the agent did.
     Missed,
 }
 

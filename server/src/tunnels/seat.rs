@@ -118,17 +118,43 @@ impl Seat {
         }
     }
 
-    /// `GET /livez` of the cluster's API server, all the way.
+    /// `GET /livez` of the cluster's API server, all the way; and a ping, which the agent answers by
+    /// itself, to tell an API server that is slow from an agent that is gone.
     async fn ask(&self, wait: Duration) -> Probe {
         let mut request = Request::new(Empty::<bytes::Bytes>::new());
         *request.uri_mut() = http::Uri::from_static("/livez");
         let lane = HeaderValue::from_static(Lane::Controller.as_str());
         request.headers_mut().insert(LANE_HEADER, lane);
-        match tokio::time::timeout(wait, self.tunnel.send(request)).await {
-            Ok(Ok(answer)) if is_from_api_server(&answer) => Probe::Answered,
-            Ok(Ok(_)) => Probe::Down,
-            Ok(Err(_)) | Err(_) => Probe::Missed,
-        }
+        let livez = async {
+            match self.tunnel.send(request).await {
+                Ok(answer) if is_from_api_server(&answer) => Probe::Answered,
+                Ok(_) => Probe::Down,
+                // Whether the agent lives is for the ping to say.
+                Err(_) => std::future::pending().await,
+            }
+        };
+        let alive = AtomicBool::new(false);
+        let ping = async {
+            alive.store(self.tunnel.ping().await.is_ok(), Ordering::Relaxed);
+            std::future::pending().await
+        };
+        let both = async {
+            tokio::select! {
+                biased;
+                probe = livez => probe,
+                never = ping => never,
+            }
+        };
+        let silence = |_| {
+            if alive.load(Ordering::Relaxed) {
+                Probe::Down
+            } else {
+                Probe::Missed
+            }
+        };
+        tokio::time::timeout(wait, both)
+            .await
+            .unwrap_or_else(silence)
     }
 }
 

@@ -2,6 +2,8 @@
 //! modules together in one process, without a Kubernetes.
 
 #[cfg(test)]
+mod agent;
+#[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod corpus;

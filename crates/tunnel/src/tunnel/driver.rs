@@ -14,6 +14,12 @@ use super::Shared;
 use super::error::ClosedReason;
 use super::keepalive::Prober;
 
+/// How long requests under way may take to end before the tunnel is renewed. The agent dials
+/// again only afterwards, and may be the cluster's only replica.
+const DRAIN: Duration = Duration::from_secs(10);
+/// How often is looked whether they have.
+const DRAIN_LOOK: Duration = Duration::from_millis(100);
+
 /// A tunnel's engine: spawn it. It resolves with the reason when the tunnel is gone.
 #[must_use = "a tunnel moves only while its driver is polled"]
 pub struct Driver(Pin<Box<dyn Future<Output = ClosedReason> + Send>>);
@@ -75,9 +81,25 @@ where
         Ok(reason) = close.wait_for(Option::is_some) => {
             reason.clone().map_or(ClosedReason::Dropped, ClosedReason::ByServer)
         }
+        () = spent(&shared) => ClosedReason::ByServer(
+            "the tunnel has numbered as many requests as it can; the agent dials again".into(),
+        ),
         reason = prober.run() => reason,
         () = sweep(&shared, sweep_every) => ClosedReason::Dropped,
     }
+}
+
+/// Resolves when the tunnel can number no more requests and those under way have ended, or had
+/// [`DRAIN`] to end. Whatever remains then would not end by itself, as watches do not.
+async fn spent(shared: &Shared) {
+    shared.spent.cancelled().await;
+    let ended = async {
+        while shared.budget.streams() > 0 {
+            tokio::time::sleep(DRAIN_LOOK).await;
+        }
+    };
+    // Over either way.
+    let _ = tokio::time::timeout(DRAIN, ended).await;
 }
 
 /// Never ends.

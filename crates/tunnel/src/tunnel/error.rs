@@ -76,8 +76,8 @@ pub enum SendError {
     /// The tunnel was gone before the request was sent.
     #[error("the tunnel to the cluster is closed: {0}")]
     Closed(#[source] ClosedReason),
-    /// The agent takes no more requests on this tunnel.
-    #[error("the cluster's agent is shutting down and takes no more requests")]
+    /// No more requests are taken on this tunnel.
+    #[error("the tunnel to the cluster is about to close and takes no more requests")]
     Draining,
     /// The request would have exceeded a budget.
     #[error("the request was refused: {0}")]

@@ -30,11 +30,21 @@ impl Prober {
         loop {
             let heard = self.traffic.bytes_in();
             let asked = timeout(self.options.interval, self.probes.recv()).await;
-            if asked.is_err() && self.traffic.bytes_in() != heard {
+            let in_vain = match &asked {
+                Ok(probe) => probe.as_ref().is_some_and(oneshot::Sender::is_closed),
+                Err(_) => self.traffic.bytes_in() != heard,
+            };
+            if in_vain {
                 continue;
             }
+            // One that was asked for may come right after the last sign of life: it does not
+            // shorten the silence that a tunnel survives.
+            let patience = match asked {
+                Ok(_) => self.options.interval + self.options.timeout,
+                Err(_) => self.options.timeout,
+            };
             let started = Instant::now();
-            match timeout(self.options.timeout, self.ping_pong.ping(Ping::opaque())).await {
+            match timeout(patience, self.ping_pong.ping(Ping::opaque())).await {
                 Err(_) => return ClosedReason::KeepaliveTimeout,
                 Ok(Err(error)) => return ClosedReason::of(error),
                 Ok(Ok(_)) => {}

@@ -14,6 +14,7 @@ pub struct Traffic {
     bytes_in: AtomicU64,
     bytes_out: AtomicU64,
     read_ended: AtomicBool,
+    broken: AtomicBool,
 }
 
 impl Traffic {
@@ -30,6 +31,11 @@ impl Traffic {
     /// Whether the end was read.
     pub(crate) fn read_ended(&self) -> bool {
         self.read_ended.load(Ordering::Relaxed)
+    }
+
+    /// Whether reading or writing failed.
+    pub(crate) fn broken(&self) -> bool {
+        self.broken.load(Ordering::Relaxed)
     }
 }
 
@@ -50,6 +56,13 @@ impl<S> Metered<S> {
                 .bytes_out
                 .fetch_add(*n as u64, Ordering::Relaxed);
         }
+        self.did(result)
+    }
+
+    fn did<T>(&self, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if matches!(result, Poll::Ready(Err(_))) {
+            self.traffic.broken.store(true, Ordering::Relaxed);
+        }
         result
     }
 }
@@ -67,7 +80,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
         if n == 0 && buf.remaining() > 0 && matches!(result, Poll::Ready(Ok(()))) {
             self.traffic.read_ended.store(true, Ordering::Relaxed);
         }
-        result
+        self.did(result)
     }
 }
 
@@ -95,10 +108,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(cx)
+        let result = Pin::new(&mut self.inner).poll_flush(cx);
+        self.did(result)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(cx)
+        let result = Pin::new(&mut self.inner).poll_shutdown(cx);
+        self.did(result)
     }
 }

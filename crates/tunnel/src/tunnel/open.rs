@@ -9,6 +9,7 @@ use h2::{Ping, PingPong};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 
 use super::driver::{Driver, Parts};
 use super::error::{ClosedReason, OpenError};
@@ -32,8 +33,8 @@ pub struct OpenOptions {
     pub stall_after: Duration,
     /// How often streams are looked at for stalls and budgets.
     pub sweep_every: Duration,
-    /// Requests after which the tunnel closes so that the agent dials again. HTTP/2 numbers
-    /// at most 2³⁰ of them; the default stops a little short.
+    /// Requests after which the tunnel takes no more and closes, so that the agent dials again.
+    /// HTTP/2 numbers at most 2³⁰ of them; the default stops a little short.
     pub renew_after: u32,
     /// This tunnel's bounds.
     pub limits: Limits,
@@ -79,6 +80,7 @@ impl Tunnel {
             traffic: Arc::clone(&traffic),
             registry: Arc::new(Registry::new(options.stall_after)),
             renew_after: options.renew_after,
+            spent: CancellationToken::new(),
             closed: watch::Sender::new(None),
             close: watch::Sender::new(None),
             probes,

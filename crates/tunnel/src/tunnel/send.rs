@@ -121,6 +121,9 @@ impl Tunnel {
         if let Some(reason) = &*self.shared.closed.borrow() {
             return Err(SendError::Closed(reason.clone()));
         }
+        if self.shared.spent.is_cancelled() {
+            return Err(SendError::Draining);
+        }
         let mut h2 = self.h2.clone();
         let permit = self.shared.budget.stream(h2.current_max_send_streams())?;
         strip_connection_headers(&mut head.headers);
@@ -132,7 +135,7 @@ impl Tunnel {
             .map_err(|error| self.shared.unsent(error))?;
         // The client's streams have the odd numbers.
         if response.stream_id().as_u32() / 2 >= self.shared.renew_after {
-            self.close("the tunnel has numbered as many requests as it can; the agent dials again");
+            self.shared.spent.cancel();
         }
         Ok(Started {
             permit,

@@ -123,7 +123,7 @@ impl Splice {
         let user = tokio::select! {
             user = user => match user {
                 Ok(user) => user,
-                Err(error) => return SpliceEnd::Broken(std::io::Error::other(error)),
+                Err(error) => return SpliceEnd::UserBroken(std::io::Error::other(error)),
             },
             () = cancel.cancelled() => return SpliceEnd::Cancelled,
         };

@@ -20,8 +20,10 @@ const HALF_CLOSED_SILENCE: Duration = Duration::from_mins(10);
 pub enum SpliceEnd {
     /// Both sides sent all they had.
     Done,
-    /// One side broke; the other was cut off too.
-    Broken(io::Error),
+    /// The user's side broke; the other was cut off too.
+    UserBroken(io::Error),
+    /// The upstream's side broke, and the user was cut off.
+    UpstreamBroken(io::Error),
     /// It was cancelled.
     Cancelled,
     /// The tunnel reset the stream: its user stalled, or a budget was exceeded.
@@ -49,7 +51,11 @@ where
         biased;
         () = cancel.cancelled() => SpliceEnd::Cancelled,
         copied = copy_bidirectional_with_sizes(&mut user, &mut upstream, BUFFER, BUFFER) => {
-            copied.map_or_else(SpliceEnd::Broken, |_| SpliceEnd::Done)
+            match copied {
+                Ok(_) => SpliceEnd::Done,
+                Err(error) if upstream_traffic.broken() => SpliceEnd::UpstreamBroken(error),
+                Err(error) => SpliceEnd::UserBroken(error),
+            }
         }
         () = silence(traffic, &upstream_traffic) => SpliceEnd::HalfClosedSilence,
     }

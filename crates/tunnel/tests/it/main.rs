@@ -11,6 +11,8 @@ mod network;
 #[cfg(test)]
 mod raw;
 #[cfg(test)]
+mod renewal;
+#[cfg(test)]
 mod requests;
 #[cfg(test)]
 mod upgrades;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use drover_testkit::tunnel::{open_end, open_options};
 use drover_tunnel::protocol::{self, VERSION_HEADER, Version};
-use drover_tunnel::reconnect::{Opened, Policy, keep_connected};
+use drover_tunnel::reconnect::{Policy, Session, Sessions};
 use drover_tunnel::tunnel::{ClosedReason, Tunnel};
 use drover_tunnel::{ServeError, ServeOptions, serve, ws};
 use http::{Request, Response};
@@ -62,7 +62,7 @@ fn connect(
 }
 
 /// One tunnel from dial to end.
-async fn session(opened: &mut Opened<'_>) -> Result<(), ServeError> {
+async fn connect_once(session: &mut Session<'_>) -> Result<(), ServeError> {
     let dialed = async {
         let stream = TcpStream::connect("server:8443").await.ok()?;
         let request = Request::get("wss://server/v1/connect")
@@ -78,7 +78,7 @@ async fn session(opened: &mut Opened<'_>) -> Result<(), ServeError> {
     };
     let version = protocol::confirm(&dialed.headers, &Version::KNOWN);
     assert_eq!(version, Ok(Version::LATEST));
-    opened.opened();
+    session.opened();
     let service = agent(|request| async move {
         if request.uri().path() == "/never" {
             return std::future::pending().await;
@@ -94,18 +94,13 @@ async fn session(opened: &mut Opened<'_>) -> Result<(), ServeError> {
     .await
 }
 
+/// The loop that the agent runs, with chance taken out.
 async fn agent_host(served: Served) -> turmoil::Result {
-    let stop = CancellationToken::new();
-    keep_connected(
-        Policy::default(),
-        || 0.5,
-        stop,
-        async |opened| {
-            let ended = session(opened).await;
-            served.borrow_mut().push(ended);
-        },
-    )
-    .await;
+    let mut sessions = Sessions::new(Policy::default(), CancellationToken::new());
+    while let Some(mut session) = sessions.next(0.5).await {
+        let ended = connect_once(&mut session).await;
+        served.borrow_mut().push(ended);
+    }
     Ok(())
 }
 

@@ -16,15 +16,19 @@ const RETRY_AFTER: Duration = Duration::from_secs(20);
 
 /// Keeps access in one cluster as the hub wants it.
 pub(in crate::controllers) async fn keep(shared: &Shared) {
+    let users = &shared.controllers.hub.stores().users;
     let mut stores = shared.controllers.hub.stores().changed();
     loop {
         shared.connected().await;
+        let mut seen = users.changes();
         let people = people(shared);
         let client = shared
             .controllers
             .tunnels
             .client(&shared.uid, Lane::Controller);
-        let applied = apply(&client, &people).await;
+        let applied = Box::pin(apply(&client, &people)).await;
+        // It has a task and a queue of its own, too much to hold through the pause in each cluster.
+        drop(client);
         let pause = match &applied {
             Ok(()) => REPAIR_EVERY,
             Err(_) => RETRY_AFTER,
@@ -36,8 +40,15 @@ pub(in crate::controllers) async fn keep(shared: &Shared) {
                 AccessState::Failed(error.to_string())
             }
         });
-        let others =
-            async { while self::people(shared) == people && stores.changed().await.is_ok() {} };
+        let others = async {
+            while stores.changed().await.is_ok() {
+                // Most changes are of something else: the people are gathered only after theirs.
+                let before = std::mem::replace(&mut seen, users.changes());
+                if before != seen && self::people(shared) != people {
+                    return;
+                }
+            }
+        };
         // Early when the people change or the cluster comes back, else when it is time to repair.
         let _ = tokio::time::timeout(pause, async {
             tokio::select! {
@@ -51,7 +62,7 @@ pub(in crate::controllers) async fn keep(shared: &Shared) {
 
 /// Resolves when the cluster was away and is back.
 async fn reconnected(shared: &Shared) {
-    let mut tunnels = shared.controllers.tunnels.watch();
+    let mut tunnels = shared.controllers.tunnels.watch_cluster(&shared.uid);
     while shared.is_connected() && tunnels.changed().await.is_ok() {}
     shared.connected().await;
 }

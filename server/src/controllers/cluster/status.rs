@@ -23,7 +23,7 @@ const VISIBLE_WITHIN: Duration = Duration::from_secs(5);
 pub(in crate::controllers) async fn keep(shared: &Shared) {
     let mut told = shared.changed();
     let mut stores = shared.controllers.hub.stores().changed();
-    let mut tunnels = shared.controllers.tunnels.watch();
+    let mut tunnels = shared.controllers.tunnels.watch_cluster(&shared.uid);
     loop {
         if let Err(error) = write(shared).await
             && !error.is_conflict()
@@ -58,11 +58,16 @@ async fn write(shared: &Shared) -> Result<(), HubError> {
         status: Some(status),
         ..Cluster::clone(&cluster)
     };
-    let (api, name) = (shared.controllers.hub.clusters(), cluster.name_any());
+    // Boxed: most looks end above, and every cluster's task would keep the room for this.
+    Box::pin(replace(shared, &wanted)).await
+}
+
+async fn replace(shared: &Shared, wanted: &Cluster) -> Result<(), HubError> {
+    let (api, name) = (shared.controllers.hub.clusters(), wanted.name_any());
     let params = PostParams::default();
     let written = call(
         "write a cluster's status",
-        api.replace_status(&name, &params, &wanted),
+        api.replace_status(&name, &params, wanted),
     )
     .await?;
     shared

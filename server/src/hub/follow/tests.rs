@@ -141,3 +141,30 @@ async fn silence_makes_a_mirror_old_and_an_answer_makes_it_young() {
     assert!(mirror.age() < Duration::from_secs(45), "{:?}", mirror.age());
     stop.cancel();
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_mirror_holds_nothing_of_who_wrote_which_field() {
+    let mut listed = object("a", "3", &json!("1"));
+    listed["metadata"]["managedFields"] = json!([{
+        "manager": "kubectl", "operation": "Apply", "apiVersion": "management.drover.dev/v1alpha1",
+        "fieldsType": "FieldsV1", "fieldsV1": { "f:spec": { "f:value": {} } },
+    }]);
+    let mut watched = listed.clone();
+    watched["metadata"]["name"] = json!("b");
+    watched["metadata"]["resourceVersion"] = json!("6");
+    let (client, _) = hub(vec![
+        listing("5", &[listed]),
+        vec![json!({ "type": "ADDED", "object": watched })],
+    ]);
+    let mirror = Mirror::<Setting>::new(Changed::default());
+    let stop = CancellationToken::new();
+    tokio::spawn(follow(client, mirror.clone(), stop.clone()));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let held: Vec<_> = mirror
+        .all()
+        .iter()
+        .map(|s| s.metadata.managed_fields.clone())
+        .collect();
+    assert_eq!(held, [None, None]);
+    stop.cancel();
+}

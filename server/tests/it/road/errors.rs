@@ -3,12 +3,13 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use drover_server::tunnels::Health;
 use http_body_util::BodyExt as _;
 use hyper::body::Frame;
 
 use super::client::{by, empty, get, open, send};
 use super::cluster::{Cluster, fed};
-use super::rig::{LIMIT, Rig, eventually};
+use super::rig::{LIMIT, Rig, eventually, uid};
 
 #[tokio::test]
 async fn cluster_without_agent_is_503_with_cause_and_advice() {
@@ -65,6 +66,49 @@ async fn slow_api_server_is_504_after_the_time_that_the_request_gives() {
     );
     let end = rig.audited(|r| r["stage"] == "end").await;
     assert_eq!(end["reason"], "ClusterTimeout");
+}
+
+#[tokio::test]
+async fn slow_api_server_is_still_asked_and_named_when_its_probes_have_failed() {
+    let rig = Rig::new().await;
+    let slow = |_| std::future::pending();
+    let cluster = Cluster::new(slow).on_controller_lane(slow);
+    let _attached = cluster.attach(&rig, "a", "r1").await;
+    let path = "/k8s/clusters/a/api/v1/pods?timeoutSeconds=1";
+    assert_eq!(get(&rig, &rig.ann, path).await.code(), 504);
+    eventually("the probes' verdict", async || {
+        let connected = rig.tunnels.connected(&uid("a"));
+        (connected[0].health != Health::Healthy).then_some(())
+    })
+    .await;
+    let got = get(&rig, &rig.ann, path).await;
+    assert_eq!(got.code(), 504, "{:?}", got.body);
+    let status = got.json();
+    assert!(
+        status["message"].as_str().unwrap().contains("slow or down"),
+        "{status}"
+    );
+}
+
+#[tokio::test]
+async fn agent_from_which_nothing_comes_back_is_503_that_names_the_agent() {
+    let rig = Rig::new().await;
+    let attached = Cluster::echo().attach(&rig, "a", "r1").await;
+    assert_eq!(get(&rig, &rig.ann, "/k8s/clusters/a/api").await.code(), 200);
+    attached.pair.frozen.send_replace(true);
+    eventually("the probes' verdict", async || {
+        let connected = rig.tunnels.connected(&uid("a"));
+        (connected[0].health == Health::Silent).then_some(())
+    })
+    .await;
+    let got = get(&rig, &rig.ann, "/k8s/clusters/a/api").await;
+    assert_eq!(got.code(), 503);
+    let status = got.json();
+    let message = status["message"].as_str().unwrap();
+    assert!(
+        message.contains("connected but does not answer"),
+        "{message}"
+    );
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Several replicas of an agent, good and bad ones.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -23,14 +23,18 @@ fn named(name: &'static str) -> Cluster {
 async fn tunnels_come_and_go_with_their_guards() {
     let rig = Rig::new().await;
     let mut changes = rig.tunnels.watch();
+    let mut here = rig.tunnels.watch_cluster(&uid("a"));
+    let elsewhere = rig.tunnels.watch_cluster(&uid("b"));
     assert!(matches!(
         rig.tunnels.choose(&uid("a")),
         Err(NoTunnel::NotConnected)
     ));
     let first = named("1").attach(&rig, "a", "r1").await;
     let second = named("2").attach(&rig, "a", "r2").await;
-    assert!(changes.has_changed().unwrap());
+    assert!(changes.has_changed().unwrap() && here.has_changed().unwrap());
+    assert!(!elsewhere.has_changed().unwrap());
     changes.mark_unchanged();
+    here.mark_unchanged();
     let replicas: Vec<_> = rig
         .tunnels
         .connected(&uid("a"))
@@ -46,42 +50,23 @@ async fn tunnels_come_and_go_with_their_guards() {
         rig.tunnels.all().is_empty().then_some(())
     })
     .await;
-    assert!(changes.has_changed().unwrap());
+    assert!(changes.has_changed().unwrap() && here.has_changed().unwrap());
     assert!(rig.metrics.encode().unwrap().contains("drover_tunnels 0"));
 }
 
 #[tokio::test]
 async fn silent_tunnel_loses_new_requests_within_five_seconds_and_keeps_its_streams() {
     let rig = Rig::new().await;
-    let deaf = Arc::new(AtomicBool::new(false));
     let (feed, body) = fed();
-    let body = Arc::new(parking_lot::Mutex::new(Some(body)));
-    let first = {
-        let (heard, body) = (Arc::clone(&deaf), Arc::clone(&body));
-        Cluster::new(move |request: http::Request<Incoming>| {
-            let (heard, body) = (Arc::clone(&heard), Arc::clone(&body));
-            async move {
-                if request.uri().query().is_some() {
-                    return http::Response::new(body.lock().take().unwrap());
-                }
-                if heard.load(Ordering::SeqCst) {
-                    std::future::pending::<()>().await;
-                }
-                answer(200, "1")
-            }
-        })
-    };
-    let heard = Arc::clone(&deaf);
-    let first = first.on_controller_lane(move |_| {
-        let heard = Arc::clone(&heard);
-        async move {
-            if heard.load(Ordering::SeqCst) {
-                std::future::pending::<()>().await;
-            }
-            answer(200, "ok")
-        }
+    let body = parking_lot::Mutex::new(Some(body));
+    let first = Cluster::new(move |request: http::Request<Incoming>| {
+        let answer = match request.uri().query() {
+            Some(_) => http::Response::new(body.lock().take().unwrap()),
+            None => answer(200, "1"),
+        };
+        async { answer }
     });
-    let _first = first.attach(&rig, "a", "r1").await;
+    let first = first.attach(&rig, "a", "r1").await;
     let request = by(&rig.ann, "GET", "/k8s/clusters/a/api/v1/pods?watch=1")
         .body(empty())
         .unwrap();
@@ -93,7 +78,7 @@ async fn silent_tunnel_loses_new_requests_within_five_seconds_and_keeps_its_stre
     watch.frame().await.unwrap().unwrap();
     let _second = named("2").attach(&rig, "a", "r2").await;
     assert_eq!(get(&rig, &rig.ann, "/k8s/clusters/a/x").await.body, "1");
-    deaf.store(true, Ordering::SeqCst);
+    first.pair.frozen.send_replace(true);
     tokio::time::sleep(Duration::from_secs(5)).await;
     let asking = get(&rig, &rig.ann, "/k8s/clusters/a/x");
     let got = tokio::time::timeout(Duration::from_secs(2), asking)
@@ -107,6 +92,7 @@ async fn silent_tunnel_loses_new_requests_within_five_seconds_and_keeps_its_stre
         .map(|c| c.health)
         .collect();
     assert_eq!(health, [Health::Silent, Health::Healthy]);
+    first.pair.frozen.send_replace(false);
     feed.send(Ok(Frame::data(Bytes::from("two"))))
         .await
         .unwrap();
@@ -120,6 +106,25 @@ async fn silent_tunnel_loses_new_requests_within_five_seconds_and_keeps_its_stre
         "two",
         "what was open stays where it is"
     );
+}
+
+#[tokio::test]
+async fn replica_that_connects_again_displaces_its_own_tunnel_and_no_other() {
+    let rig = Rig::new().await;
+    let old = named("old").attach(&rig, "a", "r1").await;
+    let other = named("other").attach(&rig, "a", "r2").await;
+    assert_eq!(get(&rig, &rig.ann, "/k8s/clusters/a/x").await.body, "old");
+    old.pair.frozen.send_replace(true);
+    let _new = named("new").attach(&rig, "a", "r1").await;
+    let closed = tokio::time::timeout(LIMIT, old.pair.tunnel.closed()).await;
+    assert!(closed.unwrap().to_string().contains("connected again"));
+    let asking = get(&rig, &rig.ann, "/k8s/clusters/a/x");
+    let got = tokio::time::timeout(Duration::from_secs(1), asking).await;
+    assert_eq!(got.expect("no wait for probes").body, "other");
+    drop(other);
+    assert_eq!(get(&rig, &rig.ann, "/k8s/clusters/a/x").await.body, "new");
+    drop(old);
+    assert_eq!(rig.tunnels.connected(&uid("a")).len(), 1);
 }
 
 #[tokio::test]
@@ -183,8 +188,9 @@ async fn hostile_agent_hurts_only_its_own_cluster() {
     }
     // More tunnels than a cluster may hold: its own oldest give way.
     let mut more = Vec::new();
-    for _ in 0..10 {
-        more.push(named("more").attach(&rig, "a", "r").await);
+    for number in 0..10 {
+        let replica = format!("more-{number}");
+        more.push(named("more").attach(&rig, "a", &replica).await);
     }
     assert_eq!(rig.tunnels.connected(&uid("a")).len(), 8);
     let closed = tokio::time::timeout(LIMIT, flooding.pair.tunnel.closed()).await;

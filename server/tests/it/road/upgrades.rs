@@ -94,6 +94,25 @@ async fn spdy_upgrade_carries_bytes_both_ways_and_each_end_may_finish_first() {
 }
 
 #[tokio::test]
+async fn exec_whose_tunnel_is_lost_is_recorded_as_the_clusters_doing() {
+    let rig = Rig::new().await;
+    let cluster = Cluster::echo().on_switch(echo_after_switch);
+    let attached = cluster.attach(&rig, "a", "r1").await;
+    let mut stream = TcpStream::connect(rig.address).await.unwrap();
+    ask(&mut stream, &rig, EXEC).await;
+    stream.write_all(b"x").await.unwrap();
+    stream.read_u8().await.unwrap();
+    attached.pair.driver.abort();
+    let mut rest = Vec::new();
+    // Cut off or ended: the client is told either way.
+    let _ = tokio::time::timeout(LIMIT, stream.read_to_end(&mut rest))
+        .await
+        .expect("the client is told");
+    let end = rig.audited(|r| r["stage"] == "end").await;
+    assert_eq!(end["outcome"], "upstreamGone", "{end}");
+}
+
+#[tokio::test]
 async fn upgraded_request_is_its_persons_and_keeps_its_method() {
     let rig = Rig::new().await;
     let (told, mut heads) = tokio::sync::mpsc::channel(1);
