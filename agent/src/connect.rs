@@ -11,7 +11,7 @@ use drover_api::agent::{Challenge, ChallengeRequest, ConnectProof, PROOF_HEADER}
 use drover_tunnel::protocol::{self, Version, VersionError};
 use drover_tunnel::reconnect::{Policy, Session, Sessions};
 use drover_tunnel::ws::{self, DialOptions};
-use drover_tunnel::{ServeError, ServeOptions, serve};
+use drover_tunnel::{ReadAhead, ServeError, ServeOptions, serve};
 use http::header::HOST;
 use http::{HeaderMap, Request, StatusCode};
 use hyper::body::Incoming;
@@ -277,7 +277,8 @@ impl Replica {
     }
 }
 
-type Stream = ws::ByteStream<ws::Prefixed<tokio_rustls::client::TlsStream<tokio::net::TcpStream>>>;
+type Stream =
+    ws::ByteStream<ws::Prefixed<tokio_rustls::client::TlsStream<ReadAhead<tokio::net::TcpStream>>>>;
 
 fn refused(authority: &str, error: ws::DialError) -> ConnectError {
     match error {

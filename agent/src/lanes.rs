@@ -100,7 +100,8 @@ impl Lanes {
         };
         self.prepare(&mut request, &authorization);
         let answer = if request.method() == Method::CONNECT {
-            self.upgrade(tunnel, request).await
+            // Boxed: it is rare, and large; the future of each request would have room for it.
+            Box::pin(self.upgrade(tunnel, request)).await
         } else {
             self.upstream
                 .send(request.map(boxed))

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use drover_tunnel::ReadAhead;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{Request, Response, Uri};
 use http_body_util::combinators::UnsyncBoxBody;
@@ -146,7 +147,7 @@ impl Upstream {
     }
 
     /// A fresh connection of its own, for an upgrade.
-    pub async fn connect(&self) -> Result<TlsStream<TcpStream>, ForwardError> {
+    pub async fn connect(&self) -> Result<TlsStream<ReadAhead<TcpStream>>, ForwardError> {
         self.connector
             .open()
             .await

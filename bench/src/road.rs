@@ -57,6 +57,26 @@ pub(crate) struct Road {
     /// Seconds of each measurement
     #[arg(long, default_value_t = 3)]
     seconds: u64,
+    /// Only these parts, while looking for what costs time; the figures are not kept
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<Part>,
+}
+
+/// A part of the bench.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// Memory at rest
+    Footprint,
+    /// Added latency
+    Latency,
+    /// Beside a stalled reader
+    Stall,
+    /// Small requests
+    Small,
+    /// Downloads
+    Bulk,
+    /// The server's start
+    Ready,
 }
 
 /// How long and how often things are measured.
@@ -76,27 +96,45 @@ impl Road {
         let mut figures = Figures::default();
         say("starting hub, cluster, server, agent and the reference");
         let mut stage = Stage::start().await?;
-        let measured = measure(&mut stage, effort, &mut figures).await;
+        let measured = self.measure(&mut stage, effort, &mut figures).await;
         figures.note(format!("{} s", start.elapsed().as_secs()));
         say(&figures.table(&format!("road: {}", machine::description())));
         // What was measured before a failure is worth seeing, but is no result to keep.
         measured?;
+        if !self.only.is_empty() {
+            return Ok(());
+        }
         say(&format!("written to {}", figures.write("road")?.display()));
         Ok(())
     }
-}
 
-async fn measure(
-    stage: &mut Stage,
-    effort: Effort,
-    figures: &mut Figures,
-) -> Result<(), RoadError> {
-    footprint::measure(stage, figures).await?;
-    latency::measure(stage, effort, figures).await?;
-    stall::measure(stage, effort, figures).await?;
-    small::measure(stage, effort, figures).await?;
-    bulk::measure(stage, effort, figures).await?;
-    footprint::measure_ready(stage, figures).await
+    async fn measure(
+        &self,
+        stage: &mut Stage,
+        effort: Effort,
+        figures: &mut Figures,
+    ) -> Result<(), RoadError> {
+        let wanted = |part| self.only.is_empty() || self.only.contains(&part);
+        if wanted(Part::Footprint) {
+            footprint::measure(stage, figures).await?;
+        }
+        if wanted(Part::Latency) {
+            latency::measure(stage, effort, figures).await?;
+        }
+        if wanted(Part::Stall) {
+            stall::measure(stage, effort, figures).await?;
+        }
+        if wanted(Part::Small) {
+            small::measure(stage, effort, figures).await?;
+        }
+        if wanted(Part::Bulk) {
+            bulk::measure(stage, effort, figures).await?;
+        }
+        if wanted(Part::Ready) {
+            footprint::measure_ready(stage, figures).await?;
+        }
+        Ok(())
+    }
 }
 
 /// The CPU that a measurement took of one core, by process.

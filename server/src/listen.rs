@@ -19,6 +19,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
+use drover_tunnel::ReadAhead;
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
@@ -144,7 +145,7 @@ async fn shake_hands(
     stream: TcpStream,
     peer: SocketAddr,
     limits: Limits,
-) -> Option<TlsStream<TcpStream>> {
+) -> Option<TlsStream<ReadAhead<TcpStream>>> {
     // Interactive streams and small answers must not wait for more bytes.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%peer, error = &error as &dyn std::error::Error, "no TCP_NODELAY");
@@ -152,7 +153,7 @@ async fn shake_hands(
     if let Err(error) = notice_absence(&stream) {
         tracing::debug!(%peer, error = &error as &dyn std::error::Error, "no TCP keepalive");
     }
-    match timeout(limits.handshake, acceptor.accept(stream)).await {
+    match timeout(limits.handshake, acceptor.accept(ReadAhead::new(stream))).await {
         Ok(Ok(stream)) => Some(stream),
         Ok(Err(error)) => {
             tracing::debug!(%peer, error = &error as &dyn std::error::Error, "TLS handshake");
@@ -168,7 +169,7 @@ async fn shake_hands(
 /// The version is what TLS agreed on: hyper-util's guess from the first bytes waits for them
 /// without a limit.
 async fn converse(
-    stream: TlsStream<TcpStream>,
+    stream: TlsStream<ReadAhead<TcpStream>>,
     (peer, place): (SocketAddr, &Place),
     router: Router,
     limits: Limits,

@@ -47,7 +47,7 @@ pub struct Road {
     hub: Hub,
     authenticator: Authenticator,
     tunnels: Tunnels,
-    ledger: Ledger,
+    ledger: Arc<Ledger>,
     streamed: Streamed,
 }
 
@@ -65,11 +65,11 @@ impl Road {
             hub,
             authenticator,
             tunnels,
-            ledger: Ledger {
+            ledger: Arc::new(Ledger {
                 audit,
                 metrics,
                 open,
-            },
+            }),
             streamed: Streamed::new(),
         }
     }

@@ -125,7 +125,7 @@ impl LaneTokens {
                 // Whoever asked while this one waited for its turn asked for it, too.
                 match slot.failure_since(begin) {
                     Some(error) => Err(error),
-                    None => self.ask(lane).await,
+                    None => Box::pin(self.ask(lane)).await,
                 }
             }
         }

@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use drover_tunnel::ReadAhead;
 use jiff::{SignedDuration, Timestamp};
 use rustls::CertificateError;
 use thiserror::Error;
@@ -143,10 +144,11 @@ impl DialError {
 
 impl Server {
     /// A fresh, verified connection.
-    pub async fn dial(&self) -> Result<TlsStream<TcpStream>, DialError> {
+    pub async fn dial(&self) -> Result<TlsStream<ReadAhead<TcpStream>>, DialError> {
         let (tcp, address) = self.tcp().await?;
         let connector = TlsConnector::from(self.tls.clone());
-        match tokio::time::timeout(TLS_TIMEOUT, connector.connect(self.name.clone(), tcp)).await {
+        let connecting = connector.connect(self.name.clone(), ReadAhead::new(tcp));
+        match tokio::time::timeout(TLS_TIMEOUT, connecting).await {
             Ok(Ok(stream)) => Ok(stream),
             Ok(Err(error)) => Err(self.tls_error(address, &error)),
             Err(_) => Err(DialError::Tls {

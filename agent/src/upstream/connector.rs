@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use drover_tunnel::ReadAhead;
 use http::Uri;
 use hyper_util::client::legacy::connect::dns::GaiResolver;
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
@@ -38,7 +39,7 @@ pub(super) struct Connector {
 }
 
 /// A connection that the pool can hold.
-pub(super) struct Pooled(TokioIo<TlsStream<TcpStream>>);
+pub(super) struct Pooled(TokioIo<TlsStream<ReadAhead<TcpStream>>>);
 
 impl Connector {
     /// `address` is `https://host[:port]`.
@@ -51,11 +52,13 @@ impl Connector {
         }
     }
 
-    pub(super) async fn open(&self) -> io::Result<TokioIo<TlsStream<TcpStream>>> {
+    pub(super) async fn open(&self) -> io::Result<TokioIo<TlsStream<ReadAhead<TcpStream>>>> {
         let attempt = async {
             let connecting = self.tcp.clone().call(self.address.clone());
             let tcp = connecting.await.map_err(io::Error::other)?.into_inner();
-            self.tls.connect(self.name.clone(), tcp).await
+            self.tls
+                .connect(self.name.clone(), ReadAhead::new(tcp))
+                .await
         };
         tokio::time::timeout(CONNECT_TIMEOUT, attempt)
             .await

@@ -67,9 +67,9 @@ impl<F: Family> Bearer<F> {
             .strip_prefix('_')?
             .split_once('_')?;
         let well_formed = id.len() == ID_LEN
-            && id.bytes().all(|b| ID_ALPHABET.contains(&b))
+            && consists_of(id, &IS_ID)
             && secret.len() == SECRET_LEN
-            && secret.bytes().all(|b| ALPHABET.contains(&b));
+            && consists_of(secret, &IS_SECRET);
         well_formed.then(|| Self {
             id: id.to_owned(),
             secret: SecretString::from(secret),
@@ -90,6 +90,24 @@ impl<F: Family> Bearer<F> {
             .ct_eq(stored.0.as_bytes())
             .into()
     }
+}
+
+const IS_ID: [bool; 256] = table(ID_ALPHABET);
+const IS_SECRET: [bool; 256] = table(ALPHABET);
+
+/// Which bytes are in an alphabet.
+const fn table(alphabet: &[u8]) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut i = 0;
+    while i < alphabet.len() {
+        table[alphabet[i] as usize] = true;
+        i += 1;
+    }
+    table
+}
+
+fn consists_of(text: &str, table: &[bool; 256]) -> bool {
+    text.bytes().all(|byte| table[usize::from(byte)])
 }
 
 /// `sha256:` and 64 hexadecimal digits.
@@ -162,12 +180,14 @@ fn spread(bytes: &[u8]) -> String {
 }
 
 fn hash(secret: &str) -> TokenHash {
-    use fmt::Write as _;
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digest = digest::digest(&digest::SHA256, secret.as_bytes());
     let mut text = String::with_capacity(71);
     text.push_str("sha256:");
     for byte in digest.as_ref() {
-        write!(text, "{byte:02x}").expect("writing to a String cannot fail");
+        for digit in [byte >> 4, byte & 15] {
+            text.push(char::from(DIGITS[usize::from(digit)]));
+        }
     }
     TokenHash(text)
 }

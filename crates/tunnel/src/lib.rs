@@ -37,7 +37,9 @@
 
 pub mod body;
 pub mod budget;
+mod coalesce;
 pub mod protocol;
+mod read_ahead;
 pub mod reconnect;
 pub mod serve;
 pub mod tunnel;
@@ -45,6 +47,7 @@ pub mod upgrade;
 pub mod ws;
 
 pub use budget::{Limits, ServerBudget};
+pub use read_ahead::ReadAhead;
 pub use serve::{ServeError, ServeOptions, serve};
 pub use tunnel::{ClosedReason, OpenOptions, SendError, Tunnel};
 
@@ -58,6 +61,9 @@ pub(crate) const STREAM_WINDOW: u32 = 256 * 1024;
 /// The connection's window, in bytes: the most HTTP/2 allows, so that only the streams'
 /// windows hold anything back.
 pub(crate) const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
+/// Largest frame of DATA, in bytes: as much as a WebSocket message of ours carries, so that bulk costs
+/// few frames. Others wait for less than a millisecond behind it on all but the slowest lines.
+pub(crate) const MAX_FRAME: u32 = 64 * 1024 - 64;
 /// Most bytes of decoded headers in a message; long tokens and group lists fit.
 pub(crate) const MAX_HEADER_LIST: u32 = 256 * 1024;
 

@@ -13,7 +13,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
 use crate::body::SkipEmpty;
-use crate::{BoxError, CONNECTION_WINDOW, Keepalive, MAX_HEADER_LIST, STREAM_WINDOW};
+use crate::coalesce::Coalesce;
+use crate::{BoxError, CONNECTION_WINDOW, Keepalive, MAX_FRAME, MAX_HEADER_LIST, STREAM_WINDOW};
 
 /// How an agent serves a tunnel.
 #[derive(Debug, Clone)]
@@ -76,7 +77,8 @@ where
         let answer = service.call(request);
         async move { answer.await.map(|response| response.map(SkipEmpty::new)) }
     });
-    let connection = builder(&options).serve_connection(TokioIo::new(stream), service);
+    let connection =
+        builder(&options).serve_connection(TokioIo::new(Coalesce::new(stream)), service);
     let mut connection = pin!(connection);
     tokio::select! {
         ended = connection.as_mut() => return ended.map_err(classify),
@@ -94,6 +96,7 @@ fn builder(options: &ServeOptions) -> http2::Builder<TokioExecutor> {
         .timer(TokioTimer::new())
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_frame_size(MAX_FRAME)
         .max_header_list_size(MAX_HEADER_LIST)
         .keep_alive_interval(options.keepalive.interval)
         .keep_alive_timeout(options.keepalive.timeout)

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::ids::{ClusterUid, UserUid};
-use http::Method;
 use http::uri::PathAndQuery;
+use http::{HeaderValue, Method};
 use jiff::Timestamp;
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
@@ -25,6 +25,23 @@ pub struct RequestId {
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}-{:x}", self.start, self.number)
+    }
+}
+
+impl From<RequestId> for HeaderValue {
+    /// On the road of every request, so not by way of formatting.
+    fn from(id: RequestId) -> Self {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digit = |number: u64, place: u32| DIGITS[(number >> (4 * place) & 15) as usize];
+        let mut text = [b'-'; 33];
+        for place in 0..16 {
+            text[15 - place as usize] = digit(id.start, place);
+        }
+        let places = (u64::BITS - id.number.leading_zeros()).div_ceil(4).max(1);
+        for place in 0..places {
+            text[16 + (places - place) as usize] = digit(id.number, place);
+        }
+        Self::from_bytes(&text[..17 + places as usize]).expect("hexadecimal digits and a dash")
     }
 }
 
@@ -154,5 +171,21 @@ struct Shown<T>(T);
 impl<T: fmt::Display> Serialize for Shown<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_says_what_the_log_says() {
+        for number in [0, 1, 15, 16, 0xabc_def0, u64::MAX] {
+            let id = RequestId {
+                start: 0x0123_4567_89ab_cdef,
+                number,
+            };
+            assert_eq!(HeaderValue::from(id), id.to_string());
+        }
     }
 }

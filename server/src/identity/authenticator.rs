@@ -92,7 +92,7 @@ impl Authenticator {
         }
         let found = match self.in_memory(bearer.id()) {
             Some(found) => Some(found),
-            None => self.lookup.read(bearer.id()).await?,
+            None => Box::pin(self.lookup.read(bearer.id())).await?,
         };
         let stored = found
             .as_ref()

@@ -53,7 +53,8 @@ impl Road {
             Target::Hub => self.hub.client(),
             Target::Cluster(uid) => self.tunnels.client(uid, Lane::Controller),
         };
-        let asking = cluster_allows(client, permit.identity(), &asked, cluster);
+        // Boxed: the future of each request would have room for it.
+        let asking = Box::pin(cluster_allows(client, permit.identity(), &asked, cluster));
         tokio::time::timeout(PATIENCE, asking)
             .await
             .map_err(|_| Refusal::ActingAsUnknown(cluster.to_owned()))??;

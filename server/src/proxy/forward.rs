@@ -46,7 +46,8 @@ impl Road {
         headers.insert(HeaderName::from_static(LANE_HEADER), lane);
         let back = Return::new(&onward);
         let answer = match onward.wish.take() {
-            Some(wish) => self.switch(cluster, onward, wish).await?,
+            // Boxed: the future of each request would have room for it.
+            Some(wish) => Box::pin(self.switch(cluster, onward, wish)).await?,
             None => Way::Answer(self.exchange(cluster, onward, journey).await?),
         };
         match answer {

@@ -15,7 +15,6 @@ use crate::audit::{Audit, Outcome, Record, Stage, Subject};
 use crate::telemetry::{DirectionLabel, Metrics, VerbLabel};
 
 /// What every journey reports to.
-#[derive(Clone)]
 pub(super) struct Ledger {
     pub(super) audit: Audit,
     pub(super) metrics: Metrics,
@@ -30,7 +29,7 @@ pub(super) struct Journey {
     permit: Permit,
     subject: Arc<Subject>,
     began: Instant,
-    ledger: Ledger,
+    ledger: Arc<Ledger>,
     key: Key,
     cut: OnceLock<CutReason>,
     refused: OnceLock<&'static str>,
@@ -67,7 +66,7 @@ impl Journey {
     ///
     /// A `stream` gets a record of its beginning too.
     pub(super) fn begin(
-        ledger: &Ledger,
+        ledger: &Arc<Ledger>,
         permit: Permit,
         subject: Subject,
         began: Instant,
@@ -79,7 +78,7 @@ impl Journey {
             subject: Arc::new(subject),
             began,
             key: ledger.open.next_key(),
-            ledger: ledger.clone(),
+            ledger: Arc::clone(ledger),
             cut: OnceLock::new(),
             refused: OnceLock::new(),
             upward: AtomicWaker::new(),

@@ -14,7 +14,7 @@ use drover_api::group::LOCAL_CLUSTER;
 use drover_api::ids::ClusterUid;
 use http::header::{EXPECT, HOST, RETRY_AFTER};
 use http::uri::PathAndQuery;
-use http::{HeaderName, HeaderValue, Uri, Version, request};
+use http::{HeaderName, Uri, Version, request};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use tokio::time::Instant;
@@ -76,9 +76,7 @@ pub(super) async fn handle(State(road): State<Arc<Road>>, request: Request) -> R
     } else {
         road.travel(request, id, began).await
     };
-    if let Ok(id) = HeaderValue::from_str(&id.to_string()) {
-        response.headers_mut().insert(REQUEST_ID, id);
-    }
+    response.headers_mut().insert(REQUEST_ID, id.into());
     response
 }
 
@@ -320,7 +318,8 @@ impl Road {
         let target = journey.permit().target().clone();
         let sending = async {
             match &target {
-                Target::Hub => self.to_hub(onward, journey).await,
+                // Boxed: the future of each request would have room for it.
+                Target::Hub => Box::pin(self.to_hub(onward, journey)).await,
                 Target::Cluster(uid) => self.to_cluster(uid, onward, journey).await,
             }
         };

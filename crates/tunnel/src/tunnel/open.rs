@@ -18,7 +18,8 @@ use super::meter::{Metered, Traffic};
 use super::sweep::Registry;
 use super::{Shared, Tunnel};
 use crate::budget::{Limits, ServerBudget, TunnelBudget};
-use crate::{CONNECTION_WINDOW, Keepalive, MAX_HEADER_LIST, STREAM_WINDOW};
+use crate::coalesce::Coalesce;
+use crate::{CONNECTION_WINDOW, Keepalive, MAX_FRAME, MAX_HEADER_LIST, STREAM_WINDOW};
 
 /// How many pings may wait to be sent; more askers wait their turn.
 const PROBE_QUEUE: usize = 16;
@@ -67,7 +68,7 @@ impl Tunnel {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let traffic = Arc::new(Traffic::default());
-        let stream = Metered::new(stream, Arc::clone(&traffic));
+        let stream = Coalesce::new(Metered::new(stream, Arc::clone(&traffic)));
         let limit = options.handshake_timeout;
         let (h2, connection, ping_pong) =
             tokio::time::timeout(limit, handshake(stream, builder(&options)))
@@ -136,6 +137,7 @@ fn builder(options: &OpenOptions) -> Builder {
     builder
         .initial_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_frame_size(MAX_FRAME)
         .max_header_list_size(MAX_HEADER_LIST)
         .max_send_buffer_size(STREAM_WINDOW as usize)
         .enable_push(false)

@@ -126,7 +126,7 @@ async fn garbage_closes_only_its_tunnel() {
 
 #[tokio::test(start_paused = true)]
 async fn oversized_frame_closes_only_its_tunnel() {
-    closes(async |agent| agent.send(DATA, 0, 1, &vec![0; 20_000]).await).await;
+    closes(async |agent| agent.send(DATA, 0, 1, &vec![0; 70_000]).await).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,184 @@
+//! Flushes gathered by one turn of the scheduler.
+//!
+//! HTTP/2's connection flushes after nearly every frame of DATA that it writes. Each flush would be
+//! a TLS record and a system call, and a wake-up at the other end. Most of them can wait until the
+//! tasks that are ready to run have had their turn: what they add then goes out in one piece.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// A byte stream whose flushes wait for the next time that its task is polled.
+///
+/// Only for a user that reads and then flushes on *every* poll, as HTTP/2's connection does: a
+/// flush that reports success has only been promised.
+///
+/// ```text
+///   Idle ──flush of something written: wake own task──► Promised
+///     ──read (the next poll)──► Due ──flush: for real──► Idle
+/// ```
+#[derive(Debug)]
+pub(crate) struct Coalesce<S> {
+    inner: S,
+    flush: Flush,
+    /// Something was written since the last flush for real.
+    written: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flush {
+    Idle,
+    Promised,
+    Due,
+}
+
+impl<S> Coalesce<S> {
+    pub(crate) const fn new(inner: S) -> Self {
+        Self {
+            inner,
+            flush: Flush::Idle,
+            written: false,
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Coalesce<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.flush == Flush::Promised {
+            self.flush = Flush::Due;
+        }
+        Pin::new(&mut self.inner).poll_read(cx, buf)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Coalesce<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.written = true;
+        Pin::new(&mut self.inner).poll_write(cx, buf)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.written = true;
+        Pin::new(&mut self.inner).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.flush {
+            Flush::Idle if self.written => {
+                self.flush = Flush::Promised;
+                cx.waker().wake_by_ref();
+                Poll::Ready(Ok(()))
+            }
+            Flush::Promised => Poll::Ready(Ok(())),
+            Flush::Idle | Flush::Due => {
+                let flushed = Pin::new(&mut self.inner).poll_flush(cx);
+                if flushed.is_ready() {
+                    self.flush = Flush::Idle;
+                    self.written = false;
+                }
+                flushed
+            }
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Wake, Waker};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts the flushes that arrive; has nothing to read.
+    #[derive(Default)]
+    struct Line {
+        flushes: usize,
+    }
+
+    impl AsyncRead for Line {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            _: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+    }
+
+    impl AsyncWrite for Line {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            buf: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            Poll::Ready(Ok(buf.len()))
+        }
+
+        fn poll_flush(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            self.flushes += 1;
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    /// One poll of HTTP/2's connection that writes so many frames; the flushes so far.
+    fn turn(stream: &mut Coalesce<Line>, cx: &mut Context<'_>, frames: usize) -> usize {
+        let mut buf = [0; 8];
+        let read = Pin::new(&mut *stream).poll_read(cx, &mut ReadBuf::new(&mut buf));
+        assert!(read.is_pending());
+        for _ in 0..frames {
+            assert!(Pin::new(&mut *stream).poll_write(cx, b"frame").is_ready());
+            assert!(Pin::new(&mut *stream).poll_flush(cx).is_ready());
+        }
+        assert!(Pin::new(&mut *stream).poll_flush(cx).is_ready());
+        stream.inner.flushes
+    }
+
+    #[test]
+    fn what_one_turn_writes_leaves_in_one_piece_at_the_next() {
+        let wakes = Arc::new(Wakes::default());
+        let waker = Waker::from(Arc::clone(&wakes));
+        let mut cx = Context::from_waker(&waker);
+        let woken = || wakes.0.load(Ordering::Relaxed);
+        let mut stream = Coalesce::new(Line::default());
+        assert_eq!(turn(&mut stream, &mut cx, 3), 0);
+        assert_eq!(woken(), 1, "its own task is woken, once");
+        assert_eq!(turn(&mut stream, &mut cx, 0), 1);
+        assert_eq!(woken(), 1, "with nothing left to send it rests");
+    }
+}
