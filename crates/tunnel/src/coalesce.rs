@@ -171,10 +171,10 @@ mod tests {
 
     #[test]
     fn what_one_turn_writes_leaves_in_one_piece_at_the_next() {
-        let wakes = Arc::new(Wakes::default());
-        let waker = Waker::from(Arc::clone(&wakes));
+        let count = Arc::new(Wakes::default());
+        let waker = Waker::from(Arc::clone(&count));
         let mut cx = Context::from_waker(&waker);
-        let woken = || wakes.0.load(Ordering::Relaxed);
+        let woken = || count.0.load(Ordering::Relaxed);
         let mut stream = Coalesce::new(Line::default());
         assert_eq!(turn(&mut stream, &mut cx, 3), 0);
         assert_eq!(woken(), 1, "its own task is woken, once");

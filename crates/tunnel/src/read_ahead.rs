@@ -50,6 +50,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for ReadAhead<S> {
         if buf.remaining() >= PIECE {
             return Pin::new(&mut self.inner).poll_read(cx, buf);
         }
+        #[expect(
+            clippy::large_stack_arrays,
+            reason = "a worker's stack has room for it, and it is not even zeroed; the heap would cost every read an allocation"
+        )]
         let mut piece = [MaybeUninit::uninit(); PIECE];
         let mut piece = ReadBuf::uninit(&mut piece);
         ready!(Pin::new(&mut self.inner).poll_read(cx, &mut piece))?;
