@@ -5,6 +5,7 @@
 
 mod documents;
 mod layering;
+mod packages;
 mod sources;
 
 use std::path::{Path, PathBuf};

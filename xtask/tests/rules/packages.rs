@@ -1,0 +1,62 @@
+//! What is started by name comes with a package that `.ci/install` names.
+
+use crate::{files, read};
+
+/// Starts of a call that is handed a program's name.
+const STARTS: &[&str] = &[
+    "Command::new(\"",
+    "CommandLine::new(\"",
+    "CommandLine::new(Path::new(\"",
+];
+/// Named in the README as what must be there already, or in every Debian.
+const GIVEN: &[&str] = &["go", "sh", "sleep", "true"];
+/// Programs that have another name than the file that shows their package.
+const BESIDE: &[(&str, &str)] = &[("nsenter", "setpriv"), ("cat", "sh")];
+
+/// The names of the programs that a source file starts.
+fn started(text: &str) -> Vec<String> {
+    let named = STARTS.iter().flat_map(|start| text.split(start).skip(1));
+    named
+        .filter_map(|rest| rest.split('"').next())
+        .filter(|name| !name.contains('/') && !name.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn every_program_that_tests_start_by_name_has_its_package() {
+    let install = read(".ci/install");
+    let mut seen = 0;
+    for file in files(".rs") {
+        if !["e2e/", "xtask/src", "server/tests", "agent/tests"]
+            .iter()
+            .any(|folder| file.starts_with(folder))
+        {
+            continue;
+        }
+        for name in started(&read(&file)) {
+            seen += 1;
+            let beside = BESIDE.iter().find(|(program, _)| *program == name);
+            let shown_by = beside.map_or(name.as_str(), |(_, other)| other);
+            let packaged = [" ", "\n", "\""]
+                .iter()
+                .any(|end| install.contains(&format!("/{shown_by}{end}")));
+            assert!(
+                packaged || GIVEN.contains(&shown_by),
+                "{file} starts {name}: add its package to .ci/install"
+            );
+        }
+    }
+    assert!(seen >= 5, "the rule does not find what is started: {seen}");
+}
+
+#[test]
+fn a_machine_without_a_compiler_gets_one_that_can_link() {
+    // gcc without its recommended packages has neither headers nor start files.
+    let install = read(".ci/install");
+    let line = install.split("packages_run=\"").nth(1).unwrap();
+    let run = line.split('"').next().unwrap();
+    for package in ["gcc:", "libc6-dev:", "make:", "ca-certificates:"] {
+        assert!(run.contains(package), "{run}");
+    }
+}
