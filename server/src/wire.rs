@@ -12,7 +12,6 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use uuid::Uuid;
 
 pub use crate::hub::connect::HubOptions;
 
@@ -21,7 +20,8 @@ use crate::hub::authority::AuthorityError;
 use crate::hub::connect::{ConnectError, connect, ensure_namespace};
 use crate::hub::definitions::{self, InstallError};
 use crate::hub::keys::{Keys, KeysError};
-use crate::hub::lease::{self, Leadership, Standing};
+use crate::hub::lease::{self, Ending, Leadership, Presence, Standing};
+use crate::hub::stores::TRUSTED_FOR;
 use crate::hub::{Hub, HubError, Stores};
 use crate::identity::Passwords;
 use crate::identity::first_administrator::{self, FirstAdministratorError};
@@ -113,6 +113,9 @@ pub enum EndError {
     /// Another server has taken the Lease over.
     #[error("another server ({0}) has taken over; this one ends so that its agents go there")]
     Replaced(String),
+    /// The hub was away for too long.
+    #[error("the hub was not reached for {} min, so another server may serve by now; this one ends: look at the hub, then start it again", TRUSTED_FOR.as_secs() / 60)]
+    CutOff,
     /// The first administrator could not be made.
     #[error(transparent)]
     FirstAdministrator(#[from] FirstAdministratorError),
@@ -143,6 +146,8 @@ pub struct Server {
     base: Base,
     passwords: Passwords,
     first_password_file: Option<PathBuf>,
+    /// Held until everything has ended: it shows other servers that this process lives.
+    _presence: Presence,
 }
 
 impl Server {
@@ -185,10 +190,11 @@ impl Server {
         tracing::info!(address = %self.address, ?standing, authority, "serving");
         let file = self.first_password_file.as_deref();
         first_administrator::ensure(&self.base.hub, &self.passwords, file).await?;
-        let losing = leadership.wait_for(|standing| matches!(standing, Standing::Lost { .. }));
-        match self.base.stop.run_until_cancelled(losing).await {
-            Some(Some(Standing::Lost { holder })) => Err(EndError::Replaced(holder)),
-            _ => Ok(()),
+        let ending = leadership.ended(TRUSTED_FOR);
+        match self.base.stop.run_until_cancelled(ending).await {
+            Some(Ending::Replaced(holder)) => Err(EndError::Replaced(holder)),
+            Some(Ending::CutOff) => Err(EndError::CutOff),
+            None => Ok(()),
         }
     }
 }
@@ -214,9 +220,8 @@ pub async fn start(options: ServerOptions, stop: CancellationToken) -> Result<Se
         return Err(StartError::NotSynced);
     }
     let certificate = certificate::prepare(&hub, &settings, address, options.tls.as_ref()).await?;
-    let me = format!("{}-{}", hostname(), Uuid::new_v4());
-    let (leadership, election) = lease::join(client, me, stop.clone());
-    tasks.spawn(election);
+    let presence = Presence::new(&hostname());
+    let (leadership, election) = lease::join(client, &presence, stop.clone());
 
     let base = Base {
         hub,
@@ -237,6 +242,8 @@ pub async fn start(options: ServerOptions, stop: CancellationToken) -> Result<Se
         Limits::SERVER,
         base.stop.clone(),
     ));
+    // Last, so that a start that fails takes no Lease that others would have to wait for.
+    base.spawn(election);
     unfinished.disarm();
     let first_password_file = options.first_password_file;
     Ok(Server {
@@ -245,6 +252,7 @@ pub async fn start(options: ServerOptions, stop: CancellationToken) -> Result<Se
         base,
         passwords,
         first_password_file,
+        _presence: presence,
     })
 }
 

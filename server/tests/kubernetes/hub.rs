@@ -7,7 +7,7 @@ use drover_server::hub::authority::{CA_SECRET, SERVING_SECRET};
 use drover_server::hub::definitions::{
     InstallError, REVISION_ANNOTATION, SCHEMA_REVISION, install,
 };
-use drover_server::hub::lease::{Leadership, Standing};
+use drover_server::hub::lease::{LIFE, Leadership, Standing};
 use drover_server::wire;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -127,11 +127,14 @@ async fn two_servers_starting_at_once_agree_and_one_waits_for_the_other() {
     });
     admins.await.unwrap();
 
-    // The leader gives the Lease up when it ends, so the other need not wait for it to die.
+    // The leader gives the Lease up when it ends, so the other need not wait for it to die: it
+    // looks every five seconds.
     stop[leader].cancel();
     let mut next = leaderships[follower].clone();
     let taking = next.wait_for(Standing::may_serve);
-    let standing = tokio::time::timeout(SOON, taking).await.unwrap().unwrap();
+    let before_it_dies = LIFE - Duration::from_secs(3);
+    let standing = tokio::time::timeout(before_it_dies, taking).await;
+    let standing = standing.unwrap().unwrap();
     assert!(
         matches!(standing, Standing::Leading { term } if term >= 2),
         "{standing:?}"

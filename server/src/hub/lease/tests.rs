@@ -1,0 +1,193 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use http::{Method, Request, Response};
+use http_body_util::BodyExt as _;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::client::Body;
+use parking_lot::Mutex;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::decide::holder;
+use super::*;
+
+/// A hub that keeps one Lease, and can stop to answer.
+#[derive(Clone, Default)]
+struct Hub {
+    lease: Arc<Mutex<Option<Lease>>>,
+    silent: Arc<AtomicBool>,
+}
+
+impl Hub {
+    fn client(&self) -> Client {
+        let hub = self.clone();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let hub = hub.clone();
+            async move { Ok::<_, std::io::Error>(hub.answer(request).await) }
+        });
+        Client::new(service, "default")
+    }
+
+    async fn answer(&self, request: Request<Body>) -> Response<Body> {
+        if self.silent.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+        let method = request.method().clone();
+        let body = request.into_body().collect().await.unwrap().to_bytes();
+        let mut stored = self.lease.lock();
+        if method != Method::GET {
+            let mut lease: Lease = serde_json::from_slice(&body).unwrap();
+            let version = |lease: &Lease| lease.metadata.resource_version.clone();
+            if stored.as_ref().and_then(version) != version(&lease) {
+                return status(409, "Conflict");
+            }
+            let next = version(&lease).map_or(1, |old| old.parse::<u64>().unwrap() + 1);
+            lease.metadata.resource_version = Some(next.to_string());
+            *stored = Some(lease);
+        }
+        match &*stored {
+            Some(lease) => Response::new(Body::from(serde_json::to_vec(lease).unwrap())),
+            None => status(404, "NotFound"),
+        }
+    }
+
+    fn holder(&self) -> Option<String> {
+        self.lease
+            .lock()
+            .as_ref()
+            .map(|lease| holder(lease).to_owned())
+    }
+
+    /// Takes part in the background.
+    fn join(&self, me: &Presence) -> (Leadership, CancellationToken, tokio::task::JoinHandle<()>) {
+        let stop = CancellationToken::new();
+        let (leadership, election) = join(self.client(), me, stop.clone());
+        (leadership, stop, tokio::spawn(election))
+    }
+}
+
+fn status(code: u16, reason: &str) -> Response<Body> {
+    let body = serde_json::json!({"kind": "Status", "apiVersion": "v1", "status": "Failure",
+        "message": reason, "reason": reason, "code": code});
+    let mut response = Response::new(Body::from(body.to_string().into_bytes()));
+    *response.status_mut() = http::StatusCode::from_u16(code).unwrap();
+    response
+}
+
+async fn leads(leadership: &Leadership) -> Instant {
+    let mut leadership = leadership.clone();
+    let leading = leadership.wait_for(Standing::may_control);
+    timeout(LIFE * 4, leading).await.unwrap().unwrap();
+    Instant::now()
+}
+
+#[test]
+fn only_a_holder_serves_and_only_a_sure_one_controls() {
+    let term = 1;
+    let holder = String::new;
+    for (standing, serves, controls) in [
+        (Standing::Waiting { holder: holder() }, false, false),
+        (Standing::Leading { term }, true, true),
+        (Standing::Unsure { term }, true, false),
+        (Standing::Lost { holder: holder() }, false, false),
+    ] {
+        let may = (standing.may_serve(), standing.may_control());
+        assert_eq!(may, (serves, controls));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_whose_calls_hang_stops_being_sure_before_anybody_could_take_over() {
+    let hub = Hub::default();
+    let me = Presence::new("a");
+    let (leadership, _stop, _task) = hub.join(&me);
+    leads(&leadership).await;
+    // Long enough to renew some times, so that the last renewal is not the first.
+    sleep(LIFE * 3).await;
+    let mut last = Instant::now();
+    let version = |hub: &Hub| {
+        let lease = hub.lease.lock();
+        lease
+            .as_ref()
+            .and_then(|lease| lease.metadata.resource_version.clone())
+    };
+    let before = version(&hub);
+    while version(&hub) == before {
+        last = Instant::now();
+        sleep(Duration::from_millis(10)).await;
+    }
+    hub.silent.store(true, Ordering::Relaxed);
+    let mut doubting = leadership.clone();
+    doubting
+        .wait_for(|standing| !standing.may_control())
+        .await
+        .unwrap();
+    assert!(last.elapsed() < LIFE, "{:?}", last.elapsed());
+    assert!(leadership.standing().may_serve(), "requests go on");
+    hub.silent.store(false, Ordering::Relaxed);
+    leads(&leadership).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_was_unsure_for_too_long_has_to_end() {
+    let hub = Hub::default();
+    let me = Presence::new("a");
+    let (leadership, _stop, _task) = hub.join(&me);
+    leads(&leadership).await;
+    let most = Duration::from_mins(10);
+    let mut ending = leadership.clone();
+    let ended = tokio::spawn(async move { ending.ended(most).await });
+    hub.silent.store(true, Ordering::Relaxed);
+    sleep(most / 2).await;
+    hub.silent.store(false, Ordering::Relaxed);
+    sleep(most * 2).await;
+    assert!(!ended.is_finished(), "the hub was away for half of it only");
+    hub.silent.store(true, Ordering::Relaxed);
+    let ending = timeout(most + LIFE, ended).await.unwrap().unwrap();
+    assert_eq!(ending, Ending::CutOff);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_ends_leaves_the_lease_free() {
+    let hub = Hub::default();
+    let me = Presence::new("a");
+    let (leadership, stop, task) = hub.join(&me);
+    leads(&leadership).await;
+    assert_eq!(hub.holder().as_deref(), Some(me.name()));
+    stop.cancel();
+    task.await.unwrap();
+    assert_eq!(hub.holder().as_deref(), Some(""));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_lease_is_taken_as_soon_as_it_has_died() {
+    let hub = Hub::default();
+    // Of another machine: nothing here can tell whether it lives.
+    *hub.lease.lock() = Some({
+        let mut lease = super::decide::lease(None, "elsewhere", 1);
+        lease.metadata.resource_version = Some("7".to_owned());
+        lease
+    });
+    let me = Presence::new("a");
+    let begun = Instant::now();
+    let (leadership, _stop, _task) = hub.join(&me);
+    let waited = leads(&leadership).await - begun;
+    let late = Duration::from_millis(100);
+    assert!(waited >= LIFE && waited < LIFE + late, "{waited:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_lease_of_a_process_that_ended_on_this_machine_is_taken_at_once() {
+    let hub = Hub::default();
+    let (killed, second) = (Presence::new("a"), Presence::new("a"));
+    let (leadership, _stop, task) = hub.join(&killed);
+    leads(&leadership).await;
+    task.abort();
+    let (waiting, _stop, _task) = hub.join(&second);
+    sleep(EVERY).await;
+    assert!(!waiting.standing().may_serve(), "the process lives");
+    let begun = Instant::now();
+    killed.let_go();
+    let waited = leads(&waiting).await - begun;
+    assert!(waited <= EVERY, "{waited:?}");
+}
