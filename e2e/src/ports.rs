@@ -60,8 +60,12 @@ mod tests {
 
     const LOOPBACK: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
+    /// Tests of one process begin at the same port: each has them for itself.
+    static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
     #[test]
     fn leased_port_is_not_leased_again_until_dropped() {
+        let _turn = TURN.lock();
         let lease = PortLease::take(LOOPBACK).unwrap();
         let port = lease.port();
         assert!(PortLease::claim(LOOPBACK, port).is_none());
@@ -72,6 +76,7 @@ mod tests {
 
     #[test]
     fn port_in_use_is_not_leased() {
+        let _turn = TURN.lock();
         let lease = PortLease::take(LOOPBACK).unwrap();
         let port = lease.port();
         let listener = TcpListener::bind((LOOPBACK, port)).unwrap();

@@ -7,6 +7,7 @@ mod tests;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -152,6 +153,8 @@ impl Program {
             .args(&self.arguments)
             .env_clear()
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            // Ctrl-C is for whoever started this process: it ends its programs in good order.
+            .process_group(0)
             .stdin(Stdio::null())
             .stdout(log)
             .stderr(stderr);

@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 
-/// A test that takes longer hangs.
-const LIMIT: Duration = Duration::from_mins(5);
+/// A test that takes longer hangs; far more than the longest takes on a slow machine, since the
+/// suite's own budget is what bounds the whole.
+const LIMIT: Duration = Duration::from_mins(15);
 
 /// What tests run on.
 pub trait Stage {

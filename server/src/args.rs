@@ -142,8 +142,7 @@ pub struct LoginArgs {
         long,
         value_name = "FILE",
         env = "DROVER_CA_FILE",
-        hide_env_values = true,
-        conflicts_with = "ca_fingerprint"
+        hide_env_values = true
     )]
     pub ca_file: Option<std::path::PathBuf>,
     /// Trust the server's authority if the SHA-256 of its certificate is this

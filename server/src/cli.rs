@@ -23,9 +23,11 @@ mod trust;
 mod users;
 mod version;
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory as _, Parser as _};
 
 use crate::args::{AgentCommand, Args, Command};
 use environment::Environment;
@@ -41,10 +43,26 @@ pub fn main() -> ExitCode {
         return Failure::Other("TLS was set up twice".to_owned()).report();
     }
     let args = Args::parse();
-    match start(args, &Environment::read()) {
+    let environment = Environment {
+        typed: typed(std::env::args_os()),
+        ..Environment::read()
+    };
+    match start(args, &environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
+}
+
+/// The long flags that stand in the command line itself; clap does not tell them from variables
+/// where a flag is global.
+fn typed(arguments: impl Iterator<Item = OsString>) -> BTreeSet<String> {
+    arguments
+        .take_while(|argument| argument != "--")
+        .filter_map(|argument| {
+            let flag = argument.to_str()?.strip_prefix("--")?;
+            Some(flag.split('=').next().unwrap_or(flag).to_owned())
+        })
+        .collect()
 }
 
 fn start(args: Args, environment: &Environment) -> Result<(), Failure> {

@@ -11,6 +11,7 @@ pub mod removal;
 pub mod upgrade;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::ids::ClusterUid;
@@ -20,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::hub::Hub;
 use crate::hub::lease::{Leadership, Standing};
+use crate::registration::notice::Notices;
 use crate::settings::Settings;
 use crate::tunnels::Tunnels;
 
@@ -34,6 +36,7 @@ pub struct Controllers {
     hub: Hub,
     tunnels: Tunnels,
     settings: Settings,
+    notices: Arc<Notices>,
 }
 
 impl std::fmt::Debug for Controllers {
@@ -55,11 +58,12 @@ impl Drop for Keeper {
 
 impl Controllers {
     /// Controllers of the clusters on a hub.
-    pub fn new(hub: Hub, tunnels: Tunnels, settings: Settings) -> Self {
+    pub fn new(hub: Hub, tunnels: Tunnels, settings: Settings, notices: Arc<Notices>) -> Self {
         Self {
             hub,
             tunnels,
             settings,
+            notices,
         }
     }
 

@@ -17,7 +17,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use axum::extract::{FromRequest as _, Path, Request, State};
+use axum::extract::{FromRequest as _, FromRequestParts as _, Request, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::{Json, Router};
 use drover_api::agent::{Challenge, ChallengeRequest, RegisterRequest, RegisterResponse};
@@ -117,9 +117,10 @@ impl RegistrationState {
         tunnels: Tunnels,
         trust: Option<Arc<str>>,
         pin: Pin,
+        notices: Arc<Notices>,
     ) -> Self {
         Self {
-            notices: Arc::new(Notices::new(&hub)),
+            notices,
             hub,
             settings,
             authenticator,
@@ -216,11 +217,13 @@ async fn import_manifest(
     request_body = ImportRequest, responses((status = 200, body = Import)))]
 async fn import_cluster(
     State(state): State<RegistrationState>,
-    Path(name): Path<String>,
     request: Request,
 ) -> Result<Response, Status> {
     let identity = state.authenticator.identify(request.headers()).await?;
     check_administrator(&identity)?;
+    let (mut head, body) = request.into_parts();
+    let body::Name(name) = body::Name::from_request_parts(&mut head, &state).await?;
+    let request = Request::from_parts(head, body);
     let body::OptionalJson(request) = body::OptionalJson::from_request(request, &state).await?;
     let request = request.unwrap_or(ImportRequest { ttl_seconds: None });
     let cluster = state.hub.stores().clusters.by_name(&name);

@@ -6,6 +6,7 @@
 pub mod body;
 pub mod caller;
 mod clusters;
+mod document;
 mod kubeconfig;
 mod me;
 mod page;
@@ -22,7 +23,6 @@ use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
 use tower_http::set_header::SetResponseHeaderLayer;
 use utoipa::OpenApi as _;
-use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -79,11 +79,12 @@ fn documented() -> OpenApiRouter<RestState> {
 }
 
 /// The OpenAPI document of everything under `/v1`, whichever module answers it.
-pub fn document() -> OpenApi {
-    documented()
+pub fn document() -> serde_json::Value {
+    let document = documented()
         .into_openapi()
         .merge_from(registration::documented().into_openapi())
-        .merge_from(telemetry::documented().into_openapi())
+        .merge_from(telemetry::documented().into_openapi());
+    document::complete(serde_json::to_value(document).unwrap_or_default())
 }
 
 /// All routes of this module.

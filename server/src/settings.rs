@@ -9,6 +9,7 @@ use std::time::Duration;
 use drover_access::setting::{Setting, parse_ttl};
 
 use crate::hub::Stores;
+use crate::telemetry::LogFilter;
 
 /// What is in effect now; cheap to clone.
 #[derive(Clone, Debug)]
@@ -16,6 +17,8 @@ pub struct Settings {
     stores: Stores,
     /// The server's URL while the setting `server-url` is empty.
     fallback_url: Arc<str>,
+    /// The filter in the program's command line, which counts more than the setting.
+    log_filter: Option<Arc<str>>,
 }
 
 impl Settings {
@@ -24,7 +27,32 @@ impl Settings {
         Self {
             stores,
             fallback_url: fallback_url.into(),
+            log_filter: None,
         }
+    }
+
+    /// The same, with the log filter that this program's command line names, if it names one.
+    #[must_use]
+    pub fn with_log_filter(mut self, filter: Option<String>) -> Self {
+        self.log_filter = filter.map(Arc::from);
+        self
+    }
+
+    /// Checks a value as whoever puts it into effect does; the error says what to write.
+    pub(crate) fn check(setting: Setting, value: &str) -> Result<(), String> {
+        setting.check(value).map_err(|error| error.to_string())?;
+        match setting {
+            Setting::LogFilter => {
+                LogFilter::check(value).map_err(|error| format!("setting log-filter: {error}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Why a valid value is not in effect all the same.
+    pub(crate) fn overruled(&self, setting: Setting) -> Option<&'static str> {
+        let typed = setting == Setting::LogFilter && self.log_filter.is_some();
+        typed.then_some("this server was started with --log-filter, which counts more")
     }
 
     /// What an administrator set; empty if nothing.
@@ -50,7 +78,11 @@ impl Settings {
 
     /// What would count if `wanted` were set.
     pub(crate) fn judge(&self, setting: Setting, wanted: &str) -> String {
-        match setting.in_effect(wanted) {
+        if let (Setting::LogFilter, Some(filter)) = (setting, &self.log_filter) {
+            return filter.to_string();
+        }
+        let valid = Self::check(setting, wanted).is_ok();
+        match setting.in_effect(if valid { wanted } else { "" }) {
             "" => self.default_value(setting),
             value => value.to_owned(),
         }
@@ -111,6 +143,39 @@ mod tests {
         assert_eq!(settings.ttl(Setting::SessionTtl), Duration::from_hours(2));
         set("session-ttl", "-5");
         assert_eq!(settings.ttl(Setting::SessionTtl), Duration::from_hours(16));
+    }
+
+    #[test]
+    fn the_kind_takes_the_names_of_all_settings_and_no_other() {
+        let definitions = drover_api::kinds::definitions();
+        let text = serde_json::to_string(&definitions).unwrap();
+        let names = Setting::ALL.map(|setting| format!("'{}'", setting.name()));
+        let rule = format!("self.metadata.name in [{}]", names.join(", "));
+        assert!(
+            text.contains(&rule),
+            "write this rule into the kind: {rule}"
+        );
+    }
+
+    #[test]
+    fn a_log_filter_is_what_the_logs_can_take_and_the_command_line_counts_more() {
+        for (value, good) in [
+            ("", true),
+            ("debug", true),
+            ("info,drover_server::proxy=debug", true),
+            ("info,drover_server=loud", false),
+            ("=[", false),
+        ] {
+            let checked = Settings::check(Setting::LogFilter, value);
+            assert_eq!(checked.is_ok(), good, "{value}: {checked:?}");
+        }
+        let settings = Settings::new(Stores::new(), "https://127.0.0.1:8443");
+        assert_eq!(settings.judge(Setting::LogFilter, "a=loud"), "info");
+        assert_eq!(settings.judge(Setting::LogFilter, "debug"), "debug");
+        let typed = settings.with_log_filter(Some("warn".to_owned()));
+        assert_eq!(typed.judge(Setting::LogFilter, "debug"), "warn");
+        assert!(typed.overruled(Setting::LogFilter).is_some());
+        assert!(typed.overruled(Setting::ServerUrl).is_none());
     }
 
     #[test]

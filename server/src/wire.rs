@@ -215,7 +215,9 @@ pub async fn start(options: ServerOptions, stop: CancellationToken) -> Result<Se
     stores.follow(&client, &tasks, &stop);
     let listener = bind(options.listen).await?;
     let address = listener.local_addr().unwrap_or(options.listen);
-    let settings = Settings::new(stores.clone(), &fallback_url(&options, address));
+    let typed_filter = (!options.log_filter_by_setting).then(|| options.log_filter.current());
+    let settings = Settings::new(stores.clone(), &fallback_url(&options, address))
+        .with_log_filter(typed_filter);
     if !stores.wait_until_synced(SYNCED_WITHIN).await {
         return Err(StartError::NotSynced);
     }

@@ -12,6 +12,8 @@ use drover_e2e::{
     ProgramError, Server, ServerOptions, StartError, Tool,
 };
 
+/// Longest that the server may take to end when asked to.
+const SERVER_ENDS: Duration = Duration::from_secs(20);
 /// The name under which the first cluster is imported.
 const CLUSTER: &str = "first";
 
@@ -97,7 +99,12 @@ impl Demo {
             watch(&mut running).await
         };
         say("stopping; `make run` goes on where this ends");
+        // It gives its Lease up only when it is asked to end, and while its hub still runs.
+        let ended = running.server.running().terminate(SERVER_ENDS).await;
         drop((running.agent, running.server));
+        if let Err(error) = ended {
+            say(&format!("the server did not end by itself: {error}"));
+        }
         running.cluster.stop().await?;
         running.hub.stop().await?;
         outcome

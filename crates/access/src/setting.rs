@@ -181,11 +181,31 @@ pub fn parse_ttl(text: &str) -> Option<Duration> {
 fn is_https_origin(text: &str) -> bool {
     text.parse::<http::Uri>().is_ok_and(|uri| {
         uri.scheme_str() == Some("https")
-            && uri
-                .authority()
-                .is_some_and(|a| !a.as_str().contains('@') && !a.host().is_empty())
+            && uri.authority().is_some_and(|authority| {
+                is_host(authority.host())
+                    && !authority.as_str().contains('@')
+                    && !authority.as_str().ends_with(':')
+            })
             && uri.path_and_query().is_none_or(|p| p.as_str() == "/")
     }) && !text.ends_with('/')
+}
+
+/// A name or an address, and nothing that a shell or a YAML file could take for something else:
+/// the URL stands in commands that people paste.
+fn is_host(host: &str) -> bool {
+    let inner = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'));
+    match inner {
+        Some(address) => address.parse::<core::net::Ipv6Addr>().is_ok(),
+        None => {
+            !host.is_empty()
+                && !host.starts_with('-')
+                && host
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b".-".contains(&b))
+        }
+    }
 }
 
 fn is_image_part(text: &str) -> bool {
@@ -212,6 +232,12 @@ mod tests {
             (S::ServerUrl, "https://drover.example/", false),
             (S::ServerUrl, "https://a@drover.example", false),
             (S::ServerUrl, "drover.example", false),
+            (S::ServerUrl, "https://$(id).example", false),
+            (S::ServerUrl, "https://a';id;'.example", false),
+            (S::ServerUrl, "https://a&b", false),
+            (S::ServerUrl, "https://-x.example", false),
+            (S::ServerUrl, "https://[::g]", false),
+            (S::ServerUrl, "https://a.example:", false),
             (S::TokenMaxTtl, "90d", true),
             (S::TokenMaxTtl, "0s", false),
             (S::TokenMaxTtl, "-1d", false),
@@ -230,6 +256,7 @@ mod tests {
             ),
             (S::AgentImage, "https://registry.example/agent", false),
             (S::AgentImageRegistry, "a b", false),
+            // Its reader is the server's; see there.
             (S::LogFilter, "anything", true),
         ] {
             assert_eq!(setting.check(value).is_ok(), good, "{setting:?} {value:?}");

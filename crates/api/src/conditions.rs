@@ -13,6 +13,8 @@ pub const API_SERVER_READY: &str = "APIServerReady";
 pub const ACCESS_APPLIED: &str = "AccessApplied";
 /// The agent runs the version that the server wants.
 pub const AGENT_UP_TO_DATE: &str = "AgentUpToDate";
+/// What Drover applied in a cluster that is being deleted is away again.
+pub const CLEANED_UP: &str = "CleanedUp";
 /// Everything above that must be true is true.
 pub const READY: &str = "Ready";
 

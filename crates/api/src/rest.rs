@@ -373,7 +373,7 @@ wire! {
     Version {
         /// Version of the program.
         version: String,
-        /// Commit it was built from, `unknown` outside a checkout.
+        /// Commit it was built from, `unknown` when built outside of a checkout.
         commit: String,
         /// Protocol versions it speaks with agents.
         protocols: Vec<u32>,

@@ -207,15 +207,26 @@ impl Server {
         let first = self.folder.join("first-password");
         // The server makes its first administrator once it leads, shortly after it is ready.
         let first = eventually("the first password", FIRST_PASSWORD, async || {
-            fs::read_to_string(&first).map_err(prepare(&first))
+            let text = fs::read_to_string(&first).map_err(|error| error.to_string())?;
+            // The file is there before the password is in it.
+            let whole = text.ends_with('\n').then(|| text.trim().to_owned());
+            whole.ok_or_else(|| "the file is not written yet".to_owned())
         })
         .await?;
-        let first = first.trim();
-        let password = new_password()?;
+        // Kept before it counts, so that a crash in between locks nobody out.
+        let next = self.folder.join("admin-password.next");
+        let password = match fs::read_to_string(&next) {
+            Ok(password) => password,
+            Err(_) => new_password()?,
+        };
+        keep_secret(&next, &password)?;
         let stdin = format!("{first}\n{password}\n");
-        let arguments = arguments.into_iter().chain(["--new-password-stdin"]);
-        self.command_line().with_stdin(stdin).run(arguments).await?;
-        keep_secret(&kept, &password)?;
+        let change = arguments.into_iter().chain(["--new-password-stdin"]);
+        if let Err(error) = self.command_line().with_stdin(stdin).run(change).await {
+            let command = self.command_line().with_stdin(format!("{password}\n"));
+            command.run(arguments).await.map_err(|_| error)?;
+        }
+        fs::rename(&next, &kept).map_err(prepare(&kept))?;
         Ok(password)
     }
 

@@ -105,9 +105,7 @@ impl Server {
 
     /// Waits until the password of the first administrator is printed.
     pub async fn wait_for_first_password(&mut self) -> Result<(), ProgramError> {
-        self.running
-            .wait_for_log("with the password", READY)
-            .await?;
+        self.running.wait_for_log("must be changed", READY).await?;
         Ok(())
     }
 

@@ -30,7 +30,7 @@ fn main() -> ExitCode {
             test!(replicas::both_register_as_one_cluster_and_hold_a_tunnel_each),
             test!(everything_is_as_direct),
             test!(revocation::deleted_token_ends_exec_logs_and_port_forward),
-            test!(stalled::readers_that_never_read_slow_nobody_down),
+            test!(stalled::readers_that_never_read_keep_nobody_waiting),
             test!(replicas::requests_go_on_when_one_pod_is_deleted),
         ],
         async || World::start(WorldOptions::Node).await,

@@ -74,7 +74,11 @@ pub(crate) async fn requests_go_on_when_one_replica_is_gone(world: &mut World) {
     }
 }
 
-/// Requests are answered well, the first one at the latest after the time that is promised.
+/// What a busy machine may add to the time that is promised.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Requests are answered well, the first one at the latest after the time that is promised, and
+/// all after it.
 async fn requests_go_on(world: &World) {
     let begin = Instant::now();
     let mut answered = None;
@@ -85,8 +89,8 @@ async fn requests_go_on(world: &World) {
                 answered.get_or_insert_with(|| begin.elapsed());
             }
             other => assert!(
-                begin.elapsed() < SWITCHED_WITHIN + SWITCHED_WITHIN / 2,
-                "after {:?}: {other:?}",
+                answered.is_none() && begin.elapsed() < SWITCHED_WITHIN + GRACE,
+                "after {:?}, first answered after {answered:?}: {other:?}",
                 begin.elapsed()
             ),
         }
@@ -94,7 +98,7 @@ async fn requests_go_on(world: &World) {
     }
     let answered = answered.unwrap();
     assert!(
-        answered < SWITCHED_WITHIN * 2,
+        answered < SWITCHED_WITHIN + GRACE,
         "first answered after {answered:?}"
     );
 }

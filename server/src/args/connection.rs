@@ -16,8 +16,7 @@ pub struct Connection {
         value_name = "NAME",
         env = "DROVER_CONTEXT",
         hide_env_values = true,
-        global = true,
-        conflicts_with = "server"
+        global = true
     )]
     pub context: Option<String>,
     /// Server to talk to with the token in --token-file or $DROVER_TOKEN, without a login

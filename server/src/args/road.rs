@@ -111,6 +111,9 @@ pub struct ClusterKubeconfig {
     /// Put the contexts into the first file of $KUBECONFIG, else into ~/.kube/config
     #[arg(long, conflicts_with = "output_file")]
     pub merge: bool,
+    /// With --merge: replace also entries of the same names that lead elsewhere
+    #[arg(long, requires = "merge")]
+    pub overwrite: bool,
     /// Write this file, mode 0600, instead of standard output
     #[arg(long, value_name = "FILE")]
     pub output_file: Option<PathBuf>,
@@ -207,9 +210,9 @@ pub struct CredentialArgs {
     /// UID that the cluster had when the kubeconfig was made: no token for another of that name
     #[arg(long, value_name = "UID")]
     pub cluster_uid: Option<String>,
-    /// Life of the token
-    #[arg(long, value_name = "DURATION", default_value = "15m")]
-    pub ttl: DurationArg,
+    /// Life of the token; 15m if left out, or the setting token-max-ttl if that is less
+    #[arg(long, value_name = "DURATION")]
+    pub ttl: Option<DurationArg>,
     /// Remembered server to use, if there is more than one login for its address
     #[arg(
         long,

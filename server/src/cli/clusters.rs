@@ -5,6 +5,7 @@ mod view;
 
 use drover_api::rest::ClusterView;
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use reqwest::Method;
 
 use super::call::{CallError, Client};
@@ -39,7 +40,7 @@ pub(crate) async fn run(args: &ClusterArgs, environment: &Environment) -> Result
         }
         ClusterCommand::Import(wanted) => import::import(&client, wanted).await,
         ClusterCommand::Kubeconfig(wanted) => {
-            super::kubeconfig::run(&client, wanted, environment).await
+            super::kubeconfig::run(&client, wanted, &args.connection, environment).await
         }
         ClusterCommand::Delete(wanted) => delete(&client, wanted).await,
     }
@@ -65,14 +66,24 @@ async fn delete(client: &Client, args: &ClusterDelete) -> Result<(), Failure> {
         notice(&format!("The cluster {name:?} is being let go."));
         return Ok(());
     }
+    let left = Mutex::new(None);
     let gone = wait_for(args.timeout.0, || async {
         match find(client, name).await {
-            Ok(cluster) => Ok(Next::Wait(view::state(&cluster))),
+            Ok(cluster) => {
+                let uncleaned = view::uncleaned(&cluster);
+                *left.lock() = uncleaned;
+                Ok(Next::Wait(view::leaving(&cluster)))
+            }
             Err(CallError::Refused(refusal)) if refusal.code == 404 => Ok(Next::Done),
             Err(error) => Err(error),
         }
     });
     gone.await?;
+    if let Some(why) = left.into_inner() {
+        return Err(Failure::Other(format!(
+            "the cluster {name:?} is gone from the server, but {why}"
+        )));
+    }
     notice(&format!("The cluster {name:?} is gone."));
     Ok(())
 }

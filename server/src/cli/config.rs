@@ -37,6 +37,9 @@ pub(crate) struct Context {
     pub(crate) name: String,
     /// Its address.
     pub(crate) server: ServerUrl,
+    /// Another address of it, which it wrote into a kubeconfig.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) announced: Option<ServerUrl>,
     /// The only authorities that may vouch for it, PEM; the system's roots if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) certificate_authority: Option<String>,
@@ -221,6 +224,13 @@ pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     written
 }
 
+impl Context {
+    /// Whether an address is the server's, as it was typed or as it says itself.
+    pub(crate) fn serves(&self, server: &ServerUrl) -> bool {
+        self.server == *server || self.announced.as_ref() == Some(server)
+    }
+}
+
 impl Config {
     /// The context of that name.
     pub(crate) fn context(&self, name: &str) -> Option<&Context> {
@@ -238,17 +248,14 @@ impl Config {
         }
     }
 
-    /// The context for a server's address: the current one if it is that, else the first.
+    /// The context for a server's address: one that was logged in to at it, else one that
+    /// announced it; of several the current one, else the first.
     pub(crate) fn of_server(&self, server: &ServerUrl) -> Option<&Context> {
-        self.current
-            .as_deref()
-            .and_then(|name| self.context(name))
-            .filter(|context| context.server == *server)
-            .or_else(|| {
-                self.contexts
-                    .iter()
-                    .find(|context| context.server == *server)
-            })
+        let current = self.current.as_deref().and_then(|name| self.context(name));
+        let ordered = || current.into_iter().chain(&self.contexts);
+        ordered()
+            .find(|context| context.server == *server)
+            .or_else(|| ordered().find(|context| context.serves(server)))
     }
 
     /// Puts a context in the place of the one of its name, or at the end, and makes it current.

@@ -4,12 +4,13 @@
 
 use drover_api::group::LOCAL_CLUSTER;
 use drover_api::kinds::TokenPurpose;
-use drover_api::rest::{IssuedToken, TokenCreate};
+use drover_api::rest::{IssuedToken, TokenCreate, TokenView};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::call::{CallError, Client};
+use super::config::Config;
 use super::environment::{Environment, chosen, client_of};
 use super::failure::Failure;
 use super::output::encode;
@@ -62,7 +63,7 @@ pub(crate) async fn run(args: &CredentialArgs, environment: &Environment) -> Res
         purpose: TokenPurpose::Credential,
         cluster: wanted.cluster.clone(),
         description: None,
-        ttl_seconds: Some(args.ttl.0.as_secs()),
+        ttl_seconds: args.ttl.map(|ttl| ttl.0.as_secs()),
     };
     let issued: IssuedToken = client
         .post(&["v1", "tokens"], &request)
@@ -74,7 +75,7 @@ pub(crate) async fn run(args: &CredentialArgs, environment: &Environment) -> Res
         "kind": "ExecCredential",
         "status": {
             "token": issued.token.expose(),
-            "expirationTimestamp": renewal(issued.metadata.expires_at, args.ttl.0.as_secs()),
+            "expirationTimestamp": renewal(&issued.metadata),
         },
     });
     Ok(print(&encode(&credential, Format::Json)?)?)
@@ -133,19 +134,21 @@ fn client(
     environment: &Environment,
 ) -> Result<Client, Failure> {
     let config = environment.config_file(args.config.as_deref())?.read()?;
-    let context = match (&args.context, &wanted.server) {
-        (None, Some(server)) => config.of_server(server).ok_or_else(|| {
-            Failure::NotLoggedIn(format!(
-                "not logged in to {server}; run: drover login {server}"
-            ))
-        })?,
-        (name, _) => chosen(&config, name.as_deref())?,
+    // A token made by one server must never be sent to another; an exported name is a habit, not
+    // a wish for this cluster.
+    let name = args.context.as_deref();
+    let named = name.and_then(|name| config.context(name));
+    let context = match &wanted.server {
+        Some(server) if !environment.is_typed("context") => named
+            .filter(|context| context.serves(server))
+            .or_else(|| config.of_server(server))
+            .ok_or_else(|| not_logged_in(&config, server))?,
+        _ => chosen(&config, name)?,
     };
-    // A token made by one server must never be sent to another.
     if let Some(server) = wanted
         .server
         .as_ref()
-        .filter(|server| **server != context.server)
+        .filter(|server| !context.serves(server))
     {
         return Err(Failure::Usage(format!(
             "the context {:?} is of {}, not of {server}; run: drover login {server}",
@@ -153,6 +156,27 @@ fn client(
         )));
     }
     client_of(context, args.request_timeout.0)
+}
+
+/// No login is for the address in the kubeconfig; the server may be known by another one.
+fn not_logged_in(config: &Config, server: &ServerUrl) -> Failure {
+    let others: Vec<String> = config
+        .contexts
+        .iter()
+        .map(|c| c.server.to_string())
+        .collect();
+    let known = if others.is_empty() {
+        String::new()
+    } else {
+        format!(
+            ". If that is another address of a server you are logged in to ({}), run instead: \
+             drover --context NAME cluster kubeconfig --merge",
+            others.join(", ")
+        )
+    };
+    Failure::NotLoggedIn(format!(
+        "not logged in to {server}; run: drover login {server}{known}"
+    ))
 }
 
 /// What kubectl shows must say what to do.
@@ -195,8 +219,9 @@ fn same_cluster(
 }
 
 /// When kubectl shall ask again: a little before the end, at most a tenth of the life.
-fn renewal(end: Timestamp, ttl_seconds: u64) -> Timestamp {
-    let tenth = SignedDuration::from_secs(i64::try_from(ttl_seconds / 10).unwrap_or(i64::MAX));
+fn renewal(token: &TokenView) -> Timestamp {
+    let end = token.expires_at;
+    let tenth = end.duration_since(token.created_at) / 10;
     end.checked_sub(EARLY.min(tenth)).unwrap_or(end)
 }
 

@@ -1,5 +1,6 @@
 //! What the environment says; read once, at start.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use drover_api::rest::Secret;
@@ -27,6 +28,17 @@ pub(crate) struct Environment {
     pub(crate) token: Option<Secret>,
     /// `$KUBERNETES_EXEC_INFO`, from kubectl.
     pub(crate) exec_info: Option<String>,
+    /// Names of the flags that were typed; other values come from variables or defaults.
+    pub(crate) typed: BTreeSet<String>,
+}
+
+/// Which server a command talks to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Source<'a> {
+    /// That of a remembered login: the named one, else the current one.
+    Login(Option<&'a str>),
+    /// This one, with a token from outside.
+    Direct(&'a ServerUrl),
 }
 
 impl Environment {
@@ -44,6 +56,35 @@ impl Environment {
             kubeconfig: std::env::var_os("KUBECONFIG"),
             token: text("DROVER_TOKEN").map(Secret::new),
             exec_info: text("KUBERNETES_EXEC_INFO"),
+            typed: BTreeSet::new(),
+        }
+    }
+
+    /// Whether a flag stands in the command line itself.
+    pub(crate) fn is_typed(&self, flag: &str) -> bool {
+        self.typed.contains(flag)
+    }
+
+    /// Which server the flags point at; what is typed counts more than what is exported.
+    pub(crate) fn source<'a>(&self, connection: &'a Connection) -> Result<Source<'a>, Failure> {
+        let context = connection.context.as_deref();
+        match (&connection.server, context) {
+            (None, name) => Ok(Source::Login(name)),
+            (Some(server), None) => Ok(Source::Direct(server)),
+            (Some(server), Some(name)) => {
+                match (self.is_typed("server"), self.is_typed("context")) {
+                    (true, false) => Ok(Source::Direct(server)),
+                    (false, true) => Ok(Source::Login(Some(name))),
+                    (true, true) => Err(Failure::Usage(
+                        "--context and --server cannot be used together".to_owned(),
+                    )),
+                    (false, false) => Err(Failure::Usage(
+                        "$DROVER_CONTEXT and $DROVER_SERVER are both set: unset one of them, or \
+                         say which server with --context or --server"
+                            .to_owned(),
+                    )),
+                }
+            }
         }
     }
 
@@ -55,11 +96,12 @@ impl Environment {
 
     /// A client of the server that the flags, or the logins, point at; always with a token.
     pub(crate) fn client(&self, connection: &Connection) -> Result<Client, Failure> {
-        if let Some(server) = &connection.server {
-            return self.direct(connection, server);
-        }
+        let name = match self.source(connection)? {
+            Source::Direct(server) => return self.direct(connection, server),
+            Source::Login(name) => name,
+        };
         let config = self.config_file(connection.config.as_deref())?.read()?;
-        let context = chosen(&config, connection.context.as_deref())?;
+        let context = chosen(&config, name)?;
         client_of(context, connection.request_timeout.0)
     }
 

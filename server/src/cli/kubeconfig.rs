@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 use drover_api::rest::{KubeconfigCredential, KubeconfigRequest, KubeconfigResponse};
 use serde_json::{Map, Value, json};
 
+mod place;
+
+use self::place::{clashes, foreign_commands, servers};
 use super::call::Client;
 use super::config::write_private;
-use super::environment::Environment;
+use super::environment::{Environment, Source};
 use super::failure::Failure;
 use super::terminal::{notice, print};
-use crate::args::{ClusterKubeconfig, CredentialKind};
+use crate::args::{ClusterKubeconfig, Connection, CredentialKind, ServerUrl};
 
 /// The lists in a kubeconfig whose entries have names.
 const NAMED: [&str; 3] = ["clusters", "users", "contexts"];
@@ -43,6 +46,22 @@ pub(crate) enum KubeconfigError {
     /// What the server gave is none.
     #[error("the server gave no kubeconfig{0}; compare the versions with `drover version`")]
     FromServer(String),
+    /// Entries of the same names lead to somewhere else.
+    #[error(
+        "{path} has entries of the same names that lead elsewhere: {}; keep both by --output-file FILE, or replace those by --overwrite; nothing was changed",
+        .names.join(", ")
+    )]
+    Clash {
+        /// The file.
+        path: PathBuf,
+        /// Kind and name of each.
+        names: Vec<String>,
+    },
+    /// The server wants kubectl to run some program.
+    #[error(
+        "the server's kubeconfig makes kubectl run {0:?}, which is not drover's own command; nothing was written"
+    )]
+    ForeignCommand(String),
     /// The file cannot be written.
     #[error("cannot write {path}: {source}")]
     Write {
@@ -57,6 +76,7 @@ pub(crate) enum KubeconfigError {
 pub(crate) async fn run(
     client: &Client,
     args: &ClusterKubeconfig,
+    connection: &Connection,
     environment: &Environment,
 ) -> Result<(), Failure> {
     let request = KubeconfigRequest {
@@ -69,9 +89,13 @@ pub(crate) async fn run(
     };
     let response: KubeconfigResponse = client.post(&["v1", "kubeconfig"], &request).await?;
     let text = response.kubeconfig.expose();
+    let new = parse(text).map_err(KubeconfigError::FromServer)?;
+    if let Some(command) = foreign_commands(&new).into_iter().next() {
+        return Err(KubeconfigError::ForeignCommand(command).into());
+    }
     if args.merge {
         let path = merge_target(environment)?;
-        let names = merge_into(&path, text)?;
+        let names = merge_into(&path, text, args.overwrite)?;
         notice(&format!(
             "Put into {}: {}. Use one with: kubectl --context NAME",
             path.display(),
@@ -82,6 +106,44 @@ pub(crate) async fn run(
         notice(&format!("Wrote {}.", path.display()));
     } else {
         print(text)?;
+    }
+    if matches!(args.credential, CredentialKind::Exec) {
+        for server in servers(&new) {
+            announce(&server, connection, environment)?;
+        }
+    }
+    Ok(())
+}
+
+/// Sees to it that `drover credential` will find a login for the address in a kubeconfig.
+fn announce(
+    server: &ServerUrl,
+    connection: &Connection,
+    environment: &Environment,
+) -> Result<(), Failure> {
+    let file = environment.config_file(connection.config.as_deref())?;
+    let config = file.read()?;
+    if config.of_server(server).is_some() {
+        return Ok(());
+    }
+    match environment.source(connection)? {
+        Source::Login(name) => {
+            let used = config.chosen(name)?.map(|context| context.name.clone());
+            file.change(|config| {
+                let used = config
+                    .contexts
+                    .iter_mut()
+                    .find(|c| Some(&c.name) == used.as_ref());
+                if let Some(context) = used {
+                    context.announced = Some(server.clone());
+                }
+                Ok(())
+            })?;
+        }
+        Source::Direct(_) => notice(&format!(
+            "kubectl will ask drover for tokens of {server}, and there is no login for it here. \
+             Before using the kubeconfig, run: drover login {server}"
+        )),
     }
     Ok(())
 }
@@ -113,9 +175,9 @@ fn write(path: &Path, text: &str) -> Result<(), KubeconfigError> {
     write_private(path, text.as_bytes()).map_err(failed)
 }
 
-/// Puts the entries of `text` into the file, over those of the same names; gives the contexts'
-/// names.
-fn merge_into(path: &Path, text: &str) -> Result<Vec<String>, KubeconfigError> {
+/// Puts the entries of `text` into the file, over those of the same names if they lead to the same
+/// place or `overwrite` is wanted; gives the contexts' names.
+fn merge_into(path: &Path, text: &str, overwrite: bool) -> Result<Vec<String>, KubeconfigError> {
     let old = match std::fs::read_to_string(path) {
         Ok(old) => old,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -132,6 +194,13 @@ fn merge_into(path: &Path, text: &str) -> Result<Vec<String>, KubeconfigError> {
     };
     let mut merged = parse(&old).map_err(damaged)?;
     let new = parse(text).map_err(KubeconfigError::FromServer)?;
+    let clashes = clashes(&merged, &new);
+    if !overwrite && !clashes.is_empty() {
+        return Err(KubeconfigError::Clash {
+            path: path.to_path_buf(),
+            names: clashes,
+        });
+    }
     let names = merge(&mut merged, &new).map_err(damaged)?;
     let text = serde_saphyr::to_string(&merged).map_err(|error| KubeconfigError::Write {
         path: path.to_path_buf(),

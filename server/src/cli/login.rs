@@ -2,6 +2,8 @@
 
 mod who;
 
+use std::path::Path;
+
 use drover_api::kinds::TokenPurpose;
 use drover_api::rest::{IssuedToken, LoginRequest, PasswordChange, Secret, Version};
 use reqwest::Method;
@@ -21,19 +23,20 @@ pub(crate) async fn login(args: &LoginArgs, environment: &Environment) -> Result
     let file = environment.config_file(args.config.as_deref())?;
     let config = file.read()?;
     let (server, known) = target(args, &config)?;
-    let (trust, client) = believe(args, &server, known).await?;
+    let name = name_for(args, &server, known, &config, environment)?;
+    let ca_file = authority_file(args, environment)?;
+    let (trust, client) = believe(args, ca_file, &server, known).await?;
     let username = match &args.username {
         Some(name) => name.clone(),
         None => ask("User name: ", "the user's name", "give it with --username")?,
     };
     let issued = sign_in(args, &client, &username).await?;
     let expires_at = issued.metadata.expires_at;
-    let name = args.context.clone().unwrap_or_else(|| match known {
-        Some(known) => known.name.clone(),
-        None => server.authority(),
-    });
     let context = Context {
         name,
+        announced: known
+            .and_then(|known| known.announced.clone())
+            .filter(|url| *url != server),
         server,
         certificate_authority: match trust {
             Trust::SystemRoots => None,
@@ -64,6 +67,43 @@ fn target<'a>(
     Ok((context.server.clone(), Some(context)))
 }
 
+/// The name under which the server is remembered; only a typed one takes another server's place.
+fn name_for(
+    args: &LoginArgs,
+    server: &ServerUrl,
+    known: Option<&Context>,
+    config: &Config,
+    environment: &Environment,
+) -> Result<String, Failure> {
+    let Some(name) = &args.context else {
+        return Ok(known.map_or_else(|| server.authority(), |known| known.name.clone()));
+    };
+    match config.context(name) {
+        Some(other) if other.server != *server && !environment.is_typed("context") => {
+            Err(Failure::Usage(format!(
+                "$DROVER_CONTEXT is {name:?}, under which {} is remembered; unset it, or give \
+                 {server} a name with --context NAME",
+                other.server
+            )))
+        }
+        _ => Ok(name.clone()),
+    }
+}
+
+/// The file of authorities, unless a fingerprint was typed instead.
+fn authority_file<'a>(
+    args: &'a LoginArgs,
+    environment: &Environment,
+) -> Result<Option<&'a Path>, Failure> {
+    match (&args.ca_file, &args.ca_fingerprint) {
+        (Some(_), Some(_)) if environment.is_typed("ca-file") => Err(Failure::Usage(
+            "--ca-file and --ca-fingerprint cannot be used together".to_owned(),
+        )),
+        (_, Some(_)) => Ok(None),
+        (path, None) => Ok(path.as_deref()),
+    }
+}
+
 /// Writes the login down, then ends the one that it replaces.
 async fn remember(file: &ConfigFile, context: Context, client: &Client) -> Result<(), Failure> {
     let said = format!("Logged in to {} as {}.", context.server, context.username);
@@ -92,11 +132,12 @@ async fn remember(file: &ConfigFile, context: Context, client: &Client) -> Resul
 /// Finds out whom to believe, by the order in the documentation of [`super::trust`].
 async fn believe(
     args: &LoginArgs,
+    ca_file: Option<&Path>,
     server: &ServerUrl,
     known: Option<&Context>,
 ) -> Result<(Trust, Client), Failure> {
     let timeout = args.request_timeout.0;
-    if let Some(path) = &args.ca_file {
+    if let Some(path) = ca_file {
         let trust = Trust::Authorities(authorities_in(path)?);
         return check(server, trust, args, |server, reason| {
             TrustError::NotVouchedFor { server, reason }

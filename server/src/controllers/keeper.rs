@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::cluster::decide::{AccessState, Known, UpgradeState};
+use super::cluster::decide::{AccessState, Known, SETTLED_AFTER, UpgradeState};
 use super::cluster::heard::Heard;
 use super::{Controllers, access, cluster, removal, upgrade};
 
@@ -17,6 +17,7 @@ use super::{Controllers, access, cluster, removal, upgrade};
 pub(super) struct Shared {
     pub(super) controllers: Controllers,
     pub(super) uid: ClusterUid,
+    begun: Instant,
     state: Mutex<State>,
     changed: watch::Sender<u64>,
 }
@@ -96,15 +97,33 @@ impl Shared {
         self.tick();
     }
 
+    /// What was applied is not what is wanted any more.
+    pub(super) fn outdate_access(&self) {
+        let mut state = self.state.lock();
+        if state.access == AccessState::Applied {
+            state.access = AccessState::Pending;
+            drop(state);
+            self.tick();
+        }
+    }
+
     pub(super) fn set_upgrade(&self, upgrade: Upgrade) {
         self.state.lock().upgrade = upgrade;
         self.tick();
     }
 
-    /// A failure counts no more once there is nothing to change.
-    pub(super) fn forgive_upgrade(&self) {
+    /// Once there is nothing to change, a failure counts no more, and a roll-out that is done is
+    /// over: a replica that is missing later is no upgrade that is stuck.
+    pub(super) fn settle_upgrade(&self) {
         let mut state = self.state.lock();
-        if matches!(state.upgrade, Upgrade::Failed(_)) {
+        let over = match (&state.upgrade, &state.heard.agent) {
+            (Upgrade::Idle, _) => false,
+            (Upgrade::Failed(_), _) => true,
+            (Upgrade::Asked { image, .. }, agent) => agent.as_ref().is_some_and(|agent| {
+                agent.image == *image && agent.updated_available >= agent.wanted
+            }),
+        };
+        if over {
             state.upgrade = Upgrade::Idle;
             drop(state);
             self.tick();
@@ -123,6 +142,7 @@ impl Shared {
             heard: state.heard.clone(),
             silence: state.heard_at.map(|at| at.elapsed()),
             access: state.access.clone(),
+            settling: self.begun.elapsed() < SETTLED_AFTER,
             upgrade: match &state.upgrade {
                 Upgrade::Idle => UpgradeState::Idle,
                 Upgrade::Failed(why) => UpgradeState::Failed(why.clone()),
@@ -145,6 +165,7 @@ pub(super) async fn keep(controllers: Controllers, uid: ClusterUid) {
     let shared = Shared {
         controllers,
         uid,
+        begun: Instant::now(),
         state: Mutex::default(),
         changed: watch::Sender::new(0),
     };

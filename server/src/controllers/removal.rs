@@ -1,7 +1,10 @@
 //! The end of a Cluster: what Drover applied is taken away, then whatever speaks of it is deleted.
 //!
 //! A finalizer makes deletion wait. A cluster that cannot be reached is waited for a bounded time
-//! only: its agent's key is worth nothing once the Cluster is gone.
+//! only, and the Cluster says so while it is waited for: its agent's key is worth nothing once the
+//! Cluster is gone.
+
+mod told;
 
 use std::time::Duration;
 
@@ -15,25 +18,29 @@ use kube::{Client, Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::access::act::{AccessError, call as cluster_call, remove};
+use super::access::act::{AccessError, call as cluster_call, is_gone, remove};
 use super::keeper::Shared;
 use crate::backoff::Backoff;
 use crate::hub::{Hub, HubError, call};
 
 /// What makes deletion wait for `finish`.
 pub const FINALIZER: &str = "management.drover.dev/cluster";
-/// Longest to try to clean up in the cluster.
-const CLEAN_WITHIN: Duration = Duration::from_secs(30);
+/// Longest to wait for the cluster's agent and to clean up; agents dial at least every 15 s.
+const CLEAN_WITHIN: Duration = Duration::from_mins(1);
+/// How long a Cluster stays after it was said that nothing was cleaned up, for whoever waits.
+const SEEN_WITHIN: Duration = Duration::from_secs(6);
 /// Cluster-scoped objects of the manifest that nothing else takes away.
 const MANIFEST_ROLES: [&str; 2] = ["drover-controller", "drover-report"];
 
+/// Whether deletion of a Cluster waits for [`finish`].
+pub(crate) fn is_held(cluster: &Cluster) -> bool {
+    let mut finalizers = cluster.finalizers().iter();
+    finalizers.any(|finalizer| finalizer == FINALIZER)
+}
+
 /// Adds the finalizer where it is missing.
 pub(super) async fn hold(hub: &Hub, cluster: &Cluster) {
-    if cluster
-        .finalizers()
-        .iter()
-        .any(|finalizer| finalizer == FINALIZER)
-    {
+    if is_held(cluster) {
         return;
     }
     let mut finalizers = cluster.finalizers().to_vec();
@@ -73,10 +80,7 @@ async fn set_finalizers(
 /// Ends a Cluster whose deletion was asked for; returns when it is gone.
 pub(super) async fn finish(shared: &Shared) {
     let hub = &shared.controllers.hub;
-    let cleaned = tokio::time::timeout(CLEAN_WITHIN, clean(shared)).await;
-    if cleaned.is_err() && shared.is_connected() {
-        tracing::warn!(cluster.uid = %shared.uid, "what Drover applied in a deleted cluster stays there");
-    }
+    clean_up(shared).await;
     shared
         .controllers
         .tunnels
@@ -99,10 +103,31 @@ pub(super) async fn finish(shared: &Shared) {
     }
 }
 
-/// Cleans up through the tunnel until it has worked, or nobody is connected.
-async fn clean(shared: &Shared) {
+/// Cleans up if the cluster ever had an agent, and says what became of it.
+async fn clean_up(shared: &Shared) {
+    let registered = |cluster: &Cluster| {
+        let status = cluster.status.as_ref();
+        status.is_some_and(|status| status.registration.is_some())
+    };
+    if !shared.cluster().is_some_and(|cluster| registered(&cluster)) {
+        return;
+    }
+    told::tell(shared, &told::trying(shared.is_connected())).await;
+    let mut problem = None;
+    let cleaned = tokio::time::timeout(CLEAN_WITHIN, clean(shared, &mut problem)).await;
+    if cleaned.is_ok() {
+        tracing::info!(cluster.uid = %shared.uid, "cleaned up in a deleted cluster");
+        return;
+    }
+    told::tell(shared, &told::failed(problem.as_deref())).await;
+    tokio::time::sleep(SEEN_WITHIN).await;
+}
+
+/// Cleans up through the tunnel, as soon as there is one, until it has worked.
+async fn clean(shared: &Shared, problem: &mut Option<String>) {
     let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(5));
-    while shared.is_connected() {
+    loop {
+        shared.connected().await;
         let client = shared
             .controllers
             .tunnels
@@ -111,6 +136,7 @@ async fn clean(shared: &Shared) {
             Ok(()) => return,
             Err(error) => {
                 tracing::info!(cluster.uid = %shared.uid, %error, "cleaning up in a deleted cluster");
+                *problem = Some(error.to_string());
                 tokio::time::sleep(backoff.next_delay()).await;
             }
         }
@@ -130,11 +156,21 @@ async fn clean_once(client: &Client) -> Result<(), AccessError> {
     // can delete the rights by which they delete.
     give_to::<ClusterRoleBinding>(client, &namespace).await?;
     give_to::<ClusterRole>(client, &namespace).await?;
+    if namespace.metadata.deletion_timestamp.is_some() {
+        return Ok(());
+    }
     let params = DeleteParams::default();
     let deleted = namespaces.delete(AGENT_NAMESPACE, &params);
-    cluster_call("delete the agent's namespace".to_owned(), deleted)
-        .await
-        .map(|_| ())
+    let deleted = cluster_call("delete the agent's namespace".to_owned(), deleted);
+    unless_gone(deleted.await)
+}
+
+/// What somebody else has taken away already needs nothing more.
+fn unless_gone<T>(done: Result<T, AccessError>) -> Result<(), AccessError> {
+    match done {
+        Err(AccessError::Refused { source, .. }) if is_gone(&source) => Ok(()),
+        other => other.map(drop),
+    }
 }
 
 async fn give_to<K>(client: &Client, owner: &Namespace) -> Result<(), AccessError>
@@ -154,7 +190,7 @@ where
     let params = PatchParams::default();
     for name in MANIFEST_ROLES {
         let patched = api.patch(name, &params, &patch);
-        cluster_call(format!("hand {} {name} over", K::kind(&())), patched).await?;
+        unless_gone(cluster_call(format!("hand {} {name} over", K::kind(&())), patched).await)?;
     }
     Ok(())
 }

@@ -53,7 +53,7 @@ pub(super) async fn keep(shared: &Shared) {
             }
             tokio::time::sleep(RETRY_AFTER).await;
         } else {
-            shared.forgive_upgrade();
+            shared.settle_upgrade();
         }
         // A burst of changes, of other clusters most often, is one look.
         tokio::time::sleep(BREATH).await;

@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     /// SHA-256 of the definitions of [`SCHEMA_REVISION`].
-    const DIGEST: &str = "jYsgrBqKXdbTg48bhDVsJ5JTA9OloD/Po8t/K16T4Vk=";
+    const DIGEST: &str = "T3bxbD9ifBYPw6Ce/ynXUIz/X5xMwS9KBaB232ncrwg=";
 
     #[test]
     fn a_changed_schema_has_a_new_revision() {

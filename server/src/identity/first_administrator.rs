@@ -1,16 +1,20 @@
 //! The first administrator of a new hub.
 
+use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use drover_api::kinds::{User, UserSpec};
 use kube::ResourceExt;
-use kube::api::{ListParams, PostParams};
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::json;
 use thiserror::Error;
 
-use super::passwords::{PasswordError, Passwords, create_hash, random_password, read_hash};
+use super::passwords::{
+    PasswordError, Passwords, create_hash, random_password, read_hash, write_hash,
+};
 use crate::hub::keys::NoRandomness;
 use crate::hub::{Hub, HubError, call};
 
@@ -18,6 +22,9 @@ use crate::hub::{Hub, HubError, call};
 pub const NAME: &str = "admin";
 /// Label of the first administrator, who gets a new password at a start when the old one is gone.
 const LABEL: &str = "management.drover.dev/first-administrator";
+
+/// Annotation of the first administrator while nobody has been told the password.
+const UNTOLD: &str = "management.drover.dev/first-password-untold";
 
 /// Why the first administrator could not be made.
 #[derive(Debug, Error)]
@@ -43,8 +50,9 @@ pub enum FirstAdministratorError {
 
 /// Makes the administrator `admin` if the hub has no user, and tells the password once.
 ///
-/// Each step is a creation that one server wins, so that two starting at once tell one password,
-/// and a crash between the steps is healed by the next start.
+/// Each step is a creation that one server wins, so that two starting at once tell one password.
+/// The user says whether its password was told: a crash before that costs a second password, at
+/// the next start. The file is there before anything is stored, so that it cannot be what fails.
 pub async fn ensure(
     hub: &Hub,
     passwords: &Passwords,
@@ -53,16 +61,82 @@ pub async fn ensure(
     let Some(user) = find_or_create(hub).await? else {
         return Ok(());
     };
-    let uid = user.uid().unwrap_or_default();
-    if read_hash(hub, &uid).await?.phc.is_some() {
+    let stored = read_hash(hub, &user.uid().unwrap_or_default()).await?.phc;
+    let untold = user.annotations().contains_key(UNTOLD) && user.spec.must_change_password;
+    if stored.is_some() && !untold {
         return Ok(());
     }
+    let place = file.map(Place::create).transpose()?;
     let password = random_password()?;
     let phc = passwords.hash(password.clone()).await?;
-    if create_hash(hub, &user, &phc).await? {
-        tell(&password, file)?;
+    if stored.is_some() {
+        write_hash(hub, &user, &phc).await?;
+    } else if !create_hash(hub, &user, &phc).await? {
+        // Another server tells it.
+        return Ok(());
     }
+    tell(&password, place)?;
+    note_told(hub).await;
     Ok(())
+}
+
+/// A new file for a password; removed when dropped without one.
+struct Place {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl Place {
+    fn create(path: &Path) -> Result<Self, FirstAdministratorError> {
+        let mut options = File::options();
+        let opened = options.write(true).create_new(true).mode(0o600).open(path);
+        let file = opened.map_err(|source| FirstAdministratorError::File {
+            path: path.to_owned(),
+            source,
+        })?;
+        Ok(Self {
+            path: path.to_owned(),
+            file: Some(file),
+        })
+    }
+
+    fn fill(mut self, password: &SecretString) -> Result<(), FirstAdministratorError> {
+        let Some(mut file) = self.file.take() else {
+            return Ok(());
+        };
+        // At once, so that whoever watches the file reads a whole line.
+        let line = format!("{}\n", password.expose_secret());
+        let written = file
+            .write_all(line.as_bytes())
+            .and_then(|()| file.sync_all());
+        written.map_err(|source| FirstAdministratorError::File {
+            path: self.path.clone(),
+            source,
+        })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if self.file.is_some() {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// From now on the password stays; a failure costs another password at the next start, unless
+/// somebody has changed this one by then.
+async fn note_told(hub: &Hub) {
+    let patch = Patch::Merge(json!({ "metadata": { "annotations": { UNTOLD: null } } }));
+    let (api, params) = (hub.users(), PatchParams::default());
+    let noted = call(
+        "note that the first password was told",
+        api.patch(NAME, &params, &patch),
+    );
+    if let Err(error) = noted.await {
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(error, "the next start may tell another first password");
+    }
 }
 
 /// The first administrator; `None` when the hub has users, but not that one.
@@ -98,36 +172,24 @@ fn admin() -> User {
         must_change_password: true,
     };
     let mut user = User::new(NAME, spec);
+    user.annotations_mut()
+        .insert(UNTOLD.to_owned(), "true".to_owned());
     user.labels_mut()
         .insert(LABEL.to_owned(), "true".to_owned());
     user
 }
 
 /// The one place where a password leaves the server; not a log line, so that no collector has it.
-fn tell(password: &SecretString, file: Option<&Path>) -> Result<(), FirstAdministratorError> {
-    eprintln!(
+fn tell(password: &SecretString, place: Option<Place>) -> Result<(), FirstAdministratorError> {
+    // In one piece, so that nothing of another thread comes in between.
+    let text = format!(
         "\nThe first administrator is {NAME:?} with the password\n\n    {}\n\n\
-         It is shown this once and must be changed at the first login: drover login\n",
+         It is shown this once and must be changed at the first login: drover login\n\n",
         password.expose_secret()
     );
-    let Some(path) = file else {
-        return Ok(());
-    };
-    let failed = |source| FirstAdministratorError::File {
-        path: path.to_owned(),
-        source,
-    };
-    let mut options = std::fs::OpenOptions::new();
-    let mut opened = options
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-        .map_err(failed)?;
-    opened
-        .write_all(password.expose_secret().as_bytes())
-        .and_then(|()| opened.write_all(b"\n"))
-        .map_err(failed)
+    // Who starts a server without standard error has a file, or uses `drover server recover`.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+    place.map_or(Ok(()), |place| place.fill(password))
 }
 
 #[cfg(test)]
@@ -140,7 +202,8 @@ mod tests {
     fn the_password_file_is_the_owners_alone_and_replaces_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("first-password");
-        tell(&SecretString::from("a first password"), Some(&path)).unwrap();
+        let place = Place::create(&path).unwrap();
+        tell(&SecretString::from("a first password"), Some(place)).unwrap();
         assert_eq!(
             std::fs::read_to_string(&path).unwrap(),
             "a first password\n"
@@ -149,11 +212,14 @@ mod tests {
             std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
             0o600
         );
-        let again = tell(&SecretString::from("another"), Some(&path));
+        let again = Place::create(&path);
         assert!(matches!(again, Err(FirstAdministratorError::File { .. })));
         assert_eq!(
             std::fs::read_to_string(&path).unwrap(),
             "a first password\n"
         );
+        let unused = folder.path().join("unused");
+        drop(Place::create(&unused).unwrap());
+        assert!(!unused.exists(), "a file without a password would mislead");
     }
 }

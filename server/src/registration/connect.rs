@@ -24,6 +24,7 @@ use super::RegistrationState;
 use super::challenge::ChallengeError;
 use super::decide::{Refusal, bound_key};
 use super::register::{current_cluster, refusal, version};
+use crate::controllers::removal::is_held;
 use crate::listen::Place;
 use crate::networks::network;
 use crate::status::Status;
@@ -146,10 +147,17 @@ async fn prove(state: &RegistrationState, request: &Request<()>) -> Result<Prove
         let message = "the proof is not signed with the key that is bound to this Cluster: if the cluster was made anew, delete the Cluster at the server and import it again";
         return Err(Status::unauthorized(message).because("", "ForeignKey", message));
     }
-    state
-        .challenges
-        .spend(&genuine, now)
-        .map_err(challenge_refused)?;
+    if let Err(error) = state.challenges.spend(&genuine, now) {
+        if matches!(error, ChallengeError::Replayed) {
+            let note = "refused a connection: its proof was used before; if no agent of this \
+                        cluster was restarted just now, somebody has read one of its connections";
+            state
+                .notices
+                .warn(&cluster, "ReplayedChallenge", note)
+                .await;
+        }
+        return Err(challenge_refused(error));
+    }
     let protocol = protocol::negotiate(headers).map_err(|error| {
         Status::new(
             StatusCode::UPGRADE_REQUIRED,
@@ -177,7 +185,8 @@ async fn living_cluster(
 ) -> Result<std::sync::Arc<Cluster>, Status> {
     let known = state.hub.stores().clusters.by_uid(uid.as_str());
     let known = known.ok_or_else(|| refusal(&Refusal::NoSuchCluster))?;
-    if known.metadata.deletion_timestamp.is_some() {
+    // While our finalizer holds it, its agent is waited for: what was applied there has to go.
+    if known.metadata.deletion_timestamp.is_some() && !is_held(&known) {
         return Err(refusal(&Refusal::ClusterDeleted));
     }
     if bound_key(&known).is_some() {

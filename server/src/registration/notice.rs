@@ -1,6 +1,8 @@
 //! Events on a Cluster: what registration and connection refused, and what it bound.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::kinds::Cluster;
@@ -15,6 +17,8 @@ use crate::hub::Hub;
 const QUIET: Duration = Duration::from_mins(1);
 /// Kinds of events remembered; beyond it nothing more is said until some are old.
 const MOST: usize = 4096;
+/// Notes of one Cluster's agent that are passed on within [`QUIET`].
+const MOST_REPORTED: usize = 10;
 /// Most time for the hub to take an event.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -22,6 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Notices {
     recorder: Recorder,
     said: Mutex<HashMap<(String, &'static str), Instant>>,
+    reported: Mutex<HashMap<String, (Instant, Vec<u64>)>>,
 }
 
 impl std::fmt::Debug for Notices {
@@ -42,7 +47,38 @@ impl Notices {
         Self {
             recorder: Recorder::new(hub.client(), reporter),
             said: Mutex::default(),
+            reported: Mutex::default(),
         }
+    }
+
+    /// Passes on what a cluster's agent warned of, in the background; of one Cluster, each note
+    /// once a minute and no more than ten in all.
+    pub fn reported(self: &Arc<Self>, cluster: &Arc<Cluster>, reason: &'static str, note: String) {
+        let uid = cluster.metadata.uid.clone().unwrap_or_default();
+        if self.may_report(uid, &note, Instant::now()) {
+            let (this, cluster) = (Arc::clone(self), Arc::clone(cluster));
+            tokio::spawn(async move {
+                let warning = EventType::Warning;
+                this.write(&cluster, warning, "Report", reason, &note).await;
+            });
+        }
+    }
+
+    fn may_report(&self, uid: String, note: &str, now: Instant) -> bool {
+        let mut hasher = DefaultHasher::new();
+        note.hash(&mut hasher);
+        let note = hasher.finish();
+        let mut reported = self.reported.lock();
+        reported.retain(|_, (since, _)| now.duration_since(*since) < QUIET);
+        if reported.len() >= MOST && !reported.contains_key(&uid) {
+            return false;
+        }
+        let (_, notes) = reported.entry(uid).or_insert_with(|| (now, Vec::new()));
+        let fresh = notes.len() < MOST_REPORTED && !notes.contains(&note);
+        if fresh {
+            notes.push(note);
+        }
+        fresh
     }
 
     /// Something that an administrator should look at.
@@ -61,11 +97,22 @@ impl Notices {
         if !self.due(uid, reason, Instant::now()) {
             return;
         }
+        self.write(cluster, type_, "Register", reason, note).await;
+    }
+
+    async fn write(
+        &self,
+        cluster: &Cluster,
+        type_: EventType,
+        action: &str,
+        reason: &'static str,
+        note: &str,
+    ) {
         let event = Event {
             type_,
             reason: reason.to_owned(),
             note: Some(note.chars().take(1000).collect()),
-            action: "Register".to_owned(),
+            action: action.to_owned(),
             secondary: None,
         };
         let reference = cluster.object_ref(&());
@@ -107,6 +154,7 @@ mod tests {
         let notices = Notices {
             recorder: Recorder::new(client, reporter),
             said: Mutex::default(),
+            reported: Mutex::default(),
         };
         let now = Instant::now();
         assert!(notices.due("a".into(), "X", now));
@@ -117,5 +165,13 @@ mod tests {
             notices.due(n.to_string(), "X", now + QUIET);
         }
         assert!(notices.said.lock().len() <= MOST);
+
+        let told =
+            |uid: &str, note: usize, now| notices.may_report(uid.into(), &note.to_string(), now);
+        let heard = (0..1000).filter(|n| told("a", *n, now)).count();
+        assert_eq!(heard, MOST_REPORTED, "one agent does not fill the hub");
+        assert!(told("b", 1, now), "and does not silence another");
+        assert!(!told("b", 1, now), "the same is told once");
+        assert!(told("a", 1, now + QUIET));
     }
 }

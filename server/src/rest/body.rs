@@ -1,4 +1,4 @@
-//! Bodies and queries of requests: bounded, typed, and refused with the field's name.
+//! Bodies, paths and queries of requests: bounded, typed, and refused with the field's name.
 
 use std::time::Duration;
 
@@ -123,6 +123,21 @@ fn without_values(text: &str) -> String {
         "has the wrong type or value, {}",
         expected.unwrap_or("see GET /v1/openapi.json")
     )
+}
+
+/// The one name in a route's path, percent-decoded.
+#[derive(Debug)]
+pub struct Name(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Name {
+    type Rejection = Status;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Status> {
+        axum::extract::Path::<String>::from_request_parts(parts, state)
+            .await
+            .map(|axum::extract::Path(name)| Self(name))
+            .map_err(|_| Status::bad_request("the name in the path is not UTF-8, percent-encoded"))
+    }
 }
 
 /// Parameters of the query, unknown ones refused.

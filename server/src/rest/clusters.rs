@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use drover_api::group::LOCAL_CLUSTER;
 use drover_api::kinds::{Cluster, ClusterSpec};
 use drover_api::rest::{ClusterCreate, ClusterView, List};
@@ -12,7 +12,7 @@ use kube::ResourceExt;
 use kube::api::{DeleteParams, PostParams, Preconditions};
 
 use super::RestState;
-use super::body::{Json, Query};
+use super::body::{Json, Name, Query};
 use super::caller::{Administrator, Caller};
 use super::page::PageQuery;
 use super::tokens::visible_cluster;
@@ -67,7 +67,7 @@ pub(super) async fn list(
 pub(super) async fn read(
     State(state): State<RestState>,
     Caller(caller): Caller,
-    Path(name): Path<String>,
+    Name(name): Name,
 ) -> Result<axum::Json<ClusterView>, Status> {
     visible_cluster(&state, &caller, &name).map(|cluster| axum::Json(view(&cluster)))
 }
@@ -120,7 +120,7 @@ pub(super) async fn create(
 pub(super) async fn delete(
     State(state): State<RestState>,
     Administrator(caller): Administrator,
-    Path(name): Path<String>,
+    Name(name): Name,
 ) -> Result<StatusCode, Status> {
     let cluster = visible_cluster(&state, &caller, &name)?;
     let params = DeleteParams {

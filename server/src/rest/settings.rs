@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use drover_access::setting::Setting;
 use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_api::kinds::{self, SettingSpec};
@@ -11,9 +11,10 @@ use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::json;
 
 use super::RestState;
-use super::body::Json;
+use super::body::{Json, Name};
 use super::caller::Administrator;
 use crate::hub::{HubError, call};
+use crate::settings::Settings;
 use crate::status::Status;
 
 /// Longest to wait until memory shows what was written.
@@ -26,7 +27,9 @@ fn view(state: &RestState, setting: Setting) -> SettingView {
         description: setting.description().to_owned(),
         in_effect: state.settings.in_effect(setting),
         default: state.settings.default_value(setting),
-        problem: setting.check(&value).err().map(|error| error.to_string()),
+        problem: Settings::check(setting, &value)
+            .err()
+            .or_else(|| state.settings.overruled(setting).map(str::to_owned)),
         value,
     }
 }
@@ -55,13 +58,11 @@ pub(super) async fn list(
 pub(super) async fn update(
     State(state): State<RestState>,
     _caller: Administrator,
-    Path(name): Path<String>,
+    Name(name): Name,
     Json(request): Json<SettingUpdate>,
 ) -> Result<axum::Json<SettingView>, Status> {
     let setting = Setting::parse(&name).ok_or_else(|| Status::not_found("Setting", &name))?;
-    setting
-        .check(&request.value)
-        .map_err(|error| Status::invalid("value", error.to_string()))?;
+    Settings::check(setting, &request.value).map_err(|error| Status::invalid("value", error))?;
     let written = write(&state, setting, &request.value).await?;
     state
         .hub

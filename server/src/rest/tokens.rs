@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use drover_access::identity::Identity;
 use drover_access::setting::{MIN_TTL, Setting};
 use drover_api::ids::ClusterUid;
@@ -14,14 +14,14 @@ use kube::ResourceExt;
 use secrecy::ExposeSecret as _;
 
 use super::RestState;
-use super::body::{Json, Query};
+use super::body::{Json, Name, Query};
 use super::caller::Caller;
 use super::page::PageQuery;
 use crate::identity::tokens::{self as store, TokenWish};
 use crate::status::Status;
 
 /// Life of a token for kubectl that asks for none.
-const CREDENTIAL_TTL: Duration = Duration::from_hours(1);
+const CREDENTIAL_TTL: Duration = Duration::from_mins(15);
 /// Longest description, in characters.
 const DESCRIPTION: usize = 256;
 
@@ -84,7 +84,7 @@ pub(super) async fn create(
 pub(super) async fn delete(
     State(state): State<RestState>,
     Caller(caller): Caller,
-    Path(id): Path<String>,
+    Name(id): Name,
 ) -> Result<StatusCode, Status> {
     let token = state.hub.stores().tokens.by_name(&id);
     let token = token

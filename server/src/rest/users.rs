@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use drover_access::identity::Identity;
 use drover_api::kinds::{User, UserSpec};
 use drover_api::rest::{List, PasswordReset, UserCreate, UserPatch, UserView};
@@ -14,7 +14,7 @@ use secrecy::SecretString;
 use serde_json::json;
 
 use super::RestState;
-use super::body::{Json, Query};
+use super::body::{Json, Name, Query};
 use super::caller::Administrator;
 use super::page::PageQuery;
 use crate::hub::call;
@@ -63,7 +63,7 @@ pub(super) async fn list(
 pub(super) async fn read(
     State(state): State<RestState>,
     _caller: Administrator,
-    Path(name): Path<String>,
+    Name(name): Name,
 ) -> Result<axum::Json<UserView>, Status> {
     find(&state, &name).map(|user| axum::Json(view(&user)))
 }
@@ -116,7 +116,7 @@ pub(super) async fn create(
 pub(super) async fn patch(
     State(state): State<RestState>,
     Administrator(caller): Administrator,
-    Path(name): Path<String>,
+    Name(name): Name,
     Json(request): Json<UserPatch>,
 ) -> Result<axum::Json<UserView>, Status> {
     let user = find(&state, &name)?;
@@ -148,7 +148,7 @@ pub(super) async fn patch(
 pub(super) async fn delete(
     State(state): State<RestState>,
     Administrator(caller): Administrator,
-    Path(name): Path<String>,
+    Name(name): Name,
 ) -> Result<StatusCode, Status> {
     let user = find(&state, &name)?;
     refuse_oneself(&caller, &user, "delete")?;
@@ -177,7 +177,7 @@ pub(super) async fn delete(
 pub(super) async fn reset_password(
     State(state): State<RestState>,
     _caller: Administrator,
-    Path(name): Path<String>,
+    Name(name): Name,
     Json(request): Json<PasswordReset>,
 ) -> Result<StatusCode, Status> {
     let user = find(&state, &name)?;

@@ -118,7 +118,7 @@ fn decide(
         in_effect: settings.judge(setting, &stored.spec.value),
         conditions: before.conditions.clone(),
     };
-    let verdict = verdict(setting, &stored.spec.value);
+    let verdict = verdict(settings, setting, &stored.spec.value);
     set_condition(
         &mut after.conditions,
         VALID,
@@ -133,8 +133,16 @@ fn decide(
     }
 }
 
-fn verdict(setting: Setting, value: &str) -> Verdict {
-    match setting.check(value) {
+fn verdict(settings: &Settings, setting: Setting, value: &str) -> Verdict {
+    let checked = Settings::check(setting, value);
+    if let (Ok(()), Some(why)) = (&checked, settings.overruled(setting)) {
+        return Verdict {
+            status: Tristate::True,
+            reason: "Overruled",
+            message: format!("not in effect: {why}"),
+        };
+    }
+    match checked {
         Ok(()) if value.is_empty() => Verdict {
             status: Tristate::True,
             reason: "Default",
@@ -202,6 +210,21 @@ async fn write_status(hub: &Hub, setting: Setting, status: &SettingStatus) -> Re
 mod tests {
     use super::*;
     use crate::hub::Stores;
+
+    #[test]
+    fn a_filter_that_is_not_in_effect_is_not_said_to_be() {
+        let settings = Settings::new(Stores::new(), "https://127.0.0.1:8443");
+        let typed = settings.clone().with_log_filter(Some("warn".to_owned()));
+        for (settings, value, status, reason) in [
+            (&settings, "debug", "True", "Set"),
+            (&settings, "a=loud", "False", "Invalid"),
+            (&typed, "debug", "True", "Overruled"),
+            (&typed, "a=loud", "False", "Invalid"),
+        ] {
+            let verdict = verdict(settings, Setting::LogFilter, value);
+            assert_eq!((verdict.status.as_str(), verdict.reason), (status, reason));
+        }
+    }
 
     #[test]
     fn a_setting_is_shown_judged_and_then_left_alone() {

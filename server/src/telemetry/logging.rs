@@ -135,6 +135,11 @@ impl LogFilter {
         self.0.text.lock().clone()
     }
 
+    /// Whether a filter could be put into effect.
+    pub fn check(filter: &str) -> Result<(), LogFilterError> {
+        parse(filter).map(drop)
+    }
+
     /// Puts another filter into effect.
     pub fn set(&self, filter: &str) -> Result<(), LogFilterError> {
         let parsed = parse(filter)?;

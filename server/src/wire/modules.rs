@@ -12,6 +12,7 @@ use crate::hub::Stores;
 use crate::hub::lease::{Leadership, Standing};
 use crate::identity::{Authenticator, LastUse, Logins, Passwords, tokens};
 use crate::proxy::{self, OpenStreams, Road, end_in_order, keep_hub_access, watch_permits};
+use crate::registration::notice::Notices;
 use crate::registration::{self, RegistrationState};
 use crate::rest::{self, RestState};
 use crate::settings::keeper;
@@ -41,6 +42,7 @@ pub(super) fn build(
         trust: trust.clone(),
     });
     let shown = certificate.shown();
+    let notices = Arc::new(Notices::new(&base.hub));
     let agents = registration::router(RegistrationState::new(
         base.hub.clone(),
         base.settings.clone(),
@@ -48,8 +50,14 @@ pub(super) fn build(
         tunnels.clone(),
         trust,
         Arc::new(move || registration::pin::of_certificate(&shown.leaf()?)),
+        notices.clone(),
     ));
-    let controllers = Controllers::new(base.hub.clone(), tunnels.clone(), base.settings.clone());
+    let controllers = Controllers::new(
+        base.hub.clone(),
+        tunnels.clone(),
+        base.settings.clone(),
+        notices,
+    );
     base.spawn(controllers.run(base.leadership.clone(), base.stop.clone()));
     let road = road(
         base,

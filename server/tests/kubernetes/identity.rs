@@ -1,10 +1,41 @@
 //! Log-in, tokens and their end, as a client sees them.
 
 use drover_e2e::{ControlPlane, Options};
+use drover_server::wire;
 use reqwest::Method;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
-use crate::server::{PASSWORD, Server, token};
+use crate::server::{PASSWORD, Server, options, token};
+
+#[tokio::test]
+async fn a_first_password_that_nobody_was_told_is_replaced_by_one_that_is() {
+    let hub = ControlPlane::start(Options::default()).await.unwrap();
+    // A place that cannot be written costs nothing: the right one is filled at the next start.
+    let nowhere = hub.folder().join("no/such/folder/first-password");
+    let server = wire::start(options(&hub, Some(nowhere)), CancellationToken::new()).await;
+    let ended = server.unwrap().wait().await.unwrap_err();
+    assert!(ended.to_string().contains("first-password"), "{ended}");
+    let server = Server::start(&hub).await;
+    let first = server.first_password().await;
+    server.stop().await;
+
+    // As after a crash between storing it and telling it.
+    let mark = "management.drover.dev/first-password-untold=true";
+    let annotate = ["annotate", "users.management.drover.dev", "admin", mark];
+    hub.kubectl(annotate).await.unwrap();
+    let server = Server::start(&hub).await;
+    let second = server.first_password().await;
+    server.try_login("admin", &first).await.expect(401);
+    server.first_login("admin", &second).await;
+    server.stop().await;
+
+    // Once somebody has made it theirs, it stays whatever the mark says.
+    hub.kubectl(annotate).await.unwrap();
+    let server = Server::start(&hub).await;
+    server.login("admin", PASSWORD).await;
+    server.stop().await;
+}
 
 #[tokio::test]
 async fn the_first_administrator_must_change_the_password_then_makes_and_revokes_tokens() {

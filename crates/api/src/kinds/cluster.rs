@@ -79,7 +79,8 @@ pub struct ClusterStatus {
     /// The newest `metadata.generation` that the conditions speak of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// Ready, Connected, Registered, APIServerReady, AccessApplied, AgentUpToDate.
+    /// Ready, Connected, Registered, APIServerReady, AccessApplied, AgentUpToDate; CleanedUp while
+    /// it is being deleted.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,

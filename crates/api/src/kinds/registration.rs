@@ -35,7 +35,9 @@ pub struct ClusterRegistrationTokenSpec {
     /// UID of the Cluster: what counts.
     pub cluster_uid: ClusterUid,
     /// `sha256:` and 64 hexadecimal digits.
-    #[cfg_attr(feature = "crd", schemars(regex(pattern = "^sha256:[0-9a-f]{64}$")))]
+    #[cfg_attr(feature = "crd", schemars(length(max = 71)))]
+    #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.matches('^sha256:[0-9a-f]{64}$')")
+        .message("must be \"sha256:\" and 64 lower-case hexadecimal digits: the server makes these objects, people do not")))]
     pub hash: String,
     /// From then on it is refused.
     pub expires_at: Time,

@@ -40,7 +40,9 @@ pub struct TokenSpec {
     /// What it was made for.
     pub purpose: TokenPurpose,
     /// `sha256:` and 64 hexadecimal digits.
-    #[cfg_attr(feature = "crd", schemars(regex(pattern = "^sha256:[0-9a-f]{64}$")))]
+    #[cfg_attr(feature = "crd", schemars(length(max = 71)))]
+    #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.matches('^sha256:[0-9a-f]{64}$')")
+        .message("must be \"sha256:\" and 64 lower-case hexadecimal digits: the server makes these objects, people do not")))]
     pub hash: String,
     /// If set, the token works on this cluster only, and nowhere else.
     #[serde(default, skip_serializing_if = "Option::is_none")]

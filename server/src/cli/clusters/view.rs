@@ -1,6 +1,6 @@
 //! A cluster in words.
 
-use drover_api::conditions::{CONNECTED, READY, REGISTERED};
+use drover_api::conditions::{CLEANED_UP, CONNECTED, READY, REGISTERED};
 use drover_api::rest::ClusterView;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -48,6 +48,22 @@ pub(super) fn progress(cluster: &ClusterView) -> String {
         state(cluster),
         why.unwrap_or_default()
     )
+}
+
+/// How far the end of a cluster is.
+pub(super) fn leaving(cluster: &ClusterView) -> String {
+    let cleaning = condition(cluster, CLEANED_UP).filter(|_| cluster.deleting);
+    match cleaning {
+        Some(condition) => format!("{}: {}", state(cluster), condition.message),
+        None => state(cluster),
+    }
+}
+
+/// What stays in a cluster that is being deleted, and what to do about it.
+pub(super) fn uncleaned(cluster: &ClusterView) -> Option<String> {
+    condition(cluster, CLEANED_UP)
+        .filter(|condition| condition.status == "False")
+        .map(|condition| condition.message.clone())
 }
 
 fn nodes(cluster: &ClusterView) -> String {

@@ -4,6 +4,7 @@ fn context(name: &str, server: &str) -> Context {
     Context {
         name: name.to_owned(),
         server: server.parse().unwrap(),
+        announced: None,
         certificate_authority: Some(
             "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n".to_owned(),
         ),

@@ -70,7 +70,13 @@ fn without_a_cluster_or_with_a_strange_version_it_says_what_to_do() {
 
 #[test]
 fn kubectl_asks_again_before_the_token_ends() {
-    let end: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
-    assert_eq!(renewal(end, 900).to_string(), "2026-11-21T11:59:30Z");
-    assert_eq!(renewal(end, 60).to_string(), "2026-11-21T11:59:54Z");
+    for (created, again) in [
+        ("2026-11-21T11:45:00Z", "2026-11-21T11:59:30Z"),
+        ("2026-11-21T11:59:00Z", "2026-11-21T11:59:54Z"),
+    ] {
+        let token: TokenView = serde_json::from_value(json!({"id": "a", "username": "ann",
+            "purpose": "Credential", "createdAt": created, "expiresAt": "2026-11-21T12:00:00Z"}))
+        .unwrap();
+        assert_eq!(renewal(&token).to_string(), again);
+    }
 }

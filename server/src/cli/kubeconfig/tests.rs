@@ -29,7 +29,7 @@ clusters:
   cluster: {server: https://new.example/k8s/clusters/berlin}
 users:
 - name: drover-berlin
-  user: {exec: {command: drover}}
+  user: {exec: {command: drover, args: [credential]}}
 contexts:
 - name: berlin
   context: {cluster: berlin, user: drover-berlin}
@@ -40,14 +40,14 @@ fn merged(old: &str, new: &str) -> Value {
     let path = directory.path().join("deep/config");
     std::fs::create_dir(path.parent().unwrap()).unwrap();
     std::fs::write(&path, old).unwrap();
-    assert_eq!(merge_into(&path, new).unwrap(), ["berlin"]);
+    assert_eq!(merge_into(&path, new, true).unwrap(), ["berlin"]);
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     serde_saphyr::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap()
 }
 
 #[test]
-fn merging_replaces_entries_of_the_same_name_and_keeps_all_else() {
+fn overwriting_replaces_entries_of_the_same_name_and_keeps_all_else() {
     let result = merged(OLD, NEW);
     let before: Value = serde_saphyr::from_str(OLD).unwrap();
     assert_eq!(result["current-context"], "mine");
@@ -59,6 +59,62 @@ fn merging_replaces_entries_of_the_same_name_and_keeps_all_else() {
     );
     assert_eq!(result["users"].as_array().unwrap().len(), 2);
     assert_eq!(result["contexts"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn an_entry_that_leads_elsewhere_is_not_replaced_unasked() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("config");
+    let theirs = "\
+users:
+- name: drover-berlin
+  user: {exec: {command: other}}
+contexts:
+- name: berlin
+  context: {cluster: theirs, user: mine}
+";
+    for (old, names) in [
+        (OLD, &["cluster \"berlin\""][..]),
+        (theirs, &["user \"drover-berlin\"", "context \"berlin\""]),
+    ] {
+        std::fs::write(&path, old).unwrap();
+        match merge_into(&path, NEW, false) {
+            Err(KubeconfigError::Clash { names: found, .. }) => assert_eq!(found, names),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), old);
+    }
+}
+
+#[test]
+fn a_newer_kubeconfig_of_the_same_server_replaces_the_older() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("config");
+    merge_into(&path, NEW, false).unwrap();
+    let with_token = NEW.replace(
+        "{exec: {command: drover, args: [credential]}}",
+        "{token: drover_a_b}",
+    );
+    for newer in [NEW, &with_token, NEW] {
+        merge_into(&path, newer, false).unwrap();
+        let merged = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(merged.contains("drover_a_b"), newer != NEW);
+    }
+}
+
+#[test]
+fn kubectl_is_made_to_run_nothing_but_drovers_plug_in() {
+    let own = parse(NEW).unwrap();
+    assert_eq!(foreign_commands(&own), Vec::<String>::new());
+    for exec in [
+        "{command: sh, args: [-c, x]}",
+        "{command: ./drover, args: [credential]}",
+        "{command: drover, args: [login]}",
+        "{command: drover, args: [credential], env: [{name: LD_PRELOAD, value: x}]}",
+    ] {
+        let text = NEW.replace("{command: drover, args: [credential]}", exec);
+        assert_eq!(foreign_commands(&parse(&text).unwrap()).len(), 1, "{exec}");
+    }
 }
 
 #[test]
@@ -80,7 +136,7 @@ fn a_file_that_is_no_kubeconfig_is_left_alone_and_not_quoted() {
         "a: [topsecret\n",
     ] {
         std::fs::write(&path, old).unwrap();
-        let error = merge_into(&path, NEW).unwrap_err();
+        let error = merge_into(&path, NEW, false).unwrap_err();
         assert!(
             matches!(error, KubeconfigError::Damaged { .. }),
             "{error:?}"
@@ -99,7 +155,7 @@ fn a_link_to_the_kubeconfig_stays_a_link() {
     let (file, link) = (directory.path().join("real"), directory.path().join("link"));
     std::fs::write(&file, OLD).unwrap();
     std::os::unix::fs::symlink(&file, &link).unwrap();
-    merge_into(&link, NEW).unwrap();
+    merge_into(&link, NEW, true).unwrap();
     assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
     assert!(
         std::fs::read_to_string(&file)

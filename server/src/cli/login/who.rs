@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::args::{Connection, ContextArgs, ContextCommand, WhoamiArgs};
 use crate::cli::call::CallError;
 use crate::cli::config::Context;
-use crate::cli::environment::{Environment, chosen, client_of};
+use crate::cli::environment::{Environment, Source, chosen, client_of};
 use crate::cli::failure::Failure;
 use crate::cli::output::{Shown, list, one};
 use crate::cli::table::{NOTHING, describe, or_nothing, until};
@@ -19,13 +19,13 @@ pub(crate) async fn logout(
     connection: &Connection,
     environment: &Environment,
 ) -> Result<(), Failure> {
-    if connection.server.is_some() {
+    let Source::Login(name) = environment.source(connection)? else {
         return Err(Failure::Usage(
             "logout ends a remembered login; leave --server out".to_owned(),
         ));
-    }
+    };
     let file = environment.config_file(connection.config.as_deref())?;
-    let context = chosen(&file.read()?, connection.context.as_deref())?.clone();
+    let context = chosen(&file.read()?, name)?.clone();
     let ended = match client_of(&context, connection.request_timeout.0) {
         Ok(client) => end(&client).await,
         // There is no login to end.

@@ -106,7 +106,8 @@ where
     Ok(())
 }
 
-fn is_gone(error: &kube::Error) -> bool {
+/// Whether what was asked for is not there.
+pub(crate) fn is_gone(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 404)
 }
 

@@ -18,8 +18,9 @@ const RETRY_AFTER: Duration = Duration::from_secs(20);
 pub(in crate::controllers) async fn keep(shared: &Shared) {
     let users = &shared.controllers.hub.stores().users;
     let mut stores = shared.controllers.hub.stores().changed();
+    let mut applied_to = None;
     loop {
-        shared.connected().await;
+        reachable(shared, applied_to.as_ref()).await;
         let mut seen = users.changes();
         let people = people(shared);
         let client = shared
@@ -57,6 +58,27 @@ pub(in crate::controllers) async fn keep(shared: &Shared) {
             }
         })
         .await;
+        applied_to = Some(people);
+    }
+}
+
+/// Waits until an agent is connected; meanwhile, what was applied may become wrong.
+async fn reachable(shared: &Shared, applied_to: Option<&People>) {
+    let users = &shared.controllers.hub.stores().users;
+    let mut stores = shared.controllers.hub.stores().changed();
+    let mut seen = None;
+    loop {
+        let before = seen.replace(users.changes());
+        let fresh = before != seen;
+        if fresh && applied_to.is_some_and(|applied| *applied != people(shared)) {
+            shared.outdate_access();
+        }
+        tokio::select! {
+            () = shared.connected() => return,
+            changed = stores.changed() => if changed.is_err() {
+                return shared.connected().await;
+            },
+        }
     }
 }
 

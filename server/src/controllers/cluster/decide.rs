@@ -1,19 +1,25 @@
 //! From what is known of a cluster to its conditions. Pure.
 
+mod verdicts;
+
 use std::time::Duration;
 
 use drover_api::conditions::{
-    ACCESS_APPLIED, AGENT_UP_TO_DATE, API_SERVER_READY, CONNECTED, READY, REGISTERED, Tristate,
-    Verdict, set_condition,
+    ACCESS_APPLIED, AGENT_UP_TO_DATE, API_SERVER_READY, CONNECTED, READY, Tristate, Verdict,
+    set_condition,
 };
-use drover_api::kinds::{AgentSpec, AgentStatus, AgentUpgrade, Cluster, ClusterStatus};
+use drover_api::kinds::{AgentStatus, Cluster, ClusterStatus};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use self::verdicts::{verdict, verdicts};
 use super::heard::Heard;
 
 /// A connected cluster that has said nothing for so long is not heard any more.
 pub const SILENT_AFTER: Duration = Duration::from_secs(35);
+/// A keeper that is younger than this has not heard of everything yet: the server started, or was
+/// cut off from the hub, and what agents dial, report and get applied comes within this time.
+pub const SETTLED_AFTER: Duration = Duration::from_secs(30);
 /// `lastSeen` is written this often while nothing else changes.
 const SEEN_EVERY: SignedDuration = SignedDuration::from_mins(5);
 
@@ -34,6 +40,21 @@ pub struct Known {
     pub access: AccessState,
     /// How an upgrade of the agent stands.
     pub upgrade: UpgradeState,
+    /// Whether the keeper is younger than [`SETTLED_AFTER`].
+    pub settling: bool,
+}
+
+impl Known {
+    /// Whether this keeper has found out what a condition speaks of.
+    fn knows(&self, kind: &str) -> bool {
+        match kind {
+            CONNECTED => self.tunnels > 0,
+            API_SERVER_READY => self.tunnels > 0 && self.heard.components.is_some(),
+            ACCESS_APPLIED => self.access != AccessState::Pending,
+            AGENT_UP_TO_DATE => self.tunnels > 0 && self.heard.agent.is_some(),
+            _ => true,
+        }
+    }
 }
 
 /// How access in a cluster stands.
@@ -70,14 +91,25 @@ pub enum UpgradeState {
 pub fn decide(cluster: &Cluster, known: &Known, image: &str, now: Timestamp) -> ClusterStatus {
     let present = cluster.status.clone().unwrap_or_default();
     let mut status = present.clone();
-    let verdicts = verdicts(cluster, known, image);
     let generation = cluster.metadata.generation;
-    for (kind, verdict) in &verdicts {
+    let (held, news): (Vec<_>, Vec<_>) = verdicts(cluster, known, image)
+        .into_iter()
+        .partition(|(kind, verdict)| holds(&present, known, kind, verdict));
+    for (kind, verdict) in &news {
         set_condition(&mut status.conditions, kind, verdict, generation, now);
     }
-    let ready = readiness(&verdicts);
-    set_condition(&mut status.conditions, READY, &ready, generation, now);
-    status.observed_generation = generation;
+    let verdict = match first_wrong(&news) {
+        Some(wrong) => Some(wrong),
+        // What is held is what Ready was decided from.
+        None if !held.is_empty() && present.conditions.iter().any(|c| c.type_ == READY) => None,
+        None => Some(first_wrong(&held).unwrap_or_else(ready)),
+    };
+    if let Some(verdict) = verdict {
+        set_condition(&mut status.conditions, READY, &verdict, generation, now);
+    }
+    if held.is_empty() {
+        status.observed_generation = generation;
+    }
     copy_report(&mut status, known);
     if is_heard(known) {
         let seen = status.last_seen.as_ref();
@@ -88,6 +120,16 @@ pub fn decide(cluster: &Cluster, known: &Known, image: &str, now: Timestamp) -> 
         }
     }
     status
+}
+
+/// Whether a condition stays as it was because this keeper is too young to know better.
+fn holds(present: &ClusterStatus, known: &Known, kind: &str, verdict: &Verdict) -> bool {
+    let Some(before) = present.conditions.iter().find(|c| c.type_ == kind) else {
+        return false;
+    };
+    // One replica after the other comes back: how many there are is told when all had their time.
+    let returning = kind == CONNECTED && before.status == verdict.status.as_str();
+    known.settling && (returning || !known.knows(kind))
 }
 
 /// Keeps the last known facts while the cluster is away: its conditions say how old they are.
@@ -113,10 +155,19 @@ fn copy_report(status: &mut ClusterStatus, known: &Known) {
         status.agent = Some(AgentStatus {
             version: version.clone(),
             protocol: known.protocol,
-            tunnels: known.tunnels,
-            image: heard.agent.as_ref().map(|agent| agent.image.clone()),
+            tunnels: match &status.agent {
+                Some(before) if known.settling => before.tunnels.max(known.tunnels),
+                _ => known.tunnels,
+            },
+            image: match (&heard.agent, &status.agent) {
+                (Some(agent), _) => Some(agent.image.clone()),
+                (None, Some(before)) if known.settling => before.image.clone(),
+                _ => None,
+            },
         });
-    } else if let Some(agent) = &mut status.agent {
+    } else if let Some(agent) = &mut status.agent
+        && !known.settling
+    {
         agent.tunnels = 0;
     }
 }
@@ -134,222 +185,19 @@ fn is_heard(known: &Known) -> bool {
     known.tunnels > 0 && known.silence.is_some_and(|silence| silence < SILENT_AFTER)
 }
 
-fn verdict(status: Tristate, reason: &'static str, message: impl Into<String>) -> Verdict {
-    Verdict {
-        status,
-        reason,
-        message: message.into(),
-    }
-}
-
-/// Every condition but Ready, in the order in which a person should look at them.
-fn verdicts(cluster: &Cluster, known: &Known, image: &str) -> [(&'static str, Verdict); 5] {
-    [
-        (REGISTERED, registered(cluster)),
-        (CONNECTED, connected(cluster, known)),
-        (API_SERVER_READY, api_server(known)),
-        (ACCESS_APPLIED, access(known)),
-        (AGENT_UP_TO_DATE, agent(&cluster.spec.agent, known, image)),
-    ]
-}
-
-fn is_registered(cluster: &Cluster) -> bool {
-    cluster
-        .status
-        .as_ref()
-        .is_some_and(|status| status.registration.is_some())
-}
-
-fn registered(cluster: &Cluster) -> Verdict {
-    if is_registered(cluster) {
-        verdict(
-            Tristate::True,
-            "KeyBound",
-            "the cluster's key is bound to this object",
-        )
-    } else {
-        verdict(
-            Tristate::False,
-            "NotImported",
-            "apply the manifest of \"drover cluster import\" in the cluster",
-        )
-    }
-}
-
-fn connected(cluster: &Cluster, known: &Known) -> Verdict {
-    match (known.tunnels, is_registered(cluster)) {
-        (0, false) => verdict(
-            Tristate::False,
-            "NotRegistered",
-            "the cluster's agent has not registered yet; if the manifest is applied, look at the log and the events of Deployment drover-agent there",
-        ),
-        (0, true) => verdict(
-            Tristate::False,
-            "AgentGone",
-            "no agent of the cluster is connected; look at ConfigMap drover-agent-status and the pods in its namespace drover-agent",
-        ),
-        (1, _) => verdict(
-            Tristate::True,
-            "TunnelOpen",
-            "1 replica of the agent is connected",
-        ),
-        (n, _) => verdict(
-            Tristate::True,
-            "TunnelOpen",
-            format!("{n} replicas of the agent are connected"),
-        ),
-    }
-}
-
-fn unknown_while_away() -> Verdict {
-    verdict(
-        Tristate::Unknown,
-        "NotConnected",
-        "not known while no agent is connected",
-    )
-}
-
-fn api_server(known: &Known) -> Verdict {
-    if known.tunnels == 0 {
-        return unknown_while_away();
-    }
-    if known.silence.is_some_and(|silence| silence >= SILENT_AFTER) {
-        return verdict(
-            Tristate::Unknown,
-            "ReportsStopped",
-            "the agent is connected but reports nothing; look at its log",
-        );
-    }
-    let Some(components) = &known.heard.components else {
-        return verdict(
-            Tristate::Unknown,
-            "NoReportYet",
-            "waiting for the agent's first report",
-        );
-    };
-    let failing: Vec<String> = components
-        .iter()
-        .filter(|component| !component.healthy)
-        .map(|component| match &component.message {
-            Some(message) => format!("{} ({message})", component.name),
-            None => component.name.clone(),
-        })
-        .collect();
-    if failing.is_empty() {
-        verdict(
-            Tristate::True,
-            "Healthy",
-            "the API server passes its readiness check",
-        )
-    } else {
-        let list = failing.join(", ");
-        verdict(
-            Tristate::False,
-            "Unhealthy",
-            format!("failing: {list}; look at the cluster's control plane"),
-        )
-    }
-}
-
-fn access(known: &Known) -> Verdict {
-    match &known.access {
-        AccessState::Applied => verdict(
-            Tristate::True,
-            "Applied",
-            "roles and bindings in the cluster are as the hub wants them",
-        ),
-        _ if known.tunnels == 0 => unknown_while_away(),
-        AccessState::Pending => verdict(
-            Tristate::Unknown,
-            "Pending",
-            "roles and bindings are being applied",
-        ),
-        AccessState::Failed(why) => verdict(
-            Tristate::False,
-            "ApplyFailed",
-            format!("{why}; tried again within a minute"),
-        ),
-    }
-}
-
-/// How long a roll-out may take before it is called stuck.
-const ROLLOUT_WITHIN: Duration = Duration::from_mins(5);
-
-fn agent(spec: &AgentSpec, known: &Known, image: &str) -> Verdict {
-    if known.tunnels == 0 {
-        return unknown_while_away();
-    }
-    let ours = env!("CARGO_PKG_VERSION");
-    let Some(deployment) = &known.heard.agent else {
-        let same = known.agent_version.as_deref() == Some(ours);
-        return if same {
-            verdict(
-                Tristate::True,
-                "SameVersion",
-                "the agent has the server's version",
-            )
-        } else {
-            verdict(
-                Tristate::Unknown,
-                "NotADeployment",
-                format!(
-                    "the agent does not run as Deployment drover-agent; upgrade it to {ours} by hand"
-                ),
-            )
-        };
-    };
-    if let UpgradeState::Failed(why) = &known.upgrade {
-        let message = format!("{why}; tried again within a minute");
-        return verdict(Tristate::False, "UpgradeFailed", message);
-    }
-    if deployment.image != image {
-        return match (spec.upgrade, &spec.image) {
-            (AgentUpgrade::Manual, None) => verdict(
-                Tristate::False,
-                "UpgradeAvailable",
-                format!(
-                    "runs {}; set spec.agent.image to {image} to upgrade",
-                    deployment.image
-                ),
-            ),
-            _ => verdict(Tristate::False, "Upgrading", format!("changing to {image}")),
-        };
-    }
-    let (done, wanted) = (deployment.updated_available, deployment.wanted);
-    if done >= wanted {
-        return verdict(
-            Tristate::True,
-            "UpToDate",
-            format!("the agent runs {image}"),
-        );
-    }
-    let progress = format!("{done} of {wanted} replicas run {image} and are available");
-    match &known.upgrade {
-        UpgradeState::Asked { since, .. } if *since > ROLLOUT_WITHIN => verdict(
-            Tristate::False,
-            "UpgradeStuck",
-            format!(
-                "{progress}; look at the pods in namespace drover-agent: can the nodes pull the image?"
-            ),
-        ),
-        _ => verdict(Tristate::False, "RollingOut", progress),
-    }
-}
-
 /// The first thing that is wrong is why the cluster is not ready; an old agent works, and is not.
-fn readiness(verdicts: &[(&'static str, Verdict)]) -> Verdict {
-    let wrong = verdicts
-        .iter()
-        .filter(|(kind, _)| *kind != AGENT_UP_TO_DATE)
-        .find(|(_, verdict)| verdict.status != Tristate::True);
-    match wrong {
-        None => verdict(Tristate::True, "Ready", "the cluster can be used"),
-        Some((_, first)) => Verdict {
-            status: first.status,
-            reason: first.reason,
-            message: first.message.clone(),
-        },
-    }
+fn first_wrong<'a>(
+    verdicts: impl IntoIterator<Item = &'a (&'static str, Verdict)>,
+) -> Option<Verdict> {
+    let mut needed = verdicts
+        .into_iter()
+        .filter(|(kind, _)| *kind != AGENT_UP_TO_DATE);
+    let wrong = needed.find(|(_, verdict)| verdict.status != Tristate::True);
+    wrong.map(|(_, first)| first.clone())
+}
+
+fn ready() -> Verdict {
+    verdict(Tristate::True, "Ready", "the cluster can be used")
 }
 
 #[cfg(test)]

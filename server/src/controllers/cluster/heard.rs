@@ -1,7 +1,14 @@
 //! What the server has heard of a cluster: the report stream, merged line by line. Pure.
+//!
+//! An agent may say what it likes, and all of it goes to the hub: so it is cut to what an honest
+//! one needs.
+
+mod bound;
 
 use drover_api::kinds::ComponentHealth;
 use drover_api::report::{AgentReport, EventReport, NodesReport, Refusal, Report};
+
+use self::bound::bounded;
 
 /// The latest of each section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +40,7 @@ impl Heard {
                 *present = line;
             }
         }
+        let line = bounded(line);
         newer(&mut self.version, line.kubernetes_version);
         newer(&mut self.nodes, line.nodes);
         newer(&mut self.components, line.components);

@@ -15,6 +15,8 @@ use crate::backoff::Backoff;
 use crate::controllers::keeper::Shared;
 use crate::tunnels::TunnelSendError;
 
+/// Refusals of one line that are logged each by itself.
+const MOST_LOGGED: usize = 16;
 /// Most time for the answer to begin.
 const HEAD_WITHIN: Duration = Duration::from_secs(15);
 
@@ -103,30 +105,46 @@ async fn stream(
     }
 }
 
-/// What is told once goes to the log; refusals are a sign of a fault, or of an attack.
+/// What is told once becomes events of the Cluster; refusals, a sign of a fault or of an attack,
+/// go to the log too.
 fn tell(shared: &Shared, news: &News) {
-    let name = shared
-        .cluster()
-        .map(|cluster| cluster.name_any())
-        .unwrap_or_default();
-    for refusal in &news.refusals {
+    let Some(cluster) = shared.cluster() else {
+        return;
+    };
+    for refusal in news.refusals.iter().take(MOST_LOGGED) {
         tracing::warn!(
-            cluster.name = name,
-            lane = refusal.lane,
-            reason = refusal.reason,
+            cluster.name = cluster.name_any(),
+            lane = ?refusal.lane,
+            reason = ?refusal.reason,
             count = refusal.count,
-            "the agent refused requests: {}",
+            "the agent refused requests: {:?}",
             refusal.message
         );
     }
-    for event in &news.events {
-        tracing::debug!(
+    let unlogged = news.refusals.len().saturating_sub(MOST_LOGGED);
+    if unlogged > 0 {
+        let name = cluster.name_any();
+        tracing::warn!(
             cluster.name = name,
-            regarding = event.regarding,
-            reason = event.reason,
-            count = event.count,
-            "warning event: {}",
-            event.message
+            unlogged,
+            "the agent refused more requests"
         );
+    }
+    let refused = news.refusals.iter().map(|refusal| {
+        let note = format!(
+            "the agent refused {} request(s) on lane {:?}: {} ({})",
+            refusal.count, refusal.lane, refusal.message, refusal.reason
+        );
+        ("AgentRefused", note)
+    });
+    let warned = news.events.iter().map(|event| {
+        let note = format!(
+            "{}: {} ({}, {} times)",
+            event.regarding, event.message, event.reason, event.count
+        );
+        ("ClusterWarning", note)
+    });
+    for (reason, note) in refused.chain(warned) {
+        shared.controllers.notices.reported(&cluster, reason, note);
     }
 }

@@ -111,11 +111,11 @@ fn mounts() -> String {
 
 /// Whether a folder is a mount of tmpfs; the last line of a folder is the one that counts.
 fn in_memory(folder: &Path, mounts: &str) -> bool {
-    let kinds = mounts.lines().filter_map(|line| {
+    let mut kinds = mounts.lines().rev().filter_map(|line| {
         let mut fields = line.split(' ').skip(1);
         (Path::new(fields.next()?) == folder).then(|| fields.next())?
     });
-    kinds.last() == Some("tmpfs")
+    kinds.next() == Some("tmpfs")
 }
 
 #[cfg(test)]

@@ -164,7 +164,7 @@ async fn a_silent_lease_is_taken_as_soon_as_it_has_died() {
     let hub = Hub::default();
     // Of another machine: nothing here can tell whether it lives.
     *hub.lease.lock() = Some({
-        let mut lease = super::decide::lease(None, "elsewhere", 1);
+        let mut lease = decide::lease(None, "elsewhere", 1);
         lease.metadata.resource_version = Some("7".to_owned());
         lease
     });

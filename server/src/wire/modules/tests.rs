@@ -306,6 +306,29 @@ async fn what_is_listed_exists_and_what_is_not_does_not() {
     }
 }
 
+#[tokio::test]
+async fn a_name_that_is_no_text_is_refused_as_everything_else_is() {
+    let whole = Whole::new();
+    let admin = whole.person(true, TokenPurpose::Session, None);
+    for route in ROUTES.iter().filter(|route| route.path.contains('{')) {
+        if route.path.starts_with("/k8s/") {
+            continue;
+        }
+        let path = route.path.replace("{name}", "%ff").replace("{id}", "%ff");
+        let junk = Route {
+            method: route.method.clone(),
+            path: path.leak(),
+            right: route.right,
+        };
+        let (code, body) = whole.call(&junk, Some(&admin)).await;
+        assert_eq!(body["kind"], "Status", "{junk:?}: {code} {body}");
+        assert_eq!(code, StatusCode::BAD_REQUEST, "{junk:?}: {body}");
+        // Who may not ask learns nothing about the path.
+        let (code, body) = whole.call(&junk, None).await;
+        assert_eq!(code, StatusCode::UNAUTHORIZED, "{junk:?}: {body}");
+    }
+}
+
 #[test]
 fn the_document_holds_exactly_the_routes_under_v1() {
     let document = serde_json::to_value(crate::rest::document()).unwrap();

@@ -141,6 +141,17 @@ async fn nothing_is_deleted_without_consent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn whoever_waits_is_told_what_stays_in_a_cluster_that_could_not_be_cleaned_up() {
+    let (stub, drover) = logged_in().await;
+    let delete = ["cluster", "delete", "berlin", "--yes", "--wait"];
+    let ended = drover.run(&delete).await.ok();
+    assert!(ended.err.contains("is gone"), "{ended:?}");
+    stub.world.lock().leaving = vec!["it stays; run there: kubectl delete namespace drover-agent"];
+    let ended = drover.run(&delete).await;
+    ended.failed(1, "run there: kubectl delete namespace drover-agent");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_kubeconfig_is_printed_written_or_merged() {
     let (stub, drover) = logged_in().await;
     let text = "apiVersion: v1\nkind: Config\ncurrent-context: berlin\ncontexts:\n- name: berlin\n  context: {cluster: berlin, user: a}\n";

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::program::Drover;
-use super::stub::{SESSION, Stub};
+use super::stub::{PASSWORD, SESSION, Stub};
 
 fn exec_info(stub: &Stub) -> String {
     json!({"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
@@ -26,7 +26,7 @@ async fn kubectl_gets_a_short_lived_token_for_its_cluster_and_nothing_is_written
     let asked = stub.seen().pop().unwrap();
     assert_eq!(
         asked.body,
-        json!({"purpose": "Credential", "cluster": "berlin", "ttlSeconds": 900})
+        json!({"purpose": "Credential", "cluster": "berlin"})
     );
     assert_eq!(asked.bearer.as_deref(), Some(SESSION));
     assert_eq!(std::fs::read_to_string(drover.config()).unwrap(), before);
@@ -43,7 +43,7 @@ async fn the_hub_itself_needs_no_cluster() {
         .ok();
     assert_eq!(
         stub.seen().pop().unwrap().body,
-        json!({"purpose": "Credential", "ttlSeconds": 900})
+        json!({"purpose": "Credential"})
     );
     drover.run(&["credential"]).await.failed(2, "--cluster");
 }
@@ -87,4 +87,105 @@ async fn a_login_at_one_server_is_not_used_at_another() {
     let named = [&args[..], &["--context", stub.authority()]].concat();
     drover.run(&named).await.failed(2, &other.url);
     assert!(other.seen().is_empty());
+}
+
+/// What the server of a stub writes, under an address that nobody typed.
+fn kubeconfig(url: &str) -> String {
+    json!({"apiVersion": "v1", "kind": "Config", "current-context": "berlin",
+        "clusters": [{"name": "berlin", "cluster": {"server": format!("{url}/k8s/clusters/berlin")}}],
+        "contexts": [{"name": "berlin", "context": {"cluster": "berlin", "user": "alice@berlin"}}],
+        "users": [{"name": "alice@berlin", "user": {"exec": {"command": "drover",
+            "args": ["credential", "--server", url, "--cluster", "berlin"]}}}]})
+    .to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kubeconfig_works_with_the_login_that_made_it_whatever_address_was_typed() {
+    let (stub, drover) = (Stub::start().await, Drover::new());
+    drover.log_in(&stub).await.ok();
+    let announced = "https://drover.example:8443";
+    stub.world.lock().kubeconfig = kubeconfig(announced);
+    let args = ["credential", "--server", announced, "--cluster", "berlin"];
+    drover.run(&args).await.failed(3, "kubeconfig --merge");
+    drover.run(&["cluster", "kubeconfig", "--merge"]).await.ok();
+    let ended = drover.run(&args).await.ok();
+    assert!(ended.out.contains("drover_new1_newsecret"), "{ended:?}");
+    drover.log_in(&stub).await.ok();
+    drover.run(&args).await.ok();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_login_a_kubeconfig_comes_with_the_advice_to_log_in() {
+    let (stub, drover) = (Stub::start().await, Drover::new());
+    let ca = drover.home.path().join("ca.pem");
+    std::fs::write(&ca, &stub.authority_pem).unwrap();
+    stub.world.lock().kubeconfig = kubeconfig("https://drover.example");
+    let at = [
+        ("DROVER_SERVER", stub.url.as_str()),
+        ("DROVER_CA_FILE", ca.to_str().unwrap()),
+        ("DROVER_TOKEN", SESSION),
+    ];
+    let ended = drover
+        .run_with(&["cluster", "kubeconfig"], &at, "")
+        .await
+        .ok();
+    assert!(
+        ended.err.contains("drover login https://drover.example"),
+        "{ended:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kubeconfig_that_runs_another_program_is_refused() {
+    let (stub, drover) = (Stub::start().await, Drover::new());
+    drover.log_in(&stub).await.ok();
+    stub.world.lock().kubeconfig =
+        kubeconfig("https://d").replace(r#""command":"drover""#, r#""command":"sh""#);
+    let ended = drover.run(&["cluster", "kubeconfig"]).await.failed(1, "sh");
+    assert_eq!(ended.out, "");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_exported_context_is_a_habit_and_what_is_typed_a_wish() {
+    let (here, there, drover) = (Stub::start().await, Stub::start().await, Drover::new());
+    drover.log_in(&here).await.ok();
+    drover.log_in(&there).await.ok();
+    let exported = [("DROVER_CONTEXT", here.authority())];
+    let args = ["credential", "--server", &there.url, "--cluster", "berlin"];
+    drover.run_with(&args, &exported, "").await.ok();
+    assert_eq!(there.seen().last().unwrap().target, "/v1/tokens");
+    let typed = [&args[..], &["--context", here.authority()]].concat();
+    drover.run(&typed).await.failed(2, "not of");
+
+    // A typed server does not conflict with an exported context, nor a fingerprint with a file.
+    let list = ["cluster", "list", "--server", &there.url];
+    drover
+        .run_with(&list, &exported, "")
+        .await
+        .failed(3, "DROVER_TOKEN");
+    let both = [exported[0], ("DROVER_SERVER", there.url.as_str())];
+    drover
+        .run_with(&list[..2], &both, "")
+        .await
+        .failed(2, "unset one");
+
+    let before = std::fs::read_to_string(drover.config()).unwrap();
+    let other = Stub::start().await;
+    let login = [
+        "login",
+        &other.url,
+        "--username",
+        "alice",
+        "--password-stdin",
+        "--ca-fingerprint",
+        &other.fingerprint,
+    ];
+    drover
+        .run_with(&login, &exported, "")
+        .await
+        .failed(2, "DROVER_CONTEXT");
+    assert_eq!(std::fs::read_to_string(drover.config()).unwrap(), before);
+    let file = [("DROVER_CA_FILE", "/no/such/file")];
+    let input = format!("{PASSWORD}\n");
+    drover.run_with(&login, &file, &input).await.ok();
 }

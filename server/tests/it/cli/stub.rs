@@ -43,7 +43,10 @@ pub(crate) struct World {
     pub(crate) clusters: usize,
     pub(crate) cluster_exists: bool,
     pub(crate) cluster_ready: bool,
+    pub(crate) deleted: bool,
     pub(crate) kubeconfig: String,
+    /// How often a cluster that is deleted is still seen, with what it says.
+    pub(crate) leaving: Vec<&'static str>,
     /// Answers everything with this instead.
     pub(crate) instead: Option<(StatusCode, &'static str, &'static str)>,
 }
@@ -134,7 +137,9 @@ impl Stub {
             clusters: 2,
             cluster_exists: false,
             cluster_ready: false,
+            deleted: false,
             kubeconfig: String::new(),
+            leaving: Vec::new(),
             instead: None,
         }));
         let router = Router::new()
@@ -246,7 +251,15 @@ impl World {
 
     fn as_alice(&mut self, method: &str, path: &str, seen: &Seen) -> Response {
         match (method, path) {
-            ("POST", "/v1/logout") | ("DELETE", "/v1/clusters/berlin") => StatusCode::NO_CONTENT.into_response(),
+            ("GET", "/v1/clusters/berlin") if self.deleted => match self.leaving.pop() {
+                Some(message) => axum::Json(self.left(message)).into_response(),
+                None => status(404, "NotFound", "there is nothing of that name"),
+            },
+            ("DELETE", "/v1/clusters/berlin") => {
+                self.deleted = true;
+                StatusCode::NO_CONTENT.into_response()
+            }
+            ("POST", "/v1/logout") => StatusCode::NO_CONTENT.into_response(),
             ("GET", "/v1/me") => axum::Json(json!({"username": "alice",
                 "kubernetesUser": "drover:user:u1", "administrator": true,
                 "mustChangePassword": false, "token": token("sess1", "Session", &Value::Null)}))
@@ -286,6 +299,15 @@ impl World {
         };
         json!({"name": name, "uid": "uid-1", "createdAt": "2026-11-20T12:00:00Z",
             "conditions": [condition("Registered", true), condition("Ready", self.cluster_ready)]})
+    }
+
+    fn left(&self, message: &str) -> Value {
+        let mut cluster = self.cluster("berlin");
+        cluster["deleting"] = true.into();
+        cluster["conditions"][0] = json!({"type": "CleanedUp", "status": "False",
+            "reason": "AgentGone", "message": message,
+            "lastTransitionTime": "2026-11-20T12:00:00Z"});
+        cluster
     }
 
     fn page(&self, target: &str) -> Response {

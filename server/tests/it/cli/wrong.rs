@@ -86,6 +86,23 @@ async fn a_programs_token_comes_from_the_environment_or_a_file() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_program_from_a_checkout_knows_its_commit() {
+    let ended = Drover::new()
+        .run(&["version", "--client", "-o", "json"])
+        .await
+        .ok();
+    let version: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    let commit = version["client"]["commit"].as_str().unwrap();
+    let checkout = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../.git");
+    if checkout.exists() || option_env!("DROVER_COMMIT").is_some() {
+        let hexadecimal = commit.bytes().all(|b| b.is_ascii_hexdigit());
+        assert!(hexadecimal && commit.len() >= 40, "{commit}");
+    } else {
+        assert_eq!(commit, "unknown");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn versions_are_shown_also_when_the_server_cannot_be_asked() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     let ended = drover.run(&["version"]).await.ok();

@@ -59,6 +59,24 @@ async fn access_follows_administrators_and_drift_is_repaired() {
         .expect(200);
     has_access(false).await;
 
+    // While the cluster is away, nobody can say that it is as the hub wants it.
+    let enable = Some(json!({ "enabled": true }));
+    let applied = ("True", "Applied");
+    rig.wait_for("shop", "AccessApplied", applied).await;
+    drop(agent);
+    rig.wait_for("shop", "Connected", ("False", "AgentGone"))
+        .await;
+    let patch = reqwest::Method::PATCH;
+    let patched = rig
+        .server
+        .call(patch, "/v1/users/ann", Some(&rig.admin), enable);
+    patched.await.expect(200);
+    rig.wait_for("shop", "AccessApplied", ("Unknown", "NotConnected"))
+        .await;
+    let agent = start(&cluster, "pod-0").await;
+    has_access(true).await;
+    rig.wait_for("shop", "AccessApplied", applied).await;
+
     // Somebody takes the bindings away; they come back with the next look, here a reconnect.
     cluster
         .kubectl(["delete", "clusterrolebinding", "drover-administrators-0"])

@@ -92,7 +92,10 @@ async fn a_proof_serves_its_own_cluster_once() {
         connect(&rig, &next, "99").await.0,
         StatusCode::UPGRADE_REQUIRED
     );
-    assert!(rig.events("shop").await.contains(&"ForeignKey".to_owned()));
+    let events = rig.events("shop").await;
+    for told in ["ForeignKey", "ReplayedChallenge"] {
+        assert!(events.contains(&told.to_owned()), "{told}: {events:?}");
+    }
 }
 
 #[tokio::test]
@@ -275,6 +278,83 @@ async fn a_deleted_clusters_tunnels_are_closed_and_stay_closed() {
         Some(json!({ "clusterUid": "whatever" })),
     );
     again.await.expect(404);
+}
+
+#[tokio::test]
+async fn a_cluster_whose_agent_is_away_for_a_moment_is_cleaned_up_when_it_is_deleted() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let agent = start(&cluster, "pod-0").await;
+    rig.wait_for("shop", "Ready", ("True", "Ready")).await;
+    // Somebody has taken one of the manifest's objects away by hand.
+    let delete = ["delete", "clusterrolebinding", "drover-report"];
+    cluster.kubectl(delete).await.unwrap();
+    drop(agent);
+    rig.wait_for("shop", "Connected", ("False", "AgentGone"))
+        .await;
+    let deleted = rig.server.delete("/v1/clusters/shop", &rig.admin).await;
+    deleted.expect(204);
+    rig.wait_for("shop", "CleanedUp", ("Unknown", "WaitingForAgent"))
+        .await;
+    let _agent = start(&cluster, "pod-0").await;
+    eventually("the cluster to be clean", SOON, async || {
+        let left = cluster
+            .kubectl(["get", "clusterrolebindings,clusterroles", "-o", "name"])
+            .await
+            .map_err(|error| error.to_string())?;
+        let left: Vec<_> = left.stdout.lines().map(str::to_owned).collect();
+        let drovers = left
+            .iter()
+            .filter(|name| name.contains("drover-user") || name.contains("drover-administrators"));
+        match drovers.count() {
+            0 => Ok(()),
+            _ => Err(format!("{left:?}")),
+        }
+    })
+    .await
+    .unwrap();
+    gone(&rig).await;
+}
+
+#[tokio::test]
+async fn a_cluster_that_could_not_be_cleaned_up_says_so_before_it_goes() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let agent = start(&cluster, "pod-0").await;
+    rig.wait_for("shop", "Ready", ("True", "Ready")).await;
+    drop(agent);
+    rig.wait_for("shop", "Connected", ("False", "AgentGone"))
+        .await;
+    let deleted = rig.server.delete("/v1/clusters/shop", &rig.admin).await;
+    deleted.expect(204);
+    let told = eventually("what to do", 2 * SOON, async || {
+        let view = rig.server.get("/v1/clusters/shop", &rig.admin).await.body;
+        let conditions = view["conditions"].as_array().cloned().unwrap_or_default();
+        let found = conditions.iter().find(|c| c["type"] == "CleanedUp");
+        match found.filter(|condition| condition["status"] == "False") {
+            Some(condition) => Ok(condition["message"].as_str().unwrap_or_default().to_owned()),
+            None => Err(view.to_string()),
+        }
+    });
+    let told = told.await.unwrap();
+    assert!(
+        told.contains("kubectl delete namespace drover-agent"),
+        "{told}"
+    );
+    gone(&rig).await;
+    let events = rig.events("shop").await;
+    assert!(events.contains(&"AgentGone".to_owned()), "{events:?}");
+}
+
+async fn gone(rig: &Rig) {
+    eventually("the Cluster to be gone", SOON, async || {
+        match rig.server.get("/v1/clusters/shop", &rig.admin).await {
+            answer if answer.code == 404 => Ok(()),
+            answer => Err(answer.body.to_string()),
+        }
+    })
+    .await
+    .unwrap();
 }
 
 /// The same server at another address: bytes are copied, so its certificate is what it was.

@@ -1,4 +1,4 @@
-use drover_api::kinds::{ClusterSpec, ComponentHealth, NodeCount, Registration};
+use drover_api::kinds::{AgentUpgrade, ClusterSpec, ComponentHealth, NodeCount, Registration};
 use drover_api::report::{AgentReport, NodesReport};
 
 use super::*;
@@ -49,6 +49,7 @@ fn healthy() -> Known {
         silence: Some(Duration::from_secs(5)),
         access: AccessState::Applied,
         upgrade: UpgradeState::Idle,
+        settling: false,
     }
 }
 
@@ -211,4 +212,87 @@ fn what_was_known_stays_while_the_cluster_is_away() {
     assert_eq!(away.agent.as_ref().unwrap().tunnels, 0);
     assert_eq!(away.last_seen, Some(Time(at(0))));
     assert!(away.registration.is_some());
+}
+
+/// What a keeper knows when it begins.
+fn beginning() -> Known {
+    Known {
+        settling: true,
+        ..Known::default()
+    }
+}
+
+#[test]
+fn a_restarted_server_writes_nothing_while_everything_is_as_it_was() {
+    let mut cluster = cluster(true);
+    cluster.status = Some(decided(true, &healthy()));
+    let unheard = Known {
+        tunnels: 1,
+        agent_version: Some("1".into()),
+        protocol: 2,
+        ..beginning()
+    };
+    let heard = Known {
+        heard: Heard {
+            agent: None,
+            ..healthy().heard
+        },
+        ..unheard.clone()
+    };
+    let returned = Known {
+        settling: true,
+        tunnels: 1,
+        ..healthy()
+    };
+    for known in [beginning(), unheard, heard, returned] {
+        let status = decide(&cluster, &known, IMAGE, at(20));
+        assert_eq!(Some(&status), cluster.status.as_ref(), "{known:?}");
+    }
+}
+
+#[test]
+fn news_is_told_while_the_rest_is_waited_for() {
+    let mut cluster = cluster(true);
+    cluster.status = Some(decided(true, &healthy()));
+    let mut known = Known {
+        settling: true,
+        access: AccessState::Pending,
+        ..healthy()
+    };
+    known.heard.components.as_mut().unwrap()[0].healthy = false;
+    let status = decide(&cluster, &known, IMAGE, at(20));
+    let unhealthy = ("False".to_owned(), "Unhealthy".to_owned());
+    assert_eq!(reason(&status, API_SERVER_READY), unhealthy);
+    assert_eq!(reason(&status, READY), unhealthy);
+    assert_eq!(reason(&status, ACCESS_APPLIED).0, "True");
+}
+
+#[test]
+fn what_did_not_come_back_in_time_is_gone() {
+    let mut cluster = cluster(true);
+    cluster.status = Some(decided(true, &healthy()));
+    let status = decide(&cluster, &Known::default(), IMAGE, at(60));
+    assert_eq!(reason(&status, READY), ("False".into(), "AgentGone".into()));
+    assert_eq!(status.agent.unwrap().tunnels, 0);
+}
+
+#[test]
+fn a_new_cluster_is_told_of_at_once() {
+    let status = decided(false, &beginning());
+    assert_eq!(reason(&status, READY).1, "NotImported");
+}
+
+#[test]
+fn a_message_names_some_of_many_failing_components() {
+    let mut known = healthy();
+    let failing = ComponentHealth {
+        name: "x".repeat(256),
+        healthy: false,
+        message: Some("y".repeat(256)),
+    };
+    known.heard.components = Some(vec![failing; 64]);
+    let status = decided(true, &known);
+    let found = status.conditions.iter().find(|c| c.type_ == READY).unwrap();
+    assert!(found.message.len() < 8192, "{}", found.message.len());
+    assert!(found.message.contains("and 56 more"), "{}", found.message);
 }

@@ -1,0 +1,155 @@
+//! Reports cut to size. Pure.
+
+use std::collections::BTreeMap;
+
+use drover_api::kinds::ComponentHealth;
+use drover_api::report::{EventReport, NodesReport, Refusal, Report};
+
+/// Entries of one list or map.
+const MOST: usize = 64;
+/// Characters of one text.
+const LONGEST: usize = 256;
+/// Characters of an image: a Cluster may name one of 512, and what runs is compared with it.
+const LONGEST_IMAGE: usize = 1024;
+
+/// A report without what no honest agent sends.
+pub(super) fn bounded(mut line: Report) -> Report {
+    let text = |text: String| cut(&text, LONGEST);
+    if let Some(agent) = &mut line.agent {
+        agent.image = cut(&agent.image, LONGEST_IMAGE);
+    }
+    Report {
+        kubernetes_version: line.kubernetes_version.map(text),
+        nodes: line.nodes.as_ref().map(nodes),
+        components: line.components.map(components),
+        agent: line.agent,
+        refusals: line.refusals.iter().take(MOST).map(refusal).collect(),
+        events: line.events.iter().take(MOST).map(event).collect(),
+    }
+}
+
+/// The first characters of a text, without those that steer terminals and break lines.
+fn cut(text: &str, most: usize) -> String {
+    text.chars()
+        .filter(|character| !character.is_control())
+        .take(most)
+        .collect()
+}
+
+fn nodes(nodes: &NodesReport) -> NodesReport {
+    NodesReport {
+        count: nodes.count,
+        capacity: amounts(&nodes.capacity),
+        allocatable: amounts(&nodes.allocatable),
+        requests: amounts(&nodes.requests),
+        usage: amounts(&nodes.usage),
+    }
+}
+
+fn amounts(amounts: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let bounded = amounts.iter().take(MOST);
+    bounded
+        .map(|(name, amount)| (cut(name, LONGEST), cut(amount, LONGEST)))
+        .collect()
+}
+
+/// What fails is never what is left out.
+fn components(components: Vec<ComponentHealth>) -> Vec<ComponentHealth> {
+    let failing = components
+        .iter()
+        .filter(|component| !component.healthy)
+        .count();
+    let mut healthy = MOST.saturating_sub(failing);
+    let chosen = components.into_iter().filter(|component| {
+        let room = !component.healthy || healthy > 0;
+        healthy = healthy.saturating_sub(usize::from(component.healthy));
+        room
+    });
+    chosen
+        .take(MOST)
+        .map(|component| ComponentHealth {
+            name: cut(&component.name, LONGEST),
+            healthy: component.healthy,
+            message: component.message.map(|message| cut(&message, LONGEST)),
+        })
+        .collect()
+}
+
+fn refusal(refusal: &Refusal) -> Refusal {
+    Refusal {
+        lane: cut(&refusal.lane, LONGEST),
+        reason: cut(&refusal.reason, LONGEST),
+        message: cut(&refusal.message, LONGEST),
+        count: refusal.count,
+    }
+}
+
+fn event(event: &EventReport) -> EventReport {
+    EventReport {
+        regarding: cut(&event.regarding, LONGEST),
+        reason: cut(&event.reason, LONGEST),
+        message: cut(&event.message, LONGEST),
+        last_seen: event.last_seen,
+        count: event.count,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drover_api::report::AgentReport;
+
+    use super::*;
+
+    #[test]
+    fn whatever_an_agent_says_fits_into_a_cluster() {
+        let long = || "\u{1b}[31mx\n".repeat(100_000);
+        let map = || {
+            (0..5000)
+                .map(|n| (format!("{n}{}", long()), long()))
+                .collect()
+        };
+        let component = |healthy| ComponentHealth {
+            name: long(),
+            healthy,
+            message: Some(long()),
+        };
+        let refusal = Refusal {
+            lane: long(),
+            reason: long(),
+            message: long(),
+            count: 1,
+        };
+        let said = Report {
+            kubernetes_version: Some(long()),
+            nodes: Some(NodesReport {
+                capacity: map(),
+                ..NodesReport::default()
+            }),
+            components: Some(vec![component(true); 100]),
+            agent: Some(AgentReport {
+                image: long(),
+                ..AgentReport::default()
+            }),
+            refusals: vec![refusal; 100],
+            ..Report::default()
+        };
+        let kept = serde_json::to_string(&bounded(said)).unwrap();
+        assert!(kept.len() < 150_000, "{}", kept.len());
+        assert!(!kept.contains("\\u001b") && !kept.contains("\\n"));
+    }
+
+    #[test]
+    fn a_component_that_fails_is_not_hidden_behind_many_that_do_not() {
+        let component = |name: String, healthy| ComponentHealth {
+            name,
+            healthy,
+            message: None,
+        };
+        let mut all: Vec<_> = (0..1000).map(|n| component(n.to_string(), true)).collect();
+        all.push(component("etcd".to_owned(), false));
+        let kept = components(all);
+        assert_eq!(kept.len(), MOST);
+        assert!(kept.iter().any(|component| !component.healthy));
+        assert_eq!(kept[0].name, "0");
+    }
+}

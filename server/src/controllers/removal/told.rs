@@ -1,0 +1,115 @@
+//! What a Cluster that is being deleted says about its clean-up.
+
+use drover_api::conditions::{CLEANED_UP, Tristate, Verdict, set_condition};
+use drover_api::group::{AGENT_NAMESPACE, MANAGED_BY, MANAGED_BY_LABEL};
+use drover_api::kinds::Cluster;
+use jiff::Timestamp;
+use kube::ResourceExt as _;
+use kube::api::PostParams;
+
+use super::CLEAN_WITHIN;
+use crate::controllers::keeper::Shared;
+use crate::hub::call;
+
+/// Before anything was tried.
+pub(super) fn trying(connected: bool) -> Verdict {
+    let (reason, message) = if connected {
+        (
+            "CleaningUp",
+            "what Drover applied in the cluster is being removed".to_owned(),
+        )
+    } else {
+        let most = CLEAN_WITHIN.as_secs();
+        let message = format!(
+            "no agent of the cluster is connected; it is waited for, at most {most} s, so that \
+             what Drover applied there can be removed"
+        );
+        ("WaitingForAgent", message)
+    };
+    Verdict {
+        status: Tristate::Unknown,
+        reason,
+        message,
+    }
+}
+
+/// When the time is over; `problem` is what the cluster said last, if it said anything.
+pub(super) fn failed(problem: Option<&str>) -> Verdict {
+    let (reason, why) = match problem {
+        Some(problem) => ("CleanUpFailed", problem),
+        None => ("AgentGone", "no agent of the cluster came back in time"),
+    };
+    Verdict {
+        status: Tristate::False,
+        reason,
+        message: format!(
+            "what Drover applied stays in the cluster ({why}); to remove it, run there: {}",
+            commands()
+        ),
+    }
+}
+
+/// Removes everything that an import and its controllers made.
+fn commands() -> String {
+    format!(
+        "kubectl delete clusterrolebindings,clusterroles -l {MANAGED_BY_LABEL}={MANAGED_BY} && \
+         kubectl delete namespace {AGENT_NAMESPACE}"
+    )
+}
+
+/// Sets the condition, and an event where something is wrong; failing that, a log line has it.
+pub(super) async fn tell(shared: &Shared, verdict: &Verdict) {
+    let Some(cluster) = shared.cluster() else {
+        return;
+    };
+    let name = cluster.name_any();
+    if verdict.status == Tristate::False {
+        tracing::warn!(cluster.name = name, "{}", verdict.message);
+        let notices = &shared.controllers.notices;
+        notices
+            .warn(&cluster, verdict.reason, &verdict.message)
+            .await;
+    }
+    let mut status = cluster.status.clone().unwrap_or_default();
+    let (generation, now) = (cluster.metadata.generation, Timestamp::now());
+    set_condition(&mut status.conditions, CLEANED_UP, verdict, generation, now);
+    let wanted = Cluster {
+        status: Some(status),
+        ..Cluster::clone(&cluster)
+    };
+    let (api, params) = (shared.controllers.hub.clusters(), PostParams::default());
+    let written = api.replace_status(&name, &params, &wanted);
+    match call("say how a cluster's clean-up stands", written).await {
+        Ok(written) => {
+            let clusters = &shared.controllers.hub.stores().clusters;
+            clusters.wait_for(&written, super::SEEN_WITHIN).await;
+        }
+        Err(error) => {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(
+                cluster.name = name,
+                error,
+                "a clean-up's state was not written"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clean_up_that_failed_says_why_and_what_to_run() {
+        for (problem, reason, why) in [
+            (None, "AgentGone", "no agent"),
+            (Some("could not delete x: 403"), "CleanUpFailed", "403"),
+        ] {
+            let verdict = failed(problem);
+            assert_eq!((verdict.status, verdict.reason), (Tristate::False, reason));
+            assert!(verdict.message.contains(why), "{verdict:?}");
+            let run = "kubectl delete namespace drover-agent";
+            assert!(verdict.message.contains(run), "{verdict:?}");
+        }
+    }
+}
