@@ -363,6 +363,22 @@ async fn reader_that_stalls_is_reset_and_a_quiet_watch_is_not() {
     );
 }
 
+#[tokio::test(start_paused = true)]
+async fn asking_for_a_sign_of_life_does_not_shorten_the_silence_that_a_tunnel_survives() {
+    let pair = TunnelPair::open(agent(|_| async { Response::new(full("served")) })).await;
+    pair.frozen.send_replace(true);
+    let silence = Duration::from_secs(20);
+    assert!(
+        tokio::time::timeout(silence, pair.tunnel.ping())
+            .await
+            .is_err()
+    );
+    pair.frozen.send_replace(false);
+    let response = pair.tunnel.send(get("/")).await.unwrap();
+    assert_eq!(text(response).await, "served");
+    pair.tunnel.ping().await.unwrap();
+}
+
 #[tokio::test]
 async fn tower_client_runs_on_the_tunnel() {
     let pair = TunnelPair::open(agent(|_| async { Response::new(full("served")) })).await;
