@@ -1,19 +1,28 @@
 //! The audit log: who did what on which cluster, and how it ended.
 //!
-//! One JSON object a line. A plain request makes one record when it is over; a stream (watch,
-//! followed log, exec, attach, port-forward, upgrade) makes one when it begins and one when it
-//! ends; a refusal makes one. Records carry no secret: no header is recorded, and of the query
-//! only what is known to be harmless.
+//! One JSON object a line. On the road, a plain request makes one record when it is over; a stream
+//! (watch, followed log, exec, attach, port-forward, upgrade) makes one when it begins and one
+//! when it ends; a refusal makes one. Under `/v1`, each request that is not a `GET` makes one, and
+//! each that is answered 401, 403 or 429. Records carry no secret: no header and no body is
+//! recorded, and of the query only what is known to be harmless. A failed log-in names the user
+//! that was tried only if there is one of that name: what is typed there is at times a password.
+//!
+//! What strangers do, people without a valid credential, is written whole once, and then counted:
+//! one record says how many requests of a network ended alike, once a second, and more seldom
+//! while it goes on, see [`strangers`]. A refusal for the want of room in this log adds none.
 //!
 //! | field | is |
 //! |---|---|
 //! | `time`, `durationMs` | when the request came (UTC); how long it had taken |
 //! | `stage` | `begin` or `end` |
 //! | `id` | as in the answer's `drover-request-id` header |
-//! | `source` | address of the client's connection |
+//! | `source` | address of the client's connection; with `count`, its network, absent if there were many |
 //! | `user`, `userUid`, `token`, `actingAs` | who, by which token (its id), and as whom (`--as`) |
 //! | `cluster`, `clusterUid` | where |
-//! | `verb`, `method`, `path` | what |
+//! | `verb`, `method`, `path` | what; under `/v1`, `path` is the route, such as `/v1/users/{name}` |
+//! | `pathBytes` | length of the whole path and query, where `path` is only its first 2 KiB (256 bytes of a stranger's) |
+//! | `object` | under `/v1`: name of the user, cluster, token or setting that it was about |
+//! | `count` | the record stands for so many requests of strangers, in `durationMs` from `time` on |
 //! | `outcome`, `code`, `reason` | how it ended |
 //! | `bytesIn`, `bytesOut` | size of the bodies |
 //!
@@ -23,6 +32,7 @@
 mod queue;
 mod record;
 mod redact;
+mod strangers;
 mod writer;
 
 use std::io;
@@ -34,13 +44,18 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use thiserror::Error;
 
-use self::queue::Queue;
-pub use self::record::{Outcome, Person, Place, Record, RequestId, Stage, Subject};
+use self::queue::{Capacity, Queue};
+pub use self::record::{
+    Asked, Outcome, Person, Place, Record, RequestId, Stage, Subject, short_method,
+};
 use self::writer::Writer;
 use crate::telemetry::Metrics;
 
-/// Records that may wait for the writer before new requests wait in turn.
-const CAPACITY: usize = 65_536;
+/// What may wait for the writer before new requests wait in turn.
+const CAPACITY: Capacity = Capacity {
+    records: 65_536,
+    bytes: 64 * 1024 * 1024,
+};
 /// How long a new request waits for room.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -117,7 +132,7 @@ impl Audit {
     fn with_limits(
         destination: &Destination,
         metrics: &Metrics,
-        capacity: usize,
+        capacity: Capacity,
         patience: Duration,
     ) -> Result<Self, OpenAuditError> {
         let failed = |source| OpenAuditError {
@@ -169,7 +184,7 @@ impl Audit {
             .map_err(|_| AuditFull)
     }
 
-    /// Adds a record; never waits, never fails.
+    /// Adds a record; never waits, never fails. One without a person may only be counted.
     pub fn add(&self, record: Record) {
         self.0.queue.add(record);
     }

@@ -35,6 +35,7 @@ use self::notice::Notices;
 use crate::hub::Hub;
 use crate::identity::Authenticator;
 use crate::networks::network;
+use crate::rest::audited::identify;
 use crate::rest::body;
 use crate::rest::caller::check_administrator;
 use crate::rest::strangers::StrangersJson;
@@ -219,7 +220,8 @@ async fn import_cluster(
     State(state): State<RegistrationState>,
     request: Request,
 ) -> Result<Response, Status> {
-    let identity = state.authenticator.identify(request.headers()).await?;
+    let (headers, extensions) = (request.headers(), request.extensions());
+    let identity = identify(&state.authenticator, headers, extensions).await?;
     check_administrator(&identity)?;
     let (mut head, body) = request.into_parts();
     let body::Name(name) = body::Name::from_request_parts(&mut head, &state).await?;

@@ -3,6 +3,7 @@
 //! Routes and the OpenAPI document come from one place, the `#[utoipa::path]` on each handler.
 //! Who may call a route is the handler's extractor ([`caller`]); [`crate::routes`] lists it.
 
+pub mod audited;
 pub mod body;
 pub mod caller;
 mod clusters;

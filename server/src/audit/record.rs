@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use drover_access::identity::Identity;
 use drover_api::ids::{ClusterUid, UserUid};
-use http::uri::PathAndQuery;
 use http::{HeaderValue, Method};
 use jiff::Timestamp;
 use serde::ser::SerializeStruct as _;
@@ -86,6 +86,17 @@ pub struct Person {
     pub acting_as: Option<String>,
 }
 
+impl From<&Identity> for Person {
+    fn from(identity: &Identity) -> Self {
+        Self {
+            name: identity.user_name.as_str().into(),
+            uid: identity.user_uid.clone(),
+            token: identity.token.id.as_str().into(),
+            acting_as: None,
+        }
+    }
+}
+
 /// A cluster, by the name that was asked for; the UID once it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -93,6 +104,47 @@ pub struct Place {
     pub name: Arc<str>,
     /// What counts; the hub has none.
     pub uid: Option<ClusterUid>,
+}
+
+/// Most of a path and query that a record keeps.
+const ASKED_BYTES: usize = 2048;
+/// Most of a method; no real one is longer.
+const METHOD_BYTES: usize = 32;
+
+/// A path and query, as far as a record keeps them: a stranger chooses their length.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    text: Box<str>,
+    whole: usize,
+}
+
+impl Asked {
+    /// The beginning of a target, at most 2 KiB.
+    pub fn of(target: &str) -> Self {
+        Self {
+            text: target[..target.floor_char_boundary(ASKED_BYTES)].into(),
+            whole: target.len(),
+        }
+    }
+
+    fn cut(&mut self, bytes: usize) {
+        if self.text.len() > bytes {
+            self.text = self.text[..self.text.floor_char_boundary(bytes)].into();
+        }
+    }
+
+    fn is_cut(&self) -> bool {
+        self.text.len() < self.whole
+    }
+}
+
+/// A method, or the beginning of one that is longer than any real one.
+pub fn short_method(method: &Method) -> Method {
+    let bytes = method.as_str().as_bytes();
+    bytes
+        .get(..METHOD_BYTES)
+        .and_then(|start| Method::from_bytes(start).ok())
+        .unwrap_or_else(|| method.clone())
 }
 
 /// What is known of a request; grows while it is decided upon.
@@ -108,12 +160,15 @@ pub struct Subject {
     pub person: Option<Person>,
     /// Where to, once read.
     pub place: Option<Place>,
+    /// Under `/v1`: name of what it is about.
+    pub object: Option<Box<str>>,
     /// What it does.
     pub verb: Verb,
-    /// HTTP method.
+    /// HTTP method; see [`short_method`].
     pub method: Method,
-    /// Path and query as the cluster sees them; parts that may be secret are never written.
-    pub target: PathAndQuery,
+    /// Path and query as the cluster sees them, or the route under `/v1`; parts that may be secret
+    /// are never written.
+    pub target: Asked,
 }
 
 /// One line of the audit log.
@@ -137,11 +192,29 @@ pub struct Record {
     pub duration: Duration,
 }
 
+impl Record {
+    /// Bytes that it holds in memory, about.
+    pub(super) fn size(&self) -> usize {
+        let subject = &*self.subject;
+        let person = subject.person.as_ref();
+        let person = person.map_or(0, |p| {
+            let acting = p.acting_as.as_ref().map_or(0, String::len);
+            p.name.len() + p.uid.as_str().len() + p.token.len() + acting
+        });
+        size_of::<Self>() + size_of::<Subject>() + subject.target.text.len() + person
+    }
+
+    /// Keeps less of the target.
+    pub(super) fn cut_target(&mut self, bytes: usize) {
+        Arc::make_mut(&mut self.subject).target.cut(bytes);
+    }
+}
+
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let subject = &*self.subject;
         let person = subject.person.as_ref();
-        let mut line = serializer.serialize_struct("Record", 18)?;
+        let mut line = serializer.serialize_struct("Record", 20)?;
         line.serialize_field("time", &subject.received)?;
         line.serialize_field("stage", &self.stage)?;
         line.serialize_field("id", &Shown(subject.id))?;
@@ -155,7 +228,13 @@ impl Serialize for Record {
         line.serialize_field("clusterUid", &place.and_then(|p| p.uid.as_ref()))?;
         line.serialize_field("verb", &subject.verb)?;
         line.serialize_field("method", subject.method.as_str())?;
-        line.serialize_field("path", &redacted(subject.target.as_str()))?;
+        line.serialize_field("path", &redacted(&subject.target.text))?;
+        if subject.target.is_cut() {
+            line.serialize_field("pathBytes", &subject.target.whole)?;
+        }
+        if let Some(object) = &subject.object {
+            line.serialize_field("object", object)?;
+        }
         line.serialize_field("outcome", &self.outcome)?;
         line.serialize_field("code", &self.code)?;
         line.serialize_field("reason", &self.reason)?;

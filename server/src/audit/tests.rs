@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use drover_api::ids::UserUid;
 use http::Method;
-use http::uri::PathAndQuery;
 use jiff::Timestamp;
 use tempfile::TempDir;
 
@@ -23,9 +22,10 @@ fn record(audit: &Audit) -> Record {
             acting_as: None,
         }),
         place: None,
+        object: None,
         verb: Verb::Get,
         method: Method::GET,
-        target: PathAndQuery::from_static("/api?token=secret"),
+        target: Asked::of("/api?token=secret"),
     };
     Record {
         subject: Arc::new(subject),
@@ -36,6 +36,13 @@ fn record(audit: &Audit) -> Record {
         bytes_in: 1,
         bytes_out: 2,
         duration: Duration::from_millis(3),
+    }
+}
+
+fn capacity(records: usize) -> Capacity {
+    Capacity {
+        records,
+        ..CAPACITY
     }
 }
 
@@ -113,7 +120,8 @@ async fn nothing_more_is_admitted_when_records_cannot_be_written() {
         max_bytes: u64::MAX,
         keep: 0,
     };
-    let audit = Audit::with_limits(&full, &metrics, 2, Duration::from_millis(50)).unwrap();
+    let audit =
+        Audit::with_limits(&full, &metrics, capacity(2), Duration::from_millis(50)).unwrap();
     let admitted = AtomicUsize::new(0);
     let refused = async {
         loop {
@@ -141,7 +149,7 @@ async fn nothing_more_is_admitted_when_records_cannot_be_written() {
 async fn requests_that_wait_go_on_when_there_is_room_again() {
     let folder = TempDir::new().unwrap();
     let destination = file(&folder, u64::MAX, 0);
-    let audit = Audit::with_limits(&destination, &Metrics::new(), 1, PATIENCE).unwrap();
+    let audit = Audit::with_limits(&destination, &Metrics::new(), capacity(1), PATIENCE).unwrap();
     for _ in 0..50 {
         audit.admit().await.unwrap();
         audit.add(record(&audit));
@@ -149,4 +157,77 @@ async fn requests_that_wait_go_on_when_there_is_room_again() {
     audit.flush().await;
     let text = std::fs::read_to_string(folder.path().join("log")).unwrap();
     assert_eq!(text.lines().count(), 50);
+}
+
+#[tokio::test]
+async fn a_long_target_is_cut_and_the_record_says_so() {
+    let folder = TempDir::new().unwrap();
+    let audit = Audit::open(&file(&folder, 1 << 20, 1), &Metrics::new()).unwrap();
+    let long = format!("/api/{}?token=secret", "x".repeat(60_000));
+    let mut long_record = record(&audit);
+    let subject = Arc::make_mut(&mut long_record.subject);
+    subject.target = Asked::of(&long);
+    subject.method = short_method(&"M".repeat(5000).parse().unwrap());
+    audit.add(long_record);
+    audit.flush().await;
+    let text = std::fs::read_to_string(folder.path().join("log")).unwrap();
+    assert!(text.len() < 3000, "{} bytes", text.len());
+    let line: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(line["pathBytes"], long.len());
+    assert!(line["path"].as_str().is_some_and(|path| path.len() == 2048));
+}
+
+#[tokio::test]
+async fn waiting_records_are_bounded_by_bytes_too() {
+    let bytes = Capacity {
+        records: 1_000_000,
+        bytes: 3000,
+    };
+    let full = Destination::File {
+        path: "/dev/full".into(),
+        max_bytes: u64::MAX,
+        keep: 0,
+    };
+    let patience = Duration::from_millis(50);
+    let audit = Audit::with_limits(&full, &Metrics::new(), bytes, patience).unwrap();
+    let refused = async {
+        while audit.admit().await.is_ok() {
+            let mut long = record(&audit);
+            Arc::make_mut(&mut long.subject).target = Asked::of(&"/".repeat(2000));
+            audit.add(long);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(10), refused).await;
+    waited.expect("requests are refused before long");
+}
+
+#[tokio::test]
+async fn refusals_of_strangers_are_counted_by_a_writer_that_nobody_else_wakes() {
+    let folder = TempDir::new().unwrap();
+    let audit = Audit::open(&file(&folder, 1 << 20, 1), &Metrics::new()).unwrap();
+    for _ in 0..1000 {
+        let mut refused = record(&audit);
+        Arc::make_mut(&mut refused.subject).person = None;
+        (refused.outcome, refused.reason) = (Outcome::Refused, Some("NoIdentity"));
+        refused.code = Some(401);
+        audit.add(refused);
+    }
+    let counted = async {
+        loop {
+            let text = std::fs::read_to_string(folder.path().join("log")).unwrap();
+            if text.lines().count() >= 2 {
+                return text;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let text = tokio::time::timeout(Duration::from_secs(20), counted).await;
+    let text = text.expect("the count is written");
+    let line: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!((&line["count"], &line["code"]), (&999.into(), &401.into()));
+    assert_eq!(
+        (&line["source"], &line["reason"]),
+        (&"127.0.0.1".into(), &"NoIdentity".into())
+    );
 }

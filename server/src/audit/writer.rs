@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::queue::Queue;
-use super::{Destination, Record};
+use super::Destination;
+use super::queue::{Line, Queue};
 use crate::telemetry::Metrics;
 
 /// First and longest pause after a failed write.
@@ -62,14 +62,14 @@ impl Writer {
 
     pub(super) fn run(mut self) {
         let mut lines = Vec::new();
-        while let Some(records) = self.queue.take() {
+        while let Some(taken) = self.queue.take() {
             lines.clear();
-            for record in &records {
-                line(record, &mut lines);
+            for one in &taken {
+                line(one, &mut lines);
             }
             self.write(&lines);
-            self.metrics.audit_records.inc_by(records.len() as u64);
-            self.queue.wrote(records.len());
+            self.metrics.audit_records.inc_by(taken.len() as u64);
+            self.queue.wrote(taken.len());
         }
     }
 
@@ -106,11 +106,11 @@ impl Writer {
     }
 }
 
-fn line(record: &Record, out: &mut Vec<u8>) {
+fn line(line: &Line, out: &mut Vec<u8>) {
     let before = out.len();
-    if let Err(error) = serde_json::to_writer(&mut *out, record) {
+    if let Err(error) = serde_json::to_writer(&mut *out, line) {
         out.truncate(before);
-        tracing::error!(%error, id = %record.subject.id, "an audit record cannot be written as JSON");
+        tracing::error!(%error, "an audit record cannot be written as JSON");
         return;
     }
     out.push(b'\n');

@@ -26,7 +26,9 @@ use super::refusal::Refusal;
 use super::upgrade::Wish;
 use super::verb::Verb;
 use super::{Road, isolation};
-use crate::audit::{Outcome, Person, Place, Record, RequestId, Stage, Subject};
+use crate::audit::{
+    Asked, Outcome, Person, Place, Record, RequestId, Stage, Subject, short_method,
+};
 use crate::telemetry::ROAD_TARGET;
 
 /// Header of every answer: the id that the audit log has for the request.
@@ -92,7 +94,7 @@ impl Road {
         span.record("cluster.name", &*admitted.name);
         span.record("k8s.verb", subject.verb.as_str());
         let verb = subject.verb;
-        let stream = admitted.wish.is_some() || verb.is_stream(subject.target.query());
+        let stream = admitted.wish.is_some() || verb.is_stream(admitted.rest.query());
         let journey = Journey::begin(&self.ledger, admitted.permit, subject, began, stream);
         if is_in_memory(journey.permit(), self.hub.stores()) {
             journey.seen_in_memory();
@@ -131,11 +133,11 @@ impl Road {
             name: name.into(),
             uid: None,
         });
-        subject.target = path.rest.clone();
+        subject.target = Asked::of(path.rest.as_str());
         subject.verb = Verb::of(&head.method, path.rest.path(), path.rest.query());
         // 2. Who asks: exactly one credential, valid now.
         let identity = self.authenticator.identify(&head.headers).await?;
-        subject.person = Some(person(&identity));
+        subject.person = Some(Person::from(&identity));
         // 3. Whether they may go there. Somebody who may not learns nothing about what exists.
         let (permit, uid) = self.permit(&identity, &path.cluster, name)?;
         subject.place = Some(Place {
@@ -202,10 +204,15 @@ impl Road {
     /// Answers a request that got no permit.
     fn refuse_at_the_gate(&self, refusal: Refusal, subject: Subject, began: Instant) -> Response {
         let (reason, verb) = (refusal.reason(), subject.verb);
+        let unrecorded = matches!(refusal, Refusal::Unrecorded(_));
         let response = self.answer(refusal);
         self.ledger
             .metrics
             .request_ended(verb, Some(response.status()));
+        // A log without room gets no record of that: only the metrics tell.
+        if unrecorded {
+            return response;
+        }
         self.ledger.audit.add(Record {
             subject: Arc::new(subject),
             stage: Stage::End,
@@ -251,17 +258,8 @@ enum Found {
     Nothing,
 }
 
-fn person(identity: &Identity) -> Person {
-    Person {
-        name: identity.user_name.as_str().into(),
-        uid: identity.user_uid.clone(),
-        token: identity.token.id.as_str().into(),
-        acting_as: None,
-    }
-}
-
 fn subject(head: &request::Parts, id: RequestId) -> Subject {
-    let target = head.uri.path_and_query().cloned();
+    let target = head.uri.path_and_query();
     let source = head.extensions.get::<ConnectInfo<SocketAddr>>();
     Subject {
         id,
@@ -269,9 +267,10 @@ fn subject(head: &request::Parts, id: RequestId) -> Subject {
         source: source.map(|ConnectInfo(address)| address.ip()),
         person: None,
         place: None,
+        object: None,
         verb: Verb::Other,
-        method: head.method.clone(),
-        target: target.unwrap_or_else(|| PathAndQuery::from_static("/")),
+        method: short_method(&head.method),
+        target: Asked::of(target.map_or("/", PathAndQuery::as_str)),
     }
 }
 

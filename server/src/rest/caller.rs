@@ -6,6 +6,7 @@ use drover_api::kinds::TokenPurpose;
 use http::request::Parts;
 
 use super::RestState;
+use super::audited::identify;
 use crate::status::Status;
 
 /// Anybody with a valid token, one that only allows a password change included.
@@ -24,7 +25,9 @@ impl FromRequestParts<RestState> for AnyToken {
     type Rejection = Status;
 
     async fn from_request_parts(parts: &mut Parts, state: &RestState) -> Result<Self, Status> {
-        Ok(Self(state.authenticator.identify(&parts.headers).await?))
+        let (headers, extensions) = (&parts.headers, &parts.extensions);
+        let identity = identify(&state.authenticator, headers, extensions).await?;
+        Ok(Self(identity))
     }
 }
 

@@ -6,13 +6,16 @@ use axum::extract::{ConnectInfo, State};
 use drover_access::names::UserName;
 use drover_api::rest::{IssuedToken, LoginRequest, Me, PasswordChange, Secret};
 use http::StatusCode;
+use kube::ResourceExt as _;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::RestState;
+use super::audited::Noted;
 use super::body::Json;
 use super::caller::AnyToken;
 use super::strangers::StrangersJson;
 use super::tokens::view;
+use crate::audit::Person;
 use crate::identity::tokens;
 use crate::status::Status;
 
@@ -22,14 +25,25 @@ use crate::status::Status;
 pub(super) async fn login(
     State(state): State<RestState>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    noted: Noted,
     StrangersJson(request): StrangersJson<LoginRequest>,
 ) -> Result<(StatusCode, axum::Json<IssuedToken>), Status> {
     state.hub.stores().health().check()?;
+    // A name that nobody has may be a password typed in the wrong place: no record holds it.
+    if let Some(user) = state.hub.stores().users.by_name(&request.username) {
+        noted.about(&user.name_any());
+    }
     let password = SecretString::from(request.password.expose());
     let (secret, token) = state
         .logins
         .login(&request.username, password, peer.ip())
         .await?;
+    noted.who(Person {
+        name: token.spec.user_name.as_str().into(),
+        uid: token.spec.user_uid.clone(),
+        token: token.name_any().into(),
+        acting_as: None,
+    });
     let issued = IssuedToken {
         token: Secret::new(secret.expose_secret()),
         metadata: view(&token),

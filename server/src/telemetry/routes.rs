@@ -5,13 +5,14 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderMap, StatusCode, Uri};
+use http::{Extensions, HeaderMap, StatusCode, Uri};
 use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{Findings, Health, LogFilter, LogFilterError, Metrics};
 use crate::identity::Authenticator;
+use crate::rest::audited::identify;
 use crate::rest::body;
 use crate::rest::caller::check_administrator;
 use crate::status::Status;
@@ -81,11 +82,8 @@ fn checked(findings: &Findings, endpoint: &str, uri: &Uri) -> Response {
     (code, [(CACHE_CONTROL, "no-store")], text).into_response()
 }
 
-async fn metrics(
-    State(telemetry): State<Telemetry>,
-    headers: HeaderMap,
-) -> Result<Response, Status> {
-    administrator(&telemetry, &headers).await?;
+async fn metrics(State(telemetry): State<Telemetry>, request: Request) -> Result<Response, Status> {
+    administrator(&telemetry, request.headers(), request.extensions()).await?;
     let text = telemetry
         .metrics
         .encode()
@@ -99,9 +97,9 @@ async fn metrics(
     responses((status = 200, body = LogFilterBody)))]
 async fn log_filter(
     State(telemetry): State<Telemetry>,
-    headers: HeaderMap,
+    request: Request,
 ) -> Result<Json<LogFilterBody>, Status> {
-    administrator(&telemetry, &headers).await?;
+    administrator(&telemetry, request.headers(), request.extensions()).await?;
     Ok(Json(LogFilterBody {
         filter: telemetry.log_filter.current(),
     }))
@@ -114,7 +112,7 @@ async fn set_log_filter(
     State(telemetry): State<Telemetry>,
     request: Request,
 ) -> Result<Json<LogFilterBody>, Status> {
-    let who = administrator(&telemetry, request.headers()).await?;
+    let who = administrator(&telemetry, request.headers(), request.extensions()).await?;
     let body::Json(wanted) = body::Json::<LogFilterBody>::from_request(request, &telemetry).await?;
     telemetry
         .log_filter
@@ -130,8 +128,12 @@ async fn set_log_filter(
 }
 
 /// The name of the administrator who asks; nobody else gets on.
-async fn administrator(telemetry: &Telemetry, headers: &HeaderMap) -> Result<String, Status> {
-    let identity = telemetry.authenticator.identify(headers).await?;
+async fn administrator(
+    telemetry: &Telemetry,
+    headers: &HeaderMap,
+    extensions: &Extensions,
+) -> Result<String, Status> {
+    let identity = identify(&telemetry.authenticator, headers, extensions).await?;
     check_administrator(&identity)?;
     Ok(identity.user_name)
 }

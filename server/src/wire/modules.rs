@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::Router;
+use axum::{Router, middleware};
 
 use super::certificate::Certificate;
 use super::{Base, ServerOptions, StartError, gate};
@@ -14,6 +14,7 @@ use crate::identity::{Authenticator, LastUse, Logins, Passwords, tokens};
 use crate::proxy::{self, OpenStreams, Road, end_in_order, keep_hub_access, watch_permits};
 use crate::registration::notice::Notices;
 use crate::registration::{self, RegistrationState};
+use crate::rest::audited::audited;
 use crate::rest::{self, RestState};
 use crate::settings::keeper;
 use crate::telemetry::{self, Health, Metrics, Telemetry};
@@ -59,14 +60,15 @@ pub(super) fn build(
         notices,
     );
     base.spawn(controllers.run(base.leadership.clone(), base.stop.clone()));
+    let audit = Audit::open(&Destination::named(&options.audit_log), &metrics)?;
     let road = road(
         base,
-        options,
+        &audit,
         authenticator.clone(),
         tunnels,
         &metrics,
         &health,
-    )?;
+    );
     let log_filter = options.log_filter.clone();
     let telemetry = telemetry::router(Telemetry {
         metrics,
@@ -76,8 +78,9 @@ pub(super) fn build(
     });
     let routes = people
         .merge(agents)
-        .merge(proxy::router(road))
-        .merge(telemetry);
+        .merge(telemetry)
+        .layer(middleware::from_fn_with_state(audit, audited))
+        .merge(proxy::router(road));
     Ok(gate::stand_before(routes, base.leadership.clone()))
 }
 
@@ -111,13 +114,12 @@ fn settings(base: &Base, options: &ServerOptions) {
 
 fn road(
     base: &Base,
-    options: &ServerOptions,
+    audit: &Audit,
     authenticator: Authenticator,
     tunnels: Tunnels,
     metrics: &Metrics,
     health: &Health,
-) -> Result<Road, StartError> {
-    let audit = Audit::open(&Destination::named(&options.audit_log), metrics)?;
+) -> Road {
     let open = OpenStreams::new();
     let recorded = audit.clone();
     health.check("audit", move || recorded.problem().map_or(Ok(()), Err));
@@ -132,14 +134,14 @@ fn road(
         keep_hub_access(base.hub.clone(), base.stop.clone()),
     ));
     let metrics = metrics.clone();
-    Ok(Road::new(
+    Road::new(
         base.hub.clone(),
         authenticator,
         tunnels,
         open,
-        audit,
+        audit.clone(),
         metrics,
-    ))
+    )
 }
 
 /// Begins a task when this server leads; it ends by its own means.
