@@ -38,6 +38,13 @@ impl UserName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// UID of the user whose name this is.
+    pub fn uid(&self) -> UserUid {
+        let uid = self.0.strip_prefix(PREFIX);
+        let uid = uid.and_then(|name| name.strip_prefix("user:"));
+        UserUid::new(uid.unwrap_or_default())
+    }
 }
 
 /// A group's name in clusters: `drover:<provider>:<id>`.

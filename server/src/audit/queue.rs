@@ -203,6 +203,13 @@ impl Queue {
         }
     }
 
+    /// Lines that wait, and whether strangers are being counted.
+    #[cfg(test)]
+    pub(super) fn holds(&self) -> (usize, bool) {
+        let state = self.state.lock();
+        (state.lines.len(), state.strangers.next_due().is_some())
+    }
+
     pub(super) fn close(&self) {
         let mut state = self.state.lock();
         state.closed = true;

@@ -24,7 +24,7 @@ const WHOLE_EVERY: Duration = Duration::from_secs(2);
 /// Most of a target that is kept.
 const TARGET_BYTES: usize = 256;
 /// First and longest time that one count covers.
-const WINDOWS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+const WINDOWS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(1));
 
 /// How a stranger's request ended.
 type Cause = (Option<&'static str>, Option<u16>);

@@ -6,9 +6,13 @@ use drover_api::ids::UserUid;
 use http::Method;
 use jiff::Timestamp;
 use tempfile::TempDir;
+use tower::ServiceExt as _;
 
 use super::*;
-use crate::proxy::Verb;
+use crate::hub::{Hub, Keys, Stores};
+use crate::identity::{Authenticator, LastUse};
+use crate::proxy::{self, OpenStreams, Road, Verb};
+use crate::tunnels::Tunnels;
 
 fn record(audit: &Audit) -> Record {
     let subject = Subject {
@@ -230,4 +234,46 @@ async fn refusals_of_strangers_are_counted_by_a_writer_that_nobody_else_wakes() 
         (&line["source"], &line["reason"]),
         (&"127.0.0.1".into(), &"NoIdentity".into())
     );
+}
+
+#[tokio::test]
+async fn a_refusal_for_want_of_room_adds_to_no_memory() {
+    let full = Destination::File {
+        path: "/dev/full".into(),
+        max_bytes: u64::MAX,
+        keep: 0,
+    };
+    let metrics = Metrics::new();
+    let patience = Duration::from_millis(50);
+    let audit = Audit::with_limits(&full, &metrics, capacity(1), patience).unwrap();
+    while audit.admit().await.is_ok() {
+        audit.add(record(&audit));
+    }
+    let client = kube::Client::new(
+        tower::service_fn(|_: http::Request<kube::client::Body>| {
+            std::future::ready(Err::<http::Response<kube::client::Body>, _>(
+                io::Error::other("no hub"),
+            ))
+        }),
+        "default",
+    );
+    let hub = Hub::new(client, Stores::new(), Keys::generate().unwrap());
+    let road = Road::new(
+        hub.clone(),
+        Authenticator::new(hub, LastUse::default()),
+        Tunnels::new(&metrics),
+        OpenStreams::new(),
+        audit.clone(),
+        metrics.clone(),
+    );
+    let router = proxy::router(road);
+    let held = audit.0.queue.holds();
+    for _ in 0..5 {
+        let request = http::Request::get("/k8s/clusters/a/api").body(axum::body::Body::empty());
+        let answer = router.clone().oneshot(request.unwrap()).await.unwrap();
+        assert_eq!(answer.status(), 503);
+    }
+    assert_eq!(audit.0.queue.holds(), held);
+    let counted = metrics.encode().unwrap();
+    assert!(counted.contains(r#"drover_refusals_total{reason="AuditLogFull"} 5"#));
 }

@@ -11,7 +11,7 @@
 
 use std::time::Duration;
 
-use drover_access::impersonation;
+use drover_access::impersonation::{self, ImpersonationError};
 use drover_access::names::{AUTHENTICATED, KubernetesIdentity};
 use drover_access::permit::{Permit, Target};
 use drover_api::agent::Lane;
@@ -24,6 +24,7 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 
 use super::Road;
+use super::open::may_be_acted_as;
 use super::refusal::Refusal;
 use crate::tunnels::told;
 
@@ -40,7 +41,7 @@ impl Road {
     ) -> Result<Option<KubernetesIdentity>, Refusal> {
         let users = &self.hub.stores().users;
         let resolve = |name: &str| {
-            let user = users.by_name(name).filter(|user| user.spec.enabled)?;
+            let user = users.by_name(name).filter(|user| may_be_acted_as(user))?;
             user.metadata.uid.clone().map(UserUid::new)
         };
         let Some(asked) = impersonation::requested(headers, resolve)? else {
@@ -48,6 +49,12 @@ impl Road {
         };
         if !permit.may_impersonate() {
             return Err(Refusal::MayNotActAs);
+        }
+        // Asked for by UID, a user must be there as well.
+        let user = users.by_uid(asked.user().uid().as_str());
+        if !user.is_some_and(|user| may_be_acted_as(&user)) {
+            let name = asked.user().to_string();
+            return Err(ImpersonationError::UnknownUser(name).into());
         }
         let client = match permit.target() {
             Target::Hub => self.hub.client(),

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use drover_access::permit::{Permit, Target};
+use drover_api::ids::UserUid;
 use drover_tunnel::tunnel::Traffic;
 use futures::task::AtomicWaker;
 use http::StatusCode;
@@ -27,6 +28,7 @@ pub(super) struct Ledger {
 /// the answer. When the last of them lets go the request is over, and its record is written.
 pub(super) struct Journey {
     permit: Permit,
+    acting: Option<UserUid>,
     subject: Arc<Subject>,
     began: Instant,
     ledger: Arc<Ledger>,
@@ -64,10 +66,11 @@ pub(super) enum Side {
 impl Journey {
     /// Sets out: from here on the request is counted, recorded and can be cut.
     ///
-    /// A `stream` gets a record of its beginning too.
+    /// A `stream` gets a record of its beginning too. Beside the permit stands the user whom the
+    /// person acts as, if any.
     pub(super) fn begin(
         ledger: &Arc<Ledger>,
-        permit: Permit,
+        (permit, acting): (Permit, Option<UserUid>),
         subject: Subject,
         began: Instant,
         stream: bool,
@@ -75,6 +78,7 @@ impl Journey {
         let verb = subject.verb;
         let journey = Arc::new(Self {
             permit,
+            acting,
             subject: Arc::new(subject),
             began,
             key: ledger.open.next_key(),
@@ -103,6 +107,11 @@ impl Journey {
 
     pub(super) fn permit(&self) -> &Permit {
         &self.permit
+    }
+
+    /// The user whom the person acts as, if any.
+    pub(super) fn acting(&self) -> Option<&UserUid> {
+        self.acting.as_ref()
     }
 
     /// When the request came.

@@ -11,8 +11,8 @@ use std::sync::{Arc, Weak};
 use drover_access::permit::Permit;
 use parking_lot::Mutex;
 
-pub(super) use self::sweep::is_in_memory;
 pub use self::sweep::{end_in_order, watch_permits};
+pub(super) use self::sweep::{is_in_memory, may_be_acted_as};
 use super::journey::Journey;
 
 /// Parts of the registry that are locked one by one: requests begin and end all the time.
@@ -23,6 +23,8 @@ const SHARDS: usize = 16;
 pub enum CutReason {
     /// Its user is disabled or deleted.
     UserGone,
+    /// The user whom its user acts as is disabled or deleted.
+    ActedAsGone,
     /// Its token is deleted.
     TokenGone,
     /// Its token's time is over.
@@ -42,6 +44,7 @@ impl CutReason {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::UserGone => "UserDisabled",
+            Self::ActedAsGone => "ActedAsUserDisabled",
             Self::TokenGone => "TokenRevoked",
             Self::TokenExpired => "TokenExpired",
             Self::RightGone => "RightRemoved",
@@ -56,6 +59,7 @@ impl fmt::Display for CutReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::UserGone => "the user is disabled or deleted",
+            Self::ActedAsGone => "the user whom it acts as is disabled or deleted",
             Self::TokenGone => "the token was revoked",
             Self::TokenExpired => "the token has expired",
             Self::RightGone => "the right to use this cluster was removed",

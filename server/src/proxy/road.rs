@@ -11,7 +11,7 @@ use drover_access::identity::Identity;
 use drover_access::path::{ClusterName, ClusterPath};
 use drover_access::permit::{self, Permit, Target};
 use drover_api::group::LOCAL_CLUSTER;
-use drover_api::ids::ClusterUid;
+use drover_api::ids::{ClusterUid, UserUid};
 use http::header::{EXPECT, HOST, RETRY_AFTER};
 use http::uri::PathAndQuery;
 use http::{HeaderName, Uri, Version, request};
@@ -42,6 +42,8 @@ struct Admitted {
     /// The cluster, as the client named it.
     name: String,
     wish: Option<Wish>,
+    /// Whom the person acts as, if not as themselves.
+    acting: Option<UserUid>,
 }
 
 /// One request, ready to be sent on; its headers are stripped and impersonate.
@@ -95,7 +97,13 @@ impl Road {
         span.record("k8s.verb", subject.verb.as_str());
         let verb = subject.verb;
         let stream = admitted.wish.is_some() || verb.is_stream(admitted.rest.query());
-        let journey = Journey::begin(&self.ledger, admitted.permit, subject, began, stream);
+        let journey = Journey::begin(
+            &self.ledger,
+            (admitted.permit, admitted.acting),
+            subject,
+            began,
+            stream,
+        );
         if is_in_memory(journey.permit(), self.hub.stores()) {
             journey.seen_in_memory();
         }
@@ -163,6 +171,7 @@ impl Road {
             permit,
             rest: path.rest,
             wish,
+            acting: acting.map(|acting| acting.user().uid()),
         })
     }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use drover_access::permit::{Permit, Target};
+use drover_api::kinds::User;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
@@ -34,7 +35,7 @@ pub async fn watch_permits(open: OpenStreams, stores: Stores, stop: Cancellation
             let cut = open.cut_if(|permit, journey| {
                 if trusted {
                     let verdict = withdrawn(permit, &stores, now);
-                    settled(&verdict, journey)
+                    settled(&verdict, journey).or_else(|| acted_as_gone(journey, &stores))
                 } else {
                     Some(CutReason::Untrusted)
                 }
@@ -95,6 +96,19 @@ fn settled(verdict: &Verdict, journey: &Journey) -> Option<CutReason> {
             (!new).then_some(*reason)
         }
     }
+}
+
+/// Whether the user whom a request acts as may not use Drover any more; memory held them when it
+/// was opened.
+fn acted_as_gone(journey: &Journey, stores: &Stores) -> Option<CutReason> {
+    let user = stores.users.by_uid(journey.acting()?.as_str());
+    let there = user.is_some_and(|user| may_be_acted_as(&user));
+    (!there).then_some(CutReason::ActedAsGone)
+}
+
+/// Whether anybody may act as this user.
+pub(in crate::proxy) fn may_be_acted_as(user: &User) -> bool {
+    user.spec.enabled && user.metadata.deletion_timestamp.is_none()
 }
 
 /// Whether memory holds what a permit stands on.

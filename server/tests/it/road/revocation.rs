@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::client::{by, empty, get, open, open_http2};
-use super::cluster::{Attached, Cluster, fed};
+use super::cluster::{Attached, Cluster, answer, fed};
 use super::rig::{LIMIT, Rig, cluster, token, user};
 
 /// Within so much a revocation takes effect; the promise is five seconds.
@@ -98,6 +98,39 @@ async fn disabled_user_loses_open_watch_and_new_requests() {
     watching.rig.stores.users.apply(ann);
     let rig = watching.ends("UserDisabled").await;
     assert_eq!(get(&rig, &rig.ann, "/k8s/clusters/a/api").await.code(), 401);
+}
+
+#[tokio::test]
+async fn stream_opened_as_another_ends_with_that_others_account() {
+    let rig = Rig::new().await;
+    let agreeing = quiet().on_controller_lane(async |request: http::Request<Incoming>| {
+        if request.uri().path() == "/livez" {
+            return answer(200, "ok");
+        }
+        let review = request.into_body().collect().await.unwrap().to_bytes();
+        let mut review: serde_json::Value = serde_json::from_slice(&review).unwrap();
+        review["status"] = serde_json::json!({ "allowed": true });
+        answer(201, review.to_string())
+    });
+    let _attached = agreeing.attach(&rig, "a", "r1").await;
+    let path = "/k8s/clusters/a/api/v1/pods?watch=true";
+    let as_bob = |name: &str| {
+        let request = by(&rig.ann, "GET", path).header("impersonate-user", name);
+        open(rig.address, request.body(empty()).unwrap())
+    };
+    let mut watch = as_bob("bob").await;
+    watch.frame().await.unwrap().unwrap();
+    let mut bob = user("bob", false);
+    bob.spec.enabled = false;
+    rig.stores.users.apply(bob);
+    let next = tokio::time::timeout(PROMISE, watch.frame()).await;
+    assert!(next.expect("the watch ends in time").unwrap().is_err());
+    drop(watch);
+    let record = rig.audited(|r| r["outcome"] == "revoked").await;
+    assert_eq!(record["reason"], "ActedAsUserDisabled");
+    for name in ["bob", "drover:user:uid-bob", "drover:user:nobody"] {
+        assert_eq!(as_bob(name).await.status(), 403, "{name}");
+    }
 }
 
 #[tokio::test]
