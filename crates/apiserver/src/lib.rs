@@ -1,0 +1,5 @@
+//! A Kubernetes API server as a library: an axum router over SQLite.
+
+pub mod resource;
+pub mod schema;
+pub mod status;
