@@ -2,4 +2,5 @@
 
 pub mod resource;
 pub mod schema;
+pub mod serve;
 pub mod status;

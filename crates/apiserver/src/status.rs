@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+mod edge;
+
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -19,6 +21,8 @@ pub struct ApiError {
     pub message: String,
     /// `metav1.StatusDetails`, if there is more to say.
     pub details: Option<Box<Details>>,
+    /// `metadata.continue`: where an expired list may go on, inconsistently.
+    pub list_continue: Option<String>,
 }
 
 /// `metav1.StatusDetails`.
@@ -167,6 +171,7 @@ impl ApiError {
             reason,
             message: message.into(),
             details: None,
+            list_continue: None,
         }
     }
 
@@ -214,7 +219,7 @@ impl ApiError {
     /// Known, but may not.
     pub fn forbidden(group: &str, resource: &str, name: &str, why: impl fmt::Display) -> Self {
         let subject = match (resource, name) {
-            ("", _) => String::new(),
+            ("", _) if group.is_empty() => "forbidden: ".to_owned(),
             (_, "") => format!("{} is forbidden: ", qualified(resource, group)),
             _ => format!("{} {name:?} is forbidden: ", qualified(resource, group)),
         };
@@ -254,16 +259,32 @@ impl ApiError {
 
     /// Our own fault.
     pub fn internal(what: impl fmt::Display) -> Self {
+        let what = what.to_string();
         let message = format!("Internal error occurred: {what}");
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)
+        let mut error = Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message);
+        error.details = Some(Box::new(Details {
+            causes: vec![Cause {
+                reason: "",
+                message: what,
+                field: String::new(),
+            }],
+            ..Details::default()
+        }));
+        error
     }
 
     /// The `metav1.Status` object.
     pub fn to_value(&self) -> Value {
         let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "message": self.message, "reason": self.reason, "code": self.code.as_u16(),
+            "message": self.message, "code": self.code.as_u16(),
         });
+        if !self.reason.is_empty() {
+            status["reason"] = self.reason.into();
+        }
+        if let Some(token) = &self.list_continue {
+            status["metadata"]["continue"] = token.as_str().into();
+        }
         if let Some(details) = &self.details {
             status["details"] = details.to_value();
         }
@@ -296,7 +317,10 @@ impl Details {
 
 impl Cause {
     fn to_value(&self) -> Value {
-        let mut value = json!({"reason": self.reason, "message": self.message});
+        let mut value = json!({"message": self.message});
+        if !self.reason.is_empty() {
+            value["reason"] = self.reason.into();
+        }
         if !self.field.is_empty() {
             value["field"] = self.field.as_str().into();
         }
