@@ -132,6 +132,8 @@ impl Resource {
     pub fn prefix(&self, namespace: Option<&str>) -> String {
         let group = match self.group_version.group.as_str() {
             "" => "core",
+            // One kind in two shapes; the core group's is stored.
+            "events.k8s.io" if self.plural == "events" => "core",
             group => group,
         };
         match namespace {

@@ -1,10 +1,27 @@
 //! What objects look like: built-in kinds from the published OpenAPI documents, custom ones from
 //! their CRD's structural schema, both as one tree of [`Node`]s.
 
+mod decode;
+mod defaults;
+mod formats;
+pub mod path;
+mod prune;
+pub mod quantity;
+mod read;
+pub mod strict;
+mod validate;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
+
+pub use decode::DecodeError;
+pub use path::Path;
+pub(crate) use read::{Definition, Reader};
+
+/// The format of a time with microseconds; published as `date-time` too, but written otherwise.
+pub const MICRO_TIME: &str = "micro-time";
 
 /// A value's schema: type, bounds, and how merges treat it.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +40,26 @@ pub struct Node {
     pub limits: Option<Box<Limits>>,
     /// CEL rules (`x-kubernetes-validations`).
     pub rules: Vec<Arc<Rule>>,
+    /// How the Go type behind a built-in's object writes its fields.
+    pub go: Option<Arc<GoStruct>>,
+}
+
+/// A Go struct's JSON encoding, as far as OpenAPI does not tell it.
+#[derive(Debug, Clone, Default)]
+pub struct GoStruct {
+    /// Its name, such as `DeploymentSpec`, which decoding errors say.
+    pub name: String,
+    /// The fields that are not simply kept when they are set.
+    pub fields: BTreeMap<String, Written>,
+}
+
+/// When a field is written.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Written {
+    /// Unless it is empty: zero, `false`, or nothing in it.
+    UnlessEmpty,
+    /// Always, and with this when nothing was set.
+    Always(Value),
 }
 
 /// A value's type.

@@ -131,7 +131,6 @@ impl FieldError {
             FieldErrorKind::Required
             | FieldErrorKind::Forbidden
             | FieldErrorKind::TooLong
-            | FieldErrorKind::TooMany
             | FieldErrorKind::Internal => None,
             _ => self.value.as_ref(),
         };
