@@ -1,5 +1,6 @@
 //! A Kubernetes API server as a library: an axum router over SQLite.
 
+pub mod access;
 pub mod builtin;
 pub mod resource;
 pub mod schema;
