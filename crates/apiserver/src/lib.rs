@@ -2,7 +2,9 @@
 
 pub mod access;
 pub mod builtin;
+pub mod merge;
 pub mod resource;
 pub mod schema;
+pub mod select;
 pub mod serve;
 pub mod status;
