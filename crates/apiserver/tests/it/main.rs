@@ -1,0 +1,3 @@
+//! The parts of the API server, from the outside.
+
+mod access;
