@@ -14,6 +14,7 @@ mod kind;
 mod managers;
 mod path;
 mod set;
+mod strategic;
 mod track;
 mod typed;
 mod update;
@@ -27,6 +28,7 @@ pub use kind::MergeKind;
 pub use managers::{ManagerId, Managers, ManagersError, Operation, Owned};
 pub use path::{Path, PathElement};
 pub use set::Set;
+pub use strategic::strategic;
 pub use update::{UpdateOptions, keep_times, manager_name, update};
 
 pub(crate) use value::quote;

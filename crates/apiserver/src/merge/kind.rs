@@ -9,7 +9,7 @@ use super::path::Path;
 use super::set::Set;
 use super::typed::Type;
 use crate::resource::{Origin, Resource};
-use crate::schema::{Node, Shape};
+use crate::schema::{Node, Shape, Written};
 
 /// A kind at the version of a request, as merges see it.
 #[derive(Debug, Clone)]
@@ -67,8 +67,7 @@ impl MergeKind {
     /// The object that there is before there is one.
     ///
     /// Go's structures are never quite empty: those inside of a built-in kind are there from the
-    /// start, so that nobody is the one who added them. Published schemas tell them by their
-    /// default, the empty object.
+    /// start, so that nobody is the one who added them.
     pub(super) fn nothing(&self) -> Value {
         let mut object = match self.origin {
             Origin::BuiltIn => zero(&self.schema),
@@ -80,24 +79,24 @@ impl MergeKind {
     }
 }
 
+/// A structure of Go's that nothing was set in.
 fn zero(node: &Node) -> Map<String, Value> {
-    let Shape::Object { properties, .. } = &node.shape else {
+    let (Shape::Object { properties, .. }, Some(go)) = (&node.shape, &node.go) else {
         return Map::new();
     };
-    let mut out = Map::new();
-    for (name, node) in properties {
-        let value = match (&node.default, &node.shape) {
-            (Some(Value::Object(default)), Shape::Object { .. }) if default.is_empty() => {
-                Value::Object(zero(node))
-            }
-            (Some(Value::String(text)), _) if text.is_empty() => Value::String(String::new()),
-            (Some(number @ Value::Number(_)), _) if number.as_f64() == Some(0.0) => number.clone(),
-            (Some(Value::Bool(false)), _) => Value::Bool(false),
-            _ => continue,
-        };
-        out.insert(name.clone(), value);
-    }
-    out
+    go.fields
+        .iter()
+        .filter_map(|(name, written)| {
+            let Written::Always(value) = written else {
+                return None;
+            };
+            let value = match (value, properties.get(name)) {
+                (Value::Object(_), Some(node)) => Value::Object(zero(node)),
+                (value, _) => value.clone(),
+            };
+            Some((name.clone(), value))
+        })
+        .collect()
 }
 
 impl Resource {

@@ -12,7 +12,7 @@ pub(super) use compare::{Comparison, compare};
 pub(super) use members::{field_set, with_named_fields};
 pub(super) use reconcile::reconcile;
 pub(super) use remove::remove;
-pub(super) use validate::{Duplicates, validate};
+pub(super) use validate::{Duplicates, go_plain, validate};
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 
 use super::path::{Path, PathElement};
 use super::value;
-use crate::schema::{ListType, Node, Shape};
+use crate::schema::{ListType, Node, Shape, Written};
 
 /// The type of a value.
 #[derive(Debug, Clone, Copy)]
@@ -267,8 +267,19 @@ impl ListAtom<'_> {
                 "couldn't find default value for {key}: associative list may not have non-map types"
             ));
         };
-        let node = map.fields.and_then(|fields| fields.get(key));
-        Ok(node.and_then(|node| node.default.as_ref()))
+        let declared = map.fields.and_then(|fields| fields.get(key));
+        if let Some(default) = declared.and_then(|node| node.default.as_ref()) {
+            return Ok(Some(default));
+        }
+        // A field that Go always writes stands for its zero.
+        let Type::Node { node, .. } = self.element else {
+            return Ok(None);
+        };
+        let written = node.go.as_ref().and_then(|go| go.fields.get(key));
+        Ok(match written {
+            Some(Written::Always(zero)) if !zero.is_null() => Some(zero),
+            _ => None,
+        })
     }
 }
 
