@@ -1,11 +1,12 @@
 //! Reviews: who am I, whose is this token, may they do that, what may I do.
 
 mod attributes;
+mod selectors;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use self::attributes::{evaluation_error, validate_local, validate_self, validate_subject};
+use self::attributes::{validate_local, validate_self, validate_subject};
 use super::authenticate::{Authenticate, AuthenticateError};
 use super::rule::strings;
 use super::token_request::seconds_only;
@@ -156,7 +157,7 @@ impl Reviews<'_> {
         if !verdict.reason.is_empty() {
             status["reason"] = verdict.reason.into();
         }
-        if let Some(error) = evaluation_error(asked) {
+        if let Some(error) = selectors::evaluation_error(asked) {
             status["evaluationError"] = error.into();
         }
         answer["status"] = status;

@@ -1,3 +1,4 @@
 //! The parts of the API server, from the outside.
 
+#[cfg(test)]
 mod access;

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::selectors;
 use crate::status::{ApiError, FieldError, FieldErrorKind};
 
 const GROUP: &str = "authorization.k8s.io";
@@ -9,7 +10,7 @@ const GROUP: &str = "authorization.k8s.io";
 /// `SelfSubjectAccessReview`.
 pub(super) fn validate_self(request: &Value) -> Result<(), ApiError> {
     let mut errors = what(&request["spec"]);
-    errors.extend(selectors(&request["spec"]["resourceAttributes"]));
+    errors.extend(selectors::validate(&request["spec"]["resourceAttributes"]));
     errors.extend(empty_metadata(&request["metadata"], false));
     refuse(&errors)
 }
@@ -45,12 +46,6 @@ pub(super) fn validate_local(request: &Value) -> Result<(), ApiError> {
     refuse(&errors)
 }
 
-/// What the answer says about selectors that cannot be understood; they are ignored, which asks
-/// for more rights rather than for fewer.
-pub(super) fn evaluation_error(_asked: &Value) -> Option<String> {
-    None
-}
-
 fn subject_spec(spec: &Value) -> Vec<FieldError> {
     let mut errors = what(spec);
     let nobody =
@@ -59,7 +54,7 @@ fn subject_spec(spec: &Value) -> Vec<FieldError> {
         let detail = "at least one of user or group must be specified";
         errors.push(invalid("spec.user", "".into(), detail));
     }
-    errors.extend(selectors(&spec["resourceAttributes"]));
+    errors.extend(selectors::validate(&spec["resourceAttributes"]));
     errors
 }
 
@@ -86,10 +81,6 @@ fn what(spec: &Value) -> Vec<FieldError> {
 fn path_attributes(spec: &Value) -> Value {
     let asked = &spec["nonResourceAttributes"];
     json!({ "Path": text(&asked["path"]), "Verb": text(&asked["verb"]) })
-}
-
-fn selectors(_asked: &Value) -> Vec<FieldError> {
-    Vec::new()
 }
 
 fn empty_metadata(metadata: &Value, namespace_allowed: bool) -> Option<FieldError> {

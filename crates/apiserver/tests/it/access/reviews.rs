@@ -127,6 +127,58 @@ async fn reviews_that_ask_nothing_or_too_much_are_refused_in_kubernetes_words() 
 }
 
 #[tokio::test]
+async fn selectors_that_cannot_be_right_are_refused() {
+    let asked = json!({"spec": {"user": "a", "resourceAttributes": {
+        "verb": "get", "fieldSelector": {},
+        "labelSelector": {"rawSelector": "a=b", "requirements": [{"key": "a", "operator": "In"}]},
+    }}});
+    let path = "spec.resourceAttributes";
+    assert_eq!(
+        refusal(ReviewKind::SubjectAccess, asked).await,
+        format!(
+            ".authorization.k8s.io \"\" is invalid: [{path}.fieldSelector.requirements: Required \
+             value: when {path}.fieldSelector is specified, requirements or rawSelector is \
+             required, {path}.labelSelector.rawSelector: Invalid value: \"a=b\": may not specified \
+             at the same time as requirements, {path}.labelSelector.requirements[0].values: \
+             Required value: must be specified when `operator` is 'In' or 'NotIn']"
+        )
+    );
+}
+
+#[tokio::test]
+async fn selectors_that_are_not_understood_are_ignored_and_the_answer_says_so() {
+    let path = "spec.resourceAttributes";
+    let known = json!({"key": "a", "operator": "In", "values": ["b"]});
+    let unknown = json!({"key": "a", "operator": "Bad"});
+    let cases = [
+        (json!({"labelSelector": {"requirements": [known]}}), None),
+        (
+            json!({"labelSelector": {"requirements": [known, unknown]}}),
+            Some(format!(
+                "{path}.labelSelector partially ignored due to parse error"
+            )),
+        ),
+        (
+            json!({"fieldSelector": {"requirements": [unknown]}, "labelSelector": {"rawSelector": "=="}}),
+            Some(format!(
+                "{path}.fieldSelector ignored due to parse error; {path}.labelSelector ignored \
+                 due to parse error"
+            )),
+        ),
+    ];
+    for (asked, expected) in cases {
+        let request = json!({"spec": {"resourceAttributes": asked}});
+        let answer = access(ReviewKind::SelfSubjectAccess, request)
+            .await
+            .unwrap();
+        assert_eq!(
+            answer["status"]["evaluationError"].as_str(),
+            expected.as_deref()
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_local_review_asks_about_objects_of_its_own_namespace() {
     let prefix = ".authorization.k8s.io \"\" is invalid: ";
     let path = json!({"spec": {"user": "a",
