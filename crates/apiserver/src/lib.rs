@@ -8,3 +8,4 @@ pub mod schema;
 pub mod select;
 pub mod serve;
 pub mod status;
+pub mod store;
