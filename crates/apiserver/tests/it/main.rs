@@ -2,3 +2,5 @@
 
 #[cfg(test)]
 mod access;
+#[cfg(test)]
+mod store;
