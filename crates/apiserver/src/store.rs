@@ -7,8 +7,10 @@
 //! - A watch leaves nothing out. If it cannot go on without a gap, it ends.
 
 mod change;
+mod check;
 mod checkpoint;
 mod compact;
+mod copy;
 mod error;
 mod event;
 mod feed;
@@ -33,6 +35,8 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
 pub use change::{Change, Expect, Write};
+pub use check::Report;
+pub use copy::Over;
 pub use error::{CommitError, CopyError, ListError, OpenError, StoreError, WatchEnd, WatchError};
 pub use event::{Batch, Event, Notice};
 pub use options::StoreOptions;
@@ -243,6 +247,53 @@ impl Store {
         let (done, answered) = oneshot::channel();
         self.order(Order::Compact { to, done })?;
         answered.await.map_err(|_| CommitError::Closed)
+    }
+
+    /// Copies the store as it is now to a new file, while it goes on being written; answers with
+    /// the revision of the copy.
+    ///
+    /// # Errors
+    /// As [`CopyError`] says; there is no file then.
+    pub async fn backup(&self, to: &Path) -> Result<u64, CopyError> {
+        let (from, to) = (self.inner.path.clone(), to.to_owned());
+        let vfs = self.inner.options.vfs.clone();
+        let path = to.clone();
+        tokio::task::spawn_blocking(move || copy::backup(&from, vfs.as_deref(), &to))
+            .await
+            .unwrap_or_else(|failed| {
+                Err(CopyError::File {
+                    path,
+                    source: failed.into(),
+                })
+            })
+    }
+
+    /// As [`Self::backup`], of a store that another process may have open. Blocks.
+    ///
+    /// # Errors
+    /// As [`CopyError`] says; there is no file then.
+    pub fn backup_of(from: &Path, to: &Path) -> Result<u64, CopyError> {
+        copy::backup(from, None, to)
+    }
+
+    /// Makes a store at `to` from a backup, and answers with its revision, which is far above
+    /// everything that was handed out before: revisions from before are answered as compacted.
+    /// Blocks.
+    ///
+    /// # Errors
+    /// As [`CopyError`] says, above all if the store at `to` is open, or if there is one and
+    /// `over` does not say that it is to be replaced. Nothing is changed then.
+    pub fn restore(from: &Path, to: &Path, over: Over) -> Result<u64, CopyError> {
+        copy::restore(from, to, over)
+    }
+
+    /// Checks a store, which may be open here or elsewhere, or a backup. Blocks for as long as it
+    /// takes to read all of it.
+    ///
+    /// # Errors
+    /// As [`OpenError`] says, if it cannot be read at all.
+    pub fn check(path: &Path) -> Result<Report, OpenError> {
+        check::check(path)
     }
 
     /// Figures for metrics.

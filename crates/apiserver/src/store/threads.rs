@@ -26,7 +26,8 @@ pub(super) struct Threads {
     pub(super) scans: Arc<Lane>,
     feed: Arc<Feed>,
     checkpoints: Arc<Checkpoints>,
-    handles: Vec<JoinHandle<()>>,
+    writer: Option<JoinHandle<Connection>>,
+    others: Vec<JoinHandle<()>>,
 }
 
 impl Threads {
@@ -53,7 +54,8 @@ impl Threads {
             scans: Arc::default(),
             feed,
             checkpoints,
-            handles: Vec::new(),
+            writer: None,
+            others: Vec::new(),
         };
         threads
             .spawn_all(readers, mover, writer)
@@ -82,33 +84,39 @@ impl Threads {
         self.spawn("store-feed", move || feed.dispatch())?;
         let checkpoints = Arc::clone(&self.checkpoints);
         self.spawn("store-checkpoint", move || checkpoints.serve(&mover))?;
-        // First, because it is waited for first: the others serve what it still writes.
-        self.spawn("store-write", move || writer.run())?;
-        self.handles.rotate_right(1);
+        let thread = thread::Builder::new().name("store-write".to_owned());
+        self.writer = Some(thread.spawn(move || writer.run())?);
         Ok(())
     }
 
     fn spawn(&mut self, name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
         let handle = thread::Builder::new().name(name.to_owned()).spawn(body)?;
-        self.handles.push(handle);
+        self.others.push(handle);
         Ok(())
     }
 }
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        let mut handles = self.handles.drain(..);
-        handles.by_ref().take(1).for_each(join);
+        // The others serve what the writer still writes.
+        let written = self.writer.take().and_then(join);
         self.points.close();
         self.scans.close();
         self.feed.close();
         self.checkpoints.close();
-        handles.for_each(join);
+        for handle in self.others.drain(..) {
+            join(handle);
+        }
+        // The last connection to close moves the write-ahead log into the database's file, which
+        // those that only read cannot.
+        drop(written);
     }
 }
 
-fn join(handle: JoinHandle<()>) {
-    if handle.join().is_err() {
+fn join<T>(handle: JoinHandle<T>) -> Option<T> {
+    let ended = handle.join();
+    if ended.is_err() {
         tracing::error!("a thread of the store panicked");
     }
+    ended.ok()
 }

@@ -90,8 +90,8 @@ struct Written {
 }
 
 impl Writer {
-    /// Serves orders until there can be none any more.
-    pub(super) fn run(mut self) {
+    /// Serves orders until there can be none any more, then gives its connection back.
+    pub(super) fn run(mut self) -> Connection {
         loop {
             let rest = if self.tasks.due { PAUSE } else { IDLE };
             let order = match self.tasks.next.take() {
@@ -109,7 +109,7 @@ impl Writer {
                     self.tasks.due = true;
                 }
                 Err(RecvTimeoutError::Timeout) => self.idle(),
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Disconnected) => return self.conn,
             }
             self.answer_forced();
             self.growth.tend(&self.conn);

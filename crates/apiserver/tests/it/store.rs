@@ -4,14 +4,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use drover_apiserver::store::{
-    At, Batch, Change, CommitError, Event, List, ListError, Store, StoreOptions, Watch, WatchEnd,
-    WatchError,
+    At, Batch, Change, CommitError, Event, List, ListError, OpenError, Store, StoreOptions, Watch,
+    WatchEnd, WatchError,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
+mod copies;
 mod history;
+mod model;
+mod open;
 
 mod watch;
 
