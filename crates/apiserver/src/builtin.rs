@@ -1,8 +1,18 @@
 //! The kinds that are compiled in: what Kubernetes publishes about them (`schemas/`, written by
 //! `cargo xtask apiserver-schemas`), and in the submodules what it does beyond that.
 
+mod apps;
+mod batch;
+mod core;
+mod discovery;
+mod kinds;
+pub(crate) mod metadata;
 pub mod names;
+mod pod;
 mod published;
+mod rbac;
+pub mod service;
+mod storage;
 
 use std::sync::{Arc, LazyLock};
 
@@ -10,6 +20,9 @@ use serde_json::Value;
 
 use crate::resource::{Catalog, GroupVersion, Origin, Resource, ScalePaths, Scope};
 use crate::schema::Node;
+pub(crate) use kinds::{
+    fill, name_check, prepare_create, prepare_update, read, validate, validate_update,
+};
 pub(crate) use published::{ApiResource, Published, published};
 
 /// All built-in resources, with their schemas; read once, then shared.
@@ -23,7 +36,7 @@ static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
         list.resources
             .iter()
             .filter(|resource| !resource.name.contains('/'))
-            .map(|resource| Arc::new(read(published, list, resource)))
+            .map(|resource| Arc::new(served(published, list, resource)))
     }))
 });
 
@@ -38,7 +51,7 @@ pub fn kind(group: &str, version: &str, kind: &str) -> Option<Arc<Node>> {
     published().kind(group, version, kind)
 }
 
-fn read(published: &Published, list: &published::List, resource: &ApiResource) -> Resource {
+fn served(published: &Published, list: &published::List, resource: &ApiResource) -> Resource {
     let (group, version) = list.group_version();
     let has = |subresource: &str| {
         let name = format!("{}/{subresource}", resource.name);

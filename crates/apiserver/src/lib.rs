@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod builtin;
+pub mod crd;
 pub mod merge;
 pub mod resource;
 pub mod schema;

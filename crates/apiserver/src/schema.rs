@@ -3,12 +3,14 @@
 
 mod decode;
 mod defaults;
+pub(crate) mod findings;
 mod formats;
+pub(crate) mod look;
+pub mod object;
 pub mod path;
 mod prune;
 pub mod quantity;
 mod read;
-pub mod strict;
 mod validate;
 
 use std::collections::BTreeMap;
@@ -17,8 +19,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use decode::DecodeError;
+pub use object::Part;
 pub use path::Path;
 pub(crate) use read::{Definition, Reader};
+pub(crate) use validate::compile_pattern;
 
 /// The format of a time with microseconds; published as `date-time` too, but written otherwise.
 pub const MICRO_TIME: &str = "micro-time";
@@ -42,6 +46,8 @@ pub struct Node {
     pub rules: Vec<Arc<Rule>>,
     /// How the Go type behind a built-in's object writes its fields.
     pub go: Option<Arc<GoStruct>>,
+    /// The compiled rules of all that is below, at the root of a custom object.
+    pub cel: Option<Arc<crate::crd::cel::Rules>>,
 }
 
 /// A Go struct's JSON encoding, as far as OpenAPI does not tell it.

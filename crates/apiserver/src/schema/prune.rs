@@ -15,12 +15,18 @@ impl Node {
             at: String::new(),
             found: Vec::new(),
         };
-        walk.prune(
-            value,
-            Some(self),
-            self.embedded_resource || self.go.is_none(),
-        );
+        walk.prune(value, Some(self), true);
         walk.found.sort();
+        walk.found
+    }
+
+    /// The same for a value inside of an object.
+    pub(crate) fn prune_inside(&self, value: &mut Value) -> Vec<String> {
+        let mut walk = Walk {
+            at: String::new(),
+            found: Vec::new(),
+        };
+        walk.prune(value, Some(self), self.embedded_resource);
         walk.found
     }
 }
