@@ -8,5 +8,6 @@ pub mod resource;
 pub mod schema;
 pub mod select;
 pub mod serve;
+pub mod server;
 pub mod status;
 pub mod store;

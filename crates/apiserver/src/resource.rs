@@ -130,12 +130,7 @@ impl Resource {
 
     /// The store's prefix of all its objects, or of those in one namespace.
     pub fn prefix(&self, namespace: Option<&str>) -> String {
-        let group = match self.group_version.group.as_str() {
-            "" => "core",
-            // One kind in two shapes; the core group's is stored.
-            "events.k8s.io" if self.plural == "events" => "core",
-            group => group,
-        };
+        let group = stored_group(&self.group_version.group, &self.plural);
         match namespace {
             None => format!("/{group}/{}/", self.plural),
             Some(namespace) => format!("/{group}/{}/{namespace}/", self.plural),
@@ -145,6 +140,21 @@ impl Resource {
     /// The store's key of one object; the namespace is empty for cluster-scoped ones.
     pub fn key(&self, namespace: &str, name: &str) -> String {
         format!("{}{name}", self.prefix(Some(namespace)))
+    }
+}
+
+/// The store's key of one object, whose kind need not be at hand.
+pub fn key(group: &str, resource: &str, namespace: &str, name: &str) -> String {
+    let group = stored_group(group, resource);
+    format!("/{group}/{resource}/{namespace}/{name}")
+}
+
+fn stored_group<'a>(group: &'a str, resource: &str) -> &'a str {
+    match group {
+        "" => "core",
+        // One kind in two shapes; the core group's is stored.
+        "events.k8s.io" if resource == "events" => "core",
+        group => group,
     }
 }
 

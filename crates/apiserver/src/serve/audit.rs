@@ -25,8 +25,8 @@ pub struct Record<'a> {
     pub id: &'a str,
     /// When in its life.
     pub stage: Stage,
-    /// Who asks; none before they are known.
-    pub caller: Option<&'a Caller>,
+    /// Who asks.
+    pub caller: &'a Caller,
     /// Whom the caller impersonates.
     pub impersonated: Option<&'a Caller>,
     /// What they ask for.

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::negotiate::header;
 use super::query::Query;
+use crate::merge;
 use crate::status::{ApiError, FieldError, FieldErrorKind};
 
 mod list;
@@ -65,7 +66,7 @@ impl WriteVerb {
 /// Options of create, update and patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// Who is said to manage the fields that change; never empty.
+    /// Who is said to manage the fields that change.
     pub manager: String,
     /// Whether nothing is to be stored.
     pub dry_run: DryRun,
@@ -106,7 +107,7 @@ impl WriteOptions {
         errors.extend(validation_fault(&validation));
         refuse(verb.options_kind(), &errors)?;
         Ok(Self {
-            manager: manager_or_agent(manager, headers),
+            manager: merge::manager_name(&manager, header(headers, &USER_AGENT)),
             dry_run: if dry_run.is_empty() {
                 DryRun::No
             } else {
@@ -320,27 +321,6 @@ fn manager_faults(manager: &str, path: &str) -> Vec<FieldError> {
 
 fn is_printable(character: char) -> bool {
     character == ' ' || !(character.is_control() || character.is_whitespace())
-}
-
-/// The manager, or the first word of the user agent.
-fn manager_or_agent(manager: String, headers: &HeaderMap) -> String {
-    if !manager.is_empty() {
-        return manager;
-    }
-    let agent = header(headers, &USER_AGENT);
-    let word = agent.split('/').next().unwrap_or_default();
-    let mut name = String::new();
-    for character in word.chars().filter(|character| is_printable(*character)) {
-        if name.len() + character.len_utf8() > MANAGER_LIMIT {
-            break;
-        }
-        name.push(character);
-    }
-    if name.is_empty() {
-        // Go's HTTP client names itself; one that does not has to be called something.
-        name.push_str("unknown");
-    }
-    name
 }
 
 #[cfg(test)]

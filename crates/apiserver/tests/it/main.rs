@@ -3,4 +3,8 @@
 #[cfg(test)]
 mod access;
 #[cfg(test)]
+mod hub;
+#[cfg(test)]
+mod objects;
+#[cfg(test)]
 mod store;
