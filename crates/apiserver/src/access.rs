@@ -36,6 +36,7 @@ pub use rbac::{Rbac, RbacKind};
 pub use review::{ReviewKind, Reviews};
 pub use rule::Rule;
 pub use token::{BoundTo, Claims, Clock, IssueError, NameAndUid, Subject, Tokens, TokensOptions};
+pub(crate) use token_request::seconds_only;
 pub use token_request::{TokenRequest, issue_requested};
 
 /// What a caller wants to do.
