@@ -12,7 +12,9 @@ mod expiry;
 mod feed;
 mod furnish;
 mod namespaces;
+mod observe;
 mod queue;
+mod rights;
 mod run;
 mod start;
 
@@ -30,6 +32,8 @@ use crate::status::ApiError;
 
 pub use definitions::{Definition, Names, next_status};
 pub use feed::{Metadata, Observed, OwnerReference, Seen};
+pub use observe::observe;
+pub use rights::Rights;
 pub use start::{StartError, prepare};
 
 use run::Controllers;
