@@ -94,10 +94,12 @@ impl Reader {
         };
         let page = match self.store.list(list).await {
             Ok(page) => page,
-            Err(ListError::Compacted { .. } | ListError::Future { .. }) => return self.restart(),
+            Err(ListError::Compacted { .. } | ListError::Future { .. }) => {
+                return Ok(self.restart());
+            }
             Err(ListError::Store(error)) => {
                 tracing::warn!(%error, prefix = self.prefix, "objects cannot be listed; trying again");
-                return self.restart();
+                return Ok(self.restart());
             }
         };
         let mut observed: Vec<Observed> = page.items.iter().filter_map(put).collect();
@@ -106,7 +108,7 @@ impl Reader {
                 Ok(watch) => self.phase = Phase::Watch(Box::new(watch)),
                 Err(WatchError::Closed) => return Err(Closed),
                 Err(WatchError::Compacted { .. } | WatchError::Future { .. }) => {
-                    return self.restart();
+                    return Ok(self.restart());
                 }
             }
             self.pause = FIRST_PAUSE;
@@ -127,14 +129,14 @@ impl Reader {
             Err(WatchEnd::Closed) => Err(Closed),
             Err(end) => {
                 tracing::warn!(%end, prefix = self.prefix, "changes were missed; reading all again");
-                self.restart()
+                Ok(self.restart())
             }
         }
     }
 
-    fn restart(&mut self) -> Result<Vec<Observed>, Closed> {
+    fn restart(&mut self) -> Vec<Observed> {
         self.phase = Phase::Pause;
-        Ok(Vec::new())
+        Vec::new()
     }
 }
 
