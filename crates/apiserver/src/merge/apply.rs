@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 
 use super::error::{ApplyError, Conflict};
 use super::fields;
-use super::kind::MergeKind;
+use super::kind::{MergeKind, go_kind};
 use super::managers::{ManagerId, Managers, Operation};
 use super::set::Set;
-use super::track::{Force, TrackError, ownerless};
+use super::track::{Force, ownerless};
 use super::typed::{Duplicates, compare, field_set, validate};
 use super::{update, value};
 use crate::resource::Origin;
@@ -106,23 +106,6 @@ fn check_kind(applied: &Value, kind: &MergeKind) -> Result<(), ApplyError> {
     Ok(())
 }
 
-/// A group, version and kind as Go prints them.
-fn go_kind(api_version: &str, kind: &str) -> String {
-    let separator = if api_version.contains('/') { "" } else { "/" };
-    format!("{separator}{api_version}, Kind={kind}")
-}
-
-/// An object as Go's errors name it.
-fn named(object: &Value, kind: &MergeKind) -> String {
-    let text = |field: &str| object["metadata"][field].as_str().unwrap_or("");
-    format!(
-        "{}/{}; {}",
-        text("namespace"),
-        text("name"),
-        go_kind(&kind.api_version, &kind.kind)
-    )
-}
-
 /// The owner of all that is there when the first one applies.
 fn before_first(live: &Value, kind: &MergeKind, now: Timestamp) -> Result<Managers, ApplyError> {
     let mut managers = Managers::default();
@@ -150,13 +133,13 @@ fn attempt(
     validate(applied, kind.ty(), Duplicates::Refused).map_err(|why| {
         ApplyError::Invalid(format!(
             "failed to create typed patch object ({}): {why}",
-            named(applied, kind)
+            kind.name_of(applied)
         ))
     })?;
     validate(live, kind.ty(), Duplicates::Allowed).map_err(|why| {
         ApplyError::Invalid(format!(
             "failed to create typed live object ({}): {why}",
-            named(live, kind)
+            kind.name_of(live)
         ))
     })?;
     let force = if options.force { Force::Yes } else { Force::No };
@@ -202,16 +185,23 @@ fn refresh_last_applied(object: &mut Value, applied: &Value) {
     let Some(Value::Object(annotations)) = object.pointer_mut("/metadata/annotations") else {
         return;
     };
-    if annotations
-        .get(LAST_APPLIED)
-        .and_then(Value::as_str)
-        .is_none_or(str::is_empty)
-    {
+    let before = annotations.get(LAST_APPLIED).and_then(Value::as_str);
+    if before.is_none_or(str::is_empty) || !coerce_texts(annotations) {
         return;
     }
     let mut applied = applied.clone();
-    if let Some(Value::Object(own)) = applied.pointer_mut("/metadata/annotations") {
-        own.remove(LAST_APPLIED);
+    if let Some(Value::Object(metadata)) = applied.get_mut("metadata") {
+        let own = metadata
+            .get_mut("annotations")
+            .and_then(Value::as_object_mut);
+        let kept = own.is_some_and(|own| {
+            own.remove(LAST_APPLIED);
+            coerce_texts(own)
+        });
+        // What are no annotations is as good as none.
+        if !kept {
+            metadata.remove("annotations");
+        }
     }
     let mut text = String::new();
     fields::write_json(&applied, &mut text);
@@ -224,6 +214,19 @@ fn refresh_last_applied(object: &mut Value, applied: &Value) {
     if size > MAX_ANNOTATIONS {
         annotations.remove(LAST_APPLIED);
     }
+}
+
+/// Makes empty texts of nulls; false if there is anything but texts.
+fn coerce_texts(map: &mut Map<String, Value>) -> bool {
+    let fits = map
+        .values()
+        .all(|value| value.is_string() || value.is_null());
+    if fits {
+        map.values_mut()
+            .filter(|value| value.is_null())
+            .for_each(|value| *value = Value::from(""));
+    }
+    fits
 }
 
 /// Takes out named fields that are `null`: to Go's structures they are fields that are not set.
@@ -258,11 +261,5 @@ fn drop_null_fields<'k>(map: &mut Map<String, Value>, names: impl Iterator<Item 
         if map.get(name).is_some_and(Value::is_null) {
             map.remove(name);
         }
-    }
-}
-
-impl From<TrackError> for String {
-    fn from(error: TrackError) -> Self {
-        ApplyError::from(error).to_string()
     }
 }

@@ -66,7 +66,7 @@ impl Set {
         for (element, branch) in self.branches() {
             out.push_str(separator);
             separator = ",";
-            write_string(&element.to_key(), out);
+            write_name(&element.to_key(), out);
             out.push(':');
             branch.children.write_tree(branch.member, out);
         }
@@ -156,7 +156,7 @@ impl PathElement {
                     if index > 0 {
                         out.push(',');
                     }
-                    write_string(name, &mut out);
+                    write_name(name, &mut out);
                     out.push(':');
                     write_json(value, &mut out);
                 }
@@ -225,14 +225,22 @@ fn write_number(number: &Number, out: &mut String) {
     }
     let scientific = format!("{float:e}");
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let (sign, power) = match exponent.strip_prefix('-') {
-        Some(power) => ('-', power),
-        None => ('+', exponent),
-    };
-    let _ = write!(out, "{digits}e{sign}{power:0>2}");
+    let sign = if exponent.starts_with('-') { "" } else { "+" };
+    let _ = write!(out, "{digits}e{sign}{exponent}");
 }
 
 fn write_string(text: &str, out: &mut String) {
+    quoted(text, out, |letter| {
+        matches!(letter, '<' | '>' | '&' | '\u{2028}' | '\u{2029}')
+    });
+}
+
+/// The name of a field, in which nothing needs to be safe for HTML.
+fn write_name(text: &str, out: &mut String) {
+    quoted(text, out, |_| false);
+}
+
+fn quoted(text: &str, out: &mut String, is_unsafe: impl Fn(char) -> bool) {
     out.push('"');
     for letter in text.chars() {
         match letter {
@@ -241,7 +249,7 @@ fn write_string(text: &str, out: &mut String) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\x1f' => {
+            letter if letter < ' ' || is_unsafe(letter) => {
                 let _ = write!(out, "\\u{:04x}", letter as u32);
             }
             letter => out.push(letter),

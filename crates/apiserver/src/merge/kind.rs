@@ -64,6 +64,17 @@ impl MergeKind {
         self.versions.get(api_version).map(|node| Type::root(node))
     }
 
+    /// An object as Go's errors name it.
+    pub(super) fn name_of(&self, object: &Value) -> String {
+        let text = |field: &str| object["metadata"][field].as_str().unwrap_or("");
+        format!(
+            "{}/{}; {}",
+            text("namespace"),
+            text("name"),
+            go_kind(&self.api_version, &self.kind)
+        )
+    }
+
     /// The object that there is before there is one.
     ///
     /// Go's structures are never quite empty: those inside of a built-in kind are there from the
@@ -77,6 +88,12 @@ impl MergeKind {
         object.insert("kind".to_owned(), self.kind.as_str().into());
         Value::Object(object)
     }
+}
+
+/// A group, version and kind as Go prints them.
+pub(super) fn go_kind(api_version: &str, kind: &str) -> String {
+    let separator = if api_version.contains('/') { "" } else { "/" };
+    format!("{separator}{api_version}, Kind={kind}")
 }
 
 /// A structure of Go's that nothing was set in.

@@ -63,7 +63,7 @@ impl ManagerId {
     }
 
     /// The text by which kube-apiserver keeps managers, and sorts them where nothing else does.
-    fn sort_key(&self) -> String {
+    pub(super) fn sort_key(&self) -> String {
         let mut fields = Vec::with_capacity(4);
         let mut field = |name: &str, text: &str| {
             if !text.is_empty() {

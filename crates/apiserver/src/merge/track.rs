@@ -10,7 +10,7 @@ use super::managers::{ManagerId, Managers, Owned};
 use super::path::Path;
 use super::set::Set;
 use super::typed::{
-    self, Comparison, Misfits, combine, compare, field_set, remove, with_named_fields,
+    self, Comparison, Duplicates, Misfits, combine, compare, field_set, remove, with_named_fields,
 };
 
 /// Whether conflicts are an error, or lose.
@@ -26,15 +26,18 @@ pub(super) enum TrackError {
     Conflicts(Vec<Conflict>),
     Compare(Misfits),
     Merge(Misfits),
+    /// An object that does not fit the schema of another version; said is what for.
+    Convert(&'static str, Misfits),
 }
 
 impl From<TrackError> for ApplyError {
     fn from(error: TrackError) -> Self {
-        match error {
-            TrackError::Conflicts(conflicts) => Self::Conflicts(conflicts),
-            TrackError::Compare(why) => Self::Invalid(format!("failed to compare objects: {why}")),
-            TrackError::Merge(why) => Self::Invalid(format!("failed to merge config: {why}")),
-        }
+        Self::Invalid(match error {
+            TrackError::Conflicts(conflicts) => return Self::Conflicts(conflicts),
+            TrackError::Compare(why) => format!("failed to compare objects: {why}"),
+            TrackError::Merge(why) => format!("failed to merge config: {why}"),
+            TrackError::Convert(what, why) => format!("{what}{why}"),
+        })
     }
 }
 
@@ -43,17 +46,36 @@ impl MergeKind {
         set.recursive_difference(&self.reset)
     }
 
+    /// Reads an object at another version, which it must fit too.
+    fn convert(
+        &self,
+        object: &Value,
+        from: &str,
+        to: &str,
+        what: &'static str,
+    ) -> Result<(), TrackError> {
+        match self.ty_at(to) {
+            Some(ty) if from != to => typed::validate(object, ty, Duplicates::Refused)
+                .map_err(|why| TrackError::Convert(what, why)),
+            _ => Ok(()),
+        }
+    }
+
     /// Managers as they read with the schemas of today; those of versions that are gone are too.
-    fn reconciled(&self, managers: &Managers) -> Managers {
-        let kept = managers.0.iter().filter_map(|(id, owned)| {
-            let ty = self.ty_at(&owned.api_version)?;
+    fn reconciled(&self, managers: &Managers, live: &Value) -> Result<Managers, TrackError> {
+        let mut kept = BTreeMap::new();
+        for (id, owned) in &managers.0 {
+            let Some(ty) = self.ty_at(&owned.api_version) else {
+                continue;
+            };
+            self.convert(live, &self.api_version, &owned.api_version, "")?;
             let mut owned = owned.clone();
             if let Some(set) = typed::reconcile(&owned.set, ty) {
                 owned.set = set;
             }
-            Some((id.clone(), owned))
-        });
-        Managers(kept.collect())
+            kept.insert(id.clone(), owned);
+        }
+        Ok(Managers(kept))
     }
 
     /// Takes what changed from all but one manager, and tells what changed.
@@ -77,6 +99,8 @@ impl MergeKind {
             if !comparisons.contains_key(&owned.api_version)
                 && let Some(ty) = self.ty_at(&owned.api_version)
             {
+                let what = "failed to convert new object: ";
+                self.convert(new, &self.api_version, &owned.api_version, what)?;
                 let other = compare(old, new, ty).map_err(TrackError::Compare)?;
                 comparisons.insert(owned.api_version.clone(), other);
             }
@@ -115,7 +139,7 @@ impl MergeKind {
         old: &Value,
         new: &Value,
     ) -> Result<Option<Set>, TrackError> {
-        *managers = self.reconciled(managers);
+        *managers = self.reconciled(managers, old)?;
         let compared = self.take(managers, old, new, None, Force::Yes)?;
         let set = compared.modified.union(&compared.added);
         let set = self.without_reset(&set);
@@ -131,7 +155,7 @@ impl MergeKind {
         by: &ManagerId,
         force: Force,
     ) -> Result<Value, TrackError> {
-        *managers = self.reconciled(managers);
+        *managers = self.reconciled(managers, live)?;
         let merged = combine(live, applied, self.ty()).map_err(TrackError::Merge)?;
         let owned = Owned {
             api_version: self.api_version.clone(),
@@ -140,7 +164,7 @@ impl MergeKind {
         };
         let last = managers.0.insert(by.clone(), owned);
         let pruned = match last {
-            Some(last) if !last.set.is_empty() => self.pruned(merged, managers, &last),
+            Some(last) if !last.set.is_empty() => self.pruned(merged, managers, &last)?,
             _ => merged,
         };
         self.take(managers, live, &pruned, Some(by), force)?;
@@ -148,10 +172,19 @@ impl MergeKind {
     }
 
     /// Without what the manager applied before and does not any more, unless others own it.
-    fn pruned(&self, merged: Value, managers: &Managers, last: &Owned) -> Value {
-        let Some(ty) = self.ty_at(&last.api_version) else {
-            return merged;
+    fn pruned(
+        &self,
+        merged: Value,
+        managers: &Managers,
+        last: &Owned,
+    ) -> Result<Value, TrackError> {
+        let last_version = last.api_version.as_str();
+        let Some(ty) = self.ty_at(last_version) else {
+            return Ok(merged);
         };
+        let what = "failed to prune fields: failed to convert merged object to last applied \
+                    version: ";
+        self.convert(&merged, &self.api_version, last_version, what)?;
         let last_set = with_named_fields(&last.set, Some(ty));
         let mut pruned = remove(&merged, &last_set, ty);
         let mut owned_at: BTreeMap<&str, Set> = BTreeMap::new();
@@ -162,31 +195,48 @@ impl MergeKind {
                 .absorb(&owned.set);
         }
         // The version that was pruned first: others may need what it brings back.
-        if let Some(owned) = owned_at.remove(last.api_version.as_str()) {
-            pruned = self.with_owned(&merged, &pruned, &last.api_version, &owned);
+        let mut at = last_version;
+        let first = owned_at.remove_entry(last_version);
+        for (version, owned) in first.into_iter().chain(owned_at) {
+            pruned = self.with_owned(&merged, &pruned, (at, version), &owned)?;
+            at = version;
         }
-        for (version, owned) in owned_at {
-            pruned = self.with_owned(&merged, &pruned, version, &owned);
-        }
+        let what = "failed to prune fields: failed add back dangling items: failed to convert \
+                    pruned object to last applied version: ";
+        self.convert(&pruned, at, last_version, what)?;
         // What was never applied by this manager stays, even if it stood in something pruned.
         let named = |value: &Value| with_named_fields(&field_set(value, ty), Some(ty));
         let gone = named(&merged).difference(&named(&pruned));
-        remove(&merged, &gone.intersection(&last_set), ty)
+        let pruned = remove(&merged, &gone.intersection(&last_set), ty);
+        let what = "failed to prune fields: ";
+        self.convert(&pruned, last_version, &self.api_version, what)?;
+        Ok(pruned)
     }
 
     /// The pruned object with what some manager owns put back.
-    fn with_owned(&self, merged: &Value, pruned: &Value, version: &str, owned: &Set) -> Value {
-        let Some(ty) = self.ty_at(version) else {
-            return pruned.clone();
+    fn with_owned(
+        &self,
+        merged: &Value,
+        pruned: &Value,
+        (from, to): (&str, &str),
+        owned: &Set,
+    ) -> Result<Value, TrackError> {
+        let Some(ty) = self.ty_at(to) else {
+            return Ok(pruned.clone());
         };
+        let what =
+            "failed to prune fields: failed add back owned items: failed to convert object: ";
+        self.convert(merged, from, to, what)?;
+        self.convert(pruned, from, to, what)?;
         let named = |set: &Set| with_named_fields(set, Some(ty));
         let kept = named(&field_set(pruned, ty)).union(&named(owned));
         let gone = named(&field_set(merged, ty)).difference(&kept);
-        remove(merged, &gone, ty)
+        Ok(remove(merged, &gone, ty))
     }
 }
 
-fn listed(conflicts: Vec<(ManagerId, Set)>) -> Vec<Conflict> {
+fn listed(mut conflicts: Vec<(ManagerId, Set)>) -> Vec<Conflict> {
+    conflicts.sort_by_cached_key(|(manager, _)| manager.sort_key());
     let mut listed = Vec::new();
     for (manager, set) in conflicts {
         for path in set.paths() {

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use super::error::ApplyError;
 use super::kind::MergeKind;
 use super::managers::{ManagerId, Managers, Operation, Owned};
 use super::track::ownerless;
@@ -78,10 +79,19 @@ pub(super) fn track(
     manager: &str,
     now: Timestamp,
 ) -> Result<(), String> {
-    for object in [new, live] {
-        validate(object, kind.ty(), Duplicates::Allowed).map_err(|why| why.to_string())?;
+    for (what, object) in [("new", new), ("live", live)] {
+        validate(object, kind.ty(), Duplicates::Allowed).map_err(|why| {
+            let name = kind.name_of(object);
+            format!("failed to convert {what} object ({name}) to smd typed: {why}")
+        })?;
     }
-    let changed = kind.track_update(managers, live, new)?;
+    let changed = kind.track_update(managers, live, new).map_err(|why| {
+        let name = kind.name_of(new);
+        format!(
+            "failed to update ManagedFields ({name}): {}",
+            ApplyError::from(why)
+        )
+    })?;
     if let Some(set) = changed.map(|set| set.difference(&ownerless()))
         && !set.is_empty()
     {

@@ -113,7 +113,7 @@ pub(super) fn show(value: &Value, out: &mut String) {
     }
 }
 
-/// Go's `%v`: whole numbers in full, others with the fewest digits, large ones with an exponent.
+/// Go's `%v`: integers in full; floating point with the fewest digits, large ones with an exponent.
 pub(super) fn show_number(number: &Number, out: &mut String) {
     let Some(float) = number.as_f64().filter(|_| number.is_f64()) else {
         let _ = write!(out, "{number}");
@@ -122,7 +122,7 @@ pub(super) fn show_number(number: &Number, out: &mut String) {
     let scientific = format!("{float:e}");
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let power: i32 = exponent.parse().unwrap_or(0);
-    if (-4..21).contains(&power) {
+    if (-4..6).contains(&power) {
         let _ = write!(out, "{float}");
     } else {
         let sign = if power < 0 { '-' } else { '+' };

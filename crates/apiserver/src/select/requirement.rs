@@ -40,7 +40,8 @@ pub struct SelectorError(pub(super) String);
 pub struct Requirement {
     key: String,
     operator: Operator,
-    values: BTreeSet<String>,
+    /// Sorted; one may stand there twice.
+    values: Vec<String>,
 }
 
 impl Requirement {
@@ -54,7 +55,7 @@ impl Requirement {
         operator: Operator,
         values: impl IntoIterator<Item = String>,
     ) -> Result<Self, SelectorError> {
-        let values: Vec<String> = values.into_iter().collect();
+        let mut values: Vec<String> = values.into_iter().collect();
         let mut faults = Vec::new();
         if let Some(fault) = key_fault("key", key) {
             faults.push(fault);
@@ -89,11 +90,14 @@ impl Requirement {
         let mut seen = BTreeSet::new();
         faults.retain(|fault| seen.insert(fault.clone()));
         match faults.as_slice() {
-            [] => Ok(Self {
-                key: key.to_owned(),
-                operator,
-                values: values.into_iter().collect(),
-            }),
+            [] => {
+                values.sort_unstable();
+                Ok(Self {
+                    key: key.to_owned(),
+                    operator,
+                    values,
+                })
+            }
             [one] => Err(SelectorError(one.clone())),
             many => Err(SelectorError(format!("[{}]", many.join(", ")))),
         }
@@ -121,14 +125,16 @@ impl Requirement {
             Operator::Exists => label.is_some(),
             Operator::DoesNotExist => label.is_none(),
             Operator::In | Operator::Equals | Operator::DoubleEquals => {
-                label.is_some_and(|label| self.values.contains(label))
+                label.is_some_and(|label| self.has(label))
             }
-            Operator::NotIn | Operator::NotEquals => {
-                !label.is_some_and(|label| self.values.contains(label))
-            }
+            Operator::NotIn | Operator::NotEquals => !label.is_some_and(|label| self.has(label)),
             Operator::GreaterThan => self.compared(label).is_some_and(|(l, r)| l > r),
             Operator::LessThan => self.compared(label).is_some_and(|(l, r)| l < r),
         }
+    }
+
+    fn has(&self, label: &str) -> bool {
+        self.values.iter().any(|value| value == label)
     }
 
     fn compared(&self, label: Option<&str>) -> Option<(i64, i64)> {
@@ -176,6 +182,9 @@ fn count_fault(operator: Operator, count: usize) -> Option<&'static str> {
 
 /// A list of texts as Go's errors show it.
 fn go_strings(values: &[String]) -> String {
+    if values.is_empty() {
+        return "null".to_owned();
+    }
     let quoted: Vec<String> = values.iter().map(|value| quote(value)).collect();
     format!("[{}]", quoted.join(","))
 }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod access;
 #[cfg(test)]
+mod differential;
+#[cfg(test)]
 mod hub;
 #[cfg(test)]
 mod objects;

@@ -67,7 +67,48 @@ fn set_order(
         (Some(_), Some(_)) => merge(before.clone(), after.clone(), &field, false)?,
     };
     let items = items_of(&before, &after)?;
-    normalized(merged, order, &before, field.key, items).map(Some)
+    let known = match (patch, items) {
+        (Some(_), Items::Objects) if field.merges => overwritten(before, &after, field.key),
+        _ => before,
+    };
+    normalized(merged, order, &known, field.key, items).map(Some)
+}
+
+/// The original list as kube-apiserver finds it after the merge, when it looks up where items
+/// stood: items that were deleted have made room for new ones in the same memory.
+fn overwritten(mut list: Vec<Value>, patch: &[Value], key: &str) -> Vec<Value> {
+    let mut used = list.len();
+    let directive = |item: &Value| item.get(DIRECTIVE).cloned();
+    for item in patch {
+        if directive(item) != Some("delete".into()) {
+            continue;
+        }
+        while let Some(at) = list[..used]
+            .iter()
+            .position(|other| other.get(key) == item.get(key))
+        {
+            for place in at + 1..used {
+                list[place - 1] = list[place].clone();
+            }
+            used -= 1;
+        }
+    }
+    let replaces = patch
+        .iter()
+        .any(|item| directive(item) == Some("replace".into()));
+    if replaces {
+        return list;
+    }
+    for item in patch.iter().filter(|item| directive(item).is_none()) {
+        let known = list[..used]
+            .iter()
+            .any(|other| other.get(key) == item.get(key));
+        if !known && used < list.len() {
+            list[used] = item.clone();
+            used += 1;
+        }
+    }
+    list
 }
 
 /// What the patch lists must stand in the order that it asks for.
@@ -77,31 +118,31 @@ fn check_order(patch: &[Value], order: &[Value], key: &str) -> Result<(), PatchE
     }
     let mut kept = Vec::with_capacity(patch.len());
     for item in patch {
-        let directive = if key.is_empty() {
-            item.get(DIRECTIVE)
-        } else {
-            object(item)?.get(DIRECTIVE)
-        };
-        if directive.is_none() {
+        if key.is_empty() || object(item)?.get(DIRECTIVE) != Some(&Value::from("delete")) {
             kept.push(item);
         }
     }
-    let mut wanted = order.iter();
-    for item in &kept {
-        loop {
-            let Some(next) = wanted.next() else {
-                return Err(failed(format!(
-                    "The order in patch list:\n{}\n doesn't match {SET_ORDER} list:\n{}\n",
-                    go_plain(&Value::Array(patch.to_vec())),
-                    go_plain(&Value::Array(order.to_vec()))
-                )));
-            };
-            if named(item, key)? == named(next, key)? {
-                break;
-            }
+    let mut kept = kept.into_iter().peekable();
+    let mut wanted = order.iter().peekable();
+    while let (Some(item), Some(next)) = (kept.peek(), wanted.peek()) {
+        // Other directives stand in no order.
+        if item.get(DIRECTIVE).is_some() {
+            kept.next();
+            continue;
         }
+        if named(item, key)? == named(next, key)? {
+            kept.next();
+        }
+        wanted.next();
     }
-    Ok(())
+    if kept.next().is_none() {
+        return Ok(());
+    }
+    Err(failed(format!(
+        "The order in patch list:\n{}\n doesn't match {SET_ORDER} list:\n{}\n",
+        go_plain(&Value::Array(patch.to_vec())),
+        go_plain(&Value::Array(order.to_vec()))
+    )))
 }
 
 /// What tells an item apart: its merge key's value, or itself.

@@ -1,0 +1,10 @@
+//! The same cases to ours and to the Go libraries that kube-apiserver is built on
+//! (`differential/`): generated from fixed seeds, thousands of each kind.
+
+mod owners;
+mod patches;
+mod random;
+mod reference;
+mod schemas;
+mod selectors;
+mod sets;
