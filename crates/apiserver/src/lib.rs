@@ -4,6 +4,7 @@ pub mod access;
 pub mod builtin;
 pub mod crd;
 pub mod lifecycle;
+pub mod discovery;
 pub mod merge;
 pub mod resource;
 pub mod schema;
