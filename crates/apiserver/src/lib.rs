@@ -3,8 +3,8 @@
 pub mod access;
 pub mod builtin;
 pub mod crd;
-pub mod lifecycle;
 pub mod discovery;
+pub mod lifecycle;
 pub mod merge;
 pub mod resource;
 pub mod schema;
