@@ -22,9 +22,11 @@ type answer struct {
 
 var answerers = map[string]func([]byte) (any, error){
 	"owners":         owners,
+	"scale":          scaleManagers,
 	"fields":         fieldSets,
 	"strategic":      strategic,
 	"json-patch":     jsonPatch,
+	"operations":     operationFields,
 	"merge-patch":    mergePatch,
 	"labels":         labelSelector,
 	"labels-object":  labelSelectorObject,

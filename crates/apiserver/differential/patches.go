@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	kjson "sigs.k8s.io/json"
 )
 
 type patchCase struct {
@@ -67,6 +68,32 @@ func strategic(line []byte) (any, error) {
 	live = runtime.DeepCopyJSON(live)
 	merged, err := strategicpatch.StrategicMergeMapPatch(live, patch, &Subject{})
 	return map[string]any(merged), err
+}
+
+// operation is what kube-apiserver decodes strictly.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	From  string `json:"from"`
+	Value any    `json:"value"`
+}
+
+// operationFields reports what strict decoding finds in a JSON patch.
+func operationFields(line []byte) (any, error) {
+	var asked patchCase
+	if err := json.Unmarshal(line, &asked); err != nil {
+		return nil, err
+	}
+	var operations []operation
+	strict, err := kjson.UnmarshalStrict(asked.Patch, &operations)
+	if err != nil {
+		return nil, err
+	}
+	found := []string{}
+	for _, one := range strict {
+		found = append(found, "json patch "+one.Error())
+	}
+	return found, nil
 }
 
 func jsonPatch(line []byte) (any, error) {

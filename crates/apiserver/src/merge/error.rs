@@ -106,8 +106,7 @@ impl fmt::Display for PatchError {
             Self::Malformed(why) | Self::Unprocessable(why) | Self::Failed(why) => f.write_str(why),
             Self::TooManyOperations(count) => write!(
                 f,
-                "The allowed maximum operations in a JSON patch is {}, got {count}",
-                MAX_OPERATIONS
+                "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {count}"
             ),
         }
     }

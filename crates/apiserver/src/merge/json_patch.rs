@@ -2,9 +2,12 @@
 //! kube-apiserver's library takes: negative indices count from the end, and `replace` sets a
 //! field that was not there.
 
+use std::sync::LazyLock;
+
 use serde_json::{Map, Value};
 
 use super::error::{MAX_OPERATIONS, PatchError};
+use super::value::{json_kind, quote};
 
 /// How much all `copy` operations together may add, in bytes of JSON.
 const MAX_COPIED: usize = 3 * 1024 * 1024;
@@ -36,21 +39,16 @@ pub fn json_patch(live: &Value, patch: &Value) -> Result<Value, PatchError> {
     Ok(document)
 }
 
+/// What `null` among the operations is.
+static NOTHING: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+
 fn decode(patch: &Value) -> Result<Vec<&Map<String, Value>>, PatchError> {
     let refuse = |value: &Value, ty: &str| {
-        let kind = match value {
-            Value::Null => "null",
-            Value::Bool(_) => "bool",
-            Value::Number(_) => "number",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
-        };
+        let kind = json_kind(value);
         PatchError::Malformed(format!(
             "json: cannot unmarshal {kind} into Go value of type {ty}"
         ))
     };
-    static NOTHING: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
     match patch {
         Value::Null => Ok(Vec::new()),
         Value::Array(operations) => operations
@@ -63,6 +61,23 @@ fn decode(patch: &Value) -> Result<Vec<&Map<String, Value>>, PatchError> {
             .collect(),
         other => Err(refuse(other, "jsonpatch.Patch")),
     }
+}
+
+/// Fields of operations that RFC 6902 does not know, as strict decoding reports them.
+pub fn unknown_operation_fields(patch: &Value) -> Vec<String> {
+    let known = ["op", "path", "from", "value"];
+    let operations = patch.as_array().into_iter().flatten().enumerate();
+    operations
+        .filter_map(|(index, operation)| Some((index, operation.as_object()?)))
+        .flat_map(|(index, operation)| operation.keys().map(move |key| (index, key)))
+        .filter(|(_, key)| !known.contains(&key.as_str()))
+        .map(|(index, key)| {
+            format!(
+                "json patch unknown field {}",
+                quote(&format!("[{index}].{key}"))
+            )
+        })
+        .collect()
 }
 
 fn step(

@@ -138,10 +138,14 @@ impl Resource {
                     &["metadata", "ownerReferences"],
                 ]),
                 ("apps", "Deployment") => set(&[&["spec"], &["metadata", "labels"]]),
-                ("flowcontrol.apiserver.k8s.io" | "apiregistration.k8s.io", _)
+                (
+                    "flowcontrol.apiserver.k8s.io"
+                    | "apiregistration.k8s.io"
+                    | "admissionregistration.k8s.io",
+                    _,
+                )
                 | ("networking.k8s.io", "ServiceCIDR")
-                | ("storage.k8s.io", "VolumeAttachment")
-                | ("admissionregistration.k8s.io", _) => set(&[&["metadata"], &["spec"]]),
+                | ("storage.k8s.io", "VolumeAttachment") => set(&[&["metadata"], &["spec"]]),
                 _ => set(&[&["spec"]]),
             },
             _ => Set::default(),

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::error::PatchError;
 use super::typed::go_plain;
+use super::value::json_kind;
 use crate::schema::Node;
 use lookup::{field, list_field};
 
@@ -34,17 +35,6 @@ pub fn strategic(live: &Value, patch: &Value, schema: &Node) -> Result<Value, Pa
     };
     let live = live.as_object().cloned().unwrap_or_default();
     merge_object(live, patch.clone(), schema).map(Value::Object)
-}
-
-fn json_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }
 
 /// The type's name as Go prints it in an error.
@@ -180,13 +170,11 @@ fn merge_field(
             if before.is_none_or(|before| go_type(before) != go_type(&value)) {
                 discard_nulls(&mut value);
             }
-            match without_directives(value) {
-                Some(value) => value,
-                None => {
-                    original.remove(key);
-                    return Ok(());
-                }
-            }
+            let Some(value) = without_directives(value) else {
+                original.remove(key);
+                return Ok(());
+            };
+            value
         }
     };
     original.insert(key.to_owned(), merged);

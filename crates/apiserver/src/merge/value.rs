@@ -86,6 +86,18 @@ fn compare_maps(left: &Map<String, Value>, right: &Map<String, Value>) -> Orderi
     left_keys.len().cmp(&right_keys.len())
 }
 
+/// The type's name in JSON.
+pub(super) fn json_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
 /// Writes a value as paths show it: text quoted, the rest bare.
 pub(super) fn show(value: &Value, out: &mut String) {
     match value {

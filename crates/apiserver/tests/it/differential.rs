@@ -5,6 +5,7 @@ mod owners;
 mod patches;
 mod random;
 mod reference;
+mod scale;
 mod schemas;
 mod selectors;
 mod sets;

@@ -57,7 +57,7 @@ pub(super) fn merge(
 
 /// What the items of both lists are; they must all be of one type.
 pub(super) fn items_of(original: &[Value], patch: &[Value]) -> Result<Items, PatchError> {
-    let Some(first) = original.first().or(patch.first()) else {
+    let Some(first) = original.iter().chain(patch).next() else {
         return Err(failed("no elements in any of the given slices"));
     };
     if first.is_array() {

@@ -37,7 +37,7 @@ fn label_text(random: &mut Random) -> String {
         }
         return text;
     }
-    for index in 0..1 + random.below(3) {
+    for index in 0..=random.below(3) {
         if index > 0 {
             text.push_str(random.word(&[",", ", ", " ,"]));
         }
@@ -45,7 +45,7 @@ fn label_text(random: &mut Random) -> String {
         let key = random.word(&LABELS[..known]);
         let value = random.word(&VALUES);
         let other = random.word(&VALUES);
-        text.push_str(&match random.below(8) {
+        let term = match random.below(8) {
             0 => key.to_owned(),
             1 => format!("!{key}"),
             2 => format!("{key}={value}"),
@@ -54,7 +54,8 @@ fn label_text(random: &mut Random) -> String {
             5 => format!("{key} in ({value},{other})"),
             6 => format!("{key} notin ( {value} , {other})"),
             _ => format!("{key}{}{value}", random.word(&[">", "<"])),
-        });
+        };
+        text.push_str(&term);
     }
     text
 }
