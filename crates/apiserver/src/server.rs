@@ -8,12 +8,13 @@ use arc_swap::ArcSwap;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::access::{
     Admission, AdmitAll, Authenticate, Authorizer, Keys, Rbac, Tokens, TokensOptions,
 };
 use crate::builtin;
+use crate::lifecycle::{self, LifecycleOptions};
 use crate::resource::Catalog;
 use crate::serve::audit::{Audit, Silent};
 use crate::serve::fair::{Bounds, Fair};
@@ -22,9 +23,13 @@ use crate::serve::shared::{LiveObjects, Shared};
 use crate::serve::{Connect, Version, answer};
 use crate::store::{OpenError, Store, StoreOptions};
 
+mod follow;
 mod keys;
+mod own;
 
 pub use keys::KeysError;
+
+use own::OwnHub;
 
 /// How a server is set up.
 pub struct Options {
@@ -48,6 +53,8 @@ pub struct Options {
     pub version: Version,
     /// How service-account tokens are issued.
     pub tokens: TokensOptions,
+    /// What the server's own controllers need to know.
+    pub lifecycle: LifecycleOptions,
 }
 
 impl Options {
@@ -64,6 +71,7 @@ impl Options {
             bounds: Bounds::default(),
             version: Version::default(),
             tokens: TokensOptions::default(),
+            lifecycle: LifecycleOptions::default(),
         }
     }
 }
@@ -82,12 +90,23 @@ pub enum StartError {
     /// The keys that sign tokens can neither be read nor made.
     #[error("the keys that sign service-account tokens cannot be had")]
     Keys(#[from] KeysError),
+    /// What must be there from the start cannot be made.
+    #[error("the first objects cannot be made")]
+    First(#[from] lifecycle::StartError),
 }
 
-/// A Kubernetes API server. Clones are the same server.
+/// A Kubernetes API server. Clones are the same server; it ends with the last of them and of its
+/// routers.
 #[derive(Clone)]
 pub struct ApiServer {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
     shared: Arc<Shared>,
+    lifecycle: LifecycleOptions,
+    /// Ends the watches and what follows the store.
+    _end: DropGuard,
 }
 
 impl ApiServer {
@@ -124,33 +143,49 @@ impl ApiServer {
             version: options.version,
             shutdown: CancellationToken::new(),
         };
+        let shared = Arc::new(shared);
+        let end = shared.shutdown.clone().drop_guard();
+        lifecycle::prepare(&OwnHub(Arc::clone(&shared))).await?;
+        follow::start(&shared).await;
+        let inner = Inner {
+            shared,
+            lifecycle: options.lifecycle,
+            _end: end,
+        };
         Ok(Self {
-            shared: Arc::new(shared),
+            inner: Arc::new(inner),
         })
+    }
+
+    /// Runs the server's own controllers until `shutdown`; then ends all watches.
+    pub async fn run(&self, shutdown: CancellationToken) {
+        let hub = Arc::new(OwnHub(Arc::clone(&self.inner.shared)));
+        lifecycle::run(hub, self.inner.lifecycle.clone(), shutdown).await;
+        self.inner.shared.shutdown.cancel();
     }
 
     /// What answers requests. A [`crate::access::Caller`] as a request's extension is believed;
     /// only code in this process can set one.
     pub fn router(&self) -> Router {
         Router::new()
-            .fallback(
-                |State(shared): State<Arc<Shared>>, request: Request<Body>| answer(shared, request),
-            )
-            .with_state(Arc::clone(&self.shared))
+            .fallback(|State(inner): State<Arc<Inner>>, request: Request<Body>| {
+                answer(Arc::clone(&inner.shared), request)
+            })
+            .with_state(Arc::clone(&self.inner))
     }
 
     /// The store.
     pub fn store(&self) -> &Store {
-        &self.shared.store
+        &self.inner.shared.store
     }
 
     /// What is served now.
     pub fn catalog(&self) -> Arc<Catalog> {
-        self.shared.catalog.load_full()
+        self.inner.shared.catalog.load_full()
     }
 
     /// The server's metrics, for the embedding program to add to.
     pub fn metrics(&self) -> &Metrics {
-        &self.shared.metrics
+        &self.inner.shared.metrics
     }
 }

@@ -146,13 +146,22 @@ impl Step {
                 let written = Written::new(object, Outcome::Removed);
                 Ok(Self::Commit(Pending { expect, write }, written))
             }
-            (Next::Put(object), live) => Self::put(object, live, expect),
+            (Next::Put(object), live) => Self::put(target, object, live, expect),
         }
     }
 
-    fn put(mut object: Value, live: Option<&Live>, expect: Expect) -> Result<Self, ApiError> {
+    fn put(
+        target: &Target,
+        mut object: Value,
+        live: Option<&Live>,
+        expect: Expect,
+    ) -> Result<Self, ApiError> {
         metadata::remove(&mut object, "resourceVersion");
-        let bytes = encode(&object)?;
+        let bytes = if target.resource.storage {
+            encode(&object)?
+        } else {
+            encode(&target.store(object.clone()))?
+        };
         let outcome = match live {
             None => Outcome::Created,
             Some(live) => {
@@ -181,9 +190,25 @@ impl Written {
     }
 }
 
-/// An object as it is stored.
+/// An object as it is stored: what it is comes first, so that lists need not parse it to leave
+/// that out.
 pub(crate) fn encode(object: &Value) -> Result<Bytes, ApiError> {
-    let bytes = serde_json::to_vec(object).map_err(ApiError::internal)?;
+    const FIRST: [&str; 2] = ["apiVersion", "kind"];
+    let fields = object
+        .as_object()
+        .ok_or_else(|| ApiError::internal("not an object"))?;
+    let first = FIRST.iter().filter_map(|name| fields.get_key_value(*name));
+    let others = fields
+        .iter()
+        .filter(|(name, _)| !FIRST.contains(&name.as_str()));
+    let mut bytes = Vec::with_capacity(1024);
+    for (name, value) in first.chain(others) {
+        bytes.push(if bytes.is_empty() { b'{' } else { b',' });
+        serde_json::to_writer(&mut bytes, name).map_err(ApiError::internal)?;
+        bytes.push(b':');
+        serde_json::to_writer(&mut bytes, value).map_err(ApiError::internal)?;
+    }
+    bytes.push(b'}');
     if bytes.len() > LONGEST {
         return Err(ApiError::too_large_for(format_args!("limit is {LONGEST}")));
     }
@@ -198,5 +223,28 @@ pub(crate) fn refusal(error: &CommitError) -> ApiError {
         }
         CommitError::Closed => ApiError::unavailable("the server is shutting down"),
         other => ApiError::internal(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_an_object_is_comes_first() {
+        let object = json!({"data": {"k": "v"}, "kind": "K", "metadata": {}, "apiVersion": "v1"});
+        let bytes = encode(&object).unwrap();
+        assert_eq!(
+            bytes,
+            r#"{"apiVersion":"v1","kind":"K","data":{"k":"v"},"metadata":{}}"#
+        );
+    }
+
+    #[test]
+    fn an_object_can_be_too_large() {
+        let object = json!({"kind": "K", "data": "x".repeat(LONGEST)});
+        assert_eq!(encode(&object).unwrap_err().reason, "RequestEntityTooLarge");
     }
 }

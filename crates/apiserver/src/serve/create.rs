@@ -85,7 +85,7 @@ pub(crate) async fn ready(
     }
     metadata::remove(&mut object, "resourceVersion");
     prepare::create(&target.resource, &mut object);
-    super::validate::create(exchange, target, &object)?;
+    super::validate::create(target, &object)?;
     check_roles(exchange, target, &object, None)?;
     let review = Review {
         caller: &exchange.caller,

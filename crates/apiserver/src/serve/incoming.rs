@@ -63,7 +63,8 @@ fn complete(
             "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
         ))
     };
-    let unknown = prune(resource, &mut value).map_err(|why| cannot(&why))?;
+    let unknown = resource.read(&mut value);
+    let unknown = unknown.map_err(|error| cannot(&error.to_string()))?;
     duplicates.extend(unknown);
     match validation {
         FieldValidation::Strict if !duplicates.is_empty() => {
@@ -73,30 +74,8 @@ fn complete(
         FieldValidation::Warn => duplicates.iter().for_each(|text| exchange.warn(text)),
         FieldValidation::Strict | FieldValidation::Ignore => {}
     }
-    fill_in(resource, &mut value);
+    resource.fill(&mut value);
     Ok(value)
-}
-
-/// Takes out what the schema does not know, and says what that was.
-///
-/// # Errors
-/// What Go's decoder says of a value of another type than its field's.
-pub(crate) fn prune(resource: &Resource, value: &mut Value) -> Result<Vec<String>, String> {
-    match resource.origin {
-        Origin::BuiltIn => resource
-            .schema
-            .decode(value)
-            .map_err(|error| error.to_string()),
-        Origin::Custom => Ok(resource.schema.prune(value)),
-    }
-}
-
-/// Defaults.
-pub(crate) fn fill_in(resource: &Resource, value: &mut Value) {
-    if resource.origin == Origin::Custom {
-        resource.schema.drop_nulls(value);
-    }
-    resource.schema.apply_defaults(value);
 }
 
 /// A body may leave kind and version out, for built-in kinds; what it says must be right.

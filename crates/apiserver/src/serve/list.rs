@@ -29,11 +29,12 @@ pub(crate) async fn get(exchange: &Exchange, target: &Target) -> Result<Response
     let stored = stored.ok_or_else(|| target.not_found())?;
     if accepted.format == Format::Json && accepted.shape == Shape::Plain {
         let mut body = Vec::with_capacity(stored.value.len() + 64);
-        transform::write_object(&mut body, target, &stored)?;
+        let head = transform::own_head(&target.resource);
+        transform::write_object(&mut body, target, &head, &stored)?;
         body.push(b'\n');
         return Ok(answer::json(StatusCode::OK, &exchange.headers, body).await);
     }
-    let object = transform::convert(target, target.show(&stored)?);
+    let object = target.show(&stored)?;
     transform::answer_object(exchange, target, StatusCode::OK, accepted, object).await
 }
 

@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::body::{self, Decoded};
 use super::create::merge_kind;
 use super::exchange::Exchange;
-use super::incoming;
 use super::negotiate::{Format, content_type};
 use super::options::{FieldValidation, WriteOptions, WriteVerb};
 use super::shared::Target;
@@ -99,6 +98,15 @@ impl Patch {
         })
     }
 
+    /// A configuration that the server itself applies.
+    pub(crate) const fn of_apply(value: Value) -> Self {
+        Self {
+            kind: PatchKind::Apply,
+            value,
+            duplicates: Vec::new(),
+        }
+    }
+
     /// Whether it makes an object that is not there; its managers are noted by the merge then.
     pub(crate) const fn creates(&self) -> bool {
         matches!(self.kind, PatchKind::Apply)
@@ -157,7 +165,8 @@ impl Patch {
             };
             ApiError::invalid("", "", "", &[error])
         };
-        let unknown = incoming::prune(resource, patched).map_err(&invalid)?;
+        let unknown = resource.read(patched);
+        let unknown = unknown.map_err(|error| invalid(error.to_string()))?;
         let findings = self.findings().chain(unknown);
         match validation {
             FieldValidation::Ignore => {}
@@ -172,7 +181,7 @@ impl Patch {
                 }
             }
         }
-        incoming::fill_in(resource, patched);
+        resource.fill(patched);
         Ok(())
     }
 
@@ -215,12 +224,18 @@ impl Patch {
                 }
             }
         }
-        let unknown = incoming::prune(&target.resource, &mut merged)
-            .map_err(|why| ApiError::new(http::StatusCode::INTERNAL_SERVER_ERROR, "", why))?;
+        let unknown = target.resource.read(&mut merged);
+        let unknown = unknown.map_err(|error| {
+            ApiError::new(
+                http::StatusCode::INTERNAL_SERVER_ERROR,
+                "",
+                error.to_string(),
+            )
+        })?;
         if options.validation == FieldValidation::Warn {
             unknown.iter().for_each(|text| exchange.warn(text));
         }
-        incoming::fill_in(&target.resource, &mut merged);
+        target.resource.fill(&mut merged);
         Ok(merged)
     }
 }

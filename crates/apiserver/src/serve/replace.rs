@@ -57,7 +57,7 @@ impl Replace<'_> {
         self.check_version(&mut object, &live.object)?;
         prepare::update(self.target, &mut object, &live.object);
         merge::keep_times(&live.object, &mut object);
-        validate::update(self.exchange, self.target, &object, &live.object)?;
+        validate::update(self.target, &object, &live.object)?;
         check_roles(self.exchange, self.target, &object, Some(&live.object))?;
         let review = Review {
             object: Some(&object),

@@ -16,7 +16,7 @@ use super::replace::{Replace, Source};
 use super::request::ResourcePath;
 use super::security::Place;
 use super::selection::Selection;
-use super::shared::Target;
+use super::shared::{Target, stored_version};
 use super::{answer, body, create, incoming, list, paths, subresource, transform, watch};
 use crate::access::ReviewKind;
 use crate::resource::{Catalog, Origin, Scope};
@@ -73,6 +73,7 @@ fn target(catalog: &Catalog, exchange: &Exchange, path: &ResourcePath) -> Option
         namespace: namespace.to_owned(),
         name: name.to_owned(),
         subresource: path.subresource.clone(),
+        stored_version: stored_version(catalog, resource),
     })
 }
 
@@ -213,7 +214,7 @@ async fn delete_collection(exchange: &Exchange, target: &Target) -> Result<Respo
     let found = list::find(exchange, &selection, &list).await?;
     let mut objects = Vec::with_capacity(found.items.len());
     for stored in &found.items {
-        let object = transform::convert(target, target.show(stored)?);
+        let object = target.show(stored)?;
         let one = Target {
             namespace: super::metadata::text(&object, "namespace").to_owned(),
             name: super::metadata::name(&object).to_owned(),

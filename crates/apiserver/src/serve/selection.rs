@@ -1,13 +1,14 @@
 //! Which objects a list, a watch or a deletecollection is about.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::options::ListOptions;
 use super::shared::Target;
-use crate::resource::{Origin, Scope};
+use crate::builtin::selected_field;
+use crate::resource::{Origin, Resource, Scope};
 use crate::select::{FieldSelector, LabelSelector};
 use crate::status::ApiError;
 use crate::store::Stored;
@@ -15,6 +16,7 @@ use crate::store::Stored;
 /// Conditions on objects, and the part of the store that can meet them.
 #[derive(Debug, Clone)]
 pub(crate) struct Selection {
+    resource: Arc<Resource>,
     labels: LabelSelector,
     fields: FieldSelector,
     /// Keys begin so.
@@ -70,6 +72,7 @@ impl Selection {
             ),
         };
         Ok(Self {
+            resource: Arc::clone(resource),
             labels,
             fields,
             prefix,
@@ -108,7 +111,10 @@ impl Selection {
     }
 
     fn takes_fields(&self, object: &Value) -> bool {
-        self.fields.matches(|path| Some(field(object, path)))
+        self.fields.matches(|path| {
+            let path = path.trim_start_matches('.');
+            Some(selected_field(&self.resource, object, path).into())
+        })
     }
 }
 
@@ -146,46 +152,4 @@ fn check_fields(target: &Target, fields: &FieldSelector) -> Result<(), ApiError>
         }));
     }
     Ok(())
-}
-
-/// The text of a field, as selectors compare it.
-fn field<'a>(object: &'a Value, path: &str) -> Cow<'a, str> {
-    let mut value = object;
-    for step in path.trim_start_matches('.').split('.') {
-        value = &value[step];
-    }
-    match value {
-        Value::String(text) => Cow::Borrowed(text),
-        Value::Bool(_) | Value::Number(_) => Cow::Owned(value.to_string()),
-        // What Go's types have where nothing was said.
-        _ => match path {
-            "spec.unschedulable" | "spec.hostNetwork" => Cow::Borrowed("false"),
-            "status.successful" | "status.replicas" => Cow::Borrowed("0"),
-            "source" => object["source"]["component"]
-                .as_str()
-                .map_or(Cow::Borrowed(""), Cow::Borrowed),
-            _ => Cow::Borrowed(""),
-        },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn fields_compare_as_text() {
-        let event = json!({"source": {"component": "kubelet"}, "spec": {"n": 3, "b": true}});
-        for (path, expect) in [
-            ("spec.n", "3"),
-            (".spec.b", "true"),
-            ("source", "kubelet"),
-            ("spec.unschedulable", "false"),
-            ("spec.nodeName", ""),
-        ] {
-            assert_eq!(field(&event, path), expect, "{path}");
-        }
-    }
 }

@@ -9,13 +9,15 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::audit::Audit;
+use super::events;
 use super::fair::Fair;
+use super::metadata;
 use super::metrics::Metrics;
 use super::request::ResourcePath;
 use crate::access::{
     Admission, Authenticate, Authorizer, Caller, Impersonation, Objects, Rbac, Tokens,
 };
-use crate::resource::{Catalog, GroupResource, Resource};
+use crate::resource::{Catalog, GroupResource, Origin, Resource};
 use crate::status::ApiError;
 use crate::store::{Store, Stored};
 
@@ -106,6 +108,30 @@ pub(crate) struct Target {
     /// Empty for collections.
     pub(crate) name: String,
     pub(crate) subresource: String,
+    /// The `apiVersion` that objects are stored with.
+    pub(crate) stored_version: Arc<str>,
+}
+
+/// The `apiVersion` that objects of this kind are stored with.
+pub(crate) fn stored_version(catalog: &Catalog, resource: &Resource) -> Arc<str> {
+    if resource.storage {
+        return resource.group_version.to_string().into();
+    }
+    if is_new_event(resource) {
+        return "v1".into();
+    }
+    let same = resource.group_resource();
+    catalog
+        .iter()
+        .find(|other| other.storage && other.group_resource() == same)
+        .map_or_else(
+            || resource.group_version.to_string().into(),
+            |other| other.group_version.to_string().into(),
+        )
+}
+
+fn is_new_event(resource: &Resource) -> bool {
+    resource.group_version.group == "events.k8s.io" && resource.plural == "events"
 }
 
 impl Target {
@@ -151,6 +177,25 @@ impl Target {
     pub(crate) fn show(&self, stored: &Stored) -> Result<Value, ApiError> {
         let mut object = stored.object().map_err(ApiError::internal)?;
         object["apiVersion"] = self.resource.group_version.to_string().into();
+        if is_new_event(&self.resource) {
+            events::from_stored(&mut object);
+        } else if self.resource.origin == Origin::Custom && !self.resource.storage {
+            // What another version's schema does not know is not of this version.
+            self.resource.schema.prune(&mut object);
+            self.resource.schema.apply_defaults(&mut object);
+        }
         Ok(object)
+    }
+
+    /// The object as it is stored; its revision is not part of it.
+    pub(crate) fn store(&self, mut object: Value) -> Value {
+        metadata::remove(&mut object, "resourceVersion");
+        if !self.resource.storage {
+            object["apiVersion"] = (*self.stored_version).into();
+        }
+        if is_new_event(&self.resource) {
+            events::to_stored(&mut object);
+        }
+        object
     }
 }

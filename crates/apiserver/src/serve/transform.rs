@@ -38,34 +38,23 @@ impl ListMeta<'_> {
     }
 }
 
-/// Whether stored bytes are what clients of this version are shown.
-pub(crate) fn is_stored_form(resource: &Resource) -> bool {
-    resource.storage
+/// Whether stored bytes are what clients of this version are shown: the kind's own head tells.
+pub(crate) fn is_stored_form(resource: &Resource, head: &[u8], stored: &Stored) -> bool {
+    resource.storage && stored.value.starts_with(head)
 }
 
-/// An object as this version shows it; there are no conversions but those of Events, and custom
-/// versions whose schemas know other fields.
-pub(crate) fn convert(target: &Target, mut object: Value) -> Value {
-    let resource = &target.resource;
-    if resource.origin == Origin::Custom && !resource.storage {
-        // What another version's schema does not know is not of this version.
-        let _ = resource.schema.prune(&mut object);
-        resource.schema.apply_defaults(&mut object);
-    }
-    object
-}
-
-/// Appends a stored object.
+/// Appends a stored object; `head` is the kind's [`own_head`].
 pub(crate) fn write_object(
     out: &mut Vec<u8>,
     target: &Target,
+    head: &[u8],
     stored: &Stored,
 ) -> Result<(), ApiError> {
-    if is_stored_form(&target.resource) {
+    if is_stored_form(&target.resource, head, stored) {
         stored.write_json(out);
         return Ok(());
     }
-    let object = convert(target, target.show(stored)?);
+    let object = target.show(stored)?;
     serde_json::to_writer(out, &object).map_err(ApiError::internal)
 }
 
@@ -91,7 +80,7 @@ pub(crate) fn write_list(
             out.push(b',');
         }
         let start = out.len();
-        write_object(&mut out, target, stored)?;
+        write_object(&mut out, target, &own_head, stored)?;
         // The lists of built-in kinds say once what all their items are.
         if resource.origin == Origin::BuiltIn && out[start..].starts_with(&own_head) {
             out.drain(start + 1..start + own_head.len());
@@ -101,8 +90,8 @@ pub(crate) fn write_list(
     Ok(out)
 }
 
-/// How the JSON of this kind begins: maps are written in the order of their keys.
-fn own_head(resource: &Resource) -> Vec<u8> {
+/// How the stored JSON of this kind begins.
+pub(crate) fn own_head(resource: &Resource) -> Vec<u8> {
     let version = Value::from(resource.group_version.to_string());
     let kind = Value::from(resource.kind.as_str());
     format!("{{\"apiVersion\":{version},\"kind\":{kind},").into_bytes()
@@ -160,8 +149,8 @@ pub(crate) async fn answer_list(
 ) -> Result<Response, ApiError> {
     let objects: Vec<Value> = items
         .iter()
-        .map(|stored| Ok(convert(target, target.show(stored)?)))
-        .collect::<Result<_, ApiError>>()?;
+        .map(|stored| target.show(stored))
+        .collect::<Result<_, _>>()?;
     let value = match accepted.shape {
         Shape::Table(version) => {
             let options = TableOptions::of(&exchange.query)?;

@@ -25,6 +25,16 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    async fn of(response: http::Response<Body>) -> Self {
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        Self {
+            code: parts.status,
+            headers: parts.headers,
+            text: String::from_utf8(body.to_vec()).unwrap(),
+        }
+    }
+
     /// The body; text that is no JSON is a string.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|_| self.text.clone().into())
@@ -83,14 +93,7 @@ impl Call<'_> {
     }
 
     pub(crate) async fn send_text(self, body: &str) -> Answer {
-        let response = self.stream(body).await;
-        let (parts, body) = response.into_parts();
-        let body = body.collect().await.unwrap().to_bytes();
-        Answer {
-            code: parts.status,
-            headers: parts.headers,
-            text: String::from_utf8(body.to_vec()).unwrap(),
-        }
+        Answer::of(self.stream(body).await).await
     }
 
     /// The answer with its body unread.
@@ -105,7 +108,7 @@ impl Call<'_> {
 }
 
 impl Hub {
-    /// A new server with the namespace `default`.
+    /// A new server; its controllers do not run.
     pub(crate) async fn new() -> Self {
         Self::with(|_| {}).await
     }
@@ -116,17 +119,11 @@ impl Hub {
         change(&mut options);
         let server = ApiServer::open(options).await.unwrap();
         let router = server.router();
-        let hub = Self {
+        Self {
             server,
             router,
             _folder: folder,
-        };
-        hub.create(
-            "/api/v1/namespaces",
-            json!({"metadata": {"name": "default"}}),
-        )
-        .await;
-        hub
+        }
     }
 
     /// A request of someone who may do everything.
@@ -140,6 +137,32 @@ impl Hub {
                 .header("user-agent", "it/1"),
             typed: false,
         }
+    }
+
+    /// A request from outside of this process.
+    pub(crate) async fn outside(&self, method: Method, path: &str, authorization: &str) -> Answer {
+        self.outside_with(method, path, authorization, &Value::Null)
+            .await
+    }
+
+    pub(crate) async fn outside_with(
+        &self,
+        method: Method,
+        path: &str,
+        authorization: &str,
+        body: &Value,
+    ) -> Answer {
+        let body = match body {
+            Value::Null => Body::empty(),
+            body => Body::from(body.to_string()),
+        };
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("authorization", authorization)
+            .body(body)
+            .unwrap();
+        Answer::of(self.router.clone().oneshot(request).await.unwrap()).await
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {

@@ -5,8 +5,14 @@ mod access;
 #[cfg(test)]
 mod differential;
 #[cfg(test)]
+mod edge;
+#[cfg(test)]
 mod hub;
+#[cfg(test)]
+mod lists;
 #[cfg(test)]
 mod objects;
 #[cfg(test)]
 mod store;
+#[cfg(test)]
+mod watches;

@@ -284,8 +284,9 @@ async fn finalizers_hold_a_deleted_object() {
 async fn the_wish_about_dependents_becomes_a_finalizer() {
     let hub = Hub::new().await;
     for (policy, finalizer) in [("Orphan", "orphan"), ("Foreground", "foregroundDeletion")] {
-        hub.create(MAPS, config_map(finalizer)).await;
-        let path = format!("{MAPS}/{finalizer}");
+        let name = policy.to_lowercase();
+        hub.create(MAPS, config_map(&name)).await;
+        let path = format!("{MAPS}/{name}");
         let going = hub
             .call(Method::DELETE, &path)
             .send(json!({"propagationPolicy": policy}))

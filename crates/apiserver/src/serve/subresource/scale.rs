@@ -104,7 +104,7 @@ impl Rescale<'_> {
         };
         prepare::update(&whole, &mut object, old);
         merge::keep_times(old, &mut object);
-        validate::update(self.exchange, &whole, &object, old)?;
+        validate::update(&whole, &object, old)?;
         check_roles(self.exchange, &whole, &object, Some(old))?;
         let review = Review {
             caller: &self.exchange.caller,

@@ -46,7 +46,7 @@ pub(crate) fn of(
     json!({
         "kind": "Table", "apiVersion": version.api_version(), "metadata": metadata,
         "columnDefinitions": columns(target),
-        "rows": rows(target, version, options, objects),
+        "rows": rows(version, options, objects),
     })
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn of_event(
         "kind": "Table", "apiVersion": version.api_version(),
         "metadata": {"resourceVersion": object["metadata"]["resourceVersion"]},
         "columnDefinitions": if first { columns(target) } else { Value::Null },
-        "rows": rows(target, version, options, std::slice::from_ref(object)),
+        "rows": rows(version, options, std::slice::from_ref(object)),
     })
 }
 
@@ -79,12 +79,7 @@ fn columns(target: &Target) -> Value {
         .collect()
 }
 
-fn rows(
-    target: &Target,
-    version: MetaVersion,
-    options: TableOptions,
-    objects: &[Value],
-) -> Vec<Value> {
+fn rows(version: MetaVersion, options: TableOptions, objects: &[Value]) -> Vec<Value> {
     objects
         .iter()
         .map(|object| {

@@ -7,7 +7,7 @@ use super::super::negotiate::Shape;
 use super::super::selection::Selection;
 use super::super::shared::Target;
 use super::super::transform::table::{self, TableOptions};
-use super::super::transform::{convert, is_stored_form, metadata_only};
+use super::super::transform::{is_stored_form, metadata_only, own_head};
 use crate::status::ApiError;
 use crate::store::{Event, Notice, Stored};
 
@@ -19,6 +19,7 @@ pub(super) struct Encoder {
     table: TableOptions,
     /// Whether nothing is selected and nothing converted: all such watches share their lines.
     plain: bool,
+    head: Vec<u8>,
     first: bool,
 }
 
@@ -29,9 +30,9 @@ impl Encoder {
         shape: Shape,
         table: TableOptions,
     ) -> Self {
-        let plain =
-            shape == Shape::Plain && is_stored_form(&target.resource) && selection.is_everything();
+        let plain = shape == Shape::Plain && selection.is_everything();
         Self {
+            head: own_head(&target.resource),
             target,
             selection,
             shape,
@@ -68,7 +69,8 @@ impl Encoder {
 
     /// Appends a change, if this watch shows it; says whether.
     pub(super) fn change(&mut self, out: &mut Vec<u8>, notice: &Notice) -> bool {
-        if self.plain {
+        let (Event::Put { stored, .. } | Event::Delete { stored, .. }) = &**notice;
+        if self.plain && is_stored_form(&self.target.resource, &self.head, stored) {
             out.extend_from_slice(&notice.frame());
             return true;
         }
@@ -108,7 +110,8 @@ impl Encoder {
     }
 
     fn line(&mut self, out: &mut Vec<u8>, kind: &str, stored: &Stored) {
-        if self.shape == Shape::Plain && is_stored_form(&self.target.resource) {
+        let resource = &self.target.resource;
+        if self.shape == Shape::Plain && is_stored_form(resource, &self.head, stored) {
             out.extend_from_slice(b"{\"type\":\"");
             out.extend_from_slice(kind.as_bytes());
             out.extend_from_slice(b"\",\"object\":");
@@ -118,7 +121,7 @@ impl Encoder {
         }
         match self.target.show(stored) {
             Ok(object) => {
-                let object = self.shaped(convert(&self.target, object));
+                let object = self.shaped(object);
                 write(out, kind, &object);
             }
             Err(error) => out.extend_from_slice(&self::error(&error)),
