@@ -1,9 +1,10 @@
 //! `xtask apiserver-schemas`: what `crates/apiserver` serves, trimmed from the module of Kubernetes
 //! that the end-to-end tests build.
 //!
-//! Written are the published OpenAPI definitions and paths, discovery, and how the Go types write
-//! each field: their encoder, not OpenAPI, decides whether an empty value stays.
+//! Written are the published OpenAPI definitions and paths, discovery, the columns of tables, and how
+//! the Go types write each field: their encoder, not OpenAPI, decides whether an empty value stays.
 
+mod columns;
 mod documents;
 mod go;
 
@@ -181,6 +182,10 @@ impl Schemas {
             self.write(&format!("paths/{name}.json"), &document.paths)?;
         }
         self.write("discovery.json", &documents::discovery(&kubernetes)?)?;
+        self.write(
+            "columns.json",
+            &columns::columns(&kubernetes, &definitions)?,
+        )?;
         self.write("encodings.json", &go::encodings(&definitions)?)?;
         self.write("definitions.json", &definitions)
     }

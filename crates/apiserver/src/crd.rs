@@ -197,3 +197,193 @@ fn metadata(own: Option<&Node>) -> Arc<Node> {
     }
     Arc::new(node)
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use serde_json::{Value, json};
+
+    use super::resources;
+    use crate::resource::Resource;
+    use crate::schema::Part;
+    use crate::schema::findings::Findings;
+
+    /// A definition with a bit of everything.
+    pub(crate) fn widgets() -> Value {
+        serde_json::from_str(include_str!("crd/widgets.json")).unwrap()
+    }
+
+    fn widget() -> Resource {
+        resources(&widgets()).unwrap().remove(0)
+    }
+
+    fn object(spec: Value) -> Value {
+        json!({
+            "apiVersion": "example.com/v1", "kind": "Widget", "spec": spec,
+            "metadata": {"name": "w", "namespace": "default"},
+        })
+    }
+
+    fn told(resource: &Resource, object: &Value) -> Vec<String> {
+        let found = resource.validate_create(object);
+        found.iter().map(ToString::to_string).collect()
+    }
+
+    // Expectations below are what kube-apiserver 1.36.3 answers to the same objects.
+
+    #[test]
+    fn a_wrong_custom_object_is_told_as_kube_apiserver_tells_it() {
+        let wrong = object(json!({
+            "size": 0, "color": "green", "choice": {}, "when": "x",
+            "ports": [{"name": "abcdefgh", "port": 1.5}, {"port": 3}],
+            "labels": {"a": 1, "b": "2", "c": "x"},
+        }));
+        let mut found = told(&widget(), &wrong);
+        found.sort();
+        let mut expected = [
+            "spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1",
+            "spec.when: Invalid value: \"x\": spec.when in body must be of type date-time: \"x\"",
+            "<nil>: Invalid value: \"\": \"spec.choice\" must validate one and only one schema \
+             (oneOf). Found none valid",
+            "spec.choice.a: Required value",
+            "spec.color: Unsupported value: \"green\": supported values: \"red\", \"blue\"",
+            "spec.labels: Too many: 3: must have at most 2 items",
+            "spec.labels.a: Invalid value: \"integer\": spec.labels.a in body must be of type \
+             string: \"integer\"",
+            "spec.ports[0].name: Too long: may not be more than 5 bytes",
+            "spec.ports[0].port: Invalid value: \"number\": spec.ports[0].port in body must be of \
+             type integer,string: \"number\"",
+            "spec.ports[1].name: Required value",
+            "<nil>: Invalid value: null: some validation rules were not checked because the \
+             object was invalid; correct the existing errors to complete validation",
+        ];
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_number_of_replicas_that_is_text_is_told_twice() {
+        let found = told(&widget(), &object(json!({"size": "5"})));
+        assert!(
+            found.contains(
+                &".spec.size: Invalid value: 0: .spec.size accessor error: 5 is of the type \
+                  string, expected int64"
+                    .to_owned()
+            ),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn rules_are_looked_at_when_all_else_is_right() {
+        let found = told(&widget(), &object(json!({"size": 7})));
+        assert_eq!(found, ["spec: Invalid value: seven is right out"]);
+        let (old, new) = (object(json!({"size": 5})), object(json!({"size": 4})));
+        let found = widget().validate_update(&new, &old, Part::Main);
+        assert_eq!(found[0].to_string(), "spec: Invalid value: may not shrink");
+        let twice = json!({"size": 5, "ports": [{"name": "a"}, {"name": "a"}]});
+        let found = told(&widget(), &object(twice));
+        assert_eq!(found[0], "spec.ports[1]: Duplicate value: {\"name\":\"a\"}");
+    }
+
+    #[test]
+    fn unknown_fields_go_and_are_told_with_those_of_metadata_first() {
+        let mut object = object(json!({
+            "size": 5, "bogus": 1, "color": null, "free": {"x": {"y": 1}},
+            "ports": [{"name": "a", "u": 1}],
+        }));
+        object["bog"] = 2.into();
+        object["metadata"]["extra"] = 1.into();
+        let widget = widget();
+        let findings = widget.read(&mut object).unwrap();
+        assert_eq!(
+            findings,
+            [
+                "unknown field \"metadata.extra\"",
+                "unknown field \"bog\"",
+                "unknown field \"spec.bogus\"",
+                "unknown field \"spec.ports[0].u\"",
+            ]
+        );
+        widget.fill(&mut object);
+        assert_eq!(
+            object["spec"],
+            json!({"size": 5, "color": "red", "free": {"x": {"y": 1}}, "ports": [{"name": "a"}]})
+        );
+    }
+
+    #[test]
+    fn only_a_changed_spec_counts_a_generation_and_status_has_its_own_way() {
+        let widget = widget();
+        let mut old = object(json!({"size": 5}));
+        old["status"] = json!({"phase": "New"});
+        widget.prepare_create(&mut old);
+        assert_eq!(old["metadata"]["generation"], 1);
+        assert_eq!(old.get("status"), None);
+        let mut new = old.clone();
+        new["spec"]["size"] = 6.into();
+        new["status"] = json!({"phase": "Mine"});
+        widget.prepare_update(&mut new, &old, Part::Main);
+        assert_eq!(
+            (&new["metadata"]["generation"], new.get("status")),
+            (&json!(2), None)
+        );
+        let mut reported = new.clone();
+        reported["spec"]["size"] = 9.into();
+        reported["status"] = json!({"phase": "Ready"});
+        widget.prepare_update(&mut reported, &new, Part::Status);
+        assert_eq!(reported["spec"]["size"], 6);
+        assert_eq!(reported["status"]["phase"], "Ready");
+        assert_eq!(reported["metadata"]["generation"], 2);
+    }
+
+    fn wrong(definition: &Value) -> Vec<String> {
+        let mut found = Findings::default();
+        super::validate(definition, &mut found);
+        found.0.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_right_definition_has_nothing_wrong_and_a_wrong_one_is_told_where() {
+        let mut definition = widgets();
+        let resource = crate::builtin::catalog();
+        let resource = resource
+            .find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+            .unwrap();
+        resource.read(&mut definition).unwrap();
+        resource.fill(&mut definition);
+        assert_eq!(wrong(&definition), Vec::<String>::new());
+        definition["spec"]["conversion"] = json!({"strategy": "Webhook"});
+        let spec = &mut definition["spec"]["versions"][1];
+        spec["schema"]["openAPIV3Schema"] = json!({"type": "object", "properties": {
+            "spec": {"properties": {"a": {"type": "string", "default": 1}}},
+            "bad": {"type": "string", "x-kubernetes-validations": [{"rule": "self ++"}]},
+        }});
+        let found = wrong(&definition);
+        let has = |start: &str| found.iter().any(|said| said.starts_with(start));
+        let at = "spec.versions[1].schema.openAPIV3Schema";
+        assert!(
+            has(&format!(
+                "{at}.properties[spec].type: Required value: must not be empty for specified \
+                 object fields"
+            )),
+            "{found:?}"
+        );
+        assert!(has(
+            "spec.conversion.strategy: Unsupported value: \"Webhook\": supported values: \"None\""
+        ));
+    }
+
+    #[test]
+    fn a_name_that_another_definition_has_is_not_accepted() {
+        let mut taken = widgets();
+        taken["metadata"]["name"] = "gadgets.example.com".into();
+        taken["status"]["acceptedNames"] =
+            json!({"plural": "gadgets", "singular": "gadget", "kind": "Widget", "listKind": "L"});
+        let names = super::accept(&widgets(), [&taken]);
+        assert!(!names.all_accepted());
+        assert_eq!(names.condition["reason"], "KindConflict");
+        assert_eq!(names.condition["message"], "\"Widget\" is already in use");
+        assert_eq!(names.accepted["plural"], "widgets");
+        assert!(super::accept(&widgets(), []).all_accepted());
+    }
+}

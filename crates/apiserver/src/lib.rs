@@ -3,6 +3,7 @@
 pub mod access;
 pub mod builtin;
 pub mod crd;
+pub mod discovery;
 pub mod lifecycle;
 pub mod merge;
 pub mod resource;

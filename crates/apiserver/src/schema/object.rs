@@ -8,7 +8,7 @@ use super::look::{field, number};
 use super::{DecodeError, Path};
 use crate::builtin::{self, metadata};
 use crate::resource::{Origin, Resource, Scope};
-use crate::status::FieldError;
+use crate::status::{FieldError, FieldErrorKind};
 
 /// The part of an object that a request may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Resource {
             let below = unknown
                 .iter()
                 .map(|said| said.replacen("field \"", "field \"metadata.", 1));
-            findings.extend(below);
+            findings.splice(..0, below.collect::<Vec<_>>());
         }
         self.schema.drop_nulls(value);
         Ok(findings)
@@ -142,21 +142,54 @@ impl Resource {
         found
             .0
             .append(&mut self.schema.validate(value, old, &Path::ROOT));
-        if part == Part::Main
-            && let Some(scale) = &self.scale
+        if let Some(scale) = &self.scale
+            && part == Part::Main
         {
-            let path = scale.spec_replicas.trim_start_matches('.');
-            let replicas = super::look::at(value, path);
-            if let Some(negative) = replicas.as_i64().filter(|replicas| *replicas < 0) {
-                let said = "should be a non-negative integer";
-                found.invalid(&Path::new(path), negative, said);
-            }
+            replicas(value, &scale.spec_replicas, found);
         }
-        if found.0.is_empty()
-            && let Some(rules) = &self.schema.cel
-        {
+        let Some(rules) = &self.schema.cel else {
+            return;
+        };
+        if found.0.is_empty() {
             found.0 = rules.broken(&self.schema, value, old);
+        } else {
+            found.0.push(FieldError {
+                kind: FieldErrorKind::Invalid,
+                path: "<nil>".to_owned(),
+                value: Some(Value::Null),
+                detail: "some validation rules were not checked because the object was invalid; \
+                         correct the existing errors to complete validation"
+                    .to_owned(),
+            });
         }
+    }
+}
+
+/// What the scale subresource would read must be a number that makes sense.
+fn replicas(value: &Value, path: &str, found: &mut Findings) {
+    let at = Path::new(path);
+    match super::look::at(value, path.trim_start_matches('.')) {
+        Value::Null => {}
+        set => match set.as_i64() {
+            None => {
+                let (shown, kind) = match set {
+                    Value::String(text) => (text.clone(), "string"),
+                    Value::Bool(set) => (set.to_string(), "bool"),
+                    other => (other.to_string(), "float64"),
+                };
+                let said =
+                    format!("{path} accessor error: {shown} is of the type {kind}, expected int64");
+                found.invalid(&at, 0, said);
+            }
+            Some(count) if count < 0 => {
+                found.invalid(&at, count, "should be a non-negative integer");
+            }
+            Some(count) if count > i64::from(i32::MAX) => {
+                let said = format!("should be less than or equal to {}", i32::MAX);
+                found.invalid(&at, count, said);
+            }
+            Some(_) => {}
+        },
     }
 }
 
