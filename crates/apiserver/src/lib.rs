@@ -13,3 +13,4 @@ pub mod serve;
 pub mod server;
 pub mod status;
 pub mod store;
+pub mod table;

@@ -13,6 +13,13 @@ const DEFINITIONS: &str = include_str!("../../schemas/definitions.json");
 const ENCODINGS: &str = include_str!("../../schemas/encodings.json");
 const DISCOVERY: &str = include_str!("../../schemas/discovery.json");
 
+const COLUMNS: &str = include_str!("../../schemas/columns.json");
+
+/// The columns of built-in tables, by kind.
+pub(crate) fn committed_columns<T: for<'de> Deserialize<'de>>() -> T {
+    committed(COLUMNS)
+}
+
 /// A group's version in discovery.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
