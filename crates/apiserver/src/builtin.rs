@@ -23,7 +23,9 @@ use crate::schema::Node;
 pub(crate) use kinds::{
     fill, name_check, prepare_create, prepare_update, read, validate, validate_update,
 };
-pub(crate) use published::{ApiResource, Published, committed_columns, published};
+pub(crate) use published::{
+    ApiResource, DEFINITIONS, PATHS, Published, committed_columns, published,
+};
 
 /// All built-in resources, with their schemas; read once, then shared.
 pub fn catalog() -> Catalog {

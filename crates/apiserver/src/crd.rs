@@ -158,6 +158,7 @@ fn schema(version: &Value) -> Result<Node, ReadError> {
             });
         }
     }
+    node.written = Some(Arc::new(written.clone()));
     node.cel = cel::Rules::compile(&node).map(Arc::new);
     Ok(node)
 }

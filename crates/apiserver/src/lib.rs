@@ -6,6 +6,7 @@ pub mod crd;
 pub mod discovery;
 pub mod lifecycle;
 pub mod merge;
+pub mod openapi;
 pub mod resource;
 pub mod schema;
 pub mod select;

@@ -46,6 +46,8 @@ pub struct Node {
     pub rules: Vec<Arc<Rule>>,
     /// How the Go type behind a built-in's object writes its fields.
     pub go: Option<Arc<GoStruct>>,
+    /// The schema as its CRD has it, at the root of a custom object.
+    pub written: Option<Arc<Value>>,
     /// The compiled rules of all that is below, at the root of a custom object.
     pub cel: Option<Arc<crate::crd::cel::Rules>>,
 }

@@ -9,11 +9,53 @@ use serde_json::Value;
 
 use crate::schema::{Definition, Node, Reader};
 
-const DEFINITIONS: &str = include_str!("../../schemas/definitions.json");
+/// Definitions, one on each line.
+pub(crate) const DEFINITIONS: &str = include_str!("../../schemas/definitions.json");
 const ENCODINGS: &str = include_str!("../../schemas/encodings.json");
 const DISCOVERY: &str = include_str!("../../schemas/discovery.json");
 
 const COLUMNS: &str = include_str!("../../schemas/columns.json");
+
+/// Paths of each group's version, one on each line.
+pub(crate) const PATHS: [(&str, &str); 10] = [
+    ("api/v1", include_str!("../../schemas/paths/api__v1.json")),
+    (
+        "apis/apps/v1",
+        include_str!("../../schemas/paths/apis__apps__v1.json"),
+    ),
+    (
+        "apis/events.k8s.io/v1",
+        include_str!("../../schemas/paths/apis__events.k8s.io__v1.json"),
+    ),
+    (
+        "apis/authentication.k8s.io/v1",
+        include_str!("../../schemas/paths/apis__authentication.k8s.io__v1.json"),
+    ),
+    (
+        "apis/authorization.k8s.io/v1",
+        include_str!("../../schemas/paths/apis__authorization.k8s.io__v1.json"),
+    ),
+    (
+        "apis/batch/v1",
+        include_str!("../../schemas/paths/apis__batch__v1.json"),
+    ),
+    (
+        "apis/rbac.authorization.k8s.io/v1",
+        include_str!("../../schemas/paths/apis__rbac.authorization.k8s.io__v1.json"),
+    ),
+    (
+        "apis/apiextensions.k8s.io/v1",
+        include_str!("../../schemas/paths/apis__apiextensions.k8s.io__v1.json"),
+    ),
+    (
+        "apis/coordination.k8s.io/v1",
+        include_str!("../../schemas/paths/apis__coordination.k8s.io__v1.json"),
+    ),
+    (
+        "apis/discovery.k8s.io/v1",
+        include_str!("../../schemas/paths/apis__discovery.k8s.io__v1.json"),
+    ),
+];
 
 /// The columns of built-in tables, by kind.
 pub(crate) fn committed_columns<T: for<'de> Deserialize<'de>>() -> T {
