@@ -16,6 +16,7 @@ mod observe;
 mod queue;
 mod rights;
 mod run;
+mod served;
 mod start;
 
 use std::fmt;
@@ -30,10 +31,12 @@ use crate::access::Clock;
 use crate::resource::{Catalog, GroupResource};
 use crate::status::ApiError;
 
-pub use definitions::{Definition, Names, next_status};
+pub use definitions::next_status;
+pub(crate) use definitions::{CLEANUP as DEFINITION_CLEANUP, marked_for_deletion};
 pub use feed::{Metadata, Observed, OwnerReference, Seen};
 pub use observe::observe;
 pub use rights::Rights;
+pub use served::Served;
 pub use start::{StartError, prepare};
 
 use run::Controllers;

@@ -1,7 +1,6 @@
 //! Definitions of resources come into force: their names are accepted or not, they are
 //! established, and when they are deleted their objects go first.
 
-mod names;
 mod status;
 
 use std::collections::BTreeMap;
@@ -11,11 +10,11 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use http::StatusCode;
 use parking_lot::Mutex;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-pub use self::names::{Definition, Names};
 pub use self::status::next_status;
-use self::status::{CLEANUP, Cleanup, terminating};
+pub(crate) use self::status::{CLEANUP, marked_for_deletion};
+use self::status::{Cleanup, holds, terminating};
 use super::feed::{Metadata, Observed};
 use super::run::{Controller, Next, ReconcileError};
 use super::{Act, Hub, ObjectPath, Propagation};
@@ -33,8 +32,8 @@ const CLEANUP_PAUSE: Duration = Duration::from_secs(1);
 pub(super) struct Definitions {
     hub: Arc<dyn Hub>,
     clock: Clock,
-    /// The names that each has and wants; whole definitions are large.
-    known: Mutex<BTreeMap<String, Definition>>,
+    /// The group and names of each; whole definitions are large.
+    known: Mutex<BTreeMap<String, Value>>,
 }
 
 impl Definitions {
@@ -56,7 +55,7 @@ impl Definitions {
         if metadata.is_deleting() && metadata.has_finalizer(CLEANUP) {
             return self.clean_up(&path, object).await;
         }
-        let others: Vec<Definition> = {
+        let others: Vec<Value> = {
             let known = self.known.lock();
             let others = known.iter().filter(|(other, _)| *other != name);
             others.map(|(_, definition)| definition.clone()).collect()
@@ -76,7 +75,7 @@ impl Definitions {
             self.update(path, object, "status").await?;
             return Ok(Some(Duration::ZERO));
         }
-        let outcome = if Definition::parse(&object).established {
+        let outcome = if holds(&object["status"], "Established") {
             let resource = GroupResource {
                 group: text(&object["spec"]["group"]).to_owned(),
                 resource: text(&object["spec"]["names"]["plural"]).to_owned(),
@@ -203,15 +202,15 @@ impl Controller for Definitions {
             let Ok(object) = serde_json::from_slice::<Value>(&seen.value) else {
                 return Vec::new();
             };
-            known.insert(name.clone(), Definition::parse(&object))
+            known.insert(name.clone(), slim(&object))
         };
         let mut keys = vec![name.clone()];
         // Names that became free may be another's of the same group.
         let now = known.get(name);
-        if let Some(former) = former.filter(|former| now.is_none_or(|now| now.has != former.has)) {
+        if let Some(former) = former.filter(|former| now != Some(former)) {
             let others = known
                 .iter()
-                .filter(|(_, other)| other.group == former.group);
+                .filter(|(_, other)| other["spec"] == former["spec"]);
             keys.extend(
                 others
                     .map(|(other, _)| other.clone())
@@ -228,6 +227,15 @@ impl Controller for Definitions {
     ) -> BoxFuture<'a, Result<Next, ReconcileError>> {
         Box::pin(self.establish(key))
     }
+}
+
+/// What matters of a definition to the others of its group.
+fn slim(object: &Value) -> Value {
+    json!({
+        "metadata": { "name": object["metadata"]["name"] },
+        "spec": { "group": object["spec"]["group"] },
+        "status": { "acceptedNames": object["status"]["acceptedNames"] },
+    })
 }
 
 fn text(value: &Value) -> &str {

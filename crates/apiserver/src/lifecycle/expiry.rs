@@ -33,28 +33,26 @@ impl Expiry {
 
     async fn expire(&self) -> Result<(), ReconcileError> {
         let now = (self.clock)();
-        for group in ["", "events.k8s.io"] {
-            let ends = |event: &Value| {
-                let changed = last_change(event)?.as_second();
-                Timestamp::from_second(changed.saturating_add(self.event_ttl_seconds)).ok()
-            };
-            self.sweep_list(group, "events", None, now, ends).await?;
-        }
-        self.sweep_list("", "secrets", Some("kube-system"), now, token_end)
+        let ends = |event: &Value| {
+            let changed = last_change(event)?.as_second();
+            Timestamp::from_second(changed.saturating_add(self.event_ttl_seconds)).ok()
+        };
+        // Those of group events.k8s.io are the same.
+        self.sweep_list("events", None, now, ends).await?;
+        self.sweep_list("secrets", Some("kube-system"), now, token_end)
             .await
     }
 
     /// Deletes objects whose end is before now.
     async fn sweep_list(
         &self,
-        group: &str,
         resource: &str,
         namespace: Option<&str>,
         now: Timestamp,
         ends: impl Fn(&Value) -> Option<Timestamp> + Send,
     ) -> Result<(), ReconcileError> {
         let resource = GroupResource {
-            group: group.to_owned(),
+            group: String::new(),
             resource: resource.to_owned(),
         };
         let served = self.hub.catalog();

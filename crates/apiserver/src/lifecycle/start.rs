@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use futures::future::BoxFuture;
+use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
 use super::{Act, Hub, ObjectPath, Propagation};
@@ -12,6 +14,7 @@ const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kub
 /// kube-apiserver makes these itself.
 const MANAGER: &str = "kube-apiserver";
 const RBAC: &str = "rbac.authorization.k8s.io";
+const CONCURRENT: usize = 16;
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -27,43 +30,56 @@ pub struct StartError {
 /// Makes the system's namespaces, roles and bindings, or brings them up to date; to be called
 /// before clients are let in.
 pub async fn prepare(hub: &dyn Hub) -> Result<(), StartError> {
-    for name in NAMESPACES {
-        let path = ObjectPath::new("", "namespaces", "", name);
-        let namespace = json!({
-            "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name },
-        });
-        let found = hub.get(&path).await.map_err(failed(&path))?;
-        if found.is_none() {
-            let outcome = hub.act(MANAGER, &path, Act::Create(namespace)).await;
-            unless_there(outcome).map_err(failed(&path))?;
-        }
+    let namespaces = NAMESPACES.map(|name| Box::pin(ensure_namespace(hub, name)) as _);
+    all(namespaces).await?;
+    let objects = bootstrap_objects();
+    let objects = objects
+        .iter()
+        .map(|object| Box::pin(ensure(hub, object)) as _);
+    all(objects).await
+}
+
+/// Many at once, so that they become durable together.
+async fn all<'a>(
+    list: impl IntoIterator<Item = BoxFuture<'a, Result<(), StartError>>>,
+) -> Result<(), StartError> {
+    stream::iter(list)
+        .buffer_unordered(CONCURRENT)
+        .try_collect()
+        .await
+}
+
+async fn ensure_namespace(hub: &dyn Hub, name: &str) -> Result<(), StartError> {
+    let path = ObjectPath::new("", "namespaces", "", name);
+    let found = hub.get(&path).await.map_err(failed(&path))?;
+    if found.is_some() {
+        return Ok(());
     }
-    for object in bootstrap_objects() {
-        let path = ObjectPath::new(
-            RBAC,
-            object.kind.resource(),
-            &object.namespace,
-            &object.name,
-        );
-        ensure(hub, &path, &object).await.map_err(failed(&path))?;
+    let namespace = json!({
+        "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name },
+    });
+    match hub.act(MANAGER, &path, Act::Create(namespace)).await {
+        Err(error) if error.reason == "AlreadyExists" => Ok(()),
+        outcome => outcome.map_err(failed(&path)),
     }
-    Ok(())
 }
 
 /// Others may write at the same time, so it takes a few tries at most.
-async fn ensure(
-    hub: &dyn Hub,
-    path: &ObjectPath,
-    object: &BootstrapObject,
-) -> Result<(), ApiError> {
+async fn ensure(hub: &dyn Hub, object: &BootstrapObject) -> Result<(), StartError> {
+    let path = ObjectPath::new(
+        RBAC,
+        object.kind.resource(),
+        &object.namespace,
+        &object.name,
+    );
     let mut tries = 1;
     loop {
-        match ensure_once(hub, path, object).await {
+        match ensure_once(hub, &path, object).await {
             Err(error) if error.code == http::StatusCode::CONFLICT && tries < TRIES => {
                 tokio::time::sleep(PAUSE * tries).await;
                 tries += 1;
             }
-            outcome => return outcome,
+            outcome => return outcome.map_err(failed(&path)),
         }
     }
 }
@@ -101,13 +117,6 @@ async fn ensure_once(
             hub.act(MANAGER, path, delete).await?;
             hub.act(MANAGER, path, Act::Create(object)).await
         }
-    }
-}
-
-fn unless_there(outcome: Result<(), ApiError>) -> Result<(), ApiError> {
-    match outcome {
-        Err(error) if error.reason == "AlreadyExists" => Ok(()),
-        outcome => outcome,
     }
 }
 

@@ -11,6 +11,7 @@ use super::rules::{self, Dependents};
 use super::shared::Target;
 use super::{metadata, namespace};
 use crate::access::{Operation, Review};
+use crate::lifecycle::{DEFINITION_CLEANUP, marked_for_deletion};
 use crate::status::ApiError;
 
 /// The finalizer of an object whose dependents stay.
@@ -60,6 +61,11 @@ impl Delete<'_> {
         self.check_preconditions(&live.object)?;
         let next = if self.target.is("", "namespaces") {
             self.namespace(&live.object)
+        } else if self
+            .target
+            .is("apiextensions.k8s.io", "customresourcedefinitions")
+        {
+            self.definition(&live.object)
         } else {
             self.object(&live.object)
         };
@@ -121,6 +127,22 @@ impl Delete<'_> {
         object["status"]["phase"] = "Terminating".into();
         let finalizers = self.finalizers(live);
         metadata::set_finalizers(&mut object, &finalizers);
+        Next::Put(object)
+    }
+
+    /// The objects of a definition go first; its controller takes the finalizer off then.
+    fn definition(&self, live: &Value) -> Next {
+        if metadata::is_deleting(live) {
+            return self.object(live);
+        }
+        let mut object = live.clone();
+        metadata::set(&mut object, "deletionTimestamp", metadata::now());
+        let mut finalizers = self.finalizers(live);
+        if !finalizers.iter().any(|own| own == DEFINITION_CLEANUP) {
+            finalizers.push(DEFINITION_CLEANUP.to_owned());
+        }
+        metadata::set_finalizers(&mut object, &finalizers);
+        object["status"] = marked_for_deletion(&object, Timestamp::now());
         Next::Put(object)
     }
 

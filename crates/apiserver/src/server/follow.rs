@@ -1,17 +1,12 @@
 //! What the server knows by heart follows the store: the index of rights, and the catalog of
 //! custom resources.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::StreamExt;
-use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::builtin;
-use crate::crd;
-use crate::lifecycle::{Observed, Rights, Seen, observe};
-use crate::resource::Catalog;
+use crate::lifecycle::{Observed, Rights, Served, observe};
 use crate::serve::shared::Shared;
 
 const RIGHTS: &str = "/rbac.authorization.k8s.io/";
@@ -21,9 +16,9 @@ const DEFINITIONS: &str = "/apiextensions.k8s.io/customresourcedefinitions/";
 pub(super) async fn start(shared: &Arc<Shared>) {
     let mut rights = Rights::new(Arc::clone(&shared.rbac));
     let rights = follow(shared, RIGHTS, move |observed| rights.observe(&observed));
-    let mut definitions = Definitions::new(Arc::clone(shared));
+    let mut served = Served::new(Arc::clone(&shared.catalog));
     let definitions = follow(shared, DEFINITIONS, move |observed| {
-        definitions.observe(observed);
+        served.observe(&observed)
     });
     // A follower that ends before it has synced means that the store is closed.
     let _ = tokio::join!(rights, definitions);
@@ -49,71 +44,4 @@ fn follow(
         }
     });
     wait
-}
-
-/// The definitions that are in force.
-struct Definitions {
-    shared: Arc<Shared>,
-    known: BTreeMap<String, Value>,
-    /// Since a restart, until everything was shown: the catalog stays as it was meanwhile.
-    restarting: bool,
-}
-
-impl Definitions {
-    fn new(shared: Arc<Shared>) -> Self {
-        Self {
-            shared,
-            known: BTreeMap::new(),
-            restarting: true,
-        }
-    }
-
-    fn observe(&mut self, observed: Observed) {
-        match observed {
-            Observed::Restart => {
-                self.restarting = true;
-                self.known.clear();
-            }
-            Observed::Synced => self.restarting = false,
-            Observed::Put(seen) => self.put(&seen),
-            Observed::Gone(seen) => drop(self.known.remove(&seen.path.name)),
-        }
-        if !self.restarting {
-            self.shared.catalog.store(Arc::new(self.catalog()));
-        }
-    }
-
-    fn put(&mut self, seen: &Seen) {
-        let name = seen.path.name.clone();
-        match serde_json::from_slice::<Value>(&seen.value) {
-            Ok(definition) if is_established(&definition) => {
-                self.known.insert(name, definition);
-            }
-            Ok(_) => drop(self.known.remove(&name)),
-            Err(error) => tracing::error!(%error, name, "a stored definition cannot be read"),
-        }
-    }
-
-    fn catalog(&self) -> Catalog {
-        let mut catalog = builtin::catalog();
-        for (name, definition) in &self.known {
-            match crd::resources(definition) {
-                Ok(resources) => {
-                    for resource in resources {
-                        catalog.insert(Arc::new(resource));
-                    }
-                }
-                Err(error) => tracing::error!(%error, name, "a definition cannot be served"),
-            }
-        }
-        catalog
-    }
-}
-
-fn is_established(definition: &Value) -> bool {
-    let conditions = definition["status"]["conditions"].as_array();
-    conditions.is_some_and(|all| {
-        all.iter()
-            .any(|one| one["type"] == "Established" && one["status"] == "True")
-    })
 }

@@ -9,6 +9,8 @@ mod edge;
 #[cfg(test)]
 mod hub;
 #[cfg(test)]
+mod lifecycle;
+#[cfg(test)]
 mod lists;
 #[cfg(test)]
 mod objects;

@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::names::Definition;
 use crate::access::seconds_only;
+use crate::crd;
 
 /// The definition's objects go before it does.
-pub(super) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// How the deletion of a definition's objects stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,38 +23,35 @@ type Said<'a> = (&'a str, &'a str, &'a str);
 
 /// The status that comes next, or `None` if the definition has come to rest.
 ///
-/// `others` are the definitions beside it. Names are accepted first; a definition whose names
-/// are accepted is established after that, as a change of its own.
-pub fn next_status(object: &Value, others: &[Definition], now: Timestamp) -> Option<Value> {
-    let definition = Definition::parse(object);
+/// `others` are the definitions beside it, of which only names matter. Names are accepted first;
+/// a definition whose names are accepted is established after that, as a change of its own.
+pub fn next_status(object: &Value, others: &[Value], now: Timestamp) -> Option<Value> {
+    let names = crd::accept(object, others);
     let mut status = object["status"].clone();
-    if definition.wants != definition.has || !has_condition(&status, "NamesAccepted") {
-        let (given, conflict) = definition.accept(others);
-        status["acceptedNames"] = json!(given);
-        let accepted = conflict.is_none();
-        let said = conflict
-            .as_ref()
-            .map_or(("True", "NoConflicts", "no conflicts found"), |conflict| {
-                ("False", conflict.reason, conflict.message.as_str())
-            });
-        set(&mut status, "NamesAccepted", said, now);
-        if accepted && !definition.established {
-            let said = (
+    let accepted = names.all_accepted();
+    let was_accepted = holds(&status, "NamesAccepted");
+    let part = |key: &str| names.condition[key].as_str().unwrap_or_default();
+    let said = (part("status"), part("reason"), part("message"));
+    set(&mut status, "NamesAccepted", said, now);
+    let given = without_empty(&names.accepted);
+    let fresh = without_empty(&status["acceptedNames"]) != given || was_accepted != accepted;
+    if fresh {
+        status["acceptedNames"] = given;
+    }
+    if !holds(&status, "Established") {
+        let said = match (accepted, fresh) {
+            (true, true) => (
                 "False",
                 "Installing",
                 "the initial names have been accepted",
-            );
-            set(&mut status, "Established", said, now);
-        } else if !has_condition(&status, "Established") {
-            let said = ("False", "NotAccepted", "not all names are accepted");
-            set(&mut status, "Established", said, now);
-        }
-    } else if definition.accepted && !definition.established {
-        let said = (
-            "True",
-            "InitialNamesAccepted",
-            "the initial names have been accepted",
-        );
+            ),
+            (true, false) => (
+                "True",
+                "InitialNamesAccepted",
+                "the initial names have been accepted",
+            ),
+            (false, _) => ("False", "NotAccepted", "not all names are accepted"),
+        };
         set(&mut status, "Established", said, now);
     }
     (status != object["status"]).then_some(status)
@@ -83,25 +80,46 @@ pub(super) fn terminating(object: &Value, cleanup: &Cleanup, now: Timestamp) -> 
     let mut status = object["status"].clone();
     // A failure that was told stands until something else comes of it: each change of the status
     // would bring another try at once.
-    if *cleanup == Cleanup::Running && holds(&status, "Terminating") {
+    let pending = says(&status, "Terminating", "InstanceDeletionPending");
+    if *cleanup == Cleanup::Running && holds(&status, "Terminating") && !pending {
         return None;
     }
     set(&mut status, "Terminating", said, now);
     (status != object["status"]).then_some(status)
 }
 
-fn has_condition(status: &Value, kind: &str) -> bool {
-    let conditions = status["conditions"].as_array();
-    conditions
-        .into_iter()
-        .flatten()
-        .any(|own| own["type"] == kind)
+/// The status of a definition whose deletion begins.
+pub(crate) fn marked_for_deletion(object: &Value, now: Timestamp) -> Value {
+    let mut status = object["status"].clone();
+    let said = (
+        "True",
+        "InstanceDeletionPending",
+        "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+    );
+    set(&mut status, "Terminating", said, now);
+    status
 }
 
-fn holds(status: &Value, kind: &str) -> bool {
+/// Names that are empty are not stored.
+fn without_empty(names: &Value) -> Value {
+    let names = names.as_object().into_iter().flatten();
+    names
+        .filter(|(_, name)| !name.is_null() && **name != "" && **name != json!([]))
+        .map(|(key, name)| (key.clone(), name.clone()))
+        .collect()
+}
+
+/// Whether a condition is there and true.
+pub(super) fn holds(status: &Value, kind: &str) -> bool {
     let conditions = status["conditions"].as_array();
     let mut conditions = conditions.into_iter().flatten();
     conditions.any(|own| own["type"] == kind && own["status"] == "True")
+}
+
+fn says(status: &Value, kind: &str, reason: &str) -> bool {
+    let conditions = status["conditions"].as_array();
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|own| own["type"] == kind && own["reason"] == reason)
 }
 
 fn set(status: &mut Value, kind: &str, (holds, reason, message): Said<'_>, now: Timestamp) {
@@ -134,7 +152,9 @@ mod tests {
 
     fn fresh() -> Value {
         json!({
-            "spec": {"group": "g", "names": {"plural": "widgets", "kind": "Widget"}},
+            "metadata": {"name": "widgets.g"},
+            "spec": {"group": "g", "names": {"plural": "widgets", "kind": "Widget",
+                                             "singular": "widget", "listKind": "WidgetList"}},
             "status": {"storedVersions": ["v1"]},
         })
     }
@@ -148,7 +168,16 @@ mod tests {
         list.into_iter().flatten().map(text).collect()
     }
 
-    fn step(object: &mut Value, others: &[Definition]) -> bool {
+    #[test]
+    fn names_that_are_left_open_do_not_keep_a_definition_from_being_established() {
+        let mut object = fresh();
+        object["spec"]["names"] = json!({"plural": "widgets", "kind": "Widget"});
+        while step(&mut object, &[]) {}
+        assert!(holds(&object["status"], "Established"));
+        assert_eq!(object["status"]["acceptedNames"], object["spec"]["names"]);
+    }
+
+    fn step(object: &mut Value, others: &[Value]) -> bool {
         match next_status(object, others, Timestamp::UNIX_EPOCH) {
             None => false,
             Some(status) => {
@@ -184,47 +213,44 @@ mod tests {
 
     #[test]
     fn a_definition_whose_names_are_taken_is_not_established_until_they_are_free() {
-        let other = Definition {
-            has: Definition::parse(&fresh()).wants,
-            ..Definition::parse(&fresh())
-        };
+        let other = json!({"metadata": {"name": "other.g"}, "spec": {"group": "g"},
+                           "status": {"acceptedNames": fresh()["spec"]["names"]}});
         let mut object = fresh();
         assert!(step(&mut object, std::slice::from_ref(&other)));
         assert_eq!(
             conditions(&object),
             [
-                "NamesAccepted=False KindConflict",
+                "NamesAccepted=False ListKindConflict",
                 "Established=False NotAccepted"
             ]
         );
         assert!(!step(&mut object, &[other]));
         assert!(step(&mut object, &[]));
         assert!(step(&mut object, &[]));
-        assert!(Definition::parse(&object).established);
+        assert!(holds(&object["status"], "Established"));
     }
 
     #[test]
     fn an_established_definition_stays_so_when_it_asks_for_a_name_that_is_taken() {
         let mut object = fresh();
         while step(&mut object, &[]) {}
-        let other = Definition {
-            group: "g".to_owned(),
-            has: super::super::names::Names {
-                plural: "taken".to_owned(),
-                ..Default::default()
-            },
-            ..Definition::default()
-        };
+        let other = json!({"metadata": {"name": "other.g"}, "spec": {"group": "g"},
+                           "status": {"acceptedNames": {"plural": "taken"}}});
         object["spec"]["names"]["shortNames"] = json!(["taken"]);
         assert!(step(&mut object, &[other]));
-        let parsed = Definition::parse(&object);
-        assert!(parsed.established && !parsed.accepted);
+        assert!(holds(&object["status"], "Established"));
+        assert!(!holds(&object["status"], "NamesAccepted"));
     }
 
     #[test]
     fn a_deletion_is_told_once_and_its_end_replaces_it() {
         let mut object = fresh();
         let now = Timestamp::UNIX_EPOCH;
+        object["status"] = marked_for_deletion(&object, now);
+        assert_eq!(
+            conditions(&object),
+            ["Terminating=True InstanceDeletionPending"]
+        );
         object["status"] = terminating(&object, &Cleanup::Running, now).unwrap();
         assert_eq!(terminating(&object, &Cleanup::Running, now), None);
         let failed = Cleanup::Failed("why".to_owned());
