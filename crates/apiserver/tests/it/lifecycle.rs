@@ -12,7 +12,8 @@ use axum::Router;
 use axum::body::Body;
 use drover_apiserver::access::Caller;
 use drover_apiserver::lifecycle::LifecycleOptions;
-use drover_apiserver::server::{ApiServer, Options};
+use drover_apiserver::server::{ApiServer, Options, StartError};
+use drover_apiserver::store::OpenError;
 use http::{Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -42,9 +43,7 @@ impl World {
 
     /// A server on a store that may be there already.
     pub(crate) async fn at(folder: &Path, options: LifecycleOptions) -> Self {
-        let mut setup = Options::new(folder.join("hub.db"));
-        setup.lifecycle = options;
-        let server = ApiServer::open(setup).await.unwrap();
+        let server = open(folder, &options).await;
         let shutdown = CancellationToken::new();
         let router = server.router();
         let ended = shutdown.clone();
@@ -173,6 +172,23 @@ impl World {
     pub(crate) async fn settle(&self) {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
+}
+
+/// Opens a server; one before it on the same store may still be letting go.
+async fn open(folder: &Path, options: &LifecycleOptions) -> ApiServer {
+    for _ in 0..500 {
+        let mut setup = Options::new(folder.join("hub.db"));
+        setup.lifecycle = options.clone();
+        match ApiServer::open(setup).await {
+            Ok(server) => return server,
+            Err(StartError::Store {
+                source: OpenError::Locked { .. },
+                ..
+            }) => tokio::time::sleep(Duration::from_millis(10)).await,
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+    panic!("the store stays locked");
 }
 
 impl Drop for World {
