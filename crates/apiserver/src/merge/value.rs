@@ -184,3 +184,58 @@ pub(super) fn is_unprintable(letter: char) -> bool {
             | 0xfff0..=0xfffb | 0xe_0000..=0x10_ffff)
         || (letter as u32) & 0xfffe == 0xfffe
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_are_equal_if_they_amount_to_the_same() {
+        assert!(equal(&json!(1), &json!(1.0)));
+        assert!(equal(&json!({"a": [1]}), &json!({"a": [1.0]})));
+        assert!(!equal(&json!(1), &json!("1")));
+        assert!(equal(&json!(-0.0), &json!(0)));
+    }
+
+    #[test]
+    fn types_have_an_order_of_their_own() {
+        let sorted = [
+            json!(-1),
+            json!(0.5),
+            json!(2),
+            json!("a"),
+            json!("b"),
+            json!(false),
+            json!(true),
+            json!([1]),
+            json!([1, 2]),
+            json!({"a": 1}),
+            json!(null),
+        ];
+        for (index, left) in sorted.iter().enumerate() {
+            for (other, right) in sorted.iter().enumerate() {
+                assert_eq!(compare(left, right), index.cmp(&other), "{left} {right}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_are_shown_as_go_shows_them() {
+        let shown = |value: Value| {
+            let mut out = String::new();
+            show(&value, &mut out);
+            out
+        };
+        assert_eq!(shown(json!(8080)), "8080");
+        assert_eq!(shown(json!(8080.0)), "8080");
+        assert_eq!(shown(json!(1_000_000.0)), "1e+06");
+        assert_eq!(shown(json!(0.00001)), "1e-05");
+        assert_eq!(shown(json!(["a", null, true])), "[\"a\",null,true]");
+        assert_eq!(
+            quote("a\"\\\n\u{1}\u{200b}é"),
+            "\"a\\\"\\\\\\n\\x01\\u200bé\""
+        );
+    }
+}

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod access;
 #[cfg(test)]
+mod corpus;
+#[cfg(test)]
 mod differential;
 #[cfg(test)]
 mod edge;
@@ -12,6 +14,8 @@ mod hub;
 mod lifecycle;
 #[cfg(test)]
 mod lists;
+#[cfg(test)]
+mod merge;
 #[cfg(test)]
 mod objects;
 #[cfg(test)]

@@ -136,7 +136,11 @@ fn a_conflict_names_the_manager_and_the_field_as_kubectl_shows_it() {
     let taken = apply(Some(&live), &applied, &kind, forced).unwrap();
     assert_eq!(taken["spec"]["replicas"], 3);
     let managers = Managers::of(&taken).unwrap();
-    assert_eq!(managers.iter().count(), 1, "the controller has nothing left");
+    assert_eq!(
+        managers.iter().count(),
+        1,
+        "the controller has nothing left"
+    );
 }
 
 #[test]
@@ -148,8 +152,20 @@ fn what_a_manager_applies_no_more_goes_unless_others_own_it() {
     };
     let first = deployment(&containers(&["a", "b", "c"]));
     let live = apply(None, &first, &kind, by("one")).unwrap();
-    let live = apply(Some(&live), &deployment(&containers(&["b"])), &kind, by("two")).unwrap();
-    let live = apply(Some(&live), &deployment(&containers(&["c"])), &kind, by("one")).unwrap();
+    let live = apply(
+        Some(&live),
+        &deployment(&containers(&["b"])),
+        &kind,
+        by("two"),
+    )
+    .unwrap();
+    let live = apply(
+        Some(&live),
+        &deployment(&containers(&["c"])),
+        &kind,
+        by("one"),
+    )
+    .unwrap();
     let names: Vec<&Value> = live["spec"]["template"]["spec"]["containers"]
         .as_array()
         .unwrap()
@@ -174,7 +190,10 @@ fn a_configuration_of_another_kind_or_with_owners_is_a_bad_request() {
         refused(&applied),
         ApplyError::BadRequest("metadata.managedFields must be nil".to_owned())
     );
-    applied["metadata"].as_object_mut().unwrap().remove("managedFields");
+    applied["metadata"]
+        .as_object_mut()
+        .unwrap()
+        .remove("managedFields");
     applied["unheard"] = json!(1);
     let status = ApiError::from(refused(&applied)).to_value();
     assert_eq!(status["code"], 500);
@@ -187,7 +206,10 @@ fn a_configuration_of_another_kind_or_with_owners_is_a_bad_request() {
 
 #[test]
 fn status_belongs_to_its_own_endpoint() {
-    let (main, status) = (kind("apps", "deployments", ""), kind("apps", "deployments", "status"));
+    let (main, status) = (
+        kind("apps", "deployments", ""),
+        kind("apps", "deployments", "status"),
+    );
     let mut web = stored(&main, deployment(&json!({"replicas": 1})));
     web["status"] = json!({"replicas": 5});
     update(None, &mut web, &main, updated_by("me"));
@@ -330,11 +352,19 @@ fn a_client_side_apply_is_taken_over_by_kubectl_and_by_nobody_else() {
     let mut live = stored(&kind, last.clone());
     let name = "kubectl.kubernetes.io/last-applied-configuration";
     live["metadata"]["annotations"] = json!({name: last.to_string()});
-    update(None, &mut live, &kind, updated_by("kubectl-client-side-apply"));
+    update(
+        None,
+        &mut live,
+        &kind,
+        updated_by("kubectl-client-side-apply"),
+    );
     live["metadata"]["uid"] = "1".into();
     let next = deployment(&json!({"replicas": 2}));
     let refused = apply(Some(&live), &next, &kind, by("argocd"));
-    assert!(matches!(refused, Err(ApplyError::Conflicts(_))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(ApplyError::Conflicts(_))),
+        "{refused:?}"
+    );
     let merged = apply(Some(&live), &next, &kind, by("kubectl")).unwrap();
     assert_eq!(merged["spec"]["replicas"], 2);
     let kept = merged["metadata"]["annotations"][name].as_str().unwrap();

@@ -425,13 +425,15 @@ fn strategic_patches_do_what_they_do_in_go() {
     said_there(&others);
 }
 
+/// How often Go is asked again.
+const TIMES: usize = 40;
+
 /// Of several faults, Go finds any first: ours must be among what it says when asked often.
 fn said_there(refused: &[(&Value, String, String)]) {
     let doubtful: Vec<_> = refused
         .iter()
         .filter(|(_, ours, theirs)| ours != theirs)
         .collect();
-    const TIMES: usize = 40;
     let again: Vec<Value> = doubtful
         .iter()
         .flat_map(|(case, ..)| std::iter::repeat_n((*case).clone(), TIMES))
