@@ -20,6 +20,7 @@ mod options;
 mod read;
 mod readers;
 mod replay;
+mod room;
 mod stored;
 mod threads;
 mod watch;
@@ -49,6 +50,7 @@ use checkpoint::Growth;
 use feed::Feed;
 use layout::{Floors, Role};
 use lock::Lock;
+use room::Room;
 use threads::Threads;
 use writer::{Order, Tasks, Waiting, Writer};
 
@@ -125,6 +127,7 @@ impl Store {
             retention: options.retention(),
             growth: Growth::new(checkpoints),
             tasks: Tasks::default(),
+            room: Room::new(options.max_bytes),
             reopen: {
                 let (path, options) = (path.to_owned(), options.clone());
                 Box::new(move || options.connect(&path, Role::Write))

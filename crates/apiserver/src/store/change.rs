@@ -128,6 +128,11 @@ impl Checked {
             }
     }
 
+    /// Whether it leaves less than there was.
+    pub(super) fn deletes(&self) -> bool {
+        matches!(self.action, Action::Delete { .. })
+    }
+
     /// Makes the change at `revision`, if it can be made.
     pub(super) fn make(
         &self,
@@ -196,7 +201,7 @@ impl Checked {
             revision.cast_signed(),
             &self.key,
             now_ms,
-            matches!(self.action, Action::Delete { .. }),
+            self.deletes(),
             previous.map(|stored| stored.revision.cast_signed()),
             previous.and_then(Stored::splice_column),
             previous.map(|stored| &*stored.value),

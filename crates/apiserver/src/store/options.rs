@@ -31,8 +31,10 @@ pub struct StoreOptions {
     pub watch_bytes: usize,
     /// How often a watch with no events tells its progress.
     pub progress_every: Duration,
-    /// The largest size of the database's file, in bytes; past it changes fail with
-    /// [`CommitError::Full`] until objects are deleted. None for no limit but the disk's.
+    /// The largest size of the database's file, in bytes; an eighth of it is kept for deletions
+    /// and compaction. Past it changes fail with
+    /// [`CommitError::Full`](super::CommitError::Full) until objects are deleted. None for no
+    /// limit but the disk's.
     pub max_bytes: Option<u64>,
     /// The name of a SQLite VFS to use in place of the system's own.
     pub vfs: Option<String>,
@@ -82,14 +84,8 @@ impl StoreOptions {
         }
     }
 
-    /// A connection, with the limits of these options.
+    /// A connection.
     pub(super) fn connect(&self, path: &Path, role: Role) -> rusqlite::Result<Connection> {
-        let conn = layout::connect(path, self.vfs.as_deref(), role)?;
-        if let (Some(max_bytes), Role::Write) = (self.max_bytes, role) {
-            let page: i64 = conn.pragma_query_value(None, "page_size", |row| row.get(0))?;
-            let pages = max_bytes / page.cast_unsigned().max(1);
-            conn.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))?;
-        }
-        Ok(conn)
+        layout::connect(path, self.vfs.as_deref(), role)
     }
 }

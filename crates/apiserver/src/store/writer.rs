@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use parking_lot::RwLock;
-use rusqlite::{Connection, ErrorCode, TransactionBehavior, ffi};
+use rusqlite::{Connection, TransactionBehavior, ffi};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::change::{Checked, Outcome};
@@ -20,6 +20,7 @@ use super::event::Event;
 use super::feed::Feed;
 use super::layout::{self, Floors, Header};
 use super::replay;
+use super::room::{Need, Room, is_full};
 
 /// Changes in one transaction.
 const BATCH: usize = 512;
@@ -35,6 +36,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// The least time between two attempts at making room, or at reopening a broken database.
 const RETRY: Duration = Duration::from_millis(500);
+
+/// How often room is made for one change.
+const ROOM_TRIES: usize = 8;
 
 /// Rows cut off in a transaction of their own.
 const STEP_ROWS: usize = 512;
@@ -64,6 +68,7 @@ pub(super) struct Writer {
     pub(super) retention: Retention,
     pub(super) growth: Growth,
     pub(super) tasks: Tasks,
+    pub(super) room: Room,
 }
 
 /// What the writer has to see to.
@@ -77,7 +82,9 @@ pub(super) struct Tasks {
     /// History is old: the next transaction takes some off.
     due: bool,
     looked: Option<Instant>,
-    made_room: Option<Instant>,
+    /// When making room was of no use.
+    no_room: Option<Instant>,
+    moved_log: Option<Instant>,
     /// A transaction failed with an unknown outcome: when, and why.
     unsure: Option<(Instant, Arc<rusqlite::Error>)>,
 }
@@ -148,12 +155,18 @@ impl Writer {
         }
     }
 
-    /// Makes room, then tries the changes one by one: small ones and deletions may still fit.
+    /// Tries the changes one by one, each again while history can make room for it.
     fn commit_what_fits(&mut self, batch: Vec<Waiting>) {
-        self.make_room();
         for waiting in batch {
             let one = vec![waiting];
-            match self.attempt(&one) {
+            let mut result = self.attempt(&one);
+            for _ in 0..ROOM_TRIES {
+                match &result {
+                    Err(error) if is_full(error) && self.make_room() => result = self.attempt(&one),
+                    _ => break,
+                }
+            }
+            match result {
                 Ok(written) => self.answer(one, written),
                 Err(error) if is_full(&error) => refuse(one, &CommitError::Full),
                 Err(error) => refuse(one, &CommitError::Broken(self.doubt(error))),
@@ -166,6 +179,9 @@ impl Writer {
         let before = self.feed.revision();
         let now = compact::now_ms();
         let floors = self.floors.read().clone();
+        let shrinks = batch.iter().all(|waiting| waiting.change.deletes());
+        let need = if shrinks { Need::Shrink } else { Need::Grow };
+        self.room.limit(&self.conn, need)?;
         let transaction = self
             .conn
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -247,9 +263,13 @@ impl Writer {
         }
     }
 
-    fn step(&mut self) {
+    /// One step of compaction in a transaction of its own; true if it was made.
+    fn step(&mut self) -> bool {
         match self.attempt(&[]) {
-            Ok(written) => self.answer(Vec::new(), written),
+            Ok(written) => {
+                self.answer(Vec::new(), written);
+                true
+            }
             Err(error) => {
                 // Tried again a second later.
                 self.tasks.due = false;
@@ -258,6 +278,7 @@ impl Writer {
                 } else {
                     self.doubt(error);
                 }
+                false
             }
         }
     }
@@ -285,20 +306,27 @@ impl Writer {
         }
     }
 
-    /// Space has run out: gives the disk back what the log holds twice, then cuts off half of the
-    /// history that is left.
-    fn make_room(&mut self) {
-        if !elapsed(self.tasks.made_room, RETRY) {
-            return;
+    /// Space has run out: starts the log of writes anew, and cuts off half of the history that is
+    /// left. False if that is of no use.
+    fn make_room(&mut self) -> bool {
+        if !elapsed(self.tasks.no_room, RETRY) {
+            return false;
         }
-        self.tasks.made_room = Some(Instant::now());
-        tracing::warn!("no space is left for the store; cutting off history");
-        checkpoint::restart(&self.conn);
-        if let Ok(Some(middle)) = compact::middle(&self.conn) {
-            self.tasks.forced = self.tasks.forced.max(middle);
-            self.tasks.due = true;
-            self.step();
+        if elapsed(self.tasks.moved_log, RETRY) {
+            self.tasks.moved_log = Some(Instant::now());
+            tracing::warn!("no space is left for the store; cutting off history");
+            checkpoint::restart(&self.conn);
         }
+        let made = match compact::middle(&self.conn) {
+            Ok(Some(middle)) => {
+                self.tasks.forced = self.tasks.forced.max(middle);
+                self.tasks.due = true;
+                self.step()
+            }
+            Ok(None) | Err(_) => false,
+        };
+        self.tasks.no_room = (!made).then(Instant::now);
+        made
     }
 
     fn doubt(&mut self, error: rusqlite::Error) -> Arc<rusqlite::Error> {
@@ -342,6 +370,7 @@ impl Writer {
             rusqlite::Error::SqliteFailure(cause, Some(error.to_string()))
         })?;
         self.conn = conn;
+        self.room.reset();
         *self.floors.write() = header.floors;
         self.publish(missed, header.revision);
         Ok(())
@@ -357,15 +386,4 @@ fn refuse(batch: Vec<Waiting>, error: &CommitError) {
 
 fn elapsed(since: Option<Instant>, least: Duration) -> bool {
     since.is_none_or(|since| since.elapsed() >= least)
-}
-
-/// Whether an error says that there is no room. The log's index grows in a file of its own, for
-/// which SQLite has no such word.
-fn is_full(error: &rusqlite::Error) -> bool {
-    match error {
-        rusqlite::Error::SqliteFailure(cause, _) => {
-            cause.code == ErrorCode::DiskFull || cause.extended_code == ffi::SQLITE_IOERR_SHMSIZE
-        }
-        _ => false,
-    }
 }

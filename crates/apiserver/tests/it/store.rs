@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use tokio::time::timeout;
 
 mod copies;
+mod full;
 mod history;
 mod model;
 mod open;
