@@ -180,7 +180,16 @@ pub enum WatchEnd {
     Closed,
     /// Old history could not be read.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
+}
+
+impl From<StoreError> for WatchEnd {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Closed => Self::Closed,
+            other => Self::Store(other),
+        }
+    }
 }
 
 /// Why a copy was not made or not put in place.

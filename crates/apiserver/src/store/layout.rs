@@ -147,7 +147,11 @@ pub(super) fn connect(path: &Path, vfs: Option<&str>, role: Role) -> rusqlite::R
     )?;
     match role {
         Role::Write => {
-            conn.execute_batch("PRAGMA secure_delete = FAST; PRAGMA cache_size = -4096;")?;
+            // The log's file is written over again and again; only after a long backup it is large.
+            conn.execute_batch(
+                "PRAGMA secure_delete = FAST; PRAGMA cache_size = -4096;
+                 PRAGMA journal_size_limit = 67108864;",
+            )?;
         }
         Role::Read => {
             conn.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -4096;")?;

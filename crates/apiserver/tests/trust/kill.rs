@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use drover_apiserver::store::{Store, StoreOptions};
+use drover_apiserver::store::{OpenError, Store, StoreOptions};
 use lost_sync::Chance;
 
 use crate::block_on;
@@ -123,6 +123,11 @@ fn run_and_kill(folder: &Path, chance: &mut Chance) -> Vec<String> {
         readied
             .recv_timeout(Duration::from_mins(1))
             .expect("the writer starts");
+        // Nobody else gets at the store meanwhile.
+        match Store::open(&folder.join("store.db"), options()) {
+            Err(OpenError::Locked { pid, .. }) => assert_eq!(pid, Some(child.id())),
+            other => panic!("{other:?}"),
+        }
     }
     std::thread::sleep(Duration::from_millis(chance.below(300)));
     // SIGKILL.

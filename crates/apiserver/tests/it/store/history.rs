@@ -204,3 +204,57 @@ async fn short_lived_kinds_lose_their_history_sooner() {
         1
     );
 }
+
+/// The longest that one of some changes took, one after the other, while `busy` says so.
+async fn slowest(
+    fixture: &Fixture,
+    last: &mut u64,
+    mut busy: impl FnMut(usize) -> bool,
+) -> Duration {
+    let mut slowest = Duration::ZERO;
+    let mut number = 0;
+    while busy(number) {
+        number += 1;
+        let start = std::time::Instant::now();
+        *last = fixture.update("a", *last, &number.to_string()).await;
+        slowest = slowest.max(start.elapsed());
+    }
+    slowest
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn compaction_does_not_stall_who_writes() {
+    let fixture = fixture();
+    let mut last = fixture.create("a", "0").await;
+    let mut seen = Vec::new();
+    // Other programs use this machine too: what the store itself does happens every time, what
+    // they do does not.
+    for round in 0..5 {
+        let others = (0..40).map(|number| {
+            let (store, name) = (fixture.store.clone(), format!("r{round}-{number}"));
+            async move {
+                let text = "x".repeat(if number == 0 { 1 << 20 } else { 2000 });
+                let change = Change::create(key(&name), object(&name, &text));
+                let mut there = store.commit(change).await.unwrap();
+                for number in 0..if number == 0 { 8 } else { 60 } {
+                    let value = object(&name, &format!("{text}{number}"));
+                    let change = Change::update(key(&name), there, value);
+                    there = store.commit(change).await.unwrap();
+                }
+            }
+        });
+        futures::future::join_all(others).await;
+        let alone = slowest(&fixture, &mut last, |number| number < 60).await;
+        let to = fixture.store.revision();
+        let store = fixture.store.clone();
+        let compacting = tokio::spawn(async move { store.compact(to).await });
+        let during = slowest(&fixture, &mut last, |_| !compacting.is_finished()).await;
+        assert!(compacting.await.unwrap().unwrap() >= to);
+        assert!(during > Duration::ZERO, "nobody wrote meanwhile");
+        seen.push((alone, during));
+        if during.saturating_sub(alone) <= Duration::from_millis(50) {
+            return;
+        }
+    }
+    panic!("slowest change alone and while compacting: {seen:?}");
+}
