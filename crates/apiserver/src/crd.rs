@@ -217,6 +217,10 @@ pub(crate) mod tests {
         resources(&widgets()).unwrap().remove(0)
     }
 
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "reads better where it is called"
+    )]
     fn object(spec: Value) -> Value {
         json!({
             "apiVersion": "example.com/v1", "kind": "Widget", "spec": spec,

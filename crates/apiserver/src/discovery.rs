@@ -4,6 +4,7 @@
 //! Built-in groups are told as Kubernetes publishes them, custom ones as apiextensions makes them.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -76,11 +77,12 @@ pub fn etag(body: &[u8]) -> String {
 /// SHA-512 in capitals, as kube-apiserver writes it.
 pub(crate) fn hash(body: &[u8]) -> String {
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, body);
-    digest
-        .as_ref()
-        .iter()
-        .map(|byte| format!("{byte:02X}"))
-        .collect()
+    let mut text = String::with_capacity(2 * digest.as_ref().len());
+    for byte in digest.as_ref() {
+        // Writing to text cannot fail.
+        let _ = write!(text, "{byte:02X}");
+    }
+    text
 }
 
 fn aggregated(catalog: &Catalog, core: bool) -> Value {
@@ -129,7 +131,7 @@ fn all_groups(catalog: &Catalog) -> Vec<Group> {
             .into_iter()
             .map(|(version, resources)| (version.to_owned(), resources))
             .collect();
-        versions.sort_by(|(one, _), (other, _)| rank(other).cmp(&rank(one)));
+        versions.sort_by_key(|(version, _)| std::cmp::Reverse(rank(version)));
         groups.push(Group {
             name: name.to_owned(),
             versions,

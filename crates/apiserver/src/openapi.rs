@@ -115,7 +115,10 @@ impl Source<'_> {
 
     fn body(&self) -> Vec<u8> {
         match self {
-            Self::BuiltIn { lines, .. } => built_in(entries(lines).collect(), BTreeMap::new()),
+            Self::BuiltIn { lines, .. } => {
+                let paths: Vec<(&str, &str)> = entries(lines).collect();
+                built_in(&paths, &BTreeMap::new())
+            }
             Self::Custom { resources, .. } => custom(resources),
         }
     }
@@ -131,14 +134,14 @@ fn entries(lines: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// Puts a document together from paths and definitions, with those that they refer to.
-fn built_in(paths: Vec<(&str, &str)>, own: BTreeMap<String, String>) -> Vec<u8> {
+fn built_in(paths: &[(&str, &str)], own: &BTreeMap<String, String>) -> Vec<u8> {
     let published: BTreeMap<&str, &str> = entries(builtin::DEFINITIONS).collect();
     let mut wanted: Vec<&str> = paths
         .iter()
         .flat_map(|(_, item)| references(item))
         .collect();
     let mut definitions: BTreeMap<&str, &str> = BTreeMap::new();
-    for (name, definition) in &own {
+    for (name, definition) in own {
         wanted.extend(references(definition));
         definitions.insert(name, definition);
     }
@@ -184,11 +187,11 @@ fn custom(resources: &[&Arc<Resource>]) -> Vec<u8> {
         own.insert(name, one.to_string());
     }
     paths.sort();
-    let paths = paths
+    let paths: Vec<(&str, &str)> = paths
         .iter()
         .map(|(path, item)| (path.as_str(), item.as_str()))
         .collect();
-    built_in(paths, own)
+    built_in(&paths, &own)
 }
 
 /// `com.example.v1.Widget`.

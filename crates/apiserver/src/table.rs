@@ -33,14 +33,12 @@ pub fn columns(resource: &Resource) -> Vec<Column> {
         columns.extend(resource.columns.iter().map(described));
         return columns;
     }
-    match PRINTERS.get(resource.kind.as_str()) {
-        Some(columns) => columns.clone(),
-        None => {
-            let mut created = column("Created At", "date", "");
-            created.description = metadata_says("creationTimestamp");
-            vec![name_column(), created]
-        }
+    if let Some(columns) = PRINTERS.get(resource.kind.as_str()) {
+        return columns.clone();
     }
+    let mut created = column("Created At", "date", "");
+    created.description = metadata_says("creationTimestamp");
+    vec![name_column(), created]
 }
 
 /// An object's cells, one for each of its resource's columns.

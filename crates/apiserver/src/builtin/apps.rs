@@ -384,7 +384,7 @@ pub(super) fn status(value: &Value, found: &mut Findings) {
     for name in counts {
         found.not_negative(&at.child(name), number(status, name));
     }
-    let Some(all) = number(status, "replicas").or(status.is_object().then_some(0)) else {
+    let Some(all) = number(status, "replicas").or_else(|| status.is_object().then_some(0)) else {
         return;
     };
     if text(value, "kind") == "DaemonSet" {

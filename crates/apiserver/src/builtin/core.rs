@@ -54,11 +54,9 @@ pub(super) fn secret(secret: &Value, found: &mut Findings) {
         }
         "kubernetes.io/dockercfg" => needs(".dockercfg"),
         "kubernetes.io/dockerconfigjson" => needs(".dockerconfigjson"),
-        "kubernetes.io/basic-auth" => {
-            if !holds("username") && !holds("password") {
-                needs("username");
-                needs("password");
-            }
+        "kubernetes.io/basic-auth" if !holds("username") && !holds("password") => {
+            needs("username");
+            needs("password");
         }
         "kubernetes.io/ssh-auth" => needs("ssh-privatekey"),
         "kubernetes.io/tls" => {

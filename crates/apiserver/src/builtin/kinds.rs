@@ -130,7 +130,6 @@ pub(crate) fn prepare_update(resource: &Resource, new: &mut Value, old: &Value, 
                     keep_metadata(new, old, "ownerReferences");
                     pod::keep_quality(new, old);
                 }
-                ("apiextensions.k8s.io", _) => {}
                 _ => {}
             }
         }
@@ -140,10 +139,8 @@ pub(crate) fn prepare_update(resource: &Resource, new: &mut Value, old: &Value, 
     if part == Part::Main {
         match of(resource) {
             ("", "Namespace") => keep(new, "spec"),
-            ("", "Secret") => {
-                if field(new, "type").is_null() || field(new, "type") == "" {
-                    keep(new, "type");
-                }
+            ("", "Secret") if matches!(field(new, "type").as_str(), None | Some("")) => {
+                keep(new, "type");
             }
             ("", "Service") => service::carry(new, old),
             ("apps", "DaemonSet") => apps::carry_template_generation(new, old),
@@ -191,9 +188,8 @@ fn has_changed(resource: &Resource, new: &Value, old: &Value) -> bool {
 /// The rule for a kind's names.
 pub(crate) fn name_check(resource: &Resource) -> names::NameCheck {
     match of(resource) {
-        ("", "Namespace") => names::dns_label,
+        ("", "Namespace") | ("apps", "StatefulSet") => names::dns_label,
         ("", "Service") => names::dns_1035_label,
-        ("apps", "StatefulSet") => names::dns_label,
         ("rbac.authorization.k8s.io", _) => names::path_segment,
         // Events are named by their writers; only the newer API looks.
         ("", "Event") => |_| Vec::new(),
@@ -252,10 +248,10 @@ pub(crate) fn validate_update(
     found: &mut Findings,
 ) {
     if part == Part::Status {
-        return match of(resource) {
-            ("apps", _) => apps::status(new, found),
-            _ => {}
-        };
+        if resource.group_version.group == "apps" {
+            apps::status(new, found);
+        }
+        return;
     }
     match of(resource) {
         ("", "Secret") => {

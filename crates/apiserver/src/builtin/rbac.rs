@@ -69,12 +69,14 @@ fn rules(role: &Value, namespaced: bool, found: &mut Findings) {
 }
 
 fn aggregation(role: &Value, found: &mut Findings) {
-    let Some(rule) = object(role, "aggregationRule") else {
+    let Some(aggregation) = object(role, "aggregationRule") else {
         return;
     };
     let at = Path::new("aggregationRule");
     let at = at.child("clusterRoleSelectors");
-    let selectors = rule.get("clusterRoleSelectors").and_then(Value::as_array);
+    let selectors = aggregation
+        .get("clusterRoleSelectors")
+        .and_then(Value::as_array);
     let Some(selectors) = selectors.filter(|selectors| !selectors.is_empty()) else {
         let said = "at least one clusterRoleSelector required if aggregationRule is non-nil";
         return found.required(&at, said);

@@ -69,8 +69,8 @@ impl Rules {
             Shape::Array { items, .. } => rules.inside = Self::compile(items).map(Box::new),
             _ => {}
         }
-        let none = rules.here.is_empty() && rules.fields.is_empty() && rules.inside.is_none();
-        (!none).then_some(rules)
+        let is_empty = rules.here.is_empty() && rules.fields.is_empty() && rules.inside.is_none();
+        (!is_empty).then_some(rules)
     }
 
     /// The rules that an object breaks.
@@ -139,17 +139,22 @@ pub(crate) fn depth(expression: &str) -> u32 {
     let mut quote: Option<char> = None;
     let mut before = '\0';
     for (at, c) in expression.char_indices() {
-        match (quote, c) {
-            (Some(end), _) if c == end && before != '\\' => quote = None,
-            (Some(_), _) => {}
-            (None, '"' | '\'') => quote = Some(c),
-            (None, '(') => {
+        if let Some(end) = quote {
+            if c == end && before != '\\' {
+                quote = None;
+            }
+            before = if before == '\\' { '\0' } else { c };
+            continue;
+        }
+        match c {
+            '"' | '\'' => quote = Some(c),
+            '(' => {
                 let called = expression[..at].trim_end();
                 open.push(MACROS.iter().any(|name| called.ends_with(name)));
                 let now = open.iter().filter(|inside| **inside).count();
                 deepest = deepest.max(u32::try_from(now).unwrap_or(u32::MAX));
             }
-            (None, ')') => {
+            ')' => {
                 open.pop();
             }
             _ => {}
@@ -398,14 +403,14 @@ mod tests {
 
     use super::{Rules, depth, uses_old_self};
 
-    fn broken(schema: Value, object: &Value, old: Option<&Value>) -> Vec<String> {
-        let node = crate::crd::read(&schema).unwrap();
+    fn broken(schema: &Value, object: &Value, old: Option<&Value>) -> Vec<String> {
+        let node = crate::crd::read(schema).unwrap();
         let rules = Rules::compile(&node).unwrap();
         let found = rules.broken(&node, object, old);
         found.iter().map(ToString::to_string).collect()
     }
 
-    fn spec(rules: Value, properties: Value) -> Value {
+    fn spec(rules: &Value, properties: &Value) -> Value {
         json!({"type": "object", "properties": {"spec": {
             "type": "object", "properties": properties, "x-kubernetes-validations": rules,
         }}})
@@ -414,16 +419,16 @@ mod tests {
     #[test]
     fn a_broken_rule_is_told_with_its_message_and_field() {
         let schema = spec(
-            json!([
+            &json!([
                 {"rule": "self.min_size <= self.max", "messageExpression":
                  "'min ' + string(self.min_size) + ' is over max'", "fieldPath": ".min_size"},
                 {"rule": "self.max < 10", "reason": "FieldValueForbidden", "message": "too many"},
                 {"rule": "self.max != 12"},
             ]),
-            json!({"min_size": {"type": "integer"}, "max": {"type": "integer"}}),
+            &json!({"min_size": {"type": "integer"}, "max": {"type": "integer"}}),
         );
         assert_eq!(
-            broken(schema, &json!({"spec": {"min_size": 13, "max": 12}}), None),
+            broken(&schema, &json!({"spec": {"min_size": 13, "max": 12}}), None),
             [
                 "spec.min_size: Invalid value: min 13 is over max",
                 "spec: Forbidden: too many",
@@ -445,25 +450,25 @@ mod tests {
         let old = json!({"list": [{"k": "a", "v": 1}, {"k": "b", "v": 5}]});
         let new = json!({"list": [{"k": "b", "v": 4}, {"k": "a", "v": 1}, {"k": "c", "v": 0}]});
         assert_eq!(
-            broken(schema.clone(), &new, Some(&old)),
+            broken(&schema, &new, Some(&old)),
             ["list[0].v: Invalid value: 4: may only grow"]
         );
-        assert!(broken(schema, &new, None).is_empty());
+        assert!(broken(&schema, &new, None).is_empty());
     }
 
     #[test]
     fn an_optional_old_value_can_be_asked_for() {
         let schema = spec(
-            json!([{"rule": "!oldSelf.hasValue() || oldSelf.value().a == self.a",
+            &json!([{"rule": "!oldSelf.hasValue() || oldSelf.value().a == self.a",
                     "optionalOldSelf": true, "message": "never changes"}]),
-            json!({"a": {"type": "integer"}}),
+            &json!({"a": {"type": "integer"}}),
         );
         let one = json!({"spec": {"a": 1}});
         let two = json!({"spec": {"a": 2}});
-        assert!(broken(schema.clone(), &one, None).is_empty());
-        assert!(broken(schema.clone(), &one, Some(&one)).is_empty());
+        assert!(broken(&schema, &one, None).is_empty());
+        assert!(broken(&schema, &one, Some(&one)).is_empty());
         assert_eq!(
-            broken(schema, &two, Some(&one)),
+            broken(&schema, &two, Some(&one)),
             ["spec: Invalid value: never changes"]
         );
     }
@@ -471,11 +476,11 @@ mod tests {
     #[test]
     fn a_rule_that_could_turn_too_often_is_not_run() {
         let schema = spec(
-            json!([{"rule": "self.l.all(a, self.l.all(b, a != b + 1))"}]),
-            json!({"l": {"type": "array", "items": {"type": "integer"}}}),
+            &json!([{"rule": "self.l.all(a, self.l.all(b, a != b + 1))"}]),
+            &json!({"l": {"type": "array", "items": {"type": "integer"}}}),
         );
         let list: Vec<u32> = (0..2000).collect();
-        let found = broken(schema, &json!({"spec": {"l": list}}), None);
+        let found = broken(&schema, &json!({"spec": {"l": list}}), None);
         assert_eq!(found.len(), 1);
         assert!(found[0].contains("cost limit exceeded"), "{found:?}");
     }

@@ -66,17 +66,21 @@ pub(crate) fn validate_update(crd: &Value, old: &Value, found: &mut Findings) {
     let at = Path::new("spec");
     let names = at.child("names");
     let (spec, before) = (field(crd, "spec"), field(old, "spec"));
-    let named = |spec: &'_ Value, name: &str| field(field(spec, "names"), name).clone();
+    let own_name = |spec: &'_ Value, name: &str| field(field(spec, "names"), name).clone();
     if is_established(old) {
         let scope = at.child("scope");
         found.immutable(&scope, field(spec, "scope"), field(before, "scope"));
         let kind = names.child("kind");
-        found.immutable(&kind, &named(spec, "kind"), &named(before, "kind"));
+        found.immutable(&kind, &own_name(spec, "kind"), &own_name(before, "kind"));
     }
     let group = at.child("group");
     found.immutable(&group, field(spec, "group"), field(before, "group"));
     let plural = names.child("plural");
-    found.immutable(&plural, &named(spec, "plural"), &named(before, "plural"));
+    found.immutable(
+        &plural,
+        &own_name(spec, "plural"),
+        &own_name(before, "plural"),
+    );
 }
 
 fn is_established(crd: &Value) -> bool {

@@ -2,6 +2,8 @@
 //! fields go, types must fit, times and quantities take their one form, and empty fields stay or
 //! go as the type's tags say.
 
+use std::fmt::Write as _;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
@@ -71,7 +73,8 @@ impl<'a> Walk<'a> {
         match (&node.shape, &mut *value) {
             (Shape::Any, _)
             | (Shape::Boolean, Value::Bool(_))
-            | (Shape::Number, Value::Number(_)) => Ok(()),
+            | (Shape::Number, Value::Number(_))
+            | (Shape::IntOrString, Value::String(_)) => Ok(()),
             (Shape::Object { .. }, Value::Object(map)) => match &node.go {
                 Some(go) => self.object(node, go, map),
                 None => self.map(node, map),
@@ -82,7 +85,6 @@ impl<'a> Walk<'a> {
                 let number = number.clone();
                 self.integer(format, &number, value)
             }
-            (Shape::IntOrString, Value::String(_)) => Ok(()),
             (Shape::IntOrString, Value::Number(number)) => {
                 let number = number.clone();
                 self.integer("int32", &number, value)
@@ -149,7 +151,7 @@ impl<'a> Walk<'a> {
     fn array(&mut self, items: &'a Node, list: &mut [Value]) -> Result<(), DecodeError> {
         let before = self.at.len();
         for (index, item) in list.iter_mut().enumerate() {
-            self.at.push_str(&format!("[{index}]"));
+            let _ = write!(self.at, "[{index}]");
             if item.is_null() {
                 *item = items.zero();
             }
@@ -218,7 +220,9 @@ impl Node {
                 }
             }
             (Shape::Array { items, .. }, Value::Array(list)) => {
-                list.iter_mut().for_each(|item| items.encode(item));
+                for item in list {
+                    items.encode(item);
+                }
             }
             _ => {}
         }

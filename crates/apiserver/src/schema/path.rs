@@ -6,7 +6,7 @@ use std::fmt;
 /// walk that makes it.
 #[derive(Debug, Clone, Copy)]
 pub struct Path<'a> {
-    parent: Option<&'a Path<'a>>,
+    parent: Option<&'a Self>,
     part: Part<'a>,
 }
 
@@ -34,24 +34,27 @@ impl<'a> Path<'a> {
     }
 
     /// A field of this.
-    pub const fn child(&'a self, name: &'a str) -> Path<'a> {
-        Path {
+    #[must_use]
+    pub const fn child(&'a self, name: &'a str) -> Self {
+        Self {
             parent: Some(self),
             part: Part::Child(name),
         }
     }
 
     /// A list's item.
-    pub const fn index(&'a self, index: usize) -> Path<'a> {
-        Path {
+    #[must_use]
+    pub const fn index(&'a self, index: usize) -> Self {
+        Self {
             parent: Some(self),
             part: Part::Index(index),
         }
     }
 
     /// A map's value.
-    pub const fn key(&'a self, key: &'a str) -> Path<'a> {
-        Path {
+    #[must_use]
+    pub const fn key(&'a self, key: &'a str) -> Self {
+        Self {
             parent: Some(self),
             part: Part::Key(key),
         }

@@ -1,5 +1,7 @@
 //! Taking out of custom objects what their schema does not know.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use super::{Node, Shape};
@@ -118,7 +120,7 @@ impl Walk {
 
     fn below_index(&mut self, index: usize, inside: impl FnOnce(&mut Self)) {
         let before = self.at.len();
-        self.at.push_str(&format!("[{index}]"));
+        let _ = write!(self.at, "[{index}]");
         inside(self);
         self.at.truncate(before);
     }

@@ -24,20 +24,21 @@ const OPEN: &[&str] = &[
 /// A schema as written.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "as the schemas are written")]
 pub(crate) struct Definition {
     #[serde(rename = "$ref")]
     reference: Option<String>,
     #[serde(rename = "type")]
     pub(crate) kind: String,
     pub(crate) format: String,
-    pub(crate) properties: BTreeMap<String, Definition>,
+    pub(crate) properties: BTreeMap<String, Self>,
     #[serde(deserialize_with = "schema_or_bool")]
     additional_properties: Additional,
-    items: Option<Box<Definition>>,
-    all_of: Vec<Definition>,
-    any_of: Vec<Definition>,
-    one_of: Vec<Definition>,
-    not: Option<Box<Definition>>,
+    items: Option<Box<Self>>,
+    all_of: Vec<Self>,
+    any_of: Vec<Self>,
+    one_of: Vec<Self>,
+    not: Option<Box<Self>>,
     required: Vec<String>,
     default: Option<Value>,
     nullable: bool,

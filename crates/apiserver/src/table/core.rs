@@ -207,9 +207,12 @@ pub(super) fn endpoints(view: &View<'_>) -> Vec<Value> {
         }
         for port in ports {
             let number = count(port, "port");
-            all.extend(addresses().map(|ip| match ip.contains(':') {
-                true => format!("[{ip}]:{number}"),
-                false => format!("{ip}:{number}"),
+            all.extend(addresses().map(|ip| {
+                if ip.contains(':') {
+                    format!("[{ip}]:{number}")
+                } else {
+                    format!("{ip}:{number}")
+                }
             }));
         }
     }
@@ -285,9 +288,10 @@ fn phase<'a>(view: &View<'a>) -> &'a str {
 pub(super) fn volume(view: &View<'_>) -> Vec<Value> {
     let spec = view.spec();
     let claim = field(spec, "claimRef");
-    let claim = match claim.is_null() {
-        true => String::new(),
-        false => format!("{}/{}", text(claim, "namespace"), text(claim, "name")),
+    let claim = if claim.is_null() {
+        String::new()
+    } else {
+        format!("{}/{}", text(claim, "namespace"), text(claim, "name"))
     };
     vec![
         view.name(),

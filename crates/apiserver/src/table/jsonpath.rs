@@ -36,7 +36,7 @@ enum Step {
     All,
     Descend(String),
     Filter {
-        path: Vec<Step>,
+        path: Vec<Self>,
         operator: Option<(Operator, Value)>,
     },
 }
@@ -182,13 +182,17 @@ fn closing(text: &str) -> Option<usize> {
     let mut quote = None;
     let mut depth = 0;
     for (at, c) in text.char_indices() {
-        match (quote, c) {
-            (Some(end), _) if c == end => quote = None,
-            (Some(_), _) => {}
-            (None, '\'' | '"') => quote = Some(c),
-            (None, '[') => depth += 1,
-            (None, ']') if depth == 0 => return Some(at),
-            (None, ']') => depth -= 1,
+        if let Some(end) = quote {
+            if c == end {
+                quote = None;
+            }
+            continue;
+        }
+        match c {
+            '\'' | '"' => quote = Some(c),
+            '[' => depth += 1,
+            ']' if depth == 0 => return Some(at),
+            ']' => depth -= 1,
             _ => {}
         }
     }

@@ -15,9 +15,9 @@ pub(super) fn pod(view: &View<'_>) -> Vec<Value> {
     shown.containers(status);
     let phase = text(status, "phase");
     if view.is_deleting() && text(status, "reason") == "NodeLost" {
-        shown.reason = "Unknown".to_owned();
+        "Unknown".clone_into(&mut shown.reason);
     } else if view.is_deleting() && !matches!(phase, "Succeeded" | "Failed") {
-        shown.reason = "Terminating".to_owned();
+        "Terminating".clone_into(&mut shown.reason);
     }
     let restarts = match shown.last_restart {
         Some(last) if shown.restarts != 0 => {

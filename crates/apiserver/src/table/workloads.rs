@@ -158,17 +158,20 @@ pub(super) fn controller_revision(view: &View<'_>) -> Vec<Value> {
     let owner = list(field(view.object, "metadata"), "ownerReferences")
         .iter()
         .find(|owner| flag(owner, "controller"));
-    let controller = owner.map_or("<none>".to_owned(), |owner| {
-        let group = text(owner, "apiVersion")
-            .split_once('/')
-            .map_or("", |(group, _)| group);
-        let kind = text(owner, "kind").to_lowercase();
-        let name = text(owner, "name");
-        match group {
-            "" => format!("{kind}/{name}"),
-            group => format!("{kind}.{group}/{name}"),
-        }
-    });
+    let controller = owner.map_or_else(
+        || "<none>".to_owned(),
+        |owner| {
+            let group = text(owner, "apiVersion")
+                .split_once('/')
+                .map_or("", |(group, _)| group);
+            let kind = text(owner, "kind").to_lowercase();
+            let name = text(owner, "name");
+            match group {
+                "" => format!("{kind}/{name}"),
+                group => format!("{kind}.{group}/{name}"),
+            }
+        },
+    );
     vec![
         view.name(),
         controller.into(),

@@ -100,9 +100,9 @@ fn of_text(node: &Node, text: &str) -> Cel {
         return plain();
     };
     match format.as_str() {
-        "date-time" => call(&TIMESTAMP, text).unwrap_or_else(plain),
-        "date" => call(&TIMESTAMP, &format!("{text}T00:00:00Z")).unwrap_or_else(plain),
-        "duration" => call(&DURATION, text).unwrap_or_else(plain),
+        "date-time" => call(TIMESTAMP.as_ref(), text).unwrap_or_else(plain),
+        "date" => call(TIMESTAMP.as_ref(), &format!("{text}T00:00:00Z")).unwrap_or_else(plain),
+        "duration" => call(DURATION.as_ref(), text).unwrap_or_else(plain),
         "byte" => match STANDARD.decode(text) {
             Ok(bytes) => Cel::Bytes(Arc::new(bytes)),
             Err(_) => plain(),
@@ -117,10 +117,10 @@ static DURATION: LazyLock<Option<Program>> =
     LazyLock::new(|| Program::compile("duration(text)").ok());
 
 /// CEL's own reading of a text, so that there is one.
-fn call(program: &Option<Program>, text: &str) -> Option<Cel> {
+fn call(program: Option<&Program>, text: &str) -> Option<Cel> {
     let mut context = Context::default();
     context.add_variable_from_value("text", text.to_owned());
-    program.as_ref()?.execute(&context).ok()
+    program?.execute(&context).ok()
 }
 
 fn escape(name: &str) -> String {
