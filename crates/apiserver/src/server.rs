@@ -160,7 +160,10 @@ impl ApiServer {
     /// Runs the server's own controllers until `shutdown`; then ends all watches.
     pub async fn run(&self, shutdown: CancellationToken) {
         let hub = Arc::new(OwnHub(Arc::clone(&self.inner.shared)));
-        lifecycle::run(hub, self.inner.lifecycle.clone(), shutdown).await;
+        let shared = &self.inner.shared;
+        let controllers = lifecycle::run(hub, self.inner.lifecycle.clone(), shutdown.clone());
+        let keys = keys::rotate(&shared.store, &shared.tokens, &shutdown);
+        tokio::join!(controllers, keys);
         self.inner.shared.shutdown.cancel();
     }
 

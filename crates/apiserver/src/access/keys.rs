@@ -27,6 +27,8 @@ pub struct Keys {
     /// PKCS#8 in base64: only for [`Keys::to_stored`].
     pkcs8: SecretString,
     current: PublicKey,
+    /// When the current one was made.
+    since: Timestamp,
     previous: Vec<Retired>,
 }
 
@@ -75,6 +77,8 @@ pub struct GenerateKeyError(#[source] Unspecified);
 #[derive(Deserialize)]
 struct StoredKeys {
     current: String,
+    #[serde(default)]
+    since: Timestamp,
     #[serde(default)]
     previous: Vec<StoredPrevious>,
 }
@@ -127,30 +131,54 @@ impl PublicKey {
 impl Keys {
     /// A new key and no others.
     pub fn generate() -> Result<Self, GenerateKeyError> {
+        Self::generate_at(Timestamp::now())
+    }
+
+    fn generate_at(now: Timestamp) -> Result<Self, GenerateKeyError> {
         let pair =
             EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).map_err(GenerateKeyError)?;
         let pkcs8 = pair.to_pkcs8v1().map_err(GenerateKeyError)?;
-        Ok(Self::of(&pair, pkcs8.as_ref(), Vec::new()))
+        Ok(Self::of(&pair, pkcs8.as_ref(), now, Vec::new()))
     }
 
-    fn of(pair: &EcdsaKeyPair, pkcs8: &[u8], previous: Vec<Retired>) -> Self {
+    fn of(pair: &EcdsaKeyPair, pkcs8: &[u8], since: Timestamp, previous: Vec<Retired>) -> Self {
         Self {
             signing: EncodingKey::from_ec_der(pkcs8),
             pkcs8: STANDARD.encode(pkcs8).into(),
             current: PublicKey::new(pair.public_key().as_ref()),
+            since,
             previous,
         }
     }
 
     /// A new key signs from now on; those that signed until now still verify.
     pub fn rotate(&self, now: Timestamp) -> Result<Self, GenerateKeyError> {
-        let mut next = Self::generate()?;
+        let mut next = Self::generate_at(now)?;
         next.previous.push(Retired {
             key: self.current.clone(),
             since: now,
         });
         next.previous.extend(self.previous.iter().cloned());
         Ok(next)
+    }
+
+    /// The keys that follow these, if the one that signs is as old as `rotate_after` (seconds);
+    /// former ones verify for `keep` seconds more.
+    pub fn renewed(
+        &self,
+        now: Timestamp,
+        rotate_after: i64,
+        keep: i64,
+    ) -> Result<Option<Self>, GenerateKeyError> {
+        if now.as_second().saturating_sub(self.since.as_second()) < rotate_after {
+            return Ok(None);
+        }
+        let oldest = Timestamp::from_second(now.as_second().saturating_sub(keep));
+        let next = self.rotate(now)?;
+        Ok(Some(match oldest {
+            Ok(oldest) => next.forget_retired_before(oldest),
+            Err(_) => next,
+        }))
     }
 
     /// Forgets keys that signed for the last time before this moment: no token of theirs can
@@ -176,13 +204,14 @@ impl Keys {
             .map_err(LoadKeysError::Private)?;
         let previous = stored.previous.iter().map(Retired::parse);
         let previous = previous.collect::<Result<_, _>>()?;
-        Ok(Self::of(&pair, &pkcs8, previous))
+        Ok(Self::of(&pair, &pkcs8, stored.since, previous))
     }
 
     /// The keys as they are to be kept: whoever reads this can be any service account.
     pub fn to_stored(&self) -> SecretString {
         let previous: Vec<Value> = self.previous.iter().map(Retired::stored).collect();
-        json!({ "current": self.pkcs8.expose_secret(), "previous": previous })
+        let since = self.since.to_string();
+        json!({ "current": self.pkcs8.expose_secret(), "since": since, "previous": previous })
             .to_string()
             .into()
     }
@@ -264,6 +293,33 @@ mod tests {
         let later = Timestamp::from_second(1).unwrap();
         let third = second.forget_retired_before(later);
         assert_eq!(ids(&third), [third.id()]);
+    }
+
+    #[test]
+    fn a_key_signs_for_its_time_and_is_forgotten_when_no_token_of_it_can_be_left() {
+        let day = 24 * 60 * 60;
+        let at = |second: i64| Timestamp::from_second(second).unwrap();
+        let first = Keys::generate_at(at(0)).unwrap();
+        assert!(
+            first
+                .renewed(at(90 * day - 1), 90 * day, day)
+                .unwrap()
+                .is_none()
+        );
+        let second = first.renewed(at(90 * day), 90 * day, day).unwrap().unwrap();
+        assert_eq!(ids(&second), [second.id(), first.id()]);
+        let stored = Keys::from_stored(&second.to_stored()).unwrap();
+        assert!(
+            stored
+                .renewed(at(91 * day), 90 * day, day)
+                .unwrap()
+                .is_none()
+        );
+        let third = stored
+            .renewed(at(180 * day), 90 * day, day)
+            .unwrap()
+            .unwrap();
+        assert_eq!(ids(&third), [third.id(), second.id()]);
     }
 
     #[test]

@@ -18,7 +18,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::authenticate::{Authenticate, AuthenticateError, Authenticated};
+use super::keys::GenerateKeyError;
 use super::rule::quoted_list;
+use super::token_request::MAX_SECONDS;
 use super::{Keys, Objects};
 
 pub use claims::{BoundTo, Claims, NameAndUid, Subject};
@@ -40,6 +42,8 @@ pub struct TokensOptions {
     pub audiences: Vec<String>,
     /// The longest that a token may live; longer wishes are shortened with a warning.
     pub max_lifetime_seconds: Option<i64>,
+    /// How long one key signs before another one does.
+    pub rotate_keys_after_seconds: i64,
     /// Tells the time.
     pub clock: Clock,
 }
@@ -52,6 +56,7 @@ impl Default for TokensOptions {
             issuers: vec![issuer.clone()],
             audiences: vec![issuer],
             max_lifetime_seconds: None,
+            rotate_keys_after_seconds: 90 * 24 * 60 * 60,
             clock: Arc::new(Timestamp::now),
         }
     }
@@ -86,6 +91,15 @@ impl Tokens {
     pub fn replace_keys(&self, keys: Keys) {
         self.keys.store(Arc::new(keys));
         self.verified.lock().clear();
+    }
+
+    /// The keys that are due to follow those in use, if it is time.
+    pub fn renewed_keys(&self) -> Result<Option<Keys>, GenerateKeyError> {
+        let longest = self.options.max_lifetime_seconds.unwrap_or(MAX_SECONDS);
+        let keep = longest.saturating_add(2 * LEEWAY_SECONDS);
+        let now = (self.options.clock)();
+        let after = self.options.rotate_keys_after_seconds;
+        self.keys.load().renewed(now, after, keep)
     }
 
     /// The keys in use.

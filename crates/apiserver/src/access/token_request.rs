@@ -10,7 +10,8 @@ const GROUP: &str = "authentication.k8s.io";
 const KIND: &str = "TokenRequest";
 const DEFAULT_SECONDS: i64 = 60 * 60;
 const MIN_SECONDS: i64 = 10 * 60;
-const MAX_SECONDS: i64 = 1 << 32;
+/// The longest lifetime that can be asked for.
+pub(super) const MAX_SECONDS: i64 = 1 << 32;
 
 /// An answered request for a token.
 #[derive(Debug, Clone, PartialEq)]

@@ -18,7 +18,7 @@ pub(super) async fn start(shared: &Arc<Shared>) {
     let rights = follow(shared, RIGHTS, move |observed| rights.observe(&observed));
     let mut served = Served::new(Arc::clone(&shared.catalog));
     let definitions = follow(shared, DEFINITIONS, move |observed| {
-        served.observe(&observed)
+        served.observe(&observed);
     });
     // A follower that ends before it has synced means that the store is closed.
     let _ = tokio::join!(rights, definitions);

@@ -1,9 +1,11 @@
 //! The keys that sign service accounts' tokens, kept in the store where no request can read.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use secrecy::{ExposeSecret, SecretString};
+use tokio_util::sync::CancellationToken;
 
 use crate::access::{Authenticate, AuthenticateError, Authenticated, Keys, LoadKeysError, Tokens};
 use crate::store::{Change, CommitError, Store, StoreError};
@@ -43,6 +45,39 @@ pub(super) async fn load(store: &Store) -> Result<Keys, KeysError> {
     Ok(keys)
 }
 
+/// From one look at the keys' age to the next.
+const LOOK_EVERY: Duration = Duration::from_hours(1);
+
+/// Makes a new key when the one that signs is old, until `shutdown`.
+pub(super) async fn rotate(store: &Store, tokens: &Tokens, shutdown: &CancellationToken) {
+    loop {
+        match rotate_if_due(store, tokens).await {
+            Ok(false) => {}
+            Ok(true) => tracing::info!(key = tokens.keys().id(), "a new key signs tokens"),
+            Err(error) => tracing::warn!(%error, "the keys that sign tokens are not renewed"),
+        }
+        let look = tokio::time::sleep(LOOK_EVERY);
+        if shutdown.run_until_cancelled(look).await.is_none() {
+            return;
+        }
+    }
+}
+
+/// Stored before it signs: a token must not outlive what proves it.
+async fn rotate_if_due(store: &Store, tokens: &Tokens) -> Result<bool, KeysError> {
+    let Some(next) = tokens.renewed_keys()? else {
+        return Ok(false);
+    };
+    let value = next.to_stored().expose_secret().as_bytes().to_vec();
+    let change = match store.get(KEY).await? {
+        Some(stored) => Change::update(KEY, stored.revision, value),
+        None => Change::create(KEY, value),
+    };
+    store.commit(change).await?;
+    tokens.replace_keys(next);
+    Ok(true)
+}
+
 /// Service accounts' tokens as one of several authenticators.
 pub(super) struct ServiceAccounts(pub(super) Arc<Tokens>);
 
@@ -53,5 +88,50 @@ impl Authenticate for ServiceAccounts {
         audiences: &'a [String],
     ) -> BoxFuture<'a, Result<Option<Authenticated>, AuthenticateError>> {
         self.0.authenticate(token, audiences)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::future;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::access::{Objects, TokensOptions};
+    use crate::status::ApiError;
+    use crate::store::StoreOptions;
+
+    struct Nothing;
+
+    impl Objects for Nothing {
+        fn find<'a>(
+            &'a self,
+            _group: &'a str,
+            _resource: &'a str,
+            _namespace: &'a str,
+            _name: &'a str,
+        ) -> BoxFuture<'a, Result<Option<Value>, ApiError>> {
+            Box::pin(future::ready(Ok(None)))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_key_that_is_due_is_stored_before_it_signs_and_one_that_is_not_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("hub.db"), StoreOptions::default()).unwrap();
+        let first = load(&store).await.unwrap();
+        let id = first.id().to_owned();
+        let options = |rotate_keys_after_seconds| TokensOptions {
+            rotate_keys_after_seconds,
+            ..TokensOptions::default()
+        };
+        let young = Tokens::new(options(3600), first, Arc::new(Nothing));
+        assert!(!rotate_if_due(&store, &young).await.unwrap());
+        assert_eq!(load(&store).await.unwrap().id(), id);
+        let again = load(&store).await.unwrap();
+        let old = Tokens::new(options(0), again, Arc::new(Nothing));
+        assert!(rotate_if_due(&store, &old).await.unwrap());
+        assert_ne!(old.keys().id(), id);
+        assert_eq!(load(&store).await.unwrap().jwks(), old.keys().jwks());
     }
 }

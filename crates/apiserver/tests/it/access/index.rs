@@ -180,3 +180,35 @@ fn the_rules_for_a_caller_are_those_of_the_cluster_and_of_the_namespace() {
     assert_eq!(verbs("d"), ["list", "get"]);
     assert_eq!(verbs("other"), ["list"]);
 }
+
+#[test]
+fn a_decision_does_not_take_longer_with_many_bindings_of_others() {
+    let rbac = Rbac::new();
+    rbac.apply(RbacKind::ClusterRole, &role("", "reader", &["get"]));
+    let bind = |number: usize| {
+        let subjects = json!([{"kind": "User", "name": format!("u{}", number % 10_000)}]);
+        let namespace = format!("n{}", number % 100);
+        let object = binding(
+            &namespace,
+            &format!("b{number}"),
+            "ClusterRole",
+            "reader",
+            &subjects,
+        );
+        rbac.apply(RbacKind::RoleBinding, &object);
+    };
+    let decide = || {
+        let user = Caller::user("u4200", ["system:authenticated"]);
+        let start = std::time::Instant::now();
+        for _ in 0..1000 {
+            assert!(ask(&rbac, &user, "get", "n0").allowed);
+        }
+        start.elapsed()
+    };
+    bind(4200);
+    let few = decide().min(decide());
+    (0..50_000).for_each(bind);
+    let many = decide().min(decide());
+    println!("1000 decisions: {few:?} with 1 binding, {many:?} with 50000");
+    assert!(many < few * 20, "{many:?} against {few:?}");
+}
