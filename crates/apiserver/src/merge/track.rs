@@ -87,31 +87,10 @@ impl MergeKind {
         by: Option<&ManagerId>,
         force: Force,
     ) -> Result<Comparison, TrackError> {
-        let mut comparisons: BTreeMap<String, Comparison> = BTreeMap::new();
         let compared = compare(old, new, self.ty()).map_err(TrackError::Compare)?;
         let compared = compared.without(Some(&self.reset));
-        comparisons.insert(self.api_version.clone(), compared.clone());
-        let mut conflicts: Vec<(ManagerId, Set)> = Vec::new();
-        for (id, owned) in &managers.0 {
-            if by == Some(id) {
-                continue;
-            }
-            if !comparisons.contains_key(&owned.api_version)
-                && let Some(ty) = self.ty_at(&owned.api_version)
-            {
-                let what = "failed to convert new object: ";
-                self.convert(new, &self.api_version, &owned.api_version, what)?;
-                let other = compare(old, new, ty).map_err(TrackError::Compare)?;
-                comparisons.insert(owned.api_version.clone(), other);
-            }
-            if let Some(compared) = comparisons.get(&owned.api_version) {
-                let changed = compared.modified.union(&compared.added);
-                let taken = owned.set.intersection(&changed);
-                if !taken.is_empty() {
-                    conflicts.push((id.clone(), taken));
-                }
-            }
-        }
+        let mut comparisons = BTreeMap::from([(self.api_version.clone(), compared.clone())]);
+        let conflicts = self.conflicts(managers, (old, new), by, &mut comparisons)?;
         if force == Force::No && !conflicts.is_empty() {
             return Err(TrackError::Conflicts(listed(conflicts)));
         }
@@ -130,6 +109,37 @@ impl MergeKind {
             !owned.set.is_empty()
         });
         Ok(compared)
+    }
+
+    /// What others own of the fields that changed; with the changes as each version sees them.
+    fn conflicts(
+        &self,
+        managers: &Managers,
+        (old, new): (&Value, &Value),
+        by: Option<&ManagerId>,
+        comparisons: &mut BTreeMap<String, Comparison>,
+    ) -> Result<Vec<(ManagerId, Set)>, TrackError> {
+        let mut conflicts = Vec::new();
+        for (id, owned) in managers.0.iter().filter(|(id, _)| by != Some(id)) {
+            if !comparisons.contains_key(&owned.api_version)
+                && let Some(ty) = self.ty_at(&owned.api_version)
+            {
+                let what = "failed to convert new object: ";
+                self.convert(new, &self.api_version, &owned.api_version, what)?;
+                let other = compare(old, new, ty).map_err(TrackError::Compare)?;
+                comparisons.insert(owned.api_version.clone(), other);
+            }
+            let Some(compared) = comparisons.get(&owned.api_version) else {
+                continue;
+            };
+            let taken = owned
+                .set
+                .intersection(&compared.modified.union(&compared.added));
+            if !taken.is_empty() {
+                conflicts.push((id.clone(), taken));
+            }
+        }
+        Ok(conflicts)
     }
 
     /// What an update owns for having made the new object of the old one; `None` is nothing.

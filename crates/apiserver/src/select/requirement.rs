@@ -56,39 +56,7 @@ impl Requirement {
         values: impl IntoIterator<Item = String>,
     ) -> Result<Self, SelectorError> {
         let mut values: Vec<String> = values.into_iter().collect();
-        let mut faults = Vec::new();
-        if let Some(fault) = key_fault("key", key) {
-            faults.push(fault);
-        }
-        if let Some(why) = count_fault(operator, values.len()) {
-            faults.push(format!(
-                "values: Invalid value: {}: {why}",
-                go_strings(&values)
-            ));
-        }
-        if matches!(operator, Operator::GreaterThan | Operator::LessThan) {
-            for (index, value) in values.iter().enumerate() {
-                if value.parse::<i64>().is_err() {
-                    faults.push(format!(
-                        "values[{index}]: Invalid value: {}: for 'Gt', 'Lt' operators, the value \
-                         must be an integer",
-                        quote(value)
-                    ));
-                }
-            }
-        }
-        for (index, value) in values.iter().enumerate() {
-            let why = label_value_faults(value);
-            if !why.is_empty() {
-                faults.push(format!(
-                    "values[{index}][{key}]: Invalid value: {}: {}",
-                    quote(value),
-                    why.join("; ")
-                ));
-            }
-        }
-        let mut seen = BTreeSet::new();
-        faults.retain(|fault| seen.insert(fault.clone()));
+        let faults = faults(key, operator, &values);
         match faults.as_slice() {
             [] => {
                 values.sort_unstable();
@@ -160,6 +128,41 @@ impl fmt::Display for Requirement {
             Operator::LessThan => write!(f, "{key}<{values}"),
         }
     }
+}
+
+/// All that is wrong with a condition, each once.
+fn faults(key: &str, operator: Operator, values: &[String]) -> Vec<String> {
+    let mut faults: Vec<String> = key_fault("key", key).into_iter().collect();
+    if let Some(why) = count_fault(operator, values.len()) {
+        faults.push(format!(
+            "values: Invalid value: {}: {why}",
+            go_strings(values)
+        ));
+    }
+    if matches!(operator, Operator::GreaterThan | Operator::LessThan) {
+        for (index, value) in values.iter().enumerate() {
+            if value.parse::<i64>().is_err() {
+                faults.push(format!(
+                    "values[{index}]: Invalid value: {}: for 'Gt', 'Lt' operators, the value must \
+                     be an integer",
+                    quote(value)
+                ));
+            }
+        }
+    }
+    for (index, value) in values.iter().enumerate() {
+        let why = label_value_faults(value);
+        if !why.is_empty() {
+            faults.push(format!(
+                "values[{index}][{key}]: Invalid value: {}: {}",
+                quote(value),
+                why.join("; ")
+            ));
+        }
+    }
+    let mut seen = BTreeSet::new();
+    faults.retain(|fault| seen.insert(fault.clone()));
+    faults
 }
 
 fn count_fault(operator: Operator, count: usize) -> Option<&'static str> {

@@ -214,12 +214,12 @@ impl Zip<'_, '_, '_> {
         let mut merged: BTreeSet<PathElement> = BTreeSet::new();
         let (mut l, mut r) = (0, 0);
         while l < self.live.order.len() || r < self.applied.order.len() {
-            if let (Some((ours, _)), Some((theirs, _))) =
-                (self.live.order.get(l), self.applied.order.get(r))
-            {
+            let ours = self.live.order.get(l).cloned();
+            let theirs = self.applied.order.get(r).cloned();
+            if let (Some((ours, _)), Some((theirs, _))) = (&ours, &theirs) {
                 if ours == theirs {
                     merged.insert(ours.clone());
-                    self.merge(&ours.clone());
+                    self.merge(ours);
                     (l, r) = (l + 1, r + 1);
                     shared.pop_front();
                     continue;
@@ -232,17 +232,15 @@ impl Zip<'_, '_, '_> {
                     continue;
                 }
             }
-            if let Some((ours, item)) = self.live.order.get(l).cloned() {
+            if let Some((ours, item)) = ours {
                 if !self.applied.by_element.contains_key(&ours) {
                     self.push(&ours, Some(item), None);
                     l += 1;
                     continue;
                 }
-                if merged.contains(&ours) {
-                    l += 1;
-                }
+                l += usize::from(merged.contains(&ours));
             }
-            if let Some((theirs, _)) = self.applied.order.get(r).cloned() {
+            if let Some((theirs, _)) = theirs {
                 self.merge(&theirs);
                 if shared.front() == Some(&theirs) {
                     shared.pop_front();
