@@ -134,8 +134,13 @@ pub(super) fn validate(kind: &str, value: &Value, found: &mut Findings) {
 fn selector(spec: &Value, called: &str, at: &Path<'_>, found: &mut Findings) {
     let under = at.child("selector");
     let selector = field(spec, "selector");
+    let template = field(field(field(spec, "template"), "metadata"), "labels");
     if selector.is_null() {
-        return found.required(&under, "");
+        if called != "daemonset" {
+            found.required(&under, "");
+        }
+        // No selector takes nothing.
+        return mismatch(template, at, found);
     }
     rbac::label_selector(selector, &under, found);
     let none = object(selector, "matchLabels").is_none_or(serde_json::Map::is_empty)
@@ -144,13 +149,16 @@ fn selector(spec: &Value, called: &str, at: &Path<'_>, found: &mut Findings) {
         let said = format!("empty selector is invalid for {called}");
         found.invalid(&under, selector.clone(), said);
     }
-    let template = field(field(field(spec, "template"), "metadata"), "labels");
     if !none && !matches(selector, template) {
-        let at = at.child("template");
-        let at = at.child("metadata");
-        let said = "`selector` does not match template `labels`";
-        found.invalid(&at.child("labels"), template.clone(), said);
+        mismatch(template, at, found);
     }
+}
+
+fn mismatch(labels: &Value, at: &Path<'_>, found: &mut Findings) {
+    let at = at.child("template");
+    let at = at.child("metadata");
+    let said = "`selector` does not match template `labels`";
+    found.invalid(&at.child("labels"), labels.clone(), said);
 }
 
 /// Whether a selector's object form takes these labels.

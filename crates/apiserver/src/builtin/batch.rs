@@ -34,17 +34,7 @@ pub(super) fn fill(kind: &str, value: &mut Value) {
 }
 
 fn fill_job(job: &mut Value) {
-    let labels = field(
-        field(field(field(job, "spec"), "template"), "metadata"),
-        "labels",
-    )
-    .clone();
-    if labels.is_object()
-        && let Some(metadata) = make(job, "metadata")
-        && object(metadata, "labels").is_none_or(serde_json::Map::is_empty)
-    {
-        put(metadata, "labels", Some(labels));
-    }
+    label_as_template(job);
     let Some(spec) = make(job, "spec") else {
         return;
     };
@@ -69,15 +59,31 @@ fn fill_job(job: &mut Value) {
 
 /// Gives a new Job the labels and the selector by which it finds its Pods.
 pub(super) fn generate_selector(job: &mut Value) {
+    if !flag(field(job, "spec"), "manualSelector") {
+        select_by_uid(job);
+    }
+    // Read again, the Job without labels has those of its template.
+    label_as_template(job);
+}
+
+fn label_as_template(job: &mut Value) {
+    let template = field(field(job, "spec"), "template");
+    let labels = field(field(template, "metadata"), "labels").clone();
+    if labels.is_object()
+        && let Some(metadata) = make(job, "metadata")
+        && object(metadata, "labels").is_none_or(serde_json::Map::is_empty)
+    {
+        put(metadata, "labels", Some(labels));
+    }
+}
+
+fn select_by_uid(job: &mut Value) {
     let metadata = field(job, "metadata");
     let name = text(metadata, "name").to_owned();
     let uid = text(metadata, "uid").to_owned();
     let Some(spec) = make(job, "spec") else {
         return;
     };
-    if flag(spec, "manualSelector") {
-        return;
-    }
     if let Some(labels) = make(spec, "template")
         .and_then(|template| make(template, "metadata"))
         .and_then(|metadata| make(metadata, "labels"))

@@ -157,10 +157,7 @@ pub(super) fn finalizers(namespace: &Value, found: &mut Findings) {
     for (index, name) in texts(field(namespace, "spec"), "finalizers").enumerate() {
         let at = at.index(index);
         found.all_invalid(&at, name, names::qualified_name(name));
-        if !name.contains('/') && !["kubernetes", "orphan", "foregroundDeletion"].contains(&name) {
-            let said = "name is neither a standard finalizer name nor is it fully qualified";
-            found.invalid(&at, name, said);
-        }
+        super::metadata::standard_finalizer(name, &at, found);
     }
 }
 

@@ -119,6 +119,23 @@ fn owners(metadata: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
+/// Built-in kinds want finalizers to say whose they are.
+pub(crate) fn standard_finalizers(value: &Value, found: &mut Findings) {
+    let at = Path::new("metadata");
+    let at = at.child("finalizers");
+    for (index, name) in texts(field(value, "metadata"), "finalizers").enumerate() {
+        standard_finalizer(name, &at.index(index), found);
+    }
+}
+
+/// A finalizer without a domain must be one that Kubernetes knows.
+pub(super) fn standard_finalizer(name: &str, at: &Path<'_>, found: &mut Findings) {
+    if !name.contains('/') && !["kubernetes", "orphan", "foregroundDeletion"].contains(&name) {
+        let said = "name is neither a standard finalizer name nor is it fully qualified";
+        found.invalid(at, name, said);
+    }
+}
+
 /// Checks a changed object's metadata. Its resourceVersion is the server's own matter.
 pub(crate) fn validate_update(value: &Value, old: &Value, namespaced: bool, found: &mut Findings) {
     let at = Path::new("metadata");

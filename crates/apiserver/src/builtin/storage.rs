@@ -74,8 +74,7 @@ pub(super) fn claim_spec(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     access_modes(spec, at, found);
     let requests = field(field(spec, "resources"), "requests");
     if requests.get("storage").is_none() {
-        let at = at.child("resources");
-        found.required(&at.child("requests").key("storage"), "");
+        found.required(&at.child("resources").key("storage"), "");
     }
     found.maybe_one_of(
         &at.child("volumeMode"),

@@ -26,12 +26,16 @@ pub enum DecodeError {
         expected: String,
     },
     /// Not a time.
-    #[error(
-        "parsing time {text:?} as \"2006-01-02T15:04:05Z07:00\": cannot parse {text:?} as \"2006\""
-    )]
+    #[error("parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {part:?}")]
     Time {
         /// What was there.
         text: String,
+        /// What it should look like.
+        layout: &'static str,
+        /// From where on it does not.
+        rest: String,
+        /// What should have been there.
+        part: &'static str,
     },
     /// Not base64.
     #[error("illegal base64 data at input byte {0}")]
@@ -281,11 +285,11 @@ fn is_empty(value: &Value) -> bool {
 fn text_of(format: &str, text: &mut String) -> Result<(), DecodeError> {
     match format {
         "date-time" => {
-            let time = time_of(text)?;
+            let time = time_of(text, TIME)?;
             *text = time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         }
         super::MICRO_TIME => {
-            let time = time_of(text)?;
+            let time = time_of(text, MICRO)?;
             *text = time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string();
         }
         "byte" => {
@@ -304,14 +308,51 @@ fn text_of(format: &str, text: &mut String) -> Result<(), DecodeError> {
     Ok(())
 }
 
-fn time_of(text: &str) -> Result<Timestamp, DecodeError> {
-    let wrong = || DecodeError::Time {
+const TIME: &str = "2006-01-02T15:04:05Z07:00";
+const MICRO: &str = "2006-01-02T15:04:05.000000Z07:00";
+
+/// Reads a time as Go does by its layout, which takes any fraction of a second but the one that
+/// it shows.
+fn time_of(text: &str, layout: &'static str) -> Result<Timestamp, DecodeError> {
+    let wrong = |rest: &str, part| DecodeError::Time {
         text: text.to_owned(),
+        layout,
+        rest: rest.to_owned(),
+        part,
     };
-    if text.as_bytes().get(10) != Some(&b'T') {
-        return Err(wrong());
+    let mut rest = text;
+    for part in [
+        "2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05",
+    ] {
+        let is_number = part.len() > 1;
+        let fits = |c: (usize, char)| match is_number {
+            true => c.1.is_ascii_digit(),
+            false => part.starts_with(c.1),
+        };
+        let taken = rest
+            .char_indices()
+            .take(part.len())
+            .filter(|c| fits(*c))
+            .count();
+        if taken < part.len() {
+            return Err(wrong(rest, part));
+        }
+        rest = &rest[part.len()..];
     }
-    text.parse().map_err(|_| wrong())
+    let digits = rest.strip_prefix('.').map_or(0, |after| {
+        after.chars().take_while(char::is_ascii_digit).count()
+    });
+    let zone = match layout {
+        MICRO if digits < 6 => return Err(wrong(rest, ".000000")),
+        MICRO => &rest[7..],
+        _ if digits > 0 => &rest[1 + digits..],
+        _ => rest,
+    };
+    let is_zone = zone == "Z" || zone.len() == 6 && zone.starts_with(['+', '-']);
+    if !is_zone {
+        return Err(wrong(zone, "Z07:00"));
+    }
+    text.parse().map_err(|_| wrong(zone, "Z07:00"))
 }
 
 fn value_type(value: &Value) -> &'static str {

@@ -113,7 +113,10 @@ impl Resource {
         let namespaced = self.scope == Scope::Namespaced;
         metadata::validate(value, namespaced, builtin::name_check(self), &mut found);
         match self.origin {
-            Origin::BuiltIn => builtin::validate(self, value, &mut found),
+            Origin::BuiltIn => {
+                metadata::standard_finalizers(value, &mut found);
+                builtin::validate(self, value, &mut found);
+            }
             Origin::Custom => self.validate_custom(value, None, Part::Main, &mut found),
         }
         found.0

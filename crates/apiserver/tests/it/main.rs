@@ -19,6 +19,8 @@ mod merge;
 #[cfg(test)]
 mod objects;
 #[cfg(test)]
+mod schema;
+#[cfg(test)]
 mod store;
 #[cfg(test)]
 mod watches;
