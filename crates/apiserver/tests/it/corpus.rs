@@ -1,5 +1,7 @@
 //! The fuzzers' corpora, as ordinary tests.
 
+#[path = "../../fuzz/access.rs"]
+mod access;
 #[path = "../../fuzz/properties.rs"]
 mod properties;
 
@@ -38,4 +40,14 @@ fn corpus_of_patches_holds() {
 #[test]
 fn corpus_of_owners_holds() {
     replay("owners", properties::owners);
+}
+
+#[test]
+fn corpus_of_tokens_holds() {
+    replay("token", access::token);
+}
+
+#[test]
+fn corpus_of_impersonation_holds() {
+    replay("impersonation", access::impersonation);
 }
