@@ -126,6 +126,8 @@ impl<'a> Atom<'a> {
             ..Self::default()
         };
         match &node.shape {
+            // A structure of Go's with anything in it: `RawExtension`.
+            Shape::Any if node.go.is_some() => Self::open(Type::Untyped, true),
             Shape::Any | Shape::IntOrString => Self::open(Type::Deduced, false),
             Shape::Object {
                 properties,

@@ -13,11 +13,12 @@ const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const MICRO_TIME: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime";
 const JSON_SCHEMA: &str =
     "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
+const RAW_EXTENSION: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
 /// Types whose content is anyone's.
 const OPEN: &[&str] = &[
     "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1",
     "io.k8s.apimachinery.pkg.apis.meta.v1.Patch",
-    "io.k8s.apimachinery.pkg.runtime.RawExtension",
+    RAW_EXTENSION,
     JSON_SCHEMA,
 ];
 
@@ -177,6 +178,8 @@ impl Reader {
         if OPEN.contains(&name) || self.open.contains(name) {
             return Arc::new(Node {
                 preserve_unknown: true,
+                // Merges take a raw extension as one value, other open types field by field.
+                go: (name == RAW_EXTENSION).then(|| Arc::new(self.go_struct(name))),
                 ..Node::default()
             });
         }

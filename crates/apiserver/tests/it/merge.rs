@@ -205,6 +205,20 @@ fn a_configuration_of_another_kind_or_with_owners_is_a_bad_request() {
 }
 
 #[test]
+fn what_anything_may_be_in_is_owned_as_one() {
+    let kind = kind("apps", "controllerrevisions", "");
+    let revision = json!({
+        "apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "x"},
+        "revision": 1, "data": {"spec": {"template": {"a": [1]}}},
+    });
+    let merged = apply(None, &revision, &kind, by("me")).unwrap();
+    assert_eq!(
+        merged["metadata"]["managedFields"][0]["fieldsV1"],
+        json!({"f:data": {}, "f:revision": {}})
+    );
+}
+
+#[test]
 fn status_belongs_to_its_own_endpoint() {
     let (main, status) = (
         kind("apps", "deployments", ""),

@@ -14,7 +14,7 @@ use super::random::Random;
 use super::reference::{Answer, ask};
 use super::schemas::{Relation, Schema};
 
-/// How many objects live; ten times as many found nothing more.
+/// How many objects live.
 const LIVES: u64 = 2_000;
 
 const MANAGERS: [&str; 4] = ["kubectl", "controller", "helm", ""];
