@@ -1,10 +1,14 @@
 //! Paths that name no resource: discovery, OpenAPI, health, metrics.
 
 use axum::response::Response;
-use http::{Method, StatusCode};
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH, VARY};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use serde_json::Value;
 
 use super::exchange::Exchange;
+use super::negotiate::{Transforms, accepted, clauses, header};
 use super::{answer, health};
+use crate::discovery::{self, AGGREGATED};
 use crate::status::ApiError;
 
 /// Answers a request for such a path.
@@ -20,11 +24,77 @@ pub(crate) async fn route(exchange: &Exchange) -> Result<Response, ApiError> {
         }
         ["version"] => Ok(health::version(exchange)),
         ["metrics"] => metrics(exchange),
+        ["api", ..] | ["apis", ..] => documents(exchange, &parts),
         [".well-known", "openid-configuration"] | ["openid", "v1", "jwks"] => {
             openid(exchange, path)
         }
         _ => Ok(answer::page_not_found()),
     }
+}
+
+/// What is served here, for clients to find it.
+fn documents(exchange: &Exchange, parts: &[&str]) -> Result<Response, ApiError> {
+    let catalog = exchange.shared.catalog.load();
+    if let ["api"] | ["apis"] = parts
+        && wants_aggregated(&exchange.headers)
+    {
+        let document = match parts {
+            ["api"] => discovery::aggregated_core(&catalog),
+            _ => discovery::aggregated_groups(&catalog),
+        };
+        return aggregated(exchange, &document);
+    }
+    let document = match parts {
+        ["api"] => Some(discovery::core_versions(&host(&exchange.headers))),
+        ["apis"] => Some(discovery::groups(&catalog)),
+        ["apis", group] => discovery::group(&catalog, group),
+        ["api", version] => discovery::resources(&catalog, "", version),
+        ["apis", group, version] => discovery::resources(&catalog, group, version),
+        _ => None,
+    };
+    let Some(document) = document else {
+        return Ok(answer::page_not_found());
+    };
+    let accepted = accepted(&exchange.headers, Transforms::None)?;
+    Ok(answer::value(StatusCode::OK, accepted.format, &document))
+}
+
+/// Whether the client wants everything in one document (KEP-3352).
+fn wants_aggregated(headers: &HeaderMap) -> bool {
+    let header = header(headers, &ACCEPT);
+    let first = clauses(header).into_iter().next();
+    first.is_some_and(|clause| {
+        clause.parameter("as") == "APIGroupDiscoveryList"
+            && clause.parameter("g") == "apidiscovery.k8s.io"
+            && clause.parameter("v") == "v2"
+    })
+}
+
+fn aggregated(exchange: &Exchange, document: &Value) -> Result<Response, ApiError> {
+    let mut body = serde_json::to_vec(document).map_err(ApiError::internal)?;
+    body.push(b'\n');
+    let etag = discovery::etag(&body);
+    let quoted = format!("\"{etag}\"");
+    let known = header(&exchange.headers, &IF_NONE_MATCH);
+    let mut response = if known == quoted {
+        let mut response = answer::bytes(StatusCode::NOT_MODIFIED, AGGREGATED, "");
+        response.headers_mut().remove(CONTENT_TYPE);
+        response
+    } else {
+        answer::bytes(StatusCode::OK, AGGREGATED, body)
+    };
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public"));
+    headers.insert(VARY, HeaderValue::from_static("Accept"));
+    if let Ok(value) = HeaderValue::from_str(&quoted) {
+        headers.insert(ETAG, value);
+    }
+    Ok(response)
+}
+
+/// The address that the client reached the server at.
+fn host(headers: &HeaderMap) -> String {
+    header(headers, &HOST).to_owned()
 }
 
 fn metrics(exchange: &Exchange) -> Result<Response, ApiError> {

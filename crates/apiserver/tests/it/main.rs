@@ -11,6 +11,8 @@ mod edge;
 #[cfg(test)]
 mod hub;
 #[cfg(test)]
+mod kubectl;
+#[cfg(test)]
 mod lifecycle;
 #[cfg(test)]
 mod lists;
