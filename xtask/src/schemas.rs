@@ -7,6 +7,7 @@
 mod columns;
 mod documents;
 mod go;
+mod protobuf;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -187,6 +188,7 @@ impl Schemas {
             &columns::columns(&kubernetes, &definitions)?,
         )?;
         self.write("encodings.json", &go::encodings(&definitions)?)?;
+        self.write("protobuf.json", &protobuf::messages(&definitions)?)?;
         self.write("definitions.json", &definitions)
     }
 

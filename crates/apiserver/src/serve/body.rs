@@ -7,9 +7,10 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use serde_json::Value;
 
-use super::negotiate::Format;
+use super::negotiate::BodyFormat;
 use crate::status::ApiError;
 
+mod protobuf;
 mod strict;
 
 pub use strict::Decoded;
@@ -52,10 +53,16 @@ pub async fn read(mut body: Body) -> Result<Bytes, ApiError> {
 ///
 /// # Errors
 /// What the parser says.
-pub fn decode(format: Format, bytes: &[u8]) -> Result<Decoded, String> {
+pub fn decode(format: BodyFormat, bytes: &[u8]) -> Result<Decoded, String> {
     match format {
-        Format::Json => strict::json(bytes).map_err(|error| error.to_string()),
-        Format::Yaml => yaml(bytes),
+        BodyFormat::Json => strict::json(bytes).map_err(|error| error.to_string()),
+        BodyFormat::Yaml => yaml(bytes),
+        BodyFormat::Protobuf => protobuf::decode(bytes)
+            .map(|value| Decoded {
+                value,
+                duplicates: Vec::new(),
+            })
+            .map_err(|error| error.to_string()),
     }
 }
 
@@ -118,8 +125,8 @@ mod tests {
 
     #[test]
     fn yaml_and_json_decode_to_the_same() {
-        let json = decode(Format::Json, br#"{"a":[1,true,"x",null]}"#).unwrap();
-        let yaml = decode(Format::Yaml, b"a:\n- 1\n- true\n- x\n- null\n").unwrap();
+        let json = decode(BodyFormat::Json, br#"{"a":[1,true,"x",null]}"#).unwrap();
+        let yaml = decode(BodyFormat::Yaml, b"a:\n- 1\n- true\n- x\n- null\n").unwrap();
         assert_eq!(json.value, yaml.value);
     }
 

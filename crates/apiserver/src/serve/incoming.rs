@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::body::{self, Decoded};
 use super::exchange::Exchange;
-use super::negotiate::{Format, body_format};
+use super::negotiate::{BodyFormat, body_format};
 use super::options::FieldValidation;
 use crate::resource::{Catalog, Origin, Resource};
 use crate::status::{ApiError, FieldError, FieldErrorKind};
@@ -19,7 +19,7 @@ pub(crate) async fn read(
     resource: &Resource,
     validation: FieldValidation,
 ) -> Result<Value, ApiError> {
-    let format = body_format(&exchange.headers)?;
+    let format = body_format(&exchange.headers, resource.origin)?;
     let bytes = exchange.body().await?;
     let decoded = decode(format, &bytes, &resource.kind)?;
     let catalog = exchange.shared.catalog.load();
@@ -27,7 +27,7 @@ pub(crate) async fn read(
 }
 
 /// Decodes a body that should be an object of this kind.
-pub(crate) fn decode(format: Format, bytes: &[u8], kind: &str) -> Result<Decoded, ApiError> {
+pub(crate) fn decode(format: BodyFormat, bytes: &[u8], kind: &str) -> Result<Decoded, ApiError> {
     let unrecognized = |why: String| {
         let summary = body::summary(bytes);
         ApiError::bad_request(format!(

@@ -3,6 +3,7 @@
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE};
 
+use crate::resource::Origin;
 use crate::status::ApiError;
 
 /// What bodies can be written and read as.
@@ -224,15 +225,36 @@ pub(crate) fn content_type(headers: &HeaderMap) -> String {
     }
 }
 
-/// What the body is to be read as.
+/// What a body can be read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyFormat {
+    /// `application/json`.
+    Json,
+    /// `application/yaml`.
+    Yaml,
+    /// `application/vnd.kubernetes.protobuf`: kubectl's typed clients send nothing else, and read
+    /// JSON.
+    Protobuf,
+}
+
+/// The media types that bodies of built-in kinds are read as.
+const BODY_TYPES: [&str; 3] = [
+    "application/json",
+    "application/yaml",
+    "application/vnd.kubernetes.protobuf",
+];
+
+/// What the body of a kind from there is to be read as.
 ///
 /// # Errors
-/// 415 for anything but JSON and YAML.
-pub fn body_format(headers: &HeaderMap) -> Result<Format, ApiError> {
-    match content_type(headers).as_str() {
-        "application/json" => Ok(Format::Json),
-        "application/yaml" => Ok(Format::Yaml),
-        _ => Err(ApiError::unsupported_media_type(&MEDIA_TYPES)),
+/// 415 for anything else; custom kinds have no Protobuf.
+pub fn body_format(headers: &HeaderMap, origin: Origin) -> Result<BodyFormat, ApiError> {
+    match (content_type(headers).as_str(), origin) {
+        ("application/json", _) => Ok(BodyFormat::Json),
+        ("application/yaml", _) => Ok(BodyFormat::Yaml),
+        ("application/vnd.kubernetes.protobuf", Origin::BuiltIn) => Ok(BodyFormat::Protobuf),
+        (_, Origin::BuiltIn) => Err(ApiError::unsupported_media_type(&BODY_TYPES)),
+        (_, Origin::Custom) => Err(ApiError::unsupported_media_type(&MEDIA_TYPES)),
     }
 }
 
@@ -288,20 +310,21 @@ mod tests {
     }
 
     #[test]
-    fn protobuf_bodies_are_refused() {
+    fn bodies_of_custom_kinds_are_no_protobuf() {
         let mut headers = HeaderMap::new();
-        assert_eq!(body_format(&headers).unwrap(), Format::Json);
-        headers.insert(
-            CONTENT_TYPE,
-            "application/json; charset=utf-8".parse().unwrap(),
-        );
-        assert_eq!(body_format(&headers).unwrap(), Format::Json);
-        headers.insert(
-            CONTENT_TYPE,
-            "application/vnd.kubernetes.protobuf".parse().unwrap(),
+        let format = |headers: &HeaderMap, origin| body_format(headers, origin).ok();
+        assert_eq!(format(&headers, Origin::Custom), Some(BodyFormat::Json));
+        let json = "application/json; charset=utf-8".parse().unwrap();
+        headers.insert(CONTENT_TYPE, json);
+        assert_eq!(format(&headers, Origin::BuiltIn), Some(BodyFormat::Json));
+        let protobuf = "application/vnd.kubernetes.protobuf".parse().unwrap();
+        headers.insert(CONTENT_TYPE, protobuf);
+        assert_eq!(
+            format(&headers, Origin::BuiltIn),
+            Some(BodyFormat::Protobuf)
         );
         assert_eq!(
-            body_format(&headers).unwrap_err().code,
+            body_format(&headers, Origin::Custom).unwrap_err().code,
             http::StatusCode::UNSUPPORTED_MEDIA_TYPE
         );
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::body::{self, Decoded};
 use super::create::merge_kind;
 use super::exchange::Exchange;
-use super::negotiate::{Format, content_type};
+use super::negotiate::{BodyFormat, content_type};
 use super::options::{FieldValidation, WriteOptions, WriteVerb};
 use super::shared::Target;
 use crate::merge::{self, ApplyOptions};
@@ -86,8 +86,8 @@ impl Patch {
             PatchKind::Apply => {
                 body::yaml(bytes).map_err(|why| format!("error decoding YAML: {why}"))
             }
-            PatchKind::Strategic => body::decode(Format::Json, bytes),
-            PatchKind::Json | PatchKind::Merge => body::decode(Format::Json, bytes)
+            PatchKind::Strategic => body::decode(BodyFormat::Json, bytes),
+            PatchKind::Json | PatchKind::Merge => body::decode(BodyFormat::Json, bytes)
                 .map_err(|why| format!("error decoding patch: {why}")),
         };
         let Decoded { value, duplicates } = decoded.map_err(ApiError::bad_request)?;

@@ -1,7 +1,9 @@
 //! Paths that name no resource: discovery, OpenAPI, health, metrics.
 
 use axum::response::Response;
-use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH, VARY};
+use http::header::{
+    ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH, LOCATION, VARY,
+};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde_json::Value;
 
@@ -9,6 +11,7 @@ use super::exchange::Exchange;
 use super::negotiate::{Transforms, accepted, clauses, header};
 use super::{answer, health};
 use crate::discovery::{self, AGGREGATED};
+use crate::openapi;
 use crate::status::ApiError;
 
 /// Answers a request for such a path.
@@ -24,7 +27,13 @@ pub(crate) async fn route(exchange: &Exchange) -> Result<Response, ApiError> {
         }
         ["version"] => Ok(health::version(exchange)),
         ["metrics"] => metrics(exchange),
-        ["api", ..] | ["apis", ..] => documents(exchange, &parts),
+        ["api" | "apis", ..] => documents(exchange, &parts),
+        ["openapi", "v3"] => {
+            let index = openapi::index(&exchange.shared.catalog.load());
+            let accepted = accepted(&exchange.headers, Transforms::None)?;
+            Ok(answer::value(StatusCode::OK, accepted.format, &index))
+        }
+        ["openapi", "v3", rest @ ..] => schema(exchange, &rest.join("/")).await,
         [".well-known", "openid-configuration"] | ["openid", "v1", "jwks"] => {
             openid(exchange, path)
         }
@@ -90,6 +99,41 @@ fn aggregated(exchange: &Exchange, document: &Value) -> Result<Response, ApiErro
         headers.insert(ETAG, value);
     }
     Ok(response)
+}
+
+/// An OpenAPI v3 document; one that is asked for by its hash never changes (KEP-2896).
+async fn schema(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
+    let Some(document) = openapi::document(&exchange.shared.catalog.load(), path) else {
+        return Ok(answer::page_not_found());
+    };
+    let asked = exchange.query.first("hash");
+    if asked.is_some_and(|asked| asked != document.hash) {
+        return Ok(moved(path, &document.hash));
+    }
+    let quoted = format!("\"{}\"", document.hash);
+    let mut response = if header(&exchange.headers, &IF_NONE_MATCH) == quoted {
+        answer::bytes(StatusCode::NOT_MODIFIED, "application/json", "")
+    } else {
+        let body = document.body;
+        answer::json(StatusCode::OK, &exchange.headers, body).await
+    };
+    let headers = response.headers_mut();
+    if asked.is_some() {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
+    }
+    if let Ok(value) = HeaderValue::from_str(&quoted) {
+        headers.insert(ETAG, value);
+    }
+    Ok(response)
+}
+
+/// The document has changed since the client looked where it is.
+fn moved(path: &str, hash: &str) -> Response {
+    let mut response = answer::text(StatusCode::MOVED_PERMANENTLY, "");
+    if let Ok(place) = HeaderValue::from_str(&format!("/openapi/v3/{path}?hash={hash}")) {
+        response.headers_mut().insert(LOCATION, place);
+    }
+    response
 }
 
 /// The address that the client reached the server at.

@@ -125,7 +125,7 @@ async fn watch_route(
 
 async fn create_route(exchange: &Exchange, target: &Target) -> Result<Response, ApiError> {
     let accepted = accepted(&exchange.headers, Transforms::Allowed)?;
-    body_format(&exchange.headers)?;
+    body_format(&exchange.headers, target.resource.origin)?;
     let options = WriteOptions::of(WriteVerb::Create, &exchange.query, &exchange.headers)?;
     let object = incoming::read(exchange, &target.resource, options.validation).await?;
     let object = create::create(exchange, target, &options, object).await?;
@@ -184,7 +184,7 @@ async fn delete_options(exchange: &Exchange) -> Result<DeleteOptions, ApiError> 
     if bytes.is_empty() {
         return DeleteOptions::of(&exchange.query, None);
     }
-    let format = body_format(&exchange.headers)?;
+    let format = body_format(&exchange.headers, Origin::BuiltIn)?;
     let decoded = body::decode(format, &bytes).map_err(ApiError::bad_request)?;
     DeleteOptions::of(&exchange.query, Some(&decoded.value))
 }

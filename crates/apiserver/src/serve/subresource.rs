@@ -108,7 +108,7 @@ pub(crate) async fn review(
 
 async fn token(exchange: &Exchange, target: &Target) -> Result<Response, ApiError> {
     let accepted = accepted(&exchange.headers, Transforms::None)?;
-    let format = body_format(&exchange.headers)?;
+    let format = body_format(&exchange.headers, Origin::BuiltIn)?;
     let bytes = exchange.body().await?;
     let request = incoming::decode(format, &bytes, "TokenRequest")?.value;
     let (namespace, name) = (&target.namespace, &target.name);
@@ -134,7 +134,7 @@ pub(super) async fn read_kind(
     exchange: &Exchange,
     kind: &str,
 ) -> Result<serde_json::Value, ApiError> {
-    let format = body_format(&exchange.headers)?;
+    let format = body_format(&exchange.headers, Origin::BuiltIn)?;
     let bytes = exchange.body().await?;
     Ok(incoming::decode(format, &bytes, kind)?.value)
 }

@@ -91,13 +91,13 @@ async fn media_types_that_are_not_known_are_refused() {
     refused.expect(406);
     let refused = hub
         .call(Method::POST, MAPS)
-        .header("content-type", protobuf)
+        .header("content-type", "text/plain")
         .send_text("k8s")
         .await;
     assert_eq!(
         refused.message(),
         "the body of the request was in an unknown format - accepted media types include: \
-         application/json, application/yaml"
+         application/json, application/yaml, application/vnd.kubernetes.protobuf"
     );
     refused.expect(415);
     let refused = hub

@@ -1,13 +1,14 @@
 //! Tables, as `kubectl get` shows them (KEP-293).
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::super::negotiate::MetaVersion;
 use super::super::query::Query;
 use super::super::shared::Target;
 use super::metadata_only;
-use crate::resource::{Column, Resource};
 use crate::status::ApiError;
+use crate::table;
 
 /// What a row holds of its object (`includeObject`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +47,7 @@ pub(crate) fn of(
     json!({
         "kind": "Table", "apiVersion": version.api_version(), "metadata": metadata,
         "columnDefinitions": columns(target),
-        "rows": rows(version, options, objects),
+        "rows": rows(target, version, options, objects),
     })
 }
 
@@ -62,12 +63,12 @@ pub(crate) fn of_event(
         "kind": "Table", "apiVersion": version.api_version(),
         "metadata": {"resourceVersion": object["metadata"]["resourceVersion"]},
         "columnDefinitions": if first { columns(target) } else { Value::Null },
-        "rows": rows(version, options, std::slice::from_ref(object)),
+        "rows": rows(target, version, options, std::slice::from_ref(object)),
     })
 }
 
 fn columns(target: &Target) -> Value {
-    let columns = resource_columns(&target.resource);
+    let columns = table::columns(&target.resource);
     columns
         .iter()
         .map(|column| {
@@ -79,38 +80,25 @@ fn columns(target: &Target) -> Value {
         .collect()
 }
 
-fn rows(version: MetaVersion, options: TableOptions, objects: &[Value]) -> Vec<Value> {
-    objects
-        .iter()
-        .map(|object| {
-            let shown = match options {
-                TableOptions::Metadata => metadata_only(object, version),
-                TableOptions::Object => object.clone(),
-                TableOptions::None => Value::Null,
-            };
-            json!({"cells": cells(object), "object": shown})
-        })
-        .collect()
-}
-
-/// Name and age, which every object has.
-fn resource_columns(resource: &Resource) -> Vec<Column> {
-    let column = |name: &str, kind: &str, format: &str| Column {
-        name: name.to_owned(),
-        kind: kind.to_owned(),
-        format: format.to_owned(),
-        description: resource.kind.clone(),
-        priority: 0,
-        path: None,
+fn rows(
+    target: &Target,
+    version: MetaVersion,
+    options: TableOptions,
+    objects: &[Value],
+) -> Vec<Value> {
+    let now = Timestamp::now();
+    let resource = &target.resource;
+    let row = |object: &Value| {
+        let shown = match options {
+            TableOptions::Metadata => metadata_only(object, version),
+            TableOptions::Object => object.clone(),
+            TableOptions::None => Value::Null,
+        };
+        let mut row = json!({"cells": table::cells(resource, object, now), "object": shown});
+        if let Some(conditions) = table::conditions(resource, object) {
+            row["conditions"] = conditions;
+        }
+        row
     };
-    vec![
-        column("Name", "string", "name"),
-        column("Created At", "date", ""),
-    ]
-}
-
-fn cells(object: &Value) -> Vec<Value> {
-    ["name", "creationTimestamp"]
-        .map(|field| object["metadata"][field].clone())
-        .to_vec()
+    objects.iter().map(row).collect()
 }
