@@ -8,6 +8,7 @@ use drover_apiserver::merge::{
     keep_times, merge_patch, strategic, update,
 };
 use drover_apiserver::select::{FieldSelector, LabelSelector};
+use drover_apiserver::store::Stored;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -116,4 +117,17 @@ pub(crate) fn owners(data: &[u8]) {
     };
     update(Some(&first), &mut same, &DEPLOYMENT, options);
     assert_eq!(Managers::of(&same), Managers::of(&first));
+}
+
+/// A value that can be stored is served with its revision as if it had been parsed.
+pub(crate) fn stored(data: &[u8]) {
+    let Ok(stored) = Stored::new("/core/things/ns/a".into(), 42, data.to_vec().into()) else {
+        return;
+    };
+    let mut written = Vec::new();
+    stored.write_json(&mut written);
+    // Nesting has a limit for those who build a value, and none for those who skip it.
+    if let Ok(object) = stored.object() {
+        assert_eq!(json(&written), Some(object));
+    }
 }

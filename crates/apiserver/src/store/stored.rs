@@ -42,6 +42,9 @@ pub enum Malformed {
     /// It has a `metadata.resourceVersion`, which is the store's to give.
     #[error("the value has a resourceVersion of its own")]
     HasRevision,
+    /// It has metadata twice.
+    #[error("the value has metadata twice")]
+    MetadataTwice,
     /// Longer than 2^31 bytes.
     #[error("the value is too long")]
     TooLong,
@@ -61,13 +64,17 @@ impl Splice {
         if scan.enter().is_none() {
             return Ok(Self::Nowhere);
         }
+        let mut found = None;
         while let Some(key) = scan.key() {
-            if key == b"metadata" {
-                return scan.metadata();
+            if !is(key, "metadata") {
+                scan.skip_value();
+            } else if found.is_some() {
+                return Err(Malformed::MetadataTwice);
+            } else {
+                found = Some(scan.metadata()?);
             }
-            scan.skip_value();
         }
-        Ok(Self::Nowhere)
+        Ok(found.unwrap_or(Self::Nowhere))
     }
 
     /// As a column of the database.
@@ -173,6 +180,15 @@ fn push_decimal(out: &mut Vec<u8>, mut number: u64) {
     out[start..].reverse();
 }
 
+/// Whether a member's name, as it is written, reads as this one.
+fn is(key: &[u8], name: &str) -> bool {
+    if !key.contains(&b'\\') {
+        return key == name.as_bytes();
+    }
+    let quoted = [b"\"", key, b"\""].concat();
+    serde_json::from_slice::<String>(&quoted).is_ok_and(|read| read == name)
+}
+
 /// Walks over the members of an object that is known to be JSON.
 struct Scan<'a> {
     json: &'a [u8],
@@ -210,15 +226,18 @@ impl<'a> Scan<'a> {
 
     fn metadata(&mut self) -> Result<Splice, Malformed> {
         if self.enter().is_none() {
+            self.skip_value();
             return Ok(Splice::Nowhere);
         }
         let offset = u32::try_from(self.at).map_err(|_| Malformed::TooLong)?;
         while let Some(key) = self.key() {
-            if key == b"resourceVersion" {
+            if is(key, "resourceVersion") {
                 return Err(Malformed::HasRevision);
             }
             self.skip_value();
         }
+        // The closing brace.
+        self.at += 1;
         Ok(Splice::At(offset))
     }
 
@@ -311,6 +330,14 @@ mod tests {
             Malformed::HasRevision
         );
         assert_eq!(refused(r#"{"metadata":{}"#), Malformed::NotJson);
+        assert_eq!(
+            refused(r#"{"metadat\u0061":{"resource\u0056ersion":"1"}}"#),
+            Malformed::HasRevision
+        );
+        assert_eq!(
+            refused(r#"{"metadata":{"a":[{}]},"z":1,"metadata":7}"#),
+            Malformed::MetadataTwice
+        );
         // A label of that name is no revision.
         let label = r#"{"metadata":{"labels":{"resourceVersion":"1"}}}"#;
         assert_eq!(Splice::find(label.as_bytes()), Ok(Splice::At(13)));

@@ -51,3 +51,8 @@ fn corpus_of_tokens_holds() {
 fn corpus_of_impersonation_holds() {
     replay("impersonation", access::impersonation);
 }
+
+#[test]
+fn corpus_of_stored_values_holds() {
+    replay("stored", properties::stored);
+}
