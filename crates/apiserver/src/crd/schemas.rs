@@ -92,7 +92,14 @@ fn defaults(schema: &Value, node: &crate::schema::Node, at: &Path<'_>, found: &m
         if !node.prune_inside(&mut pruned).is_empty() {
             found.invalid(&at, default.clone(), "must not have unknown fields");
         }
-        found.0.append(&mut node.validate(default, None, &at));
+        // The validator speaks of the default as if it stood alone.
+        for mut error in node.validate(default, None, &Path::ROOT) {
+            error.path = match error.path.as_str() {
+                "" => at.to_string(),
+                path => format!("{at}.{path}"),
+            };
+            found.0.push(error);
+        }
     }
     let properties = at.child("properties");
     for (name, property) in object(schema, "properties").into_iter().flatten() {

@@ -299,7 +299,7 @@ fn selectable(version: &Value, at: &Path<'_>, found: &mut Findings) {
             object(schema, "properties").and_then(|properties| properties.get(name))
         });
         let Some(leaf) = leaf.filter(|_| path.starts_with('.')) else {
-            let said = format!("is an invalid path: does not refer to a valid field: {path}");
+            let said = "is an invalid path: does not refer to a valid field";
             found.invalid(&at, path, said);
             continue;
         };

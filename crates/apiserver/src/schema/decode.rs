@@ -325,15 +325,14 @@ fn time_of(text: &str, layout: &'static str) -> Result<Timestamp, DecodeError> {
         "2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05",
     ] {
         let is_number = part.len() > 1;
-        let fits = |c: (usize, char)| match is_number {
-            true => c.1.is_ascii_digit(),
-            false => part.starts_with(c.1),
+        let fits = |c: &char| {
+            if is_number {
+                c.is_ascii_digit()
+            } else {
+                part.starts_with(*c)
+            }
         };
-        let taken = rest
-            .char_indices()
-            .take(part.len())
-            .filter(|c| fits(*c))
-            .count();
+        let taken = rest.chars().take(part.len()).filter(fits).count();
         if taken < part.len() {
             return Err(wrong(rest, part));
         }

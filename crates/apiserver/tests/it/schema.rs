@@ -125,3 +125,41 @@ fn built_in_objects_are_filled_in_and_refused_as_kube_apiserver_does() {
         differences.join("\n\n")
     );
 }
+
+#[test]
+fn definitions_of_custom_kinds_are_refused_as_kube_apiserver_does() {
+    let text = include_str!("schema/definitions.json");
+    let cases: Vec<Value> = serde_json::from_str(text).unwrap();
+    let catalog = catalog();
+    let resource = catalog
+        .find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        .unwrap();
+    let mut differences = Vec::new();
+    for case in &cases {
+        let mut object = case["sent"].clone();
+        resource.read(&mut object).unwrap();
+        resource.fill(&mut object);
+        resource.prepare_create(&mut object);
+        let wrong = resource.validate_create(&object);
+        let ours: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+        let same = match (case["message"].as_str(), case["begins"].as_str()) {
+            (Some(message), _) => parts(&ours.join(", ")) == parts(message),
+            // What Go prints of its own structures cannot be had here, but where it is can.
+            (None, Some(path)) => ours.first().is_some_and(|said| said.starts_with(path)),
+            (None, None) => ours.is_empty(),
+        };
+        if !same {
+            differences.push(format!(
+                "{}\n  ours {ours:#?}\n  real {case:#}",
+                case["name"]
+            ));
+        }
+    }
+    assert!(
+        differences.is_empty(),
+        "{} of {} differ:\n{}",
+        differences.len(),
+        cases.len(),
+        differences.join("\n\n")
+    );
+}
