@@ -57,7 +57,7 @@ use crate::access::Caller;
 use crate::status::ApiError;
 
 /// How long a request may take that is no watch (kube-apiserver's default).
-const TIME_LIMIT: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_mins(1);
 
 /// Answers one request.
 pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Body>) -> Response {

@@ -41,7 +41,7 @@ impl Args {
         };
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
-            let mut value = || words.next().ok_or(format!("{word} needs a value"));
+            let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
             match word.as_str() {
                 "--listen" => args.listen = value()?.parse()?,
                 "--data" => args.data = value()?.into(),

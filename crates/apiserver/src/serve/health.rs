@@ -1,5 +1,7 @@
 //! `/livez`, `/readyz`, `/healthz` and `/version`.
 
+use std::fmt::Write as _;
+
 use axum::response::Response;
 use http::StatusCode;
 use serde_json::json;
@@ -32,23 +34,29 @@ pub(crate) async fn probe(exchange: &Exchange, name: &str, tail: &str) -> Respon
     let mut healthy = true;
     for check in &checks {
         if excluded.contains(&check.name) {
-            report.push_str(&format!("[+]{} excluded: ok\n", check.name));
+            note(
+                &mut report,
+                format_args!("[+]{} excluded: ok\n", check.name),
+            );
         } else if let Some(fault) = &check.fault {
             healthy = false;
             tracing::warn!(check = check.name, %fault, "a health check fails");
-            report.push_str(&format!("[-]{} failed: reason withheld\n", check.name));
+            note(
+                &mut report,
+                format_args!("[-]{} failed: reason withheld\n", check.name),
+            );
         } else {
-            report.push_str(&format!("[+]{} ok\n", check.name));
+            note(&mut report, format_args!("[+]{} ok\n", check.name));
         }
     }
     if !healthy {
-        report.push_str(&format!("{name} check failed\n"));
+        note(&mut report, format_args!("{name} check failed\n"));
         return answer::text(StatusCode::INTERNAL_SERVER_ERROR, report);
     }
     if exchange.query.first("verbose").is_none() {
         return answer::text(StatusCode::OK, "ok");
     }
-    report.push_str(&format!("{name} check passed\n"));
+    note(&mut report, format_args!("{name} check passed\n"));
     answer::text(StatusCode::OK, report)
 }
 
@@ -96,4 +104,9 @@ fn arch() -> &'static str {
         "aarch64" => "arm64",
         other => other,
     }
+}
+
+fn note(report: &mut String, line: std::fmt::Arguments<'_>) {
+    // Writing to a String cannot fail.
+    let _ = report.write_fmt(line);
 }

@@ -51,9 +51,9 @@ impl PatchKind {
     /// 415 for others, and for strategic patches of custom resources.
     pub(crate) fn of(exchange: &Exchange, resource: &Resource) -> Result<Self, ApiError> {
         let media_type = content_type(&exchange.headers);
-        let known = TYPES.iter().filter(|(kind, _)| {
-            resource.origin == Origin::BuiltIn || *kind != PatchKind::Strategic
-        });
+        let known = TYPES
+            .iter()
+            .filter(|(kind, _)| resource.origin == Origin::BuiltIn || *kind != Self::Strategic);
         if let Some((kind, _)) = known.clone().find(|(_, name)| *name == media_type) {
             return Ok(*kind);
         }
@@ -233,7 +233,9 @@ impl Patch {
             )
         })?;
         if options.validation == FieldValidation::Warn {
-            unknown.iter().for_each(|text| exchange.warn(text));
+            for text in &unknown {
+                exchange.warn(text);
+            }
         }
         target.resource.fill(&mut merged);
         Ok(merged)

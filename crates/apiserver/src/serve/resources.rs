@@ -98,7 +98,7 @@ fn check_verb(exchange: &Exchange, target: &Target) -> Result<(), ApiError> {
     let everywhere = resource.scope == Scope::Namespaced && target.namespace.is_empty();
     let of_one = matches!(verb, "get" | "update" | "patch" | "delete");
     let fits = resource.verbs.contains(&verb)
-        && !(everywhere && !matches!(verb, "list" | "watch"))
+        && (!everywhere || matches!(verb, "list" | "watch"))
         && of_one != target.name.is_empty()
         && exchange.method != Method::HEAD;
     if fits {

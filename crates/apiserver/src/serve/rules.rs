@@ -45,11 +45,13 @@ pub(crate) fn updates_unconditionally(resource: &Resource) -> bool {
             resource.group_version.group.as_str(),
             resource.plural.as_str()
         ),
-        ("apiextensions.k8s.io", _)
-            | ("coordination.k8s.io", _)
-            | ("admissionregistration.k8s.io", _)
-            | ("node.k8s.io", _)
-            | ("policy", "poddisruptionbudgets")
+        (
+            "apiextensions.k8s.io"
+                | "coordination.k8s.io"
+                | "admissionregistration.k8s.io"
+                | "node.k8s.io",
+            _
+        ) | ("policy", "poddisruptionbudgets")
             | (
                 "storage.k8s.io",
                 "csidrivers" | "csistoragecapacities" | "volumeattachments" | "csinodes"
@@ -74,8 +76,7 @@ pub(crate) fn shows_deleted(resource: &Resource) -> bool {
                 | "persistentvolumes"
                 | "persistentvolumeclaims"
                 | "podtemplates"
-        ) | ("storage.k8s.io", _)
-            | ("resource.k8s.io", _)
+        ) | ("storage.k8s.io" | "resource.k8s.io", _)
     ) && resource.origin == Origin::BuiltIn
 }
 

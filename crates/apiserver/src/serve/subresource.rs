@@ -103,7 +103,7 @@ pub(crate) async fn review(
     let answered = reviews
         .answer(kind, &exchange.caller, &target.namespace, &request)
         .await?;
-    created(accepted, &answered)
+    Ok(created(accepted, &answered))
 }
 
 async fn token(exchange: &Exchange, target: &Target) -> Result<Response, ApiError> {
@@ -122,11 +122,11 @@ async fn token(exchange: &Exchange, target: &Target) -> Result<Response, ApiErro
     metadata::set(&mut object, "name", name.as_str());
     metadata::set(&mut object, "namespace", namespace.as_str());
     metadata::set(&mut object, "creationTimestamp", metadata::now());
-    created(accepted, &object)
+    Ok(created(accepted, &object))
 }
 
-fn created(accepted: Accepted, object: &serde_json::Value) -> Result<Response, ApiError> {
-    Ok(answer::value(StatusCode::CREATED, accepted.format, object))
+fn created(accepted: Accepted, object: &serde_json::Value) -> Response {
+    answer::value(StatusCode::CREATED, accepted.format, object)
 }
 
 /// Reads the body of a kind that is not the target's own.

@@ -29,7 +29,7 @@ mod event;
 use event::Encoder;
 
 /// How often a client that understands bookmarks gets one.
-const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 /// How long before its end a watch says for the last time how far it is.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 /// Watches that name no end last this long, and up to as long again.

@@ -16,7 +16,7 @@ use crate::serve::options::{DeleteOptions, Propagation};
 use crate::serve::own::{Own, OwnWrite};
 use crate::serve::shared::{Shared, object_at};
 use crate::status::ApiError;
-use crate::store::{At, List};
+use crate::store::{At, List, Stored};
 
 /// Objects read at a time.
 const PAGE: usize = 500;
@@ -105,9 +105,9 @@ impl Hub for OwnHub {
             };
             let page = self.0.store.list(list).await.map_err(ApiError::internal)?;
             let last = page.items.last().map(|stored| stored.key.to_string());
-            let items = page.items.iter().map(|stored| stored.object());
+            let objects = page.items.iter().map(Stored::object);
             Ok(Page {
-                items: items
+                items: objects
                     .collect::<Result<_, _>>()
                     .map_err(ApiError::internal)?,
                 next: last.filter(|_| page.remaining > 0),
