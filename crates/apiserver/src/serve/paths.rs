@@ -44,7 +44,7 @@ pub(crate) async fn route(exchange: &Exchange) -> Result<Response, ApiError> {
 /// What is served here, for clients to find it.
 fn documents(exchange: &Exchange, parts: &[&str]) -> Result<Response, ApiError> {
     let catalog = exchange.shared.catalog.load();
-    if let ["api"] | ["apis"] = parts
+    if let ["api" | "apis"] = parts
         && wants_aggregated(&exchange.headers)
     {
         let document = match parts {

@@ -128,7 +128,7 @@ pub(crate) async fn answer_object(
             let meta = json!({
                 "resourceVersion": object["metadata"]["resourceVersion"],
             });
-            table::of(target, version, options, meta, &[object])
+            table::of(target, version, options, &meta, &[object])
         }
     };
     if accepted.format == Format::Yaml {
@@ -154,7 +154,7 @@ pub(crate) async fn answer_list(
     let value = match accepted.shape {
         Shape::Table(version) => {
             let options = TableOptions::of(&exchange.query)?;
-            table::of(target, version, options, meta.to_value(), &objects)
+            table::of(target, version, options, &meta.to_value(), &objects)
         }
         Shape::MetadataList(version) => metadata_list(&objects, version, meta),
         Shape::Metadata(_) => {

@@ -105,11 +105,9 @@ impl Hub for OwnHub {
             };
             let page = self.0.store.list(list).await.map_err(ApiError::internal)?;
             let last = page.items.last().map(|stored| stored.key.to_string());
-            let objects = page.items.iter().map(Stored::object);
+            let read = page.items.iter().map(Stored::object);
             Ok(Page {
-                items: objects
-                    .collect::<Result<_, _>>()
-                    .map_err(ApiError::internal)?,
+                items: read.collect::<Result<_, _>>().map_err(ApiError::internal)?,
                 next: last.filter(|_| page.remaining > 0),
             })
         })

@@ -99,7 +99,7 @@ impl Served {
         let mut stdin = child.stdin.take().unwrap();
         stdin.write_all(input.as_bytes()).await.unwrap();
         drop(stdin);
-        let ended = tokio::time::timeout(Duration::from_secs(60), child.wait_with_output());
+        let ended = tokio::time::timeout(Duration::from_mins(1), child.wait_with_output());
         let Output {
             status,
             stdout,

@@ -66,8 +66,8 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Value, ProtobufError> {
             (1, Wire::Bytes(meta)) => {
                 for entry in entries(meta) {
                     match entry? {
-                        (1, Wire::Bytes(text)) => version = utf8(text)?.to_owned(),
-                        (2, Wire::Bytes(text)) => kind = utf8(text)?.to_owned(),
+                        (1, Wire::Bytes(text)) => utf8(text)?.clone_into(&mut version),
+                        (2, Wire::Bytes(text)) => utf8(text)?.clone_into(&mut kind),
                         _ => {}
                     }
                 }

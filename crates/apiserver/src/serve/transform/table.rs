@@ -41,7 +41,7 @@ pub(crate) fn of(
     target: &Target,
     version: MetaVersion,
     options: TableOptions,
-    metadata: Value,
+    metadata: &Value,
     objects: &[Value],
 ) -> Value {
     json!({
