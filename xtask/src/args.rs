@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::{demo, image, kubernetes, weaken};
+use crate::{demo, image, kubernetes, schemas, weaken};
 
 /// Build, demonstration and weakening recipes of Drover.
 #[derive(Parser)]
@@ -19,6 +19,8 @@ enum Recipe {
     Demo(demo::Demo),
     /// The agent's image: a static program, and nothing else
     Image(image::Image),
+    /// The schemas, paths and discovery that crates/apiserver serves, from the Kubernetes module
+    ApiserverSchemas(schemas::Schemas),
     /// Remove one defence after the other, and see that its test notices
     Weaken(weaken::Weaken),
 }
@@ -46,6 +48,7 @@ fn start(recipe: Recipe) -> Result<(), Box<dyn Error>> {
         Recipe::Kubernetes(recipe) => recipe.run().map_err(Into::into),
         Recipe::Demo(demo) => demo.run().map_err(Into::into),
         Recipe::Image(image) => image.run().map_err(Into::into),
+        Recipe::ApiserverSchemas(schemas) => schemas.run().map_err(Into::into),
         Recipe::Weaken(weaken) => weaken.run().map_err(Into::into),
     }
 }

@@ -5,6 +5,7 @@ mod build;
 mod demo;
 mod image;
 mod kubernetes;
+mod schemas;
 mod weaken;
 
 use std::process::ExitCode;

@@ -7,6 +7,7 @@ use crate::{members, read, run};
 const ROOMS: &[(&str, &[&str])] = &[
     ("drover-api", &[]),
     ("drover-access", &["drover-api"]),
+    ("drover-apiserver", &[]),
     ("drover-tunnel", &["drover-access", "drover-api"]),
     (
         "drover-testkit",
@@ -36,7 +37,7 @@ const ONLY_TESTS: &[&str] = &[
 
 /// Crates that only these rooms may name.
 const RESERVED: &[(&str, &[&str])] = &[
-    ("axum", &["drover-server"]),
+    ("axum", &["drover-apiserver", "drover-server"]),
     ("tower-http", &["drover-server"]),
     ("utoipa-axum", &["drover-server"]),
     ("argon2", &["drover-server"]),

@@ -1,0 +1,377 @@
+//! The C side: a `sqlite3_vfs` over the system's own, which asks [`World`] before each change.
+#![expect(
+    unsafe_code,
+    reason = "SQLite takes a file system only through its C interface"
+)]
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "each block is one call through a table of functions"
+)]
+
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rusqlite::ffi;
+
+use crate::world::{Refusal, World};
+
+/// What `pAppData` points to; never freed.
+struct App {
+    base: *mut ffi::sqlite3_vfs,
+    world: Arc<Mutex<World>>,
+}
+
+/// An open file, as SQLite sees it. The system's own file stands behind it in the same memory.
+#[repr(C)]
+struct Shadow {
+    methods: *const ffi::sqlite3_io_methods,
+    app: *const App,
+    /// None for temporary files, which no power failure outlives.
+    tracked: *mut Tracked,
+}
+
+struct Tracked {
+    path: PathBuf,
+    /// A log whose first sync makes the folder's names durable too, as SQLite's own does.
+    syncs_folder: bool,
+}
+
+/// Registers a disk; it stays so.
+pub(crate) fn register(name: CString, world: Arc<Mutex<World>>) -> io::Result<()> {
+    // SAFETY: a null name asks for the default, which lives as long as the process.
+    let base = unsafe { ffi::sqlite3_vfs_find(ptr::null()) };
+    if base.is_null() {
+        return Err(io::Error::other("SQLite has no file system"));
+    }
+    // SAFETY: not null, and valid as long as the process.
+    let mut vfs = unsafe { *base };
+    let shadow = c_int::try_from(size_of::<Shadow>()).map_err(io::Error::other)?;
+    // Version 3 has hooks of the system's own that make no sense here.
+    vfs.iVersion = 2;
+    vfs.szOsFile += shadow;
+    vfs.pNext = ptr::null_mut();
+    vfs.zName = name.into_raw();
+    vfs.pAppData = Box::into_raw(Box::new(App { base, world })).cast();
+    vfs.xOpen = Some(open);
+    vfs.xDelete = Some(delete);
+    vfs.xAccess = Some(access);
+    vfs.xFullPathname = Some(full_pathname);
+    // SAFETY: the structure and its name are never freed.
+    match unsafe { ffi::sqlite3_vfs_register(Box::into_raw(Box::new(vfs)), 0) } {
+        ffi::SQLITE_OK => Ok(()),
+        code => Err(io::Error::other(format!("SQLite refuses the disk: {code}"))),
+    }
+}
+
+/// # Safety
+/// `vfs` is one that [`register`] made.
+unsafe fn app<'a>(vfs: *mut ffi::sqlite3_vfs) -> &'a App {
+    // SAFETY: as above; the App is never freed.
+    unsafe { &*(*vfs).pAppData.cast::<App>() }
+}
+
+/// # Safety
+/// `file` was opened by [`open`].
+unsafe fn shadow<'a>(file: *mut ffi::sqlite3_file) -> &'a Shadow {
+    // SAFETY: as above.
+    unsafe { &*file.cast::<Shadow>() }
+}
+
+/// The system's own file.
+///
+/// # Safety
+/// `file` is memory that SQLite gave to [`open`].
+unsafe fn inner(file: *mut ffi::sqlite3_file) -> *mut ffi::sqlite3_file {
+    // SAFETY: szOsFile asked for both.
+    unsafe { file.cast::<Shadow>().add(1).cast() }
+}
+
+/// # Safety
+/// `file` was opened by [`open`].
+unsafe fn tracked<'a>(file: *mut ffi::sqlite3_file) -> Option<(&'a Mutex<World>, &'a mut Tracked)> {
+    // SAFETY: as above; SQLite calls a file's methods from one thread at a time.
+    unsafe {
+        let shadow = shadow(file);
+        Some((&(*shadow.app).world, shadow.tracked.as_mut()?))
+    }
+}
+
+/// Calls a method of the system's own file.
+macro_rules! pass {
+    ($file:expr, $method:ident $(, $argument:expr)*) => {{
+        // SAFETY: SQLite calls methods of open files only, with arguments that fit.
+        unsafe {
+            let inner = inner($file);
+            match (*(*inner).pMethods).$method {
+                Some(method) => method(inner $(, $argument)*),
+                None => ffi::SQLITE_IOERR,
+            }
+        }
+    }};
+}
+
+/// Asks the world first, if the file is one that it knows.
+macro_rules! ask {
+    ($file:expr, $code:expr, |$world:ident, $tracked:ident| $question:expr) => {
+        // SAFETY: SQLite calls methods of open files only.
+        if let Some((world, $tracked)) = unsafe { tracked($file) } {
+            let mut $world = world.lock();
+            match $question {
+                Ok(()) => {}
+                Err(Refusal::Full) => return ffi::SQLITE_FULL,
+                Err(Refusal::Off | Refusal::Failed) => return $code,
+            }
+        }
+    };
+}
+
+unsafe extern "C" fn open(
+    vfs: *mut ffi::sqlite3_vfs,
+    name: ffi::sqlite3_filename,
+    file: *mut ffi::sqlite3_file,
+    flags: c_int,
+    out_flags: *mut c_int,
+) -> c_int {
+    const LOGS: c_int =
+        ffi::SQLITE_OPEN_WAL | ffi::SQLITE_OPEN_MAIN_JOURNAL | ffi::SQLITE_OPEN_SUPER_JOURNAL;
+    // SAFETY: SQLite calls this with what `register` gave it, and memory of szOsFile bytes.
+    unsafe {
+        let app = app(vfs);
+        let shadow = file.cast::<Shadow>();
+        (*shadow).methods = ptr::null();
+        let temporary = name.is_null() || flags & ffi::SQLITE_OPEN_DELETEONCLOSE != 0;
+        let path = (!temporary).then(|| path_of(name));
+        let mut world = app.world.lock();
+        if world.check().is_err() {
+            return ffi::SQLITE_CANTOPEN;
+        }
+        // Read before SQLite opens it: closing a handle later would drop SQLite's locks.
+        let unknown = path.as_deref().filter(|path| !world.knows(path));
+        let content = unknown.and_then(|path| std::fs::read(path).ok());
+        let Some(base_open) = (*app.base).xOpen else {
+            return ffi::SQLITE_CANTOPEN;
+        };
+        let code = base_open(app.base, name, inner(file), flags, out_flags);
+        if code != ffi::SQLITE_OK {
+            return code;
+        }
+        let syncs_folder = flags & LOGS != 0 && flags & ffi::SQLITE_OPEN_CREATE != 0;
+        let tracked = path.map(|path| {
+            world.opened(&path, content);
+            Box::into_raw(Box::new(Tracked { path, syncs_folder }))
+        });
+        (*shadow).app = app;
+        (*shadow).tracked = tracked.unwrap_or(ptr::null_mut());
+        (*shadow).methods = &raw const METHODS;
+    }
+    ffi::SQLITE_OK
+}
+
+/// # Safety
+/// `name` is a C string.
+unsafe fn path_of(name: *const c_char) -> PathBuf {
+    // SAFETY: as above.
+    let name = unsafe { CStr::from_ptr(name) };
+    Path::new(OsStr::from_bytes(name.to_bytes())).to_owned()
+}
+
+unsafe extern "C" fn delete(
+    vfs: *mut ffi::sqlite3_vfs,
+    name: *const c_char,
+    folder: c_int,
+) -> c_int {
+    // SAFETY: SQLite calls this with what `register` gave it, and a C string.
+    unsafe {
+        let app = app(vfs);
+        let refused = app.world.lock().delete(&path_of(name), folder != 0);
+        match (refused, (*app.base).xDelete) {
+            (Ok(()), Some(delete)) => delete(app.base, name, 0),
+            _ => ffi::SQLITE_IOERR_DELETE,
+        }
+    }
+}
+
+unsafe extern "C" fn access(
+    vfs: *mut ffi::sqlite3_vfs,
+    name: *const c_char,
+    flags: c_int,
+    out: *mut c_int,
+) -> c_int {
+    // SAFETY: SQLite calls this with what `register` gave it.
+    unsafe {
+        let app = app(vfs);
+        match (*app.base).xAccess {
+            Some(access) => access(app.base, name, flags, out),
+            None => ffi::SQLITE_IOERR_ACCESS,
+        }
+    }
+}
+
+unsafe extern "C" fn full_pathname(
+    vfs: *mut ffi::sqlite3_vfs,
+    name: *const c_char,
+    length: c_int,
+    out: *mut c_char,
+) -> c_int {
+    // SAFETY: SQLite calls this with what `register` gave it.
+    unsafe {
+        let app = app(vfs);
+        match (*app.base).xFullPathname {
+            Some(full) => full(app.base, name, length, out),
+            None => ffi::SQLITE_CANTOPEN,
+        }
+    }
+}
+
+static METHODS: ffi::sqlite3_io_methods = ffi::sqlite3_io_methods {
+    // Version 2 has shared memory for the log's index, and no memory maps.
+    iVersion: 2,
+    xClose: Some(close),
+    xRead: Some(read),
+    xWrite: Some(write),
+    xTruncate: Some(truncate),
+    xSync: Some(sync),
+    xFileSize: Some(file_size),
+    xLock: Some(lock),
+    xUnlock: Some(unlock),
+    xCheckReservedLock: Some(check_reserved_lock),
+    xFileControl: Some(file_control),
+    xSectorSize: Some(sector_size),
+    xDeviceCharacteristics: Some(device_characteristics),
+    xShmMap: Some(shm_map),
+    xShmLock: Some(shm_lock),
+    xShmBarrier: Some(shm_barrier),
+    xShmUnmap: Some(shm_unmap),
+    xFetch: None,
+    xUnfetch: None,
+};
+
+unsafe extern "C" fn close(file: *mut ffi::sqlite3_file) -> c_int {
+    // SAFETY: SQLite closes a file once.
+    unsafe {
+        let shadow = shadow(file);
+        if !shadow.tracked.is_null() {
+            drop(Box::from_raw(shadow.tracked));
+            (*shadow.app).world.lock().closed();
+        }
+    }
+    pass!(file, xClose)
+}
+
+unsafe extern "C" fn read(
+    file: *mut ffi::sqlite3_file,
+    buffer: *mut c_void,
+    amount: c_int,
+    offset: i64,
+) -> c_int {
+    // SAFETY: SQLite calls methods of open files only.
+    let off = unsafe { tracked(file) }.is_some_and(|(world, _)| world.lock().check().is_err());
+    if off {
+        return ffi::SQLITE_IOERR_READ;
+    }
+    pass!(file, xRead, buffer, amount, offset)
+}
+
+unsafe extern "C" fn write(
+    file: *mut ffi::sqlite3_file,
+    buffer: *const c_void,
+    amount: c_int,
+    offset: i64,
+) -> c_int {
+    // SAFETY: SQLite hands `amount` bytes over.
+    let data = unsafe {
+        std::slice::from_raw_parts(buffer.cast::<u8>(), usize::try_from(amount).unwrap_or(0))
+    };
+    ask!(file, ffi::SQLITE_IOERR_WRITE, |world, tracked| {
+        world.write(&tracked.path, offset.cast_unsigned(), data)
+    });
+    pass!(file, xWrite, buffer, amount, offset)
+}
+
+unsafe extern "C" fn truncate(file: *mut ffi::sqlite3_file, size: i64) -> c_int {
+    ask!(file, ffi::SQLITE_IOERR_TRUNCATE, |world, tracked| {
+        world.truncate(&tracked.path, size.cast_unsigned())
+    });
+    pass!(file, xTruncate, size)
+}
+
+unsafe extern "C" fn sync(file: *mut ffi::sqlite3_file, _flags: c_int) -> c_int {
+    // The real disk is not asked: only this one's power is ever cut.
+    ask!(file, ffi::SQLITE_IOERR_FSYNC, |world, tracked| {
+        let synced = world.sync(&tracked.path, tracked.syncs_folder);
+        tracked.syncs_folder &= synced.is_err();
+        synced
+    });
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn file_size(file: *mut ffi::sqlite3_file, size: *mut i64) -> c_int {
+    pass!(file, xFileSize, size)
+}
+
+unsafe extern "C" fn lock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
+    pass!(file, xLock, level)
+}
+
+unsafe extern "C" fn unlock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
+    pass!(file, xUnlock, level)
+}
+
+unsafe extern "C" fn check_reserved_lock(file: *mut ffi::sqlite3_file, held: *mut c_int) -> c_int {
+    pass!(file, xCheckReservedLock, held)
+}
+
+unsafe extern "C" fn file_control(
+    file: *mut ffi::sqlite3_file,
+    operation: c_int,
+    argument: *mut c_void,
+) -> c_int {
+    pass!(file, xFileControl, operation, argument)
+}
+
+unsafe extern "C" fn sector_size(file: *mut ffi::sqlite3_file) -> c_int {
+    pass!(file, xSectorSize)
+}
+
+unsafe extern "C" fn device_characteristics(_file: *mut ffi::sqlite3_file) -> c_int {
+    // Neighbours of a torn write stay whole, as SQLite assumes of every disk; nothing else.
+    ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE
+}
+
+unsafe extern "C" fn shm_map(
+    file: *mut ffi::sqlite3_file,
+    region: c_int,
+    size: c_int,
+    extend: c_int,
+    out: *mut *mut c_void,
+) -> c_int {
+    pass!(file, xShmMap, region, size, extend, out)
+}
+
+unsafe extern "C" fn shm_lock(
+    file: *mut ffi::sqlite3_file,
+    offset: c_int,
+    count: c_int,
+    flags: c_int,
+) -> c_int {
+    pass!(file, xShmLock, offset, count, flags)
+}
+
+unsafe extern "C" fn shm_barrier(file: *mut ffi::sqlite3_file) {
+    // SAFETY: SQLite calls methods of open files only.
+    unsafe {
+        let inner = inner(file);
+        if let Some(barrier) = (*(*inner).pMethods).xShmBarrier {
+            barrier(inner);
+        }
+    }
+}
+
+unsafe extern "C" fn shm_unmap(file: *mut ffi::sqlite3_file, delete: c_int) -> c_int {
+    pass!(file, xShmUnmap, delete)
+}

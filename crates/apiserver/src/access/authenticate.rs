@@ -1,0 +1,189 @@
+//! Bearer tokens and those who know whose they are.
+
+use futures::future::BoxFuture;
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+
+use super::Caller;
+use super::identity::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED};
+
+/// Someone who proved who they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Authenticated {
+    /// Who.
+    pub caller: Caller,
+    /// Those asked for that the token is meant for.
+    pub audiences: Vec<String>,
+}
+
+/// A token that is of a known kind, but does not hold.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct AuthenticateError(pub String);
+
+/// Knows whose a bearer token is; the embedding program can bring its own.
+pub trait Authenticate: Send + Sync {
+    /// Whose the token is, for one of these audiences; `None` if it is of a kind unknown here.
+    fn authenticate<'a>(
+        &'a self,
+        token: &'a str,
+        audiences: &'a [String],
+    ) -> BoxFuture<'a, Result<Option<Authenticated>, AuthenticateError>>;
+}
+
+/// Several, asked in turn; the first that knows the token answers.
+impl<A: Authenticate + ?Sized> Authenticate for Vec<Box<A>> {
+    fn authenticate<'a>(
+        &'a self,
+        token: &'a str,
+        audiences: &'a [String],
+    ) -> BoxFuture<'a, Result<Option<Authenticated>, AuthenticateError>> {
+        Box::pin(async move {
+            let mut errors: Vec<String> = Vec::new();
+            for authenticator in self {
+                match authenticator.authenticate(token, audiences).await {
+                    Ok(None) => {}
+                    Ok(known) => return Ok(known),
+                    Err(AuthenticateError(text)) => errors.push(text),
+                }
+            }
+            match errors.as_slice() {
+                [] => Ok(None),
+                errors => Err(AuthenticateError(errors.join(", "))),
+            }
+        })
+    }
+}
+
+/// What an `Authorization` header holds.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Bearer<'a> {
+    /// No bearer token: the caller is anonymous.
+    None,
+    /// None, because of a space too many; the client gets this as a warning.
+    Ignored(&'static str),
+    /// A token, to be proven.
+    Token(&'a str),
+}
+
+/// Reads the bearer token of a request as kube-apiserver does.
+pub fn bearer(headers: &HeaderMap) -> Bearer<'_> {
+    let Some(Ok(value)) = headers.get(AUTHORIZATION).map(|value| value.to_str()) else {
+        return Bearer::None;
+    };
+    let mut parts = value.trim().splitn(3, ' ');
+    let (scheme, token, rest) = (parts.next(), parts.next(), parts.next());
+    match (scheme, token) {
+        (Some(scheme), Some(token)) if scheme.eq_ignore_ascii_case("bearer") => {
+            match (token, rest) {
+                ("", Some(_)) => Bearer::Ignored(
+                    "the provided Authorization header contains extra space before the bearer \
+                     token, and is ignored",
+                ),
+                ("", None) => Bearer::None,
+                (token, _) => Bearer::Token(token),
+            }
+        }
+        _ => Bearer::None,
+    }
+}
+
+/// Adds the group that all callers have who proved who they are; an authenticator may have put
+/// the caller among the unauthenticated itself.
+#[must_use]
+pub fn with_standing_groups(mut caller: Caller) -> Caller {
+    if caller.name == ANONYMOUS {
+        caller.join(UNAUTHENTICATED);
+    } else if !caller.in_group(UNAUTHENTICATED) {
+        caller.join(AUTHENTICATED);
+    }
+    caller
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(value: &'static str) -> Bearer<'static> {
+        let headers = Box::leak(Box::new(HeaderMap::new()));
+        headers.insert(AUTHORIZATION, value.parse().unwrap());
+        bearer(headers)
+    }
+
+    #[test]
+    fn a_bearer_token_is_read_whatever_the_schemes_case() {
+        assert_eq!(read("Bearer abc"), Bearer::Token("abc"));
+        assert_eq!(read("bEARER abc ignored"), Bearer::Token("abc"));
+        assert_eq!(bearer(&HeaderMap::new()), Bearer::None);
+    }
+
+    #[test]
+    fn other_schemes_and_empty_tokens_prove_nothing() {
+        for value in ["Basic abc", "Bearer", "Bearer ", "abc", ""] {
+            assert_eq!(read(value), Bearer::None, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn a_space_too_many_is_ignored_with_a_warning() {
+        assert!(
+            matches!(read("Bearer  abc"), Bearer::Ignored(text) if text.contains("extra space"))
+        );
+    }
+
+    struct Fixed(Result<Option<&'static str>, &'static str>);
+
+    impl Authenticate for Fixed {
+        fn authenticate<'a>(
+            &'a self,
+            _token: &'a str,
+            audiences: &'a [String],
+        ) -> BoxFuture<'a, Result<Option<Authenticated>, AuthenticateError>> {
+            let answer = match self.0 {
+                Ok(name) => Ok(name.map(|name| Authenticated {
+                    caller: Caller::user(name, []),
+                    audiences: audiences.to_vec(),
+                })),
+                Err(text) => Err(AuthenticateError(text.to_owned())),
+            };
+            Box::pin(std::future::ready(answer))
+        }
+    }
+
+    async fn ask(list: Vec<Fixed>) -> Result<Option<String>, String> {
+        let list: Vec<Box<Fixed>> = list.into_iter().map(Box::new).collect();
+        let answer = list.authenticate("t", &[]).await;
+        answer
+            .map(|known| known.map(|known| known.caller.name))
+            .map_err(|error| error.to_string())
+    }
+
+    #[tokio::test]
+    async fn of_several_authenticators_the_first_that_knows_the_token_answers() {
+        let known = ask(vec![
+            Fixed(Ok(None)),
+            Fixed(Err("bad")),
+            Fixed(Ok(Some("u"))),
+        ])
+        .await;
+        assert_eq!(known, Ok(Some("u".to_owned())));
+        assert_eq!(ask(vec![Fixed(Ok(None))]).await, Ok(None));
+        let errors = ask(vec![Fixed(Err("a")), Fixed(Ok(None)), Fixed(Err("b"))]).await;
+        assert_eq!(errors, Err("a, b".to_owned()));
+    }
+
+    #[test]
+    fn everyone_known_is_authenticated_unless_said_otherwise() {
+        let groups = |caller: Caller| with_standing_groups(caller).groups;
+        assert_eq!(groups(Caller::user("u", [])), ["system:authenticated"]);
+        assert_eq!(groups(Caller::user("u", ["system:authenticated"])).len(), 1);
+        assert_eq!(
+            groups(Caller::user("u", ["system:unauthenticated"])),
+            ["system:unauthenticated"]
+        );
+        assert_eq!(
+            groups(Caller::user("system:anonymous", [])),
+            ["system:unauthenticated"]
+        );
+    }
+}

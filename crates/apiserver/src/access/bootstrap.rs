@@ -1,0 +1,317 @@
+//! The roles and bindings that are there from the start, and how they are kept up to date.
+//!
+//! `bootstrap.json` holds what kube-apiserver v1.36.3 makes on an empty store, without the
+//! `system:controller:` roles: the controllers here run in process and need none.
+
+use serde_json::{Map, Value, json};
+
+use super::rbac::{GROUP, RbacKind, RoleRef};
+use super::rule::{Rule, missing};
+
+const POLICY: &str = include_str!("bootstrap.json");
+const AUTO_UPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
+
+/// A role or binding that is there from the start.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BootstrapObject {
+    /// Which of the four.
+    pub kind: RbacKind,
+    /// Empty for those of the cluster.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The object as it is made.
+    pub object: Value,
+}
+
+/// What makes an object that is stored what it should be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reconciled {
+    /// It is.
+    Nothing,
+    /// It is not, but its annotation says that it stays as it is.
+    Protected,
+    /// Make it.
+    Create(Value),
+    /// Store this in its place.
+    Update(Value),
+    /// Delete it and make this: a binding's role cannot change.
+    Recreate(Value),
+}
+
+/// All roles and bindings that are there from the start; roles come before bindings.
+pub fn bootstrap_objects() -> Vec<BootstrapObject> {
+    let policy = policy();
+    [
+        RbacKind::ClusterRole,
+        RbacKind::ClusterRoleBinding,
+        RbacKind::Role,
+        RbacKind::RoleBinding,
+    ]
+    .into_iter()
+    .flat_map(|kind| {
+        let list = policy[kind.resource()]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        list.into_iter().map(move |entry| whole(kind, &entry))
+    })
+    .collect()
+}
+
+fn policy() -> Value {
+    serde_json::from_str(POLICY).expect("bootstrap.json is JSON: this module's tests read it")
+}
+
+fn whole(kind: RbacKind, entry: &Value) -> BootstrapObject {
+    let part = |key: &str| entry[key].as_str().unwrap_or_default().to_owned();
+    let (name, namespace) = (part("name"), part("namespace"));
+    let mut labels = entry["labels"].as_object().cloned().unwrap_or_default();
+    labels.insert(
+        "kubernetes.io/bootstrapping".to_owned(),
+        "rbac-defaults".into(),
+    );
+    let mut object = json!({
+        "apiVersion": format!("{GROUP}/v1"),
+        "kind": kind.name(),
+        "metadata": { "name": name, "labels": labels, "annotations": { AUTO_UPDATE: "true" } },
+    });
+    if !namespace.is_empty() {
+        object["metadata"]["namespace"] = namespace.as_str().into();
+    }
+    for key in ["aggregationRule", "rules", "roleRef", "subjects"] {
+        if let Some(value) = entry.get(key) {
+            object[key] = value.clone();
+        }
+    }
+    BootstrapObject {
+        kind,
+        namespace,
+        name,
+        object,
+    }
+}
+
+/// Compares what is stored with what should be; rights that were added are kept.
+pub fn reconcile(expected: &BootstrapObject, stored: Option<&Value>) -> Reconciled {
+    let Some(stored) = stored else {
+        return Reconciled::Create(expected.object.clone());
+    };
+    let protected = stored["metadata"]["annotations"][AUTO_UPDATE] == "false";
+    if expected.kind.binds() && RoleRef::parse(stored) != RoleRef::parse(&expected.object) {
+        return if protected {
+            Reconciled::Protected
+        } else {
+            Reconciled::Recreate(expected.object.clone())
+        };
+    }
+    let mut wanted = stored.clone();
+    for key in ["labels", "annotations"] {
+        adopt(
+            &mut wanted["metadata"],
+            key,
+            &expected.object["metadata"][key],
+        );
+    }
+    if expected.kind.binds() {
+        append_missing(&mut wanted, "subjects", &expected.object["subjects"]);
+    } else {
+        add_missing_rules(&mut wanted, &expected.object);
+        merge_aggregation(&mut wanted, &expected.object);
+    }
+    if wanted == *stored {
+        Reconciled::Nothing
+    } else if protected {
+        Reconciled::Protected
+    } else {
+        Reconciled::Update(wanted)
+    }
+}
+
+/// Adds expected labels or annotations; those that are stored win.
+fn adopt(metadata: &mut Value, key: &str, expected: &Value) {
+    let mut merged = expected.as_object().cloned().unwrap_or_default();
+    if let Some(own) = metadata[key].as_object() {
+        merged.extend(own.clone());
+    }
+    metadata[key] = Value::Object(merged);
+}
+
+fn add_missing_rules(wanted: &mut Value, expected: &Value) {
+    let missing = missing(&Rule::parse_all(wanted), &Rule::parse_all(expected));
+    if missing.is_empty() {
+        return;
+    }
+    let mut rules = wanted["rules"].as_array().cloned().unwrap_or_default();
+    rules.extend(missing.iter().map(Rule::to_value));
+    wanted["rules"] = rules.into();
+}
+
+fn merge_aggregation(wanted: &mut Value, expected: &Value) {
+    let Some(object) = wanted.as_object_mut() else {
+        return;
+    };
+    match expected.get("aggregationRule") {
+        None => {
+            object.remove("aggregationRule");
+        }
+        Some(rule) => {
+            let own = object
+                .entry("aggregationRule")
+                .or_insert_with(|| Value::Object(Map::new()));
+            append_missing(own, "clusterRoleSelectors", &rule["clusterRoleSelectors"]);
+        }
+    }
+}
+
+fn append_missing(object: &mut Value, key: &str, expected: &Value) {
+    let own = object[key].as_array().cloned().unwrap_or_default();
+    let added: Vec<Value> = expected
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|item| !own.contains(item))
+        .cloned()
+        .collect();
+    if !added.is_empty() {
+        object[key] = own.into_iter().chain(added).collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::{Attributes, Authorizer, Caller, Rbac, Target};
+
+    fn named(kind: RbacKind, name: &str) -> BootstrapObject {
+        bootstrap_objects()
+            .into_iter()
+            .find(|object| object.kind == kind && object.name == name)
+            .unwrap()
+    }
+
+    fn fresh_index() -> Rbac {
+        let objects = bootstrap_objects();
+        let rbac = Rbac::new();
+        rbac.reset(objects.iter().map(|object| (object.kind, &object.object)));
+        rbac
+    }
+
+    #[test]
+    fn every_binding_of_the_start_names_a_role_of_the_start() {
+        let objects = bootstrap_objects();
+        for binding in objects.iter().filter(|object| object.kind.binds()) {
+            let role = RoleRef::parse(&binding.object);
+            assert!(
+                objects.iter().any(|object| {
+                    object.kind.name() == role.kind
+                        && object.name == role.name
+                        && (object.namespace.is_empty() || object.namespace == binding.namespace)
+                }),
+                "{} names {role:?}",
+                binding.name
+            );
+        }
+        assert_eq!(objects.len(), 31 + 12 + 3 + 3);
+    }
+
+    #[test]
+    fn everyone_may_read_the_version_and_only_the_authenticated_may_discover_and_review_themselves()
+    {
+        let rbac = fresh_index();
+        let path = |caller: &Caller, path: &'static str| {
+            let target = Target::Path(path);
+            rbac.authorize(&Attributes {
+                caller,
+                verb: "get",
+                target,
+            })
+            .allowed
+        };
+        let nobody = Caller::anonymous();
+        let someone = Caller::user("u", ["system:authenticated"]);
+        assert!(path(&nobody, "/version") && path(&someone, "/version"));
+        assert!(!path(&nobody, "/apis") && path(&someone, "/apis/apps"));
+        assert!(!path(&someone, "/metrics"));
+        let (rules, error) = rbac.rules_for(&someone, "default");
+        assert_eq!(error, "");
+        assert!(
+            rules
+                .iter()
+                .any(|rule| rule.resources.contains(&"selfsubjectreviews".to_owned()))
+        );
+    }
+
+    #[test]
+    fn an_object_of_the_start_that_is_stored_as_it_was_made_needs_nothing() {
+        for object in bootstrap_objects() {
+            assert_eq!(
+                reconcile(&object, Some(&object.object)),
+                Reconciled::Nothing,
+                "{}",
+                object.name
+            );
+            assert_eq!(
+                reconcile(&object, None),
+                Reconciled::Create(object.object.clone())
+            );
+        }
+    }
+
+    #[test]
+    fn rights_taken_away_come_back_and_rights_added_stay() {
+        let expected = named(RbacKind::ClusterRole, "system:kube-dns");
+        let mut stored = expected.object.clone();
+        let own = json!({"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]});
+        stored["rules"] = json!([own]);
+        stored["metadata"]["labels"]["mine"] = "yes".into();
+        let Reconciled::Update(updated) = reconcile(&expected, Some(&stored)) else {
+            panic!("rules are missing");
+        };
+        let rules = Rule::parse_all(&updated);
+        assert_eq!(rules[0], Rule::parse(&own));
+        assert_eq!(missing(&rules, &Rule::parse_all(&expected.object)), []);
+        assert_eq!(updated["metadata"]["labels"]["mine"], "yes");
+    }
+
+    #[test]
+    fn an_object_annotated_false_stays_as_it_is() {
+        let expected = named(RbacKind::ClusterRole, "system:discovery");
+        let mut stored = expected.object.clone();
+        stored["rules"] = json!([]);
+        stored["metadata"]["annotations"][AUTO_UPDATE] = "false".into();
+        assert_eq!(reconcile(&expected, Some(&stored)), Reconciled::Protected);
+    }
+
+    #[test]
+    fn a_binding_to_another_role_is_made_anew_and_lost_subjects_come_back() {
+        let expected = named(RbacKind::ClusterRoleBinding, "system:public-info-viewer");
+        let mut stored = expected.object.clone();
+        stored["subjects"] = json!([{"kind": "User", "name": "x"}]);
+        let Reconciled::Update(updated) = reconcile(&expected, Some(&stored)) else {
+            panic!("subjects are missing");
+        };
+        assert_eq!(updated["subjects"].as_array().unwrap().len(), 3);
+        stored["roleRef"]["name"] = "cluster-admin".into();
+        assert_eq!(
+            reconcile(&expected, Some(&stored)),
+            Reconciled::Recreate(expected.object.clone())
+        );
+    }
+
+    #[test]
+    fn an_aggregated_role_keeps_the_rules_that_were_gathered() {
+        let expected = named(RbacKind::ClusterRole, "view");
+        let mut stored = expected.object.clone();
+        stored["rules"] = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]);
+        assert_eq!(reconcile(&expected, Some(&stored)), Reconciled::Nothing);
+        stored["aggregationRule"] = json!({"clusterRoleSelectors": []});
+        let Reconciled::Update(updated) = reconcile(&expected, Some(&stored)) else {
+            panic!("a selector is missing");
+        };
+        assert_eq!(
+            updated["aggregationRule"],
+            expected.object["aggregationRule"]
+        );
+    }
+}

@@ -1,0 +1,386 @@
+//! Nobody grants what they do not have: checks on writes of roles and bindings.
+
+use serde_json::{Map, Value};
+
+use super::rbac::{GROUP, Rbac, RbacKind, RoleRef};
+use super::rule::{Rule, describe_missing, missing, quoted_list};
+use super::{Attributes, Authorizer, Caller, Target};
+use crate::status::ApiError;
+
+/// A create, update or patch of a role or binding.
+#[derive(Debug, Clone, Copy)]
+pub struct RoleWrite<'a> {
+    /// Which of the four.
+    pub kind: RbacKind,
+    /// Of the request's path; empty for those of the cluster.
+    pub namespace: &'a str,
+    /// Of the request's path: empty on create.
+    pub request_name: &'a str,
+    /// As it would be stored.
+    pub object: &'a Value,
+    /// As it is stored; none on create.
+    pub old: Option<&'a Value>,
+}
+
+/// Refuses a write that grants the caller or others more than the caller has, unless the caller
+/// may `escalate` (roles) or `bind` (bindings).
+pub fn check_role_write(
+    caller: &Caller,
+    rbac: &Rbac,
+    authorizer: &dyn Authorizer,
+    write: &RoleWrite<'_>,
+) -> Result<(), ApiError> {
+    if caller.is_privileged() || write.changes_only_collection() {
+        return Ok(());
+    }
+    if write.kind.binds() {
+        check_binding(caller, rbac, authorizer, write)
+    } else {
+        check_role(caller, authorizer, write)
+    }
+}
+
+fn check_role(
+    caller: &Caller,
+    authorizer: &dyn Authorizer,
+    write: &RoleWrite<'_>,
+) -> Result<(), ApiError> {
+    let resource = write.kind.resource();
+    if may(
+        caller,
+        authorizer,
+        "escalate",
+        write.namespace,
+        GROUP,
+        resource,
+        write.request_name,
+    ) {
+        return Ok(());
+    }
+    confirm(caller, authorizer, write, &Rule::parse_all(write.object))?;
+    let aggregates = write.kind == RbacKind::ClusterRole
+        && (aggregates(write.object) || write.old.is_some_and(aggregates));
+    // An aggregated role can gather anything, so only those who have everything may set the rule.
+    if aggregates && confirm(caller, authorizer, write, &everything()).is_err() {
+        let why = "must have cluster-admin privileges to use the aggregationRule";
+        return Err(write.forbidden(why));
+    }
+    Ok(())
+}
+
+fn check_binding(
+    caller: &Caller,
+    rbac: &Rbac,
+    authorizer: &dyn Authorizer,
+    write: &RoleWrite<'_>,
+) -> Result<(), ApiError> {
+    let role = RoleRef::parse(write.object);
+    let resource = match role.kind.as_str() {
+        "ClusterRole" => Some("clusterroles"),
+        "Role" => Some("roles"),
+        _ => None,
+    };
+    let may_bind = resource.is_some_and(|resource| {
+        may(
+            caller,
+            authorizer,
+            "bind",
+            write.namespace,
+            &role.group,
+            resource,
+            &role.name,
+        )
+    });
+    if may_bind {
+        return Ok(());
+    }
+    let rules = rbac
+        .role_rules(&role, write.namespace)
+        .map_err(|missing| missing.api_error(write.kind))?;
+    confirm(caller, authorizer, write, &rules)
+}
+
+fn may(
+    caller: &Caller,
+    authorizer: &dyn Authorizer,
+    verb: &str,
+    namespace: &str,
+    group: &str,
+    resource: &str,
+    name: &str,
+) -> bool {
+    let target = Target::Resource {
+        group,
+        version: "*",
+        resource,
+        subresource: "",
+        namespace,
+        name,
+    };
+    authorizer
+        .authorize(&Attributes {
+            caller,
+            verb,
+            target,
+        })
+        .allowed
+}
+
+/// Whether the caller has all of these rights in the namespace of the write.
+fn confirm(
+    caller: &Caller,
+    authorizer: &dyn Authorizer,
+    write: &RoleWrite<'_>,
+    wanted: &[Rule],
+) -> Result<(), ApiError> {
+    let (owned, error) = authorizer.rules_for(caller, write.namespace);
+    let missing = missing(&owned, wanted);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let mut why = format!(
+        "user {:?} (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
+        caller.name,
+        quoted_list(&caller.groups),
+        describe_missing(&missing)
+    );
+    if !error.is_empty() {
+        why = format!("{why}; resolution errors: [{error}]");
+    }
+    Err(write.forbidden(&why))
+}
+
+fn everything() -> [Rule; 2] {
+    let all = || vec!["*".to_owned()];
+    [
+        Rule {
+            verbs: all(),
+            groups: all(),
+            resources: all(),
+            ..Rule::default()
+        },
+        Rule {
+            verbs: all(),
+            urls: all(),
+            ..Rule::default()
+        },
+    ]
+}
+
+fn aggregates(role: &Value) -> bool {
+    role["aggregationRule"]["clusterRoleSelectors"]
+        .as_array()
+        .is_some_and(|selectors| !selectors.is_empty())
+}
+
+impl RoleWrite<'_> {
+    fn forbidden(&self, why: &str) -> ApiError {
+        let name = self.object["metadata"]["name"].as_str().unwrap_or_default();
+        ApiError::forbidden(GROUP, self.kind.resource(), name, why)
+    }
+
+    /// The collector of owner references may work on roles that it could not grant.
+    fn changes_only_collection(&self) -> bool {
+        self.old
+            .is_some_and(|old| substance(self.object) == substance(old))
+    }
+}
+
+/// All but what the collection of owner references changes.
+fn substance(object: &Value) -> (Map<String, Value>, Map<String, Value>) {
+    let mut whole = object.as_object().cloned().unwrap_or_default();
+    let mut metadata = match whole.remove("metadata") {
+        Some(Value::Object(metadata)) => metadata,
+        _ => Map::new(),
+    };
+    for own in [
+        "ownerReferences",
+        "finalizers",
+        "managedFields",
+        "selfLink",
+        "resourceVersion",
+    ] {
+        metadata.remove(own);
+    }
+    (whole, metadata)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn index(rules: &Value) -> Rbac {
+        let rbac = Rbac::new();
+        rbac.apply(
+            RbacKind::ClusterRole,
+            &json!({"metadata": {"name": "own"}, "rules": rules}),
+        );
+        rbac.apply(
+            RbacKind::ClusterRoleBinding,
+            &json!({"metadata": {"name": "own"}, "subjects": [{"kind": "User", "name": "alice"}],
+                    "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": "own"}}),
+        );
+        rbac
+    }
+
+    fn alice() -> Caller {
+        Caller::user("alice", ["team", "system:authenticated"])
+    }
+
+    fn write(kind: RbacKind, namespace: &'static str, object: &Value) -> Result<(), ApiError> {
+        check(&index(&json!([])), kind, namespace, object, None)
+    }
+
+    fn check(
+        rbac: &Rbac,
+        kind: RbacKind,
+        namespace: &str,
+        object: &Value,
+        old: Option<&Value>,
+    ) -> Result<(), ApiError> {
+        let request_name = if old.is_some() { "x" } else { "" };
+        let write = RoleWrite {
+            kind,
+            namespace,
+            request_name,
+            object,
+            old,
+        };
+        check_role_write(&alice(), rbac, rbac, &write)
+    }
+
+    fn role(rules: &Value) -> Value {
+        json!({"metadata": {"name": "x"}, "rules": rules})
+    }
+
+    fn binding(kind: &str, name: &str) -> Value {
+        json!({"metadata": {"name": "x"}, "roleRef": {"apiGroup": GROUP, "kind": kind, "name": name}})
+    }
+
+    // Messages in these tests were seen from kube-apiserver v1.36.3 for the same writes.
+
+    #[test]
+    fn a_role_with_rights_that_its_writer_lacks_is_refused_and_they_are_named() {
+        let object = role(&json!([
+            {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]},
+            {"nonResourceURLs": ["/metrics"], "verbs": ["get"]},
+        ]));
+        let error = write(RbacKind::ClusterRole, "", &object).unwrap_err();
+        assert_eq!(
+            error.message,
+            "clusterroles.rbac.authorization.k8s.io \"x\" is forbidden: user \"alice\" \
+             (groups=[\"team\" \"system:authenticated\"]) is attempting to grant RBAC permissions \
+             not currently held:\n\
+             {APIGroups:[\"\"], Resources:[\"secrets\"], Verbs:[\"get\" \"list\"]}\n\
+             {NonResourceURLs:[\"/metrics\"], Verbs:[\"get\"]}"
+        );
+    }
+
+    #[test]
+    fn rights_that_the_writer_has_may_be_granted() {
+        let rules =
+            json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]}]);
+        let rbac = index(&rules);
+        let fewer = json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"],
+                            "resourceNames": ["a"]}]);
+        check(&rbac, RbacKind::Role, "d", &role(&fewer), None).unwrap();
+        check(
+            &rbac,
+            RbacKind::ClusterRoleBinding,
+            "",
+            &binding("ClusterRole", "own"),
+            None,
+        )
+        .unwrap();
+    }
+
+    #[test]
+    fn who_may_escalate_grants_anything_and_who_may_bind_binds_it() {
+        let rbac = index(&json!([
+            {"apiGroups": [GROUP], "resources": ["roles"], "verbs": ["escalate"]},
+            {"apiGroups": [GROUP], "resources": ["clusterroles"], "verbs": ["bind"],
+             "resourceNames": ["big"]},
+        ]));
+        let secrets = json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]);
+        rbac.apply(
+            RbacKind::ClusterRole,
+            &json!({"metadata": {"name": "big"}, "rules": secrets}),
+        );
+        check(&rbac, RbacKind::Role, "d", &role(&secrets), None).unwrap();
+        check(&rbac, RbacKind::ClusterRole, "", &role(&secrets), None).unwrap_err();
+        check(
+            &rbac,
+            RbacKind::RoleBinding,
+            "d",
+            &binding("ClusterRole", "big"),
+            None,
+        )
+        .unwrap();
+    }
+
+    #[test]
+    fn only_those_who_have_everything_may_set_or_keep_an_aggregation_rule() {
+        let aggregated = json!({"metadata": {"name": "x"}, "rules": [],
+            "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}});
+        let expected = "clusterroles.rbac.authorization.k8s.io \"x\" is forbidden: must have \
+                        cluster-admin privileges to use the aggregationRule";
+        let error = write(RbacKind::ClusterRole, "", &aggregated).unwrap_err();
+        assert_eq!(error.message, expected);
+        let plain = role(&json!([]));
+        let rbac = index(&json!([]));
+        let error = check(&rbac, RbacKind::ClusterRole, "", &plain, Some(&aggregated)).unwrap_err();
+        assert_eq!(error.message, expected);
+        let rbac = index(&json!([
+            {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+            {"nonResourceURLs": ["*"], "verbs": ["*"]},
+        ]));
+        check(&rbac, RbacKind::ClusterRole, "", &aggregated, None).unwrap();
+    }
+
+    #[test]
+    fn a_binding_to_a_role_that_is_not_there_is_not_found_by_the_bindings_resource() {
+        let error = write(
+            RbacKind::ClusterRoleBinding,
+            "",
+            &binding("ClusterRole", "nope"),
+        );
+        assert_eq!(
+            error.unwrap_err().message,
+            "clusterrolebindings.rbac.authorization.k8s.io \"nope\" not found"
+        );
+        let error = write(RbacKind::RoleBinding, "d", &binding("Role", "nope")).unwrap_err();
+        assert_eq!(
+            error.message,
+            "rolebindings.rbac.authorization.k8s.io \"nope\" not found"
+        );
+        assert_eq!(error.code, 404);
+    }
+
+    #[test]
+    fn a_change_of_finalizers_and_owners_grants_nothing_and_passes() {
+        let rules = json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]);
+        let old = role(&rules);
+        let mut new = old.clone();
+        new["metadata"]["finalizers"] = json!(["a"]);
+        let rbac = index(&json!([]));
+        check(&rbac, RbacKind::Role, "d", &new, Some(&old)).unwrap();
+        new["metadata"]["labels"] = json!({"a": "b"});
+        check(&rbac, RbacKind::Role, "d", &new, Some(&old)).unwrap_err();
+    }
+
+    #[test]
+    fn members_of_the_privileged_group_grant_anything() {
+        let rbac = index(&json!([]));
+        let object = binding("ClusterRole", "nope");
+        let write = RoleWrite {
+            kind: RbacKind::ClusterRoleBinding,
+            namespace: "",
+            request_name: "",
+            object: &object,
+            old: None,
+        };
+        check_role_write(&Caller::privileged("root"), &rbac, &rbac, &write).unwrap();
+    }
+}

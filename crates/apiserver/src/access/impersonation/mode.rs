@@ -1,0 +1,299 @@
+//! The ways in which impersonation can be allowed.
+
+use super::super::identity::{MASTERS, NODES, ServiceAccountName, is_dns_subdomain, node_name};
+use crate::access::{Attributes, Authorizer, Caller, Target, forbidden, with_standing_groups};
+use crate::status::ApiError;
+
+const AUTHENTICATION: &str = "authentication.k8s.io";
+const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
+/// From so many checks on, one for all of them is tried first.
+const MANY: usize = 4;
+
+/// A way in which impersonation can be allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// A service account acts as the node that it runs on.
+    AssociatedNode,
+    /// Someone acts as a node.
+    ArbitraryNode,
+    /// Someone acts as a service account.
+    ServiceAccount,
+    /// Someone acts as a person.
+    UserInfo,
+    /// The plain verb `impersonate`, whatever is done then.
+    Legacy,
+}
+
+impl Mode {
+    /// In the order in which they are asked.
+    pub(super) const ALL: [Self; 5] = [
+        Self::AssociatedNode,
+        Self::ArbitraryNode,
+        Self::ServiceAccount,
+        Self::UserInfo,
+        Self::Legacy,
+    ];
+
+    /// As in `impersonate:NAME`; none for the plain verb.
+    const fn name(self) -> Option<&'static str> {
+        match self {
+            Self::AssociatedNode => Some("associated-node"),
+            Self::ArbitraryNode => Some("arbitrary-node"),
+            Self::ServiceAccount => Some("serviceaccount"),
+            Self::UserInfo => Some("user-info"),
+            Self::Legacy => None,
+        }
+    }
+
+    /// Who the request is by, if this mode allows it; `None` if the mode is not about `wanted`.
+    pub(super) fn check(
+        self,
+        wanted: &Caller,
+        attributes: &Attributes<'_>,
+        authorizer: &dyn Authorizer,
+    ) -> Option<Result<Caller, ApiError>> {
+        self.applies(wanted, attributes.caller).then(|| {
+            let requestor = self.requestor(attributes.caller);
+            if let Some(mode) = self.name() {
+                let verb = format!("impersonate-on:{mode}:{}", attributes.verb);
+                allow(authorizer, &requestor, &verb, attributes.target)?;
+            }
+            Check {
+                mode: self,
+                verb: self.name().map_or_else(
+                    || "impersonate".to_owned(),
+                    |mode| format!("impersonate:{mode}"),
+                ),
+                requestor: &requestor,
+                authorizer,
+            }
+            .check(wanted)
+        })
+    }
+
+    fn applies(self, wanted: &Caller, requestor: &Caller) -> bool {
+        let only_name =
+            wanted.uid.is_empty() && wanted.groups.is_empty() && wanted.extra.is_empty();
+        let node = node_name(&wanted.name);
+        let account = ServiceAccountName::parse(&wanted.name);
+        match self {
+            Self::AssociatedNode => {
+                only_name
+                    && node.is_some()
+                    && ServiceAccountName::parse(&requestor.name).is_some()
+                    && requestor.extra_value(NODE_NAME) == node
+            }
+            Self::ArbitraryNode => only_name && node.is_some(),
+            Self::ServiceAccount => only_name && account.is_some(),
+            Self::UserInfo => node.is_none() && account.is_none(),
+            Self::Legacy => true,
+        }
+    }
+
+    /// Rights of a node's service account hold on whichever node it runs, so what names the node
+    /// is not shown to the authoriser.
+    fn requestor(self, requestor: &Caller) -> Caller {
+        let mut requestor = requestor.clone();
+        if self == Self::AssociatedNode {
+            let keys = requestor.extra.into_keys().collect();
+            let key = "authentication.kubernetes.io/associated-node-keys".to_owned();
+            requestor.extra = [(key, keys)].into();
+        }
+        requestor
+    }
+}
+
+/// The checks of each thing that is impersonated.
+struct Check<'a> {
+    mode: Mode,
+    verb: String,
+    requestor: &'a Caller,
+    authorizer: &'a dyn Authorizer,
+}
+
+impl Check<'_> {
+    fn check(&self, wanted: &Caller) -> Result<Caller, ApiError> {
+        let mut caller = wanted.clone();
+        self.name(wanted, &mut caller)?;
+        if !wanted.uid.is_empty() {
+            self.allow(AUTHENTICATION, "uids", "", &wanted.uid)?;
+        }
+        self.groups(&wanted.groups)?;
+        self.extra(wanted)?;
+        Ok(with_standing_groups(caller))
+    }
+
+    fn constrained(&self) -> bool {
+        self.mode != Mode::Legacy
+    }
+
+    /// Users and groups are of the core group for the plain verb.
+    fn group(&self) -> &'static str {
+        if self.constrained() {
+            AUTHENTICATION
+        } else {
+            ""
+        }
+    }
+
+    fn name(&self, wanted: &Caller, caller: &mut Caller) -> Result<(), ApiError> {
+        let group = self.group();
+        if let Some(account) = ServiceAccountName::parse(&wanted.name) {
+            if wanted.groups.is_empty() {
+                caller.groups = account.groups();
+            }
+            let target = Target::Resource {
+                group,
+                version: "v1",
+                resource: "serviceaccounts",
+                subresource: "",
+                namespace: &account.namespace,
+                name: &account.name,
+            };
+            return allow(self.authorizer, self.requestor, &self.verb, target);
+        }
+        match node_name(&wanted.name) {
+            Some(node) if self.constrained() => {
+                caller.groups = vec![NODES.to_owned()];
+                let node = if self.mode == Mode::AssociatedNode {
+                    "*"
+                } else {
+                    node
+                };
+                self.allow(group, "nodes", "", node)
+            }
+            _ => self.allow(group, "users", "", &wanted.name),
+        }
+    }
+
+    fn groups(&self, groups: &[String]) -> Result<(), ApiError> {
+        if self.constrained() {
+            if groups.iter().any(String::is_empty) {
+                let why = "impersonating the empty string group is not allowed";
+                return Err(self.refuse("groups", "", why));
+            }
+            if groups.iter().any(|group| group == MASTERS) {
+                let why = "impersonating the system:masters group is not allowed";
+                return Err(self.refuse("groups", MASTERS, why));
+            }
+            if groups.len() >= MANY && self.allow(self.group(), "groups", "", "*").is_ok() {
+                return Ok(());
+            }
+        }
+        groups
+            .iter()
+            .try_for_each(|group| self.allow(self.group(), "groups", "", group))
+    }
+
+    fn extra(&self, wanted: &Caller) -> Result<(), ApiError> {
+        if self.constrained() {
+            for (key, values) in &wanted.extra {
+                if let Some(why) = unfit_extra(key, values) {
+                    return Err(self.refuse("userextras", "", &why));
+                }
+            }
+            let many = wanted.extra.len() >= MANY
+                || wanted.extra.values().map(Vec::len).sum::<usize>() >= MANY;
+            if many && self.allow(AUTHENTICATION, "userextras", "*", "*").is_ok() {
+                return Ok(());
+            }
+        }
+        wanted.extra.iter().try_for_each(|(key, values)| {
+            values
+                .iter()
+                .try_for_each(|value| self.allow(AUTHENTICATION, "userextras", key, value))
+        })
+    }
+
+    fn allow(
+        &self,
+        group: &str,
+        resource: &str,
+        subresource: &str,
+        name: &str,
+    ) -> Result<(), ApiError> {
+        let target = Target::Resource {
+            group,
+            version: "v1",
+            resource,
+            subresource,
+            namespace: "",
+            name,
+        };
+        allow(self.authorizer, self.requestor, &self.verb, target)
+    }
+
+    fn refuse(&self, resource: &str, name: &str, why: &str) -> ApiError {
+        let target = Target::Resource {
+            group: AUTHENTICATION,
+            version: "v1",
+            resource,
+            subresource: "",
+            namespace: "",
+            name,
+        };
+        let attributes = Attributes {
+            caller: self.requestor,
+            verb: &self.verb,
+            target,
+        };
+        forbidden(&attributes, why)
+    }
+}
+
+fn allow(
+    authorizer: &dyn Authorizer,
+    caller: &Caller,
+    verb: &str,
+    target: Target<'_>,
+) -> Result<(), ApiError> {
+    let attributes = Attributes {
+        caller,
+        verb,
+        target,
+    };
+    let verdict = authorizer.authorize(&attributes);
+    if verdict.allowed {
+        Ok(())
+    } else {
+        Err(forbidden(&attributes, &verdict.reason))
+    }
+}
+
+/// Why an extra cannot be impersonated in a constrained mode.
+fn unfit_extra(key: &str, values: &[String]) -> Option<String> {
+    let prefix = "impersonating an invalid key in extra is not allowed: extra.key: Invalid value";
+    let domain = key
+        .split_once('/')
+        .filter(|(host, path)| !host.is_empty() && !path.is_empty());
+    match domain {
+        _ if key.is_empty() => {
+            Some("impersonating the empty string key in extra is not allowed".to_owned())
+        }
+        None => Some(format!(
+            "{prefix}: {key:?}: must be a domain-prefixed path (such as \"acme.io/foo\")"
+        )),
+        Some((host, _)) if !is_dns_subdomain(host) => Some(format!(
+            "{prefix}: {host:?}: a lowercase RFC 1123 subdomain must consist of lower case \
+             alphanumeric characters, '-' or '.', and must start and end with an alphanumeric \
+             character (e.g. 'example.com', regex used for validation is \
+             '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+        )),
+        Some((_, path)) if !is_http_path(path) => Some(format!(
+            "{prefix}: {path:?}: Invalid path (regex used for validation is \
+             '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')"
+        )),
+        _ if key.chars().any(char::is_uppercase) => Some(format!(
+            "impersonating a non-lowercase key in extra is not allowed: {key:?}"
+        )),
+        _ if values.iter().any(String::is_empty) => {
+            Some("impersonating the empty string value in extra is not allowed".to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn is_http_path(path: &str) -> bool {
+    path.bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"/-._~%!$&'()*+,;=:".contains(&byte))
+}

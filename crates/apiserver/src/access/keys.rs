@@ -1,0 +1,348 @@
+//! The keys that sign service accounts' tokens: ECDSA on P-256 (`ES256`).
+
+use std::fmt;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use aws_lc_rs::error::{KeyRejected, Unspecified};
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use jiff::Timestamp;
+use jsonwebtoken::{DecodingKey, EncodingKey};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The DER of a P-256 `SubjectPublicKeyInfo` up to the point itself (RFC 5480).
+const SPKI_PREFIX: [u8; 26] = [
+    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a,
+    0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+];
+/// An uncompressed point: `04`, x, y.
+const POINT_BYTES: usize = 65;
+
+/// One key that signs, and those of before it that still verify.
+pub struct Keys {
+    signing: EncodingKey,
+    /// PKCS#8 in base64: only for [`Keys::to_stored`].
+    pkcs8: SecretString,
+    current: PublicKey,
+    /// When the current one was made.
+    since: Timestamp,
+    previous: Vec<Retired>,
+}
+
+/// A key that verifies.
+#[derive(Clone)]
+pub(crate) struct PublicKey {
+    id: String,
+    point: Vec<u8>,
+    decoding: DecodingKey,
+}
+
+#[derive(Clone)]
+struct Retired {
+    key: PublicKey,
+    since: Timestamp,
+}
+
+/// Keys that were stored cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadKeysError {
+    /// Not the JSON that [`Keys::to_stored`] writes.
+    /// Where is told, but not what stands there: it may be a key.
+    #[error("stored signing keys are not readable at line {line}, column {column}")]
+    Format {
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+    },
+    /// A part is not base64.
+    #[error("a stored signing key is not base64")]
+    Encoding(#[source] base64::DecodeError),
+    /// Not a P-256 private key.
+    #[error("the stored signing key is not an ECDSA P-256 key in PKCS#8")]
+    Private(#[source] KeyRejected),
+    /// Not a P-256 public key.
+    #[error("a stored verification key is not a point of P-256")]
+    Public,
+}
+
+/// The system's source of random numbers failed.
+#[derive(Debug, thiserror::Error)]
+#[error("a signing key cannot be made")]
+pub struct GenerateKeyError(#[source] Unspecified);
+
+#[derive(Deserialize)]
+struct StoredKeys {
+    current: String,
+    #[serde(default)]
+    since: Timestamp,
+    #[serde(default)]
+    previous: Vec<StoredPrevious>,
+}
+
+#[derive(Deserialize)]
+struct StoredPrevious {
+    public: String,
+    since: Timestamp,
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let previous: Vec<&str> = self.previous.iter().map(|old| old.key.id()).collect();
+        f.debug_struct("Keys")
+            .field("current", &self.current.id)
+            .field("previous", &previous)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PublicKey {
+    fn new(point: &[u8]) -> Self {
+        let mut spki = SPKI_PREFIX.to_vec();
+        spki.extend_from_slice(point);
+        Self {
+            // As kube-apiserver derives it, so that the same key has the same id there.
+            id: URL_SAFE_NO_PAD.encode(digest(&SHA256, &spki)),
+            point: point.to_vec(),
+            decoding: DecodingKey::from_ec_der(point),
+        }
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(crate) fn decoding(&self) -> &DecodingKey {
+        &self.decoding
+    }
+
+    fn jwk(&self) -> Value {
+        let (x, y) = self.point.split_at(1).1.split_at((POINT_BYTES - 1) / 2);
+        json!({
+            "use": "sig", "kty": "EC", "kid": self.id, "crv": "P-256", "alg": "ES256",
+            "x": URL_SAFE_NO_PAD.encode(x), "y": URL_SAFE_NO_PAD.encode(y),
+        })
+    }
+}
+
+impl Keys {
+    /// A new key and no others.
+    pub fn generate() -> Result<Self, GenerateKeyError> {
+        Self::generate_at(Timestamp::now())
+    }
+
+    fn generate_at(now: Timestamp) -> Result<Self, GenerateKeyError> {
+        let pair =
+            EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).map_err(GenerateKeyError)?;
+        let pkcs8 = pair.to_pkcs8v1().map_err(GenerateKeyError)?;
+        Ok(Self::of(&pair, pkcs8.as_ref(), now, Vec::new()))
+    }
+
+    fn of(pair: &EcdsaKeyPair, pkcs8: &[u8], since: Timestamp, previous: Vec<Retired>) -> Self {
+        Self {
+            signing: EncodingKey::from_ec_der(pkcs8),
+            pkcs8: STANDARD.encode(pkcs8).into(),
+            current: PublicKey::new(pair.public_key().as_ref()),
+            since,
+            previous,
+        }
+    }
+
+    /// A new key signs from now on; those that signed until now still verify.
+    pub fn rotate(&self, now: Timestamp) -> Result<Self, GenerateKeyError> {
+        let mut next = Self::generate_at(now)?;
+        next.previous.push(Retired {
+            key: self.current.clone(),
+            since: now,
+        });
+        next.previous.extend(self.previous.iter().cloned());
+        Ok(next)
+    }
+
+    /// The keys that follow these, if the one that signs is as old as `rotate_after` (seconds);
+    /// former ones verify for `keep` seconds more.
+    pub fn renewed(
+        &self,
+        now: Timestamp,
+        rotate_after: i64,
+        keep: i64,
+    ) -> Result<Option<Self>, GenerateKeyError> {
+        if now.as_second().saturating_sub(self.since.as_second()) < rotate_after {
+            return Ok(None);
+        }
+        let oldest = Timestamp::from_second(now.as_second().saturating_sub(keep));
+        let next = self.rotate(now)?;
+        Ok(Some(match oldest {
+            Ok(oldest) => next.forget_retired_before(oldest),
+            Err(_) => next,
+        }))
+    }
+
+    /// Forgets keys that signed for the last time before this moment: no token of theirs can
+    /// still be valid once the longest lifetime is over.
+    #[must_use]
+    pub fn forget_retired_before(mut self, moment: Timestamp) -> Self {
+        self.previous.retain(|old| old.since >= moment);
+        self
+    }
+
+    /// Reads what [`Keys::to_stored`] wrote.
+    pub fn from_stored(stored: &SecretString) -> Result<Self, LoadKeysError> {
+        let stored: StoredKeys = serde_json::from_str(stored.expose_secret()).map_err(|error| {
+            LoadKeysError::Format {
+                line: error.line(),
+                column: error.column(),
+            }
+        })?;
+        let pkcs8 = STANDARD
+            .decode(&stored.current)
+            .map_err(LoadKeysError::Encoding)?;
+        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &pkcs8)
+            .map_err(LoadKeysError::Private)?;
+        let previous = stored.previous.iter().map(Retired::parse);
+        let previous = previous.collect::<Result<_, _>>()?;
+        Ok(Self::of(&pair, &pkcs8, stored.since, previous))
+    }
+
+    /// The keys as they are to be kept: whoever reads this can be any service account.
+    pub fn to_stored(&self) -> SecretString {
+        let previous: Vec<Value> = self.previous.iter().map(Retired::stored).collect();
+        let since = self.since.to_string();
+        json!({ "current": self.pkcs8.expose_secret(), "since": since, "previous": previous })
+            .to_string()
+            .into()
+    }
+
+    /// The id of the key that signs.
+    pub fn id(&self) -> &str {
+        self.current.id()
+    }
+
+    pub(crate) fn signing(&self) -> &EncodingKey {
+        &self.signing
+    }
+
+    /// The keys that may have signed a token with this `kid`; all, if it has none.
+    pub(crate) fn verifying<'a>(
+        &'a self,
+        id: Option<&'a str>,
+    ) -> impl Iterator<Item = &'a PublicKey> {
+        std::iter::once(&self.current)
+            .chain(self.previous.iter().map(|old| &old.key))
+            .filter(move |key| id.is_none_or(|id| key.id == id))
+    }
+
+    /// The JSON Web Key Set that `/openid/v1/jwks` serves (RFC 7517).
+    pub fn jwks(&self) -> Value {
+        let keys: Vec<Value> = self.verifying(None).map(PublicKey::jwk).collect();
+        json!({ "keys": keys })
+    }
+}
+
+impl Retired {
+    fn parse(stored: &StoredPrevious) -> Result<Self, LoadKeysError> {
+        let point = STANDARD
+            .decode(&stored.public)
+            .map_err(LoadKeysError::Encoding)?;
+        if point.len() != POINT_BYTES || point.first() != Some(&4) {
+            return Err(LoadKeysError::Public);
+        }
+        Ok(Self {
+            key: PublicKey::new(&point),
+            since: stored.since,
+        })
+    }
+
+    fn stored(&self) -> Value {
+        json!({ "public": STANDARD.encode(&self.key.point), "since": self.since.to_string() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(keys: &Keys) -> Vec<&str> {
+        keys.verifying(None).map(PublicKey::id).collect()
+    }
+
+    #[test]
+    fn stored_keys_read_back_as_the_same_keys() {
+        let keys = Keys::generate()
+            .unwrap()
+            .rotate(Timestamp::UNIX_EPOCH)
+            .unwrap();
+        let read = Keys::from_stored(&keys.to_stored()).unwrap();
+        assert_eq!(ids(&read), ids(&keys));
+        assert_eq!(
+            read.to_stored().expose_secret(),
+            keys.to_stored().expose_secret()
+        );
+        assert_eq!(read.jwks(), keys.jwks());
+    }
+
+    #[test]
+    fn a_rotated_key_verifies_until_its_last_token_is_over() {
+        let first = Keys::generate().unwrap();
+        let second = first.rotate(Timestamp::UNIX_EPOCH).unwrap();
+        assert_ne!(first.id(), second.id());
+        assert!(ids(&second).contains(&first.id()));
+        let later = Timestamp::from_second(1).unwrap();
+        let third = second.forget_retired_before(later);
+        assert_eq!(ids(&third), [third.id()]);
+    }
+
+    #[test]
+    fn a_key_signs_for_its_time_and_is_forgotten_when_no_token_of_it_can_be_left() {
+        let day = 24 * 60 * 60;
+        let at = |second: i64| Timestamp::from_second(second).unwrap();
+        let first = Keys::generate_at(at(0)).unwrap();
+        assert!(
+            first
+                .renewed(at(90 * day - 1), 90 * day, day)
+                .unwrap()
+                .is_none()
+        );
+        let second = first.renewed(at(90 * day), 90 * day, day).unwrap().unwrap();
+        assert_eq!(ids(&second), [second.id(), first.id()]);
+        let stored = Keys::from_stored(&second.to_stored()).unwrap();
+        assert!(
+            stored
+                .renewed(at(91 * day), 90 * day, day)
+                .unwrap()
+                .is_none()
+        );
+        let third = stored
+            .renewed(at(180 * day), 90 * day, day)
+            .unwrap()
+            .unwrap();
+        assert_eq!(ids(&third), [third.id(), second.id()]);
+    }
+
+    #[test]
+    fn neither_debug_output_nor_errors_show_private_keys() {
+        let keys = Keys::generate().unwrap();
+        let secret = keys.pkcs8.expose_secret().to_owned();
+        assert!(!format!("{keys:?}").contains(&secret));
+        let broken = format!(r#"{{"current":"{secret}!"}}"#);
+        let error = Keys::from_stored(&broken.into()).unwrap_err();
+        assert!(!format!("{error:?} {error}").contains(&secret));
+    }
+
+    #[test]
+    fn what_is_not_a_key_is_refused_and_named() {
+        let load = |text: &str| Keys::from_stored(&text.to_owned().into()).unwrap_err();
+        assert!(matches!(load("{"), LoadKeysError::Format { .. }));
+        assert!(matches!(
+            load(r#"{"current":"-"}"#),
+            LoadKeysError::Encoding(_)
+        ));
+        assert!(matches!(
+            load(r#"{"current":"AAAA"}"#),
+            LoadKeysError::Private(_)
+        ));
+    }
+}

@@ -1,0 +1,234 @@
+//! Reviews: who am I, whose is this token, may they do that, what may I do.
+
+mod attributes;
+mod selectors;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use self::attributes::{validate_local, validate_self, validate_subject};
+use super::authenticate::{Authenticate, AuthenticateError};
+use super::rule::strings;
+use super::token_request::seconds_only;
+use super::{Attributes, Authorizer, Caller, Rule, Target, with_standing_groups};
+use crate::status::ApiError;
+
+/// What reviews are answered from.
+#[derive(Clone, Copy)]
+pub struct Reviews<'a> {
+    /// What callers may do.
+    pub authorizer: &'a dyn Authorizer,
+    /// Whose tokens are.
+    pub authenticator: &'a dyn Authenticate,
+    /// The server's own audiences.
+    pub audiences: &'a [String],
+    /// For the time in `SelfSubjectReview`.
+    pub now: Timestamp,
+}
+
+/// Which review a resource is; all are only created and never stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReviewKind {
+    /// Whose is this token?
+    Token,
+    /// Who am I?
+    SelfSubject,
+    /// May they do that?
+    SubjectAccess,
+    /// May they do that in this namespace?
+    LocalSubjectAccess,
+    /// May I do that?
+    SelfSubjectAccess,
+    /// What may I do?
+    SelfSubjectRules,
+}
+
+impl ReviewKind {
+    /// The review that a resource such as `tokenreviews` is.
+    pub fn of_resource(group: &str, resource: &str) -> Option<Self> {
+        Some(match (group, resource) {
+            ("authentication.k8s.io", "tokenreviews") => Self::Token,
+            ("authentication.k8s.io", "selfsubjectreviews") => Self::SelfSubject,
+            ("authorization.k8s.io", "subjectaccessreviews") => Self::SubjectAccess,
+            ("authorization.k8s.io", "localsubjectaccessreviews") => Self::LocalSubjectAccess,
+            ("authorization.k8s.io", "selfsubjectaccessreviews") => Self::SelfSubjectAccess,
+            ("authorization.k8s.io", "selfsubjectrulesreviews") => Self::SelfSubjectRules,
+            _ => return None,
+        })
+    }
+}
+
+impl Reviews<'_> {
+    /// Answers a review; `namespace` is the path's, `request` the body, decoded.
+    pub async fn answer(
+        &self,
+        kind: ReviewKind,
+        caller: &Caller,
+        namespace: &str,
+        request: &Value,
+    ) -> Result<Value, ApiError> {
+        match kind {
+            ReviewKind::Token => self.whose_token(request).await,
+            ReviewKind::SelfSubject => Ok(self.who_am_i(caller)),
+            ReviewKind::SubjectAccess => {
+                validate_subject(request)?;
+                Ok(self.may(&subject(&request["spec"]), request))
+            }
+            ReviewKind::LocalSubjectAccess => {
+                validate_local(request)?;
+                if request["metadata"]["namespace"].as_str() != Some(namespace) {
+                    return Err(ApiError::bad_request(format!(
+                        "spec.resourceAttributes.namespace must match namespace: {namespace}"
+                    )));
+                }
+                Ok(self.may(&subject(&request["spec"]), request))
+            }
+            ReviewKind::SelfSubjectAccess => {
+                validate_self(request)?;
+                Ok(self.may(caller, request))
+            }
+            ReviewKind::SelfSubjectRules => self.what_may_i(caller, request),
+        }
+    }
+
+    async fn whose_token(&self, request: &Value) -> Result<Value, ApiError> {
+        let token = text(&request["spec"]["token"]);
+        if token.is_empty() {
+            let why = "token is required for TokenReview in authentication";
+            return Err(ApiError::bad_request(why));
+        }
+        let wanted = strings(&request["spec"]["audiences"]);
+        let wanted = if wanted.is_empty() {
+            self.audiences
+        } else {
+            &wanted
+        };
+        let mut answer = request.clone();
+        answer["status"] = match self.authenticator.authenticate(token, wanted).await {
+            Ok(Some(known)) => json!({
+                "authenticated": true,
+                "user": user_info(&with_standing_groups(known.caller)),
+                "audiences": known.audiences,
+            }),
+            Ok(None) => json!({"user": {}, "error": "invalid bearer token"}),
+            Err(AuthenticateError(why)) => {
+                json!({"user": {}, "error": format!("[invalid bearer token, {why}]")})
+            }
+        };
+        Ok(answer)
+    }
+
+    fn who_am_i(&self, caller: &Caller) -> Value {
+        json!({
+            "kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1",
+            "metadata": { "creationTimestamp": seconds_only(self.now.as_second()) },
+            "status": { "userInfo": user_info(caller) },
+        })
+    }
+
+    fn may(&self, caller: &Caller, request: &Value) -> Value {
+        let spec = &request["spec"];
+        let asked = &spec["resourceAttributes"];
+        let (verb, target) = if asked.is_object() {
+            let part = |key: &str| text(&asked[key]);
+            let target = Target::Resource {
+                group: part("group"),
+                version: match part("version") {
+                    "" => "*",
+                    version => version,
+                },
+                resource: part("resource"),
+                subresource: part("subresource"),
+                namespace: part("namespace"),
+                name: part("name"),
+            };
+            (part("verb"), target)
+        } else {
+            let asked = &spec["nonResourceAttributes"];
+            (text(&asked["verb"]), Target::Path(text(&asked["path"])))
+        };
+        let verdict = self.authorizer.authorize(&Attributes {
+            caller,
+            verb,
+            target,
+        });
+        let mut answer = request.clone();
+        let mut status = json!({ "allowed": verdict.allowed });
+        if !verdict.reason.is_empty() {
+            status["reason"] = verdict.reason.into();
+        }
+        if let Some(error) = selectors::evaluation_error(asked) {
+            status["evaluationError"] = error.into();
+        }
+        answer["status"] = status;
+        answer
+    }
+
+    fn what_may_i(&self, caller: &Caller, request: &Value) -> Result<Value, ApiError> {
+        let namespace = text(&request["spec"]["namespace"]);
+        if namespace.is_empty() {
+            return Err(ApiError::bad_request("no namespace on request"));
+        }
+        let (rules, error) = self.authorizer.rules_for(caller, namespace);
+        let on_resources = rules.iter().filter(|rule| !rule.resources.is_empty());
+        let on_paths = rules.iter().filter(|rule| !rule.urls.is_empty());
+        let mut status = json!({
+            "resourceRules": on_resources.map(resource_rule).collect::<Vec<_>>(),
+            "nonResourceRules": on_paths.map(path_rule).collect::<Vec<_>>(),
+            "incomplete": false,
+        });
+        if !error.is_empty() {
+            status["evaluationError"] = error.into();
+        }
+        Ok(json!({
+            "kind": "SelfSubjectRulesReview", "apiVersion": "authorization.k8s.io/v1",
+            "metadata": {}, "spec": {}, "status": status,
+        }))
+    }
+}
+
+fn resource_rule(rule: &Rule) -> Value {
+    Rule {
+        urls: Vec::new(),
+        ..rule.clone()
+    }
+    .to_value()
+}
+
+fn path_rule(rule: &Rule) -> Value {
+    json!({ "verbs": rule.verbs, "nonResourceURLs": rule.urls })
+}
+
+/// Whom an access review asks about; nothing is added to the groups that it names.
+fn subject(spec: &Value) -> Caller {
+    let extra = spec["extra"].as_object().into_iter().flatten();
+    Caller {
+        name: text(&spec["user"]).to_owned(),
+        uid: text(&spec["uid"]).to_owned(),
+        groups: strings(&spec["groups"]),
+        extra: extra
+            .map(|(key, values)| (key.clone(), strings(values)))
+            .collect(),
+    }
+}
+
+/// `authentication.k8s.io` `UserInfo`, without what is empty.
+fn user_info(caller: &Caller) -> Value {
+    let mut info = json!({});
+    for (key, text) in [("username", &caller.name), ("uid", &caller.uid)] {
+        if !text.is_empty() {
+            info[key] = text.as_str().into();
+        }
+    }
+    if !caller.groups.is_empty() {
+        info["groups"] = json!(caller.groups);
+    }
+    if !caller.extra.is_empty() {
+        info["extra"] = json!(caller.extra);
+    }
+    info
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}

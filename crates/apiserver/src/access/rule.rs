@@ -1,0 +1,466 @@
+//! Policy rules: what one allows, and whether some cover others (`rbac.authorization.k8s.io`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::{Attributes, Target};
+
+/// A `PolicyRule`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rule {
+    /// Or `*`.
+    pub verbs: Vec<String>,
+    /// Or `*`; the core group is empty.
+    pub groups: Vec<String>,
+    /// `pods`, `pods/log`, `*/scale` or `*`.
+    pub resources: Vec<String>,
+    /// Empty for all.
+    pub names: Vec<String>,
+    /// Paths; a trailing `*` stands for anything.
+    pub urls: Vec<String>,
+}
+
+impl Rule {
+    /// Reads a rule of a stored role; absent parts are empty.
+    pub fn parse(value: &Value) -> Self {
+        Self {
+            verbs: strings(&value["verbs"]),
+            groups: strings(&value["apiGroups"]),
+            resources: strings(&value["resources"]),
+            names: strings(&value["resourceNames"]),
+            urls: strings(&value["nonResourceURLs"]),
+        }
+    }
+
+    /// Reads the list of rules of a role.
+    pub fn parse_all(role: &Value) -> Vec<Self> {
+        role["rules"]
+            .as_array()
+            .map(|rules| rules.iter().map(Self::parse).collect())
+            .unwrap_or_default()
+    }
+
+    /// The rule as roles hold it.
+    pub fn to_value(&self) -> Value {
+        let mut value = json!({ "verbs": self.verbs });
+        for (key, list) in [
+            ("apiGroups", &self.groups),
+            ("resources", &self.resources),
+            ("resourceNames", &self.names),
+            ("nonResourceURLs", &self.urls),
+        ] {
+            if !list.is_empty() {
+                value[key] = json!(list);
+            }
+        }
+        value
+    }
+
+    /// Whether the rule allows what is asked.
+    pub fn allows(&self, attributes: &Attributes<'_>) -> bool {
+        if !holds(&self.verbs, attributes.verb) {
+            return false;
+        }
+        match attributes.target {
+            Target::Path(path) => self.urls.iter().any(|url| url_covers(url, path)),
+            Target::Resource {
+                group,
+                resource,
+                subresource,
+                name,
+                ..
+            } => {
+                holds(&self.groups, group)
+                    && self.allows_resource(resource, subresource)
+                    && (self.names.is_empty() || self.names.iter().any(|own| own == name))
+            }
+        }
+    }
+
+    fn allows_resource(&self, resource: &str, subresource: &str) -> bool {
+        self.resources.iter().any(|own| {
+            let exactly = match own.strip_prefix(resource) {
+                Some("") => subresource.is_empty(),
+                Some(rest) => {
+                    rest.strip_prefix('/') == Some(subresource) && !subresource.is_empty()
+                }
+                None => false,
+            };
+            let of_any = !subresource.is_empty() && own.strip_prefix("*/") == Some(subresource);
+            own == "*" || exactly || of_any
+        })
+    }
+
+    /// The same rights as rules of one verb, group, resource and name each.
+    fn atoms(&self) -> Vec<Self> {
+        let mut atoms = Vec::new();
+        for group in &self.groups {
+            for resource in &self.resources {
+                for verb in &self.verbs {
+                    let atom = Self {
+                        verbs: vec![verb.clone()],
+                        groups: vec![group.clone()],
+                        resources: vec![resource.clone()],
+                        ..Self::default()
+                    };
+                    if self.names.is_empty() {
+                        atoms.push(atom);
+                        continue;
+                    }
+                    atoms.extend(self.names.iter().map(|name| Self {
+                        names: vec![name.clone()],
+                        ..atom.clone()
+                    }));
+                }
+            }
+        }
+        for url in &self.urls {
+            atoms.extend(self.verbs.iter().map(|verb| Self {
+                verbs: vec![verb.clone()],
+                urls: vec![url.clone()],
+                ..Self::default()
+            }));
+        }
+        atoms
+    }
+
+    /// Whether the rule includes all that an atom allows.
+    fn covers(&self, atom: &Self) -> bool {
+        let includes =
+            |own: &[String], wanted: &[String]| wanted.iter().all(|wanted| holds(own, wanted));
+        includes(&self.verbs, &atom.verbs)
+            && includes(&self.groups, &atom.groups)
+            && atom
+                .resources
+                .iter()
+                .all(|wanted| self.covers_resource(wanted))
+            && atom.urls.iter().all(|wanted| {
+                self.urls
+                    .iter()
+                    .any(|own| own == wanted || url_covers(own, wanted))
+            })
+            && (self.names.is_empty()
+                || (!atom.names.is_empty()
+                    && atom.names.iter().all(|wanted| self.names.contains(wanted))))
+    }
+
+    fn covers_resource(&self, wanted: &str) -> bool {
+        self.resources.iter().any(|own| {
+            own == "*"
+                || own == wanted
+                || wanted
+                    .split_once('/')
+                    .is_some_and(|(_, sub)| own.strip_prefix("*/") == Some(sub))
+        })
+    }
+
+    /// The form of escalation messages: `{APIGroups:["apps"], Resources:["pods"], Verbs:["get"]}`.
+    pub fn compact(&self) -> String {
+        let parts: Vec<String> = [
+            ("APIGroups", &self.groups),
+            ("Resources", &self.resources),
+            ("NonResourceURLs", &self.urls),
+            ("ResourceNames", &self.names),
+            ("Verbs", &self.verbs),
+        ]
+        .iter()
+        .filter(|(_, list)| !list.is_empty())
+        .map(|(name, list)| format!("{name}:{}", quoted_list(list)))
+        .collect();
+        format!("{{{}}}", parts.join(", "))
+    }
+}
+
+/// What `wanted` allows and `owned` does not, as rules of one right each.
+pub(crate) fn missing(owned: &[Rule], wanted: &[Rule]) -> Vec<Rule> {
+    wanted
+        .iter()
+        .flat_map(Rule::atoms)
+        .filter(|atom| !owned.iter().any(|rule| rule.covers(atom)))
+        .collect()
+}
+
+/// Missing rights for people: one line for each resource, sorted.
+pub(crate) fn describe_missing(missing: &[Rule]) -> String {
+    let mut lines = BTreeSet::new();
+    let mut by_resource: BTreeMap<_, Vec<String>> = BTreeMap::new();
+    for rule in missing {
+        if rule.urls.is_empty() {
+            by_resource
+                .entry((&rule.groups, &rule.resources, &rule.names))
+                .or_default()
+                .extend(rule.verbs.iter().cloned());
+        } else {
+            lines.insert(rule.compact());
+        }
+    }
+    for ((groups, resources, names), verbs) in by_resource {
+        let joined = Rule {
+            verbs,
+            groups: groups.clone(),
+            resources: resources.clone(),
+            names: names.clone(),
+            urls: Vec::new(),
+        };
+        lines.insert(joined.compact());
+    }
+    lines.into_iter().collect::<Vec<_>>().join("\n")
+}
+
+/// Go's `%q` of a list: `["a" "b"]`.
+pub(crate) fn quoted_list(list: &[String]) -> String {
+    let quoted: Vec<String> = list.iter().map(|item| format!("{item:?}")).collect();
+    format!("[{}]", quoted.join(" "))
+}
+
+/// The strings of a JSON list.
+pub(crate) fn strings(value: &Value) -> Vec<String> {
+    value
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
+}
+
+fn holds(own: &[String], wanted: &str) -> bool {
+    own.iter().any(|own| own == "*" || own == wanted)
+}
+
+fn url_covers(own: &str, path: &str) -> bool {
+    own == path || (own.ends_with('*') && path.starts_with(own.trim_end_matches('*')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Caller;
+
+    fn rule(verbs: &[&str], groups: &[&str], resources: &[&str], names: &[&str]) -> Rule {
+        let own = |list: &[&str]| list.iter().map(|&item| item.to_owned()).collect();
+        Rule {
+            verbs: own(verbs),
+            groups: own(groups),
+            resources: own(resources),
+            names: own(names),
+            urls: Vec::new(),
+        }
+    }
+
+    fn allows(rule: &Rule, verb: &str, group: &str, resource: &str, name: &str) -> bool {
+        let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+        rule.allows(&Attributes {
+            caller: &Caller::anonymous(),
+            verb,
+            target: Target::Resource {
+                group,
+                version: "v1",
+                resource,
+                subresource,
+                namespace: "d",
+                name,
+            },
+        })
+    }
+
+    #[test]
+    fn rules_match_verbs_groups_resources_and_names_as_kubernetes_does() {
+        let cases = [
+            (
+                rule(&["get"], &[""], &["pods"], &[]),
+                "get",
+                "",
+                "pods",
+                "p",
+                true,
+            ),
+            (
+                rule(&["get"], &[""], &["pods"], &[]),
+                "list",
+                "",
+                "pods",
+                "",
+                false,
+            ),
+            (
+                rule(&["*"], &["*"], &["*"], &[]),
+                "x",
+                "g",
+                "r/s",
+                "n",
+                true,
+            ),
+            (
+                rule(&["get"], &["apps"], &["pods"], &[]),
+                "get",
+                "",
+                "pods",
+                "p",
+                false,
+            ),
+            (
+                rule(&["get"], &[""], &["pods"], &[]),
+                "get",
+                "",
+                "pods/log",
+                "p",
+                false,
+            ),
+            (
+                rule(&["get"], &[""], &["pods/log"], &[]),
+                "get",
+                "",
+                "pods/log",
+                "p",
+                true,
+            ),
+            (
+                rule(&["get"], &[""], &["pods/log"], &[]),
+                "get",
+                "",
+                "pods",
+                "p",
+                false,
+            ),
+            (
+                rule(&["get"], &["*"], &["*/scale"], &[]),
+                "get",
+                "apps",
+                "deployments/scale",
+                "d",
+                true,
+            ),
+            (
+                rule(&["get"], &["*"], &["*/scale"], &[]),
+                "get",
+                "apps",
+                "deployments",
+                "d",
+                false,
+            ),
+            (
+                rule(&["get"], &["*"], &["*/scale"], &[]),
+                "get",
+                "apps",
+                "deployments/status",
+                "d",
+                false,
+            ),
+            (
+                rule(&["get"], &["*"], &["pods/*"], &[]),
+                "get",
+                "",
+                "pods/log",
+                "d",
+                false,
+            ),
+            (
+                rule(&["get"], &[""], &["pods"], &["a"]),
+                "get",
+                "",
+                "pods",
+                "a",
+                true,
+            ),
+            (
+                rule(&["get"], &[""], &["pods"], &["a"]),
+                "get",
+                "",
+                "pods",
+                "b",
+                false,
+            ),
+            (
+                rule(&["list"], &[""], &["pods"], &["a"]),
+                "list",
+                "",
+                "pods",
+                "",
+                false,
+            ),
+        ];
+        for (rule, verb, group, resource, name, expected) in cases {
+            assert_eq!(
+                allows(&rule, verb, group, resource, name),
+                expected,
+                "{} {verb} {group} {resource} {name}",
+                rule.compact()
+            );
+        }
+    }
+
+    #[test]
+    fn a_url_ending_in_a_star_covers_everything_below_and_no_star_covers_only_itself() {
+        let urls = |url: &str| Rule {
+            verbs: vec!["get".to_owned()],
+            urls: vec![url.to_owned()],
+            ..Rule::default()
+        };
+        let caller = Caller::anonymous();
+        let allows = |url: &str, path: &'static str| {
+            urls(url).allows(&Attributes {
+                caller: &caller,
+                verb: "get",
+                target: Target::Path(path),
+            })
+        };
+        assert!(allows("/healthz", "/healthz"));
+        assert!(!allows("/healthz", "/healthz/etcd"));
+        assert!(allows("/healthz/*", "/healthz/etcd"));
+        assert!(!allows("/healthz/*", "/healthz"));
+        assert!(allows("*", "/anything"));
+    }
+
+    #[test]
+    fn rights_over_everything_cover_every_rule_and_rights_over_one_name_do_not_cover_all_names() {
+        let all = rule(&["*"], &["*"], &["*"], &[]);
+        let one = rule(&["get"], &[""], &["secrets"], &["a"]);
+        let each = rule(&["get"], &[""], &["secrets"], &[]);
+        assert_eq!(missing(&[all], std::slice::from_ref(&each)), []);
+        assert_eq!(
+            missing(std::slice::from_ref(&each), std::slice::from_ref(&one)),
+            []
+        );
+        assert_eq!(missing(&[one], std::slice::from_ref(&each)), [each]);
+    }
+
+    #[test]
+    fn a_star_is_covered_only_by_a_star() {
+        let some = rule(
+            &["get", "list"],
+            &["", "apps"],
+            &["pods", "deployments"],
+            &[],
+        );
+        let star = rule(&["*"], &[""], &["pods"], &[]);
+        assert_eq!(missing(&[some], std::slice::from_ref(&star)), [star]);
+    }
+
+    #[test]
+    fn a_star_slash_subresource_covers_that_subresource_of_any_resource() {
+        let owned = rule(&["get"], &["*"], &["*/scale"], &[]);
+        let wanted = rule(&["get"], &["apps"], &["deployments/scale"], &[]);
+        assert_eq!(missing(&[owned], &[wanted]), []);
+    }
+
+    #[test]
+    fn missing_rights_are_told_once_for_each_resource_with_all_their_verbs() {
+        let wanted = [
+            rule(&["get", "list"], &[""], &["secrets"], &[]),
+            rule(&["get"], &["apps"], &["deployments"], &["x"]),
+            Rule {
+                verbs: vec!["get".to_owned()],
+                urls: vec!["/metrics".to_owned()],
+                ..Rule::default()
+            },
+        ];
+        assert_eq!(
+            describe_missing(&missing(&[], &wanted)),
+            "{APIGroups:[\"\"], Resources:[\"secrets\"], Verbs:[\"get\" \"list\"]}\n\
+             {APIGroups:[\"apps\"], Resources:[\"deployments\"], ResourceNames:[\"x\"], Verbs:[\"get\"]}\n\
+             {NonResourceURLs:[\"/metrics\"], Verbs:[\"get\"]}"
+        );
+    }
+}

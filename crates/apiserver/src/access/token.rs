@@ -1,0 +1,268 @@
+//! Service accounts' tokens: JSON Web Tokens that end, and that end with what they are bound to.
+
+mod claims;
+mod live;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures::future::BoxFuture;
+use jiff::Timestamp;
+use jsonwebtoken::{Algorithm, Header, Validation};
+use parking_lot::Mutex;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::authenticate::{Authenticate, AuthenticateError, Authenticated};
+use super::keys::GenerateKeyError;
+use super::rule::quoted_list;
+use super::token_request::MAX_SECONDS;
+use super::{Keys, Objects};
+
+pub use claims::{BoundTo, Claims, NameAndUid, Subject};
+
+/// Tolerated difference between clocks, as go-jose has it.
+const LEEWAY_SECONDS: i64 = 60;
+/// Signatures remembered as right; each takes about 1 KiB.
+const REMEMBERED: usize = 4096;
+
+/// Tells the time.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// How tokens are issued and what is accepted.
+#[derive(Clone)]
+pub struct TokensOptions {
+    /// The first is written into tokens, all are accepted; never empty.
+    pub issuers: Vec<String>,
+    /// The server's own audiences: those of tokens that ask for none.
+    pub audiences: Vec<String>,
+    /// The longest that a token may live; longer wishes are shortened with a warning.
+    pub max_lifetime_seconds: Option<i64>,
+    /// How long one key signs before another one does.
+    pub rotate_keys_after_seconds: i64,
+    /// Tells the time.
+    pub clock: Clock,
+}
+
+impl Default for TokensOptions {
+    /// As a kube-apiserver with the issuer that most clusters have.
+    fn default() -> Self {
+        let issuer = "https://kubernetes.default.svc".to_owned();
+        Self {
+            issuers: vec![issuer.clone()],
+            audiences: vec![issuer],
+            max_lifetime_seconds: None,
+            rotate_keys_after_seconds: 90 * 24 * 60 * 60,
+            clock: Arc::new(Timestamp::now),
+        }
+    }
+}
+
+/// Issues service accounts' tokens and knows whose they are.
+pub struct Tokens {
+    options: TokensOptions,
+    keys: ArcSwap<Keys>,
+    objects: Arc<dyn Objects>,
+    /// Digest of a token → its claims: the signature is checked once, the rest each time.
+    verified: Mutex<HashMap<[u8; 32], Arc<Claims>>>,
+}
+
+/// A token could not be signed.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to generate token: the signing key does not sign")]
+pub struct IssueError(#[source] jsonwebtoken::errors::Error);
+
+impl Tokens {
+    /// Tokens signed with these keys, checked against these live objects.
+    pub fn new(options: TokensOptions, keys: Keys, objects: Arc<dyn Objects>) -> Self {
+        Self {
+            options,
+            keys: ArcSwap::from_pointee(keys),
+            objects,
+            verified: Mutex::default(),
+        }
+    }
+
+    /// Signs and verifies with other keys from now on.
+    pub fn replace_keys(&self, keys: Keys) {
+        self.keys.store(Arc::new(keys));
+        self.verified.lock().clear();
+    }
+
+    /// The keys that are due to follow those in use, if it is time.
+    pub fn renewed_keys(&self) -> Result<Option<Keys>, GenerateKeyError> {
+        let longest = self.options.max_lifetime_seconds.unwrap_or(MAX_SECONDS);
+        let keep = longest.saturating_add(2 * LEEWAY_SECONDS);
+        let now = (self.options.clock)();
+        let after = self.options.rotate_keys_after_seconds;
+        self.keys.load().renewed(now, after, keep)
+    }
+
+    /// The keys in use.
+    pub fn keys(&self) -> Arc<Keys> {
+        self.keys.load_full()
+    }
+
+    /// How tokens are issued.
+    pub fn options(&self) -> &TokensOptions {
+        &self.options
+    }
+
+    pub(crate) fn objects(&self) -> &dyn Objects {
+        self.objects.as_ref()
+    }
+
+    /// The document at `/.well-known/openid-configuration` (OpenID Connect Discovery 1.0).
+    pub fn openid_configuration(&self, jwks_uri: &str) -> Value {
+        json!({
+            "issuer": self.options.issuers.first(),
+            "jwks_uri": jwks_uri,
+            "response_types_supported": ["id_token"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["ES256"],
+        })
+    }
+
+    /// Signs a token.
+    pub fn issue(&self, claims: &Claims) -> Result<String, IssueError> {
+        let keys = self.keys.load();
+        let mut header = Header::new(Algorithm::ES256);
+        header.typ = None;
+        header.kid = Some(keys.id().to_owned());
+        jsonwebtoken::encode(&header, claims, keys.signing()).map_err(IssueError)
+    }
+
+    async fn prove(
+        &self,
+        token: &str,
+        audiences: &[String],
+    ) -> Result<Option<Authenticated>, AuthenticateError> {
+        if !self.issued(token) {
+            return Ok(None);
+        }
+        let claims = self.verify(token)?;
+        let audiences = self.shared_audiences(&claims, audiences)?;
+        let now = (self.options.clock)();
+        check_times(&claims, now)?;
+        live::check(self.objects(), &claims, now).await?;
+        Ok(Some(Authenticated {
+            caller: claims.caller(),
+            audiences,
+        }))
+    }
+
+    /// Whether the token says that it is one of ours; nothing is proven yet.
+    fn issued(&self, token: &str) -> bool {
+        #[derive(Deserialize)]
+        struct Issuer {
+            #[serde(default)]
+            iss: String,
+        }
+        let mut parts = token.split('.');
+        let (Some(_), Some(payload), Some(_), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return false;
+        };
+        URL_SAFE_NO_PAD
+            .decode(payload)
+            .ok()
+            .and_then(|payload| serde_json::from_slice::<Issuer>(&payload).ok())
+            .is_some_and(|unproven| self.options.issuers.contains(&unproven.iss))
+    }
+
+    fn verify(&self, token: &str) -> Result<Arc<Claims>, AuthenticateError> {
+        let mut key = [0; 32];
+        key.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
+        if let Some(claims) = self.verified.lock().get(&key) {
+            return Ok(Arc::clone(claims));
+        }
+        let claims = Arc::new(verify_signature(&self.keys.load(), token)?);
+        // The issuer was read before the signature was checked.
+        if !self.options.issuers.contains(&claims.iss) {
+            let text = format!("token issuer {:?} is invalid", claims.iss);
+            return Err(AuthenticateError(text));
+        }
+        let mut verified = self.verified.lock();
+        if verified.len() >= REMEMBERED {
+            verified.clear();
+        }
+        verified.insert(key, Arc::clone(&claims));
+        Ok(claims)
+    }
+
+    fn shared_audiences(
+        &self,
+        claims: &Claims,
+        wanted: &[String],
+    ) -> Result<Vec<String>, AuthenticateError> {
+        let wanted = if wanted.is_empty() {
+            &self.options.audiences
+        } else {
+            wanted
+        };
+        let shared: Vec<String> = claims
+            .aud
+            .iter()
+            .filter(|own| wanted.contains(own))
+            .cloned()
+            .collect();
+        if shared.is_empty() {
+            return Err(AuthenticateError(format!(
+                "token audiences {} is invalid for the target audiences {}",
+                quoted_list(&claims.aud),
+                quoted_list(wanted)
+            )));
+        }
+        Ok(shared)
+    }
+}
+
+impl Authenticate for Tokens {
+    fn authenticate<'a>(
+        &'a self,
+        token: &'a str,
+        audiences: &'a [String],
+    ) -> BoxFuture<'a, Result<Option<Authenticated>, AuthenticateError>> {
+        Box::pin(self.prove(token, audiences))
+    }
+}
+
+fn verify_signature(keys: &Keys, token: &str) -> Result<Claims, AuthenticateError> {
+    let failed = |text: &str| AuthenticateError(text.to_owned());
+    let header = jsonwebtoken::decode_header(token)
+        .map_err(|_| failed("go-jose/go-jose: compact JWS format must have three parts"))?;
+    // Times and audiences are checked later, against a clock that tests can turn.
+    let mut validation = Validation::new(Algorithm::ES256);
+    validation.required_spec_claims.clear();
+    validation.validate_exp = false;
+    validation.validate_aud = false;
+    let mut candidates = keys
+        .verifying(header.kid.as_deref().filter(|id| !id.is_empty()))
+        .peekable();
+    if candidates.peek().is_none() {
+        return Err(failed("invalid signature, no keys found"));
+    }
+    candidates
+        .find_map(|key| jsonwebtoken::decode::<Claims>(token, key.decoding(), &validation).ok())
+        .map(|data| data.claims)
+        .ok_or_else(|| failed("go-jose/go-jose: error in cryptographic primitive"))
+}
+
+fn check_times(claims: &Claims, now: Timestamp) -> Result<(), AuthenticateError> {
+    let now = now.as_second();
+    let why = if now + LEEWAY_SECONDS < claims.nbf {
+        "service account token is not valid yet"
+    } else if now - LEEWAY_SECONDS > claims.exp {
+        "service account token has expired"
+    } else if now + LEEWAY_SECONDS < claims.iat {
+        "service account token is issued in the future"
+    } else {
+        return Ok(());
+    };
+    Err(AuthenticateError(why.to_owned()))
+}

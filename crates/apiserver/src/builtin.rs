@@ -1,0 +1,319 @@
+//! The kinds that are compiled in: what Kubernetes publishes about them (`schemas/`, written by
+//! `cargo xtask apiserver-schemas`), and in the submodules what it does beyond that.
+
+mod apps;
+mod batch;
+mod core;
+mod discovery;
+mod kinds;
+pub(crate) mod metadata;
+pub mod names;
+mod pod;
+mod published;
+mod rbac;
+pub mod service;
+mod storage;
+
+use std::sync::{Arc, LazyLock};
+
+use serde_json::Value;
+
+use crate::resource::{Catalog, GroupVersion, Origin, Resource, ScalePaths, Scope};
+use crate::schema::Node;
+pub(crate) use kinds::{
+    fill, name_check, prepare_create, prepare_update, read, validate, validate_update,
+};
+pub(crate) use published::{
+    ApiResource, DEFINITIONS, PATHS, Published, committed_columns, published,
+};
+
+/// All built-in resources, with their schemas; read once, then shared.
+pub fn catalog() -> Catalog {
+    CATALOG.clone()
+}
+
+static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
+    let published = published();
+    Catalog::new(published.lists.iter().flat_map(|list| {
+        list.resources
+            .iter()
+            .filter(|resource| !resource.name.contains('/'))
+            .map(|resource| Arc::new(served(published, list, resource)))
+    }))
+});
+
+/// The schema of `metadata` of every object.
+pub fn object_meta() -> Arc<Node> {
+    published().node("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
+}
+
+/// The schema of a kind that is no resource of its own, such as `autoscaling/v1` `Scale`,
+/// `policy/v1` `Eviction` and `meta/v1` `DeleteOptions`.
+pub fn kind(group: &str, version: &str, kind: &str) -> Option<Arc<Node>> {
+    published().kind(group, version, kind)
+}
+
+fn served(published: &Published, list: &published::List, resource: &ApiResource) -> Resource {
+    let (group, version) = list.group_version();
+    let has = |subresource: &str| {
+        let name = format!("{}/{subresource}", resource.name);
+        list.resources.iter().any(|other| other.name == name)
+    };
+    let group_version = GroupVersion {
+        group: group.to_owned(),
+        version: version.to_owned(),
+    };
+    Resource {
+        kind: resource.kind.clone(),
+        list_kind: format!("{}List", resource.kind),
+        plural: resource.name.clone(),
+        singular: resource.singular_name.clone(),
+        short_names: resource.short_names.clone(),
+        categories: resource.categories.clone(),
+        scope: if resource.namespaced {
+            Scope::Namespaced
+        } else {
+            Scope::Cluster
+        },
+        origin: Origin::BuiltIn,
+        verbs: resource
+            .verbs
+            .iter()
+            .filter_map(|verb| known(verb))
+            .collect(),
+        status: has("status"),
+        scale: has("scale").then(scale_paths),
+        // Events are stored in the core group's shape.
+        storage: group != "events.k8s.io",
+        schema: published
+            .kind(group, version, &resource.kind)
+            .unwrap_or_default(),
+        columns: Vec::new(),
+        selectable: selectable(group, &resource.name)
+            .iter()
+            .map(|field| (*field).to_owned())
+            .collect(),
+        group_version,
+    }
+}
+
+/// The verbs of discovery.
+fn known(verb: &str) -> Option<&'static str> {
+    [
+        "create",
+        "delete",
+        "deletecollection",
+        "get",
+        "list",
+        "patch",
+        "update",
+        "watch",
+    ]
+    .into_iter()
+    .find(|known| *known == verb)
+}
+
+fn scale_paths() -> ScalePaths {
+    ScalePaths {
+        spec_replicas: ".spec.replicas".to_owned(),
+        status_replicas: ".status.replicas".to_owned(),
+        // The selector of these is an object; Scale wants its text.
+        label_selector: Some(".spec.selector".to_owned()),
+    }
+}
+
+/// Fields beside `metadata.name` and `metadata.namespace` that field selectors may name
+/// (the registries' `SelectableFields`).
+fn selectable(group: &str, plural: &str) -> &'static [&'static str] {
+    match (group, plural) {
+        ("", "pods") => &[
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "spec.hostNetwork",
+            "status.phase",
+            "status.podIP",
+            "status.nominatedNodeName",
+        ],
+        ("", "events") => &[
+            "involvedObject.kind",
+            "involvedObject.namespace",
+            "involvedObject.name",
+            "involvedObject.uid",
+            "involvedObject.apiVersion",
+            "involvedObject.resourceVersion",
+            "involvedObject.fieldPath",
+            "reason",
+            "reportingComponent",
+            "source",
+            "type",
+        ],
+        ("events.k8s.io", "events") => &[
+            "regarding.kind",
+            "regarding.namespace",
+            "regarding.name",
+            "regarding.uid",
+            "regarding.apiVersion",
+            "regarding.resourceVersion",
+            "regarding.fieldPath",
+            "reason",
+            "reportingController",
+            "type",
+        ],
+        ("", "nodes") => &["spec.unschedulable"],
+        ("", "namespaces") => &["status.phase"],
+        ("", "secrets") => &["type"],
+        ("", "services") => &["spec.clusterIP", "spec.type"],
+        ("apps", "replicasets") => &["status.replicas"],
+        ("batch", "jobs") => &["status.successful"],
+        _ => &[],
+    }
+}
+
+/// What a field selector's field is in this object, as text; the empty text when it is not set.
+pub fn selected_field(resource: &Resource, object: &Value, field: &str) -> String {
+    let group = resource.group_version.group.as_str();
+    let path = match (group, resource.plural.as_str(), field) {
+        // An old writer names itself only in the source, a new one only as the reporter.
+        ("", "events", "source") => {
+            let component = text_at(object, "source.component");
+            return match component.as_str() {
+                "" => text_at(object, "reportingComponent"),
+                _ => component,
+            };
+        }
+        ("batch", "jobs", "status.successful") => "status.succeeded",
+        _ => field,
+    };
+    let text = text_at(object, path);
+    let unset = match (group, resource.plural.as_str(), field) {
+        ("", "nodes", "spec.unschedulable") | ("", "pods", "spec.hostNetwork") => "false",
+        ("apps", "replicasets", _) | ("batch", "jobs", "status.successful") => "0",
+        _ => return text,
+    };
+    if text.is_empty() {
+        unset.to_owned()
+    } else {
+        text
+    }
+}
+
+fn text_at(object: &Value, path: &str) -> String {
+    let found = path
+        .split('.')
+        .try_fold(object, |value, name| value.get(name));
+    match found {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{catalog, selected_field};
+    use crate::schema::{ListType, PatchStrategy, Shape};
+
+    #[test]
+    fn every_published_kind_that_is_served_has_its_schema() {
+        let catalog = catalog();
+        assert_eq!(catalog.iter().count(), 33);
+        for resource in catalog.iter() {
+            assert!(
+                matches!(resource.schema.shape, Shape::Object { .. }),
+                "{} {}",
+                resource.group_version,
+                resource.kind
+            );
+            assert!(!resource.verbs.is_empty());
+        }
+        let deployments = catalog.find("apps", "v1", "deployments").unwrap();
+        assert!(deployments.status && deployments.scale.is_some());
+        assert_eq!(deployments.short_names, ["deploy"]);
+    }
+
+    #[test]
+    fn lists_of_a_pod_merge_by_their_published_keys() {
+        let catalog = catalog();
+        let pods = catalog.find("", "v1", "pods").unwrap();
+        let containers = pods
+            .schema
+            .field("spec")
+            .unwrap()
+            .field("containers")
+            .unwrap();
+        let Shape::Array {
+            items,
+            list,
+            strategy,
+        } = &containers.shape
+        else {
+            panic!("containers are a list");
+        };
+        assert_eq!(*list, ListType::Map(vec!["name".to_owned()]));
+        assert!(matches!(strategy, PatchStrategy::Merge { key: Some(key), .. } if key == "name"));
+        let ports = items.field("ports").unwrap();
+        assert_eq!(
+            ports.items().unwrap().field("protocol").unwrap().default,
+            Some(json!("TCP"))
+        );
+    }
+
+    #[test]
+    fn an_object_is_written_back_as_its_go_type_would() {
+        let catalog = catalog();
+        let pods = catalog.find("", "v1", "pods").unwrap();
+        let mut pod = json!({
+            "apiVersion": "v1", "kind": "Pod", "bogus": 1,
+            "metadata": {"name": "a", "labels": {}, "creationTimestamp": null},
+            "spec": {"hostNetwork": false, "containers": [{
+                "name": "c", "what": true, "env": [{"name": "A", "value": ""}],
+                "resources": {"limits": {"cpu": "1000m", "memory": 1024}},
+            }, {"name": "d"}]},
+        });
+        let unknown = pods.schema.decode(&mut pod).unwrap();
+        assert_eq!(
+            unknown,
+            [
+                r#"unknown field "bogus""#,
+                r#"unknown field "spec.containers[0].what""#
+            ]
+        );
+        assert_eq!(
+            pod,
+            json!({
+                "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "status": {},
+                "spec": {"containers": [
+                    {"name": "c", "env": [{"name": "A"}],
+                     "resources": {"limits": {"cpu": "1", "memory": "1024"}}},
+                    {"name": "d", "resources": {}},
+                ]},
+            })
+        );
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_told_as_go_tells_it() {
+        let catalog = catalog();
+        let deployments = catalog.find("apps", "v1", "deployments").unwrap();
+        let mut wrong = json!({"spec": {"replicas": "3"}});
+        let error = deployments.schema.decode(&mut wrong).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of \
+             type int32"
+        );
+    }
+
+    #[test]
+    fn a_jobs_success_is_selected_by_another_name() {
+        let catalog = catalog();
+        let jobs = catalog.find("batch", "v1", "jobs").unwrap();
+        let field = |job| selected_field(jobs, &job, "status.successful");
+        assert_eq!(field(json!({"status": {"succeeded": 2}})), "2");
+        assert_eq!(field(json!({})), "0");
+    }
+}

@@ -1,0 +1,364 @@
+//! Job and CronJob.
+
+use serde_json::{Value, json};
+
+use super::pod::{self, validation};
+use super::{apps, names, rbac};
+use crate::schema::Path;
+use crate::schema::findings::Findings;
+use crate::schema::look::{default, field, flag, make, number, object, text};
+use crate::schema::object::put;
+
+const NAME_LABELS: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
+const UID_LABELS: [&str; 2] = ["controller-uid", "batch.kubernetes.io/controller-uid"];
+/// A CronJob's Jobs have eleven characters more.
+const LONGEST_CRON_NAME: usize = 52;
+
+pub(super) fn fill(kind: &str, value: &mut Value) {
+    if kind == "Job" {
+        return fill_job(value);
+    }
+    let Some(spec) = make(value, "spec") else {
+        return;
+    };
+    default(spec, "concurrencyPolicy", "Allow");
+    default(spec, "suspend", false);
+    default(spec, "successfulJobsHistoryLimit", 3);
+    default(spec, "failedJobsHistoryLimit", 1);
+    if let Some(template) = make(spec, "jobTemplate")
+        .and_then(|template| make(template, "spec"))
+        .and_then(|spec| make(spec, "template"))
+    {
+        pod::fill_template(template);
+    }
+}
+
+fn fill_job(job: &mut Value) {
+    label_as_template(job);
+    let Some(spec) = make(job, "spec") else {
+        return;
+    };
+    if field(spec, "completions").is_null() && field(spec, "parallelism").is_null() {
+        default(spec, "completions", 1);
+    }
+    default(spec, "parallelism", 1);
+    let per_index = !field(spec, "backoffLimitPerIndex").is_null();
+    default(spec, "backoffLimit", if per_index { i32::MAX } else { 6 });
+    default(spec, "completionMode", "NonIndexed");
+    default(spec, "suspend", false);
+    let policy = match field(spec, "podFailurePolicy") {
+        Value::Null => "TerminatingOrFailed",
+        _ => "Failed",
+    };
+    default(spec, "podReplacementPolicy", policy);
+    default(spec, "manualSelector", false);
+    if let Some(template) = make(spec, "template") {
+        pod::fill_template(template);
+    }
+}
+
+/// Gives a new Job the labels and the selector by which it finds its Pods.
+pub(super) fn generate_selector(job: &mut Value) {
+    if !flag(field(job, "spec"), "manualSelector") {
+        select_by_uid(job);
+    }
+    // Read again, the Job without labels has those of its template.
+    label_as_template(job);
+}
+
+fn label_as_template(job: &mut Value) {
+    let template = field(field(job, "spec"), "template");
+    let labels = field(field(template, "metadata"), "labels").clone();
+    if labels.is_object()
+        && let Some(metadata) = make(job, "metadata")
+        && object(metadata, "labels").is_none_or(serde_json::Map::is_empty)
+    {
+        put(metadata, "labels", Some(labels));
+    }
+}
+
+fn select_by_uid(job: &mut Value) {
+    let metadata = field(job, "metadata");
+    let name = text(metadata, "name").to_owned();
+    let uid = text(metadata, "uid").to_owned();
+    let Some(spec) = make(job, "spec") else {
+        return;
+    };
+    if let Some(labels) = make(spec, "template")
+        .and_then(|template| make(template, "metadata"))
+        .and_then(|metadata| make(metadata, "labels"))
+    {
+        for label in NAME_LABELS {
+            default(labels, label, name.as_str());
+        }
+        for label in UID_LABELS {
+            default(labels, label, uid.as_str());
+        }
+    }
+    if let Some(labels) = make(spec, "selector").and_then(|selector| make(selector, "matchLabels"))
+    {
+        default(labels, UID_LABELS[1], uid);
+    }
+}
+
+pub(super) fn validate(kind: &str, value: &Value, found: &mut Findings) {
+    let at = Path::new("spec");
+    let spec = field(value, "spec");
+    if kind == "Job" {
+        job(spec, &at, found);
+        return indexed_name(value, found);
+    }
+    cron(spec, &at, found);
+    let name = text(field(value, "metadata"), "name");
+    if name.len() > LONGEST_CRON_NAME {
+        let at = Path::new("metadata");
+        found.invalid(
+            &at.child("name"),
+            name,
+            "must be no more than 52 characters",
+        );
+    }
+}
+
+fn job(spec: &Value, at: &Path<'_>, found: &mut Findings) {
+    job_spec(spec, at, found);
+    let under = at.child("selector");
+    let selector = field(spec, "selector");
+    if selector.is_null() {
+        return found.required(&under, "");
+    }
+    rbac::label_selector(selector, &under, found);
+    let labels = field(field(field(spec, "template"), "metadata"), "labels");
+    if !apps::matches(selector, labels) {
+        let at = at.child("template");
+        let at = at.child("metadata");
+        let said = "`selector` does not match template `labels`";
+        found.invalid(&at.child("labels"), labels.clone(), said);
+    }
+}
+
+fn job_spec(spec: &Value, at: &Path<'_>, found: &mut Findings) {
+    for name in [
+        "parallelism",
+        "completions",
+        "activeDeadlineSeconds",
+        "backoffLimit",
+        "ttlSecondsAfterFinished",
+        "backoffLimitPerIndex",
+        "maxFailedIndexes",
+    ] {
+        found.not_negative(&at.child(name), number(spec, name));
+    }
+    let mode = text(spec, "completionMode");
+    found.maybe_one_of(
+        &at.child("completionMode"),
+        mode,
+        &["NonIndexed", "Indexed"],
+    );
+    if mode == "Indexed" {
+        if field(spec, "completions").is_null() {
+            let said = "when completion mode is Indexed";
+            found.required(&at.child("completions"), said);
+        }
+    } else {
+        for name in ["backoffLimitPerIndex", "maxFailedIndexes"] {
+            if let Some(set) = number(spec, name) {
+                found.invalid(&at.child(name), set, "requires indexed completion mode");
+            }
+        }
+        if let Some(policy) = spec.get("successPolicy") {
+            let said = "requires indexed completion mode";
+            found.invalid(&at.child("successPolicy"), policy.clone(), said);
+        }
+    }
+    let policies = ["Failed", "TerminatingOrFailed"];
+    let name = "podReplacementPolicy";
+    found.maybe_one_of(&at.child(name), text(spec, name), &policies);
+    let under = at.child("template");
+    let template = field(spec, "template");
+    validation::template(template, &[], &under, found);
+    let at = under.child("spec");
+    let at = at.child("restartPolicy");
+    let policy = text(field(template, "spec"), "restartPolicy");
+    match policy {
+        "Always" | "" => found.required(&at, "valid values: \"OnFailure\", \"Never\""),
+        "OnFailure" | "Never" => {
+            if policy == "OnFailure" && !field(spec, "podFailurePolicy").is_null() {
+                let said = "only \"Never\" is supported when podFailurePolicy is specified";
+                found.invalid(&at, policy, said);
+            }
+        }
+        other => found.not_supported(&at, other, &["OnFailure", "Never"]),
+    }
+}
+
+fn cron(spec: &Value, at: &Path<'_>, found: &mut Findings) {
+    let under = at.child("schedule");
+    let schedule = text(spec, "schedule");
+    if schedule.is_empty() {
+        found.required(&under, "");
+    } else {
+        if let Err(wrong) = cron_fields(schedule) {
+            found.invalid(&under, schedule, wrong);
+        }
+        if schedule.contains("TZ") {
+            let said = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
+            found.invalid(&under, schedule, said);
+        }
+    }
+    if let Some(zone) = spec.get("timeZone").and_then(Value::as_str) {
+        let under = at.child("timeZone");
+        if zone.is_empty() {
+            found.invalid(&under, zone, "timeZone must be nil or non-empty string");
+        } else if zone.eq_ignore_ascii_case("Local") {
+            let said = "timeZone must be an explicit time zone as defined in \
+                        https://www.iana.org/time-zones";
+            found.invalid(&under, zone, said);
+        }
+    }
+    let known = ["Allow", "Forbid", "Replace"];
+    let name = "concurrencyPolicy";
+    found.one_of(&at.child(name), text(spec, name), &known);
+    for name in [
+        "startingDeadlineSeconds",
+        "successfulJobsHistoryLimit",
+        "failedJobsHistoryLimit",
+    ] {
+        found.not_negative(&at.child(name), number(spec, name));
+    }
+    let under = at.child("jobTemplate");
+    let job = field(field(spec, "jobTemplate"), "spec");
+    let inner = under.child("spec");
+    job_spec(job, &inner, found);
+    if flag(job, "manualSelector") {
+        found.not_supported(&inner.child("manualSelector"), true, &["nil", "false"]);
+    }
+}
+
+/// Whether this is a schedule, in the words of the reader that Kubernetes uses (robfig/cron).
+fn cron_fields(schedule: &str) -> Result<(), String> {
+    if let Some(word) = schedule.strip_prefix('@') {
+        let known = [
+            "yearly", "annually", "monthly", "weekly", "daily", "midnight", "hourly",
+        ];
+        return if known.contains(&word) || word.starts_with("every ") {
+            Ok(())
+        } else {
+            Err(format!("unrecognized descriptor: {schedule}"))
+        };
+    }
+    let fields: Vec<&str> = schedule.split_whitespace().collect();
+    if fields.len() != 5 {
+        return Err(format!(
+            "expected exactly 5 fields, found {}: [{}]",
+            fields.len(),
+            fields.join(" ")
+        ));
+    }
+    let months = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    ];
+    let days = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+    let bounds: [(u32, u32, &[&str]); 5] = [
+        (0, 59, &[]),
+        (0, 23, &[]),
+        (1, 31, &[]),
+        (1, 12, &months),
+        (0, 6, &days),
+    ];
+    for (text, (least, most, words)) in fields.iter().zip(bounds) {
+        for part in text.split(',') {
+            cron_part(part, least, most, words)?;
+        }
+    }
+    Ok(())
+}
+
+fn cron_part(part: &str, least: u32, most: u32, words: &[&str]) -> Result<(), String> {
+    let (range, step) = match part.split_once('/') {
+        Some((range, step)) => (range, Some(step)),
+        None => (part, None),
+    };
+    let number = |text: &str| -> Result<u32, String> {
+        let named = words
+            .iter()
+            .position(|word| word.eq_ignore_ascii_case(text));
+        if let Some(at) = named.and_then(|at| u32::try_from(at).ok()) {
+            return Ok(at + least);
+        }
+        text.parse().map_err(|_| {
+            format!(
+                "failed to parse int from {text}: strconv.Atoi: parsing {text:?}: invalid syntax"
+            )
+        })
+    };
+    let (start, end) = match range.split_once('-') {
+        _ if range == "*" || range == "?" => (least, most),
+        Some((start, end)) => (number(start)?, number(end)?),
+        None => (number(range)?, number(range)?),
+    };
+    if let Some(step) = step
+        && number(step)? == 0
+    {
+        return Err(format!("step of range should be a positive number: {part}"));
+    }
+    if start < least {
+        return Err(format!(
+            "beginning of range ({start}) below minimum ({least}): {part}"
+        ));
+    }
+    if end > most {
+        return Err(format!(
+            "end of range ({end}) above maximum ({most}): {part}"
+        ));
+    }
+    if start > end {
+        return Err(format!(
+            "beginning of range ({start}) beyond end of range ({end}): {part}"
+        ));
+    }
+    Ok(())
+}
+
+pub(super) fn validate_update(kind: &str, new: &Value, old: &Value, found: &mut Findings) {
+    validate(kind, new, found);
+    if kind != "Job" {
+        return;
+    }
+    let at = Path::new("spec");
+    let (spec, before) = (field(new, "spec"), field(old, "spec"));
+    for name in [
+        "completions",
+        "selector",
+        "template",
+        "completionMode",
+        "podFailurePolicy",
+        "backoffLimitPerIndex",
+        "managedBy",
+        "successPolicy",
+    ] {
+        let suspended = flag(before, "suspend") && name == "template";
+        let elastic = name == "completions"
+            && text(spec, "completionMode") == "Indexed"
+            && field(spec, "completions") == field(spec, "parallelism");
+        if !suspended && !elastic {
+            found.immutable(&at.child(name), field(spec, name), field(before, name));
+        }
+    }
+}
+
+/// The name that a Job's index would give a Pod.
+fn indexed_name(job: &Value, found: &mut Findings) {
+    let spec = field(job, "spec");
+    let count = number(spec, "completions").unwrap_or_default();
+    if text(spec, "completionMode") != "Indexed" || count <= 0 {
+        return;
+    }
+    let name = text(field(job, "metadata"), "name");
+    let longest = format!("{name}-{}", count - 1);
+    if !names::dns_label(&longest).is_empty() {
+        let said = format!("will not able to create pod with invalid DNS label: {longest}");
+        let at = Path::new("metadata");
+        found.invalid(&at.child("name"), json!(name), said);
+    }
+}

@@ -1,0 +1,136 @@
+//! EndpointSlice, and the Endpoints before it.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use serde_json::Value;
+
+use super::names;
+use super::service::valid_port;
+use crate::schema::Path;
+use crate::schema::findings::Findings;
+use crate::schema::look::{default, field, items, list, number, text, texts};
+use crate::schema::object::put;
+
+const MOST_ENDPOINTS: usize = 1000;
+const MOST_ADDRESSES: usize = 100;
+const MOST_PORTS: usize = 20_000;
+
+pub(super) fn fill(slice: &mut Value) {
+    for port in items(slice, "ports") {
+        if field(port, "name").is_null() {
+            put(port, "name", Some("".into()));
+        }
+        default(port, "protocol", "TCP");
+    }
+}
+
+pub(super) fn fill_endpoints(endpoints: &mut Value) {
+    for subset in items(endpoints, "subsets") {
+        for port in items(subset, "ports") {
+            default(port, "protocol", "TCP");
+        }
+    }
+}
+
+pub(super) fn validate(slice: &Value, found: &mut Findings) {
+    let kind = text(slice, "addressType");
+    found.one_of(&Path::new("addressType"), kind, &["FQDN", "IPv4", "IPv6"]);
+    let under = Path::new("endpoints");
+    let endpoints = list(slice, "endpoints");
+    if endpoints.len() > MOST_ENDPOINTS {
+        found.too_many(&under, endpoints.len(), MOST_ENDPOINTS);
+    }
+    for (index, endpoint) in endpoints.iter().enumerate() {
+        let at = under.index(index);
+        let under = at.child("addresses");
+        let addresses: Vec<&str> = texts(endpoint, "addresses").collect();
+        if addresses.is_empty() {
+            found.required(&under, "must contain at least 1 address");
+        } else if addresses.len() > MOST_ADDRESSES {
+            found.too_many(&under, addresses.len(), MOST_ADDRESSES);
+        }
+        for (index, address) in addresses.iter().enumerate() {
+            valid_address(kind, address, &under.index(index), found);
+        }
+        if let Some(name) = endpoint.get("hostname").and_then(Value::as_str) {
+            found.all_invalid(&at.child("hostname"), name, names::dns_label(name));
+        }
+    }
+    ports(slice, found);
+}
+
+fn valid_address(kind: &str, address: &str, at: &Path<'_>, found: &mut Findings) {
+    match kind {
+        "IPv4" if address.parse::<Ipv4Addr>().is_err() => {
+            found.invalid(at, address, "must be an IPv4 address");
+        }
+        "IPv6" if address.parse::<Ipv6Addr>().is_err() => {
+            found.invalid(at, address, "must be an IPv6 address");
+        }
+        "FQDN" => found.all_invalid(at, address, names::dns_subdomain(address)),
+        _ => {}
+    }
+}
+
+fn ports(slice: &Value, found: &mut Findings) {
+    let under = Path::new("ports");
+    let ports = list(slice, "ports");
+    if ports.len() > MOST_PORTS {
+        found.too_many(&under, ports.len(), MOST_PORTS);
+    }
+    let mut seen: Vec<&str> = Vec::new();
+    for (index, port) in ports.iter().enumerate() {
+        let at = under.index(index);
+        let name = text(port, "name");
+        if !name.is_empty() {
+            found.all_invalid(&at.child("name"), name, names::dns_label(name));
+        }
+        if seen.contains(&name) {
+            found.duplicate(&at.child("name"), name);
+        }
+        seen.push(name);
+        let known = ["SCTP", "TCP", "UDP"];
+        found.one_of(&at.child("protocol"), text(port, "protocol"), &known);
+        if let Some(port) = number(port, "port") {
+            valid_port(&at.child("port"), port, found);
+        }
+    }
+}
+
+pub(super) fn update(new: &Value, old: &Value, found: &mut Findings) {
+    validate(new, found);
+    found.immutable(
+        &Path::new("addressType"),
+        field(new, "addressType"),
+        field(old, "addressType"),
+    );
+}
+
+pub(super) fn endpoints(endpoints: &Value, found: &mut Findings) {
+    let under = Path::new("subsets");
+    for (index, subset) in list(endpoints, "subsets").iter().enumerate() {
+        let at = under.index(index);
+        let addresses = list(subset, "addresses");
+        let waiting = list(subset, "notReadyAddresses");
+        if addresses.is_empty() && waiting.is_empty() {
+            found.required(&at, "must specify `addresses` or `notReadyAddresses`");
+        }
+        let under = at.child("addresses");
+        for (index, address) in addresses.iter().enumerate() {
+            let ip = text(address, "ip");
+            if ip.parse::<std::net::IpAddr>().is_err() {
+                let said = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+                found.invalid(&under.index(index).child("ip"), ip, said);
+            }
+        }
+        let under = at.child("ports");
+        for (index, port) in list(subset, "ports").iter().enumerate() {
+            let at = under.index(index);
+            valid_port(
+                &at.child("port"),
+                number(port, "port").unwrap_or_default(),
+                found,
+            );
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Which rules hold for which built-in kind.
+
+use serde_json::{Value, json};
+
+use super::{apps, batch, core, discovery, names, pod, rbac, service, storage};
+use crate::resource::Resource;
+use crate::schema::Part;
+use crate::schema::findings::Findings;
+use crate::schema::look::{default, field, make, number};
+use crate::schema::object::{put, set_generation};
+
+fn of(resource: &Resource) -> (&str, &str) {
+    (&resource.group_version.group, &resource.kind)
+}
+
+/// What reading does beside the fields: one field that is written into another.
+pub(crate) fn read(resource: &Resource, value: &mut Value) {
+    if of(resource) == ("", "Secret") {
+        core::read_secret(value);
+    }
+}
+
+/// Fills in defaults.
+pub(crate) fn fill(resource: &Resource, value: &mut Value) {
+    match of(resource) {
+        ("", "Secret") => default(value, "type", "Opaque"),
+        ("", "Namespace") => core::fill_namespace(value),
+        ("", "Node") => core::fill_node(value),
+        ("", "Endpoints") => discovery::fill_endpoints(value),
+        ("", "Pod") => pod::fill(value),
+        ("", "Service") => service::fill(value),
+        ("", "PersistentVolume") => storage::fill_volume(value),
+        ("", "PersistentVolumeClaim") => storage::fill_claim(value),
+        ("apps", kind) => apps::fill(kind, value),
+        ("batch", kind) => batch::fill(kind, value),
+        ("rbac.authorization.k8s.io", _) => rbac::fill(value),
+        ("discovery.k8s.io", _) => discovery::fill(value),
+        ("apiextensions.k8s.io", _) => fill_crd(value),
+        _ => {}
+    }
+}
+
+fn fill_crd(crd: &mut Value) {
+    let Some(spec) = make(crd, "spec") else {
+        return;
+    };
+    if let Some(names) = make(spec, "names") {
+        let kind = crate::schema::look::text(names, "kind").to_owned();
+        default(names, "singular", kind.to_lowercase());
+        if !kind.is_empty() {
+            default(names, "listKind", format!("{kind}List"));
+        }
+    }
+    default(spec, "conversion", json!({"strategy": "None"}));
+    store_version(crd);
+}
+
+/// The storage version is one that objects are stored in, from now on.
+fn store_version(crd: &mut Value) {
+    let Some(version) = crate::crd::storage_version(crd).map(str::to_owned) else {
+        return;
+    };
+    let Some(status) = make(crd, "status") else {
+        return;
+    };
+    let mut stored = crate::schema::look::list(status, "storedVersions").to_vec();
+    if !stored.iter().any(|stored| *stored == version) {
+        stored.push(version.into());
+        put(status, "storedVersions", Some(stored.into()));
+    }
+}
+
+/// Takes out of a new object what its creator may not set, and sets what creation does.
+pub(crate) fn prepare_create(resource: &Resource, value: &mut Value) {
+    match of(resource) {
+        ("", "Pod") => pod::prepare_create(value),
+        ("", "Namespace") => core::prepare_namespace(value),
+        ("", "Service") => {
+            put(value, "status", None);
+            service::assign(value, &|_| false);
+        }
+        ("", "PersistentVolume" | "PersistentVolumeClaim") => {
+            put(value, "status", Some(json!({"phase": "Pending"})));
+        }
+        ("batch", "Job") => {
+            batch::generate_selector(value);
+            put(value, "status", None);
+        }
+        ("apps", "DaemonSet") => {
+            apps::set_template_generation(value, 1);
+            put(value, "status", None);
+        }
+        ("apps", "Deployment" | "StatefulSet" | "ReplicaSet") | ("batch", "CronJob") => {
+            put(value, "status", None);
+        }
+        ("apiextensions.k8s.io", _) => {
+            put(value, "status", None);
+            store_version(value);
+        }
+        _ => {}
+    }
+    if counts_generation(resource) {
+        set_generation(value, 1);
+    }
+}
+
+fn counts_generation(resource: &Resource) -> bool {
+    match of(resource) {
+        ("", kind) => kind == "Pod",
+        ("apps", kind) => kind != "ControllerRevision",
+        ("batch" | "discovery.k8s.io" | "apiextensions.k8s.io", _) => true,
+        _ => false,
+    }
+}
+
+/// Brings a changed object back to what this part may change, and counts its generation.
+pub(crate) fn prepare_update(resource: &Resource, new: &mut Value, old: &Value, part: Part) {
+    let keep = |new: &mut Value, name: &str| put(new, name, old.get(name).cloned());
+    match part {
+        Part::Main => {
+            if resource.status {
+                keep(new, "status");
+            }
+        }
+        Part::Status => {
+            keep(new, "spec");
+            match of(resource) {
+                ("apps", "Deployment") => keep_metadata(new, old, "labels"),
+                ("", "Pod") => {
+                    keep_metadata(new, old, "ownerReferences");
+                    pod::keep_quality(new, old);
+                }
+                _ => {}
+            }
+        }
+        Part::Finalize => keep(new, "status"),
+        Part::EphemeralContainers => pod::only_ephemeral(new, old),
+    }
+    if part == Part::Main {
+        match of(resource) {
+            ("", "Namespace") => keep(new, "spec"),
+            ("", "Secret") if matches!(field(new, "type").as_str(), None | Some("")) => {
+                keep(new, "type");
+            }
+            ("", "Service") => service::carry(new, old),
+            ("apps", "DaemonSet") => apps::carry_template_generation(new, old),
+            ("apiextensions.k8s.io", _) => store_version(new),
+            _ => {}
+        }
+    }
+    if counts_generation(resource) && part != Part::Finalize {
+        let before = number(field(old, "metadata"), "generation").unwrap_or_default();
+        let changed = part != Part::Status && has_changed(resource, new, old);
+        let now = if changed { before + 1 } else { before };
+        if now > 0 {
+            set_generation(new, now);
+        }
+    }
+}
+
+fn keep_metadata(new: &mut Value, old: &Value, name: &str) {
+    let before = field(field(old, "metadata"), name).clone();
+    if let Some(metadata) = make(new, "metadata") {
+        put(metadata, name, Some(before));
+    }
+}
+
+/// Whether what the generation counts has changed.
+fn has_changed(resource: &Resource, new: &Value, old: &Value) -> bool {
+    let metadata =
+        |name: &str| field(field(new, "metadata"), name) != field(field(old, "metadata"), name);
+    match of(resource) {
+        ("apps", "Deployment") => {
+            field(new, "spec") != field(old, "spec") || metadata("annotations")
+        }
+        ("discovery.k8s.io", _) => {
+            let body = |value: &Value| {
+                let mut value = value.clone();
+                put(&mut value, "metadata", None);
+                value
+            };
+            body(new) != body(old) || metadata("labels")
+        }
+        _ => field(new, "spec") != field(old, "spec"),
+    }
+}
+
+/// The rule for a kind's names.
+pub(crate) fn name_check(resource: &Resource) -> names::NameCheck {
+    match of(resource) {
+        ("", "Namespace") | ("apps", "StatefulSet") => names::dns_label,
+        ("", "Service") => names::dns_1035_label,
+        ("rbac.authorization.k8s.io", _) => names::path_segment,
+        // Events are named by their writers; only the newer API looks.
+        ("", "Event") => |_| Vec::new(),
+        _ => names::dns_subdomain,
+    }
+}
+
+/// What is wrong with a new object, beside its metadata.
+pub(crate) fn validate(resource: &Resource, value: &Value, found: &mut Findings) {
+    match of(resource) {
+        ("", "Secret") => core::secret(value, found),
+        ("", "ConfigMap") => core::config_map(value, found),
+        ("", "Event") => core::event(value, "reportingComponent", found),
+        ("events.k8s.io", "Event") => core::new_event(value, found),
+        ("", "Node") => core::node(value, found),
+        ("", "Pod") => pod::validation::pod(value, found),
+        ("", "Service") => service::validate(value, found),
+        ("", "PersistentVolume") => storage::volume(value, found),
+        ("", "PersistentVolumeClaim") => storage::claim(value, found),
+        ("", "Endpoints") => discovery::endpoints(value, found),
+        ("apps", kind) => apps::validate(kind, value, found),
+        ("batch", kind) => batch::validate(kind, value, found),
+        ("rbac.authorization.k8s.io", kind) => rbac::validate(kind, value, found),
+        ("coordination.k8s.io", _) => core::lease(value, found),
+        ("discovery.k8s.io", _) => discovery::validate(value, found),
+        ("apiextensions.k8s.io", _) => {
+            let metadata = field(value, "metadata");
+            crd_name(metadata, field(value, "spec"), found);
+            crate::crd::validate(value, found);
+        }
+        _ => {}
+    }
+}
+
+fn crd_name(metadata: &Value, spec: &Value, found: &mut Findings) {
+    use crate::schema::look::text;
+    let at = crate::schema::Path::new("metadata");
+    let name = text(metadata, "name");
+    let wanted = format!(
+        "{}.{}",
+        text(field(spec, "names"), "plural"),
+        text(spec, "group")
+    );
+    if !name.is_empty() && name != wanted {
+        let said = "must be spec.names.plural+\".\"+spec.group";
+        found.invalid(&at.child("name"), name, said);
+    }
+}
+
+/// What is wrong with a changed object, beside its metadata.
+pub(crate) fn validate_update(
+    resource: &Resource,
+    new: &Value,
+    old: &Value,
+    part: Part,
+    found: &mut Findings,
+) {
+    if part == Part::Status {
+        if resource.group_version.group == "apps" {
+            apps::status(new, found);
+        }
+        return;
+    }
+    match of(resource) {
+        ("", "Secret") => {
+            core::secret_update(new, old, found);
+            core::secret(new, found);
+        }
+        ("", "ConfigMap") => {
+            core::config_map_update(new, old, found);
+            core::config_map(new, found);
+        }
+        ("", "Namespace") => {
+            if part == Part::Finalize {
+                core::finalizers(new, found);
+            }
+        }
+        ("", "Pod") if part == Part::EphemeralContainers => {
+            pod::validation::ephemeral(new, old, found);
+        }
+        ("", "Pod") => pod::validation::update(new, old, found),
+        ("", "Service") => {
+            service::update(new, old, found);
+            service::validate(new, found);
+        }
+        ("", "PersistentVolumeClaim") => storage::claim_update(new, old, found),
+        ("apps", kind) => apps::validate_update(kind, new, old, found),
+        ("batch", kind) => batch::validate_update(kind, new, old, found),
+        ("rbac.authorization.k8s.io", kind) => {
+            rbac::validate(kind, new, found);
+            rbac::update(new, old, found);
+        }
+        ("discovery.k8s.io", _) => discovery::update(new, old, found),
+        ("apiextensions.k8s.io", _) => crate::crd::validate_update(new, old, found),
+        ("events.k8s.io", "Event") => core::new_event_update(new, old, found),
+        _ => validate(resource, new, found),
+    }
+}

@@ -1,0 +1,180 @@
+//! What is wrong with an object's metadata (apimachinery `pkg/api/validation/objectmeta.go`).
+
+use serde_json::{Map, Value};
+
+use super::names::{self, NameCheck};
+use crate::schema::Path;
+use crate::schema::findings::{Findings, IMMUTABLE};
+use crate::schema::look::{field, flag, list, number, object, text, texts};
+
+/// Bytes of all annotations together.
+const ANNOTATIONS: usize = 256 * 1024;
+
+/// Checks a new object's metadata.
+pub(crate) fn validate(value: &Value, namespaced: bool, check: NameCheck, found: &mut Findings) {
+    let at = Path::new("metadata");
+    let metadata = field(value, "metadata");
+    let generate = text(metadata, "generateName");
+    if !generate.is_empty() {
+        // What comes after it is alphanumeric, so that a hyphen at the end is right.
+        let masked = match generate.strip_suffix('-') {
+            Some(stem) if !stem.is_empty() => format!("{stem}a"),
+            _ => generate.to_owned(),
+        };
+        found.all_invalid(&at.child("generateName"), generate, check(&masked));
+    }
+    let name = text(metadata, "name");
+    if name.is_empty() {
+        found.required(&at.child("name"), "name or generateName is required");
+    } else {
+        found.all_invalid(&at.child("name"), name, check(name));
+    }
+    common(metadata, namespaced, &at, found);
+}
+
+fn common(metadata: &Value, namespaced: bool, at: &Path<'_>, found: &mut Findings) {
+    let namespace = text(metadata, "namespace");
+    let under = at.child("namespace");
+    match (namespaced, namespace) {
+        (true, "") => found.required(&under, ""),
+        (true, name) => found.all_invalid(&under, name, names::dns_label(name)),
+        (false, "") => {}
+        (false, _) => found.forbidden(&under, "not allowed on this type"),
+    }
+    found.not_negative(&at.child("generation"), number(metadata, "generation"));
+    labels(object(metadata, "labels"), &at.child("labels"), found);
+    annotations(
+        object(metadata, "annotations"),
+        &at.child("annotations"),
+        found,
+    );
+    owners(metadata, &at.child("ownerReferences"), found);
+    let under = at.child("finalizers");
+    for finalizer in texts(metadata, "finalizers") {
+        found.all_invalid(&under, finalizer, names::qualified_name(finalizer));
+    }
+    let has = |name: &str| texts(metadata, "finalizers").any(|other| other == name);
+    if has("orphan") && has("foregroundDeletion") {
+        let said = "finalizer orphan and foregroundDeletion cannot be both set";
+        found.invalid(&under, field(metadata, "finalizers").clone(), said);
+    }
+}
+
+/// Checks labels.
+pub(crate) fn labels(labels: Option<&Map<String, Value>>, at: &Path<'_>, found: &mut Findings) {
+    for (key, value) in labels.into_iter().flatten() {
+        found.all_invalid(at, key, names::qualified_name(key));
+        let value = value.as_str().unwrap_or_default();
+        found.all_invalid(at, value, names::label_value(value));
+    }
+}
+
+/// Checks annotations.
+pub(crate) fn annotations(
+    annotations: Option<&Map<String, Value>>,
+    at: &Path<'_>,
+    found: &mut Findings,
+) {
+    let mut size = 0;
+    for (key, value) in annotations.into_iter().flatten() {
+        found.all_invalid(at, key, names::qualified_name(&key.to_lowercase()));
+        size += key.len() + value.as_str().map_or(0, str::len);
+    }
+    if size > ANNOTATIONS {
+        found.too_long(at, ANNOTATIONS);
+    }
+}
+
+fn owners(metadata: &Value, at: &Path<'_>, found: &mut Findings) {
+    let mut first: Option<String> = None;
+    for owner in list(metadata, "ownerReferences") {
+        let version = text(owner, "apiVersion");
+        if version.rsplit('/').next().unwrap_or_default().is_empty() {
+            let said = "version must not be empty";
+            found.invalid(&at.child("apiVersion"), version, said);
+        }
+        for name in ["kind", "name", "uid"] {
+            if text(owner, name).is_empty() {
+                found.invalid(&at.child(name), "", "must not be empty");
+            }
+        }
+        if (version, text(owner, "kind")) == ("v1", "Event") {
+            let said = "/v1, Kind=Event is disallowed from being an owner";
+            found.invalid(at, owner.clone(), said);
+        }
+        if !flag(owner, "controller") {
+            continue;
+        }
+        let this = format!("{}/{}", text(owner, "kind"), text(owner, "name"));
+        match &first {
+            None => first = Some(this),
+            Some(first) => {
+                let said = format!(
+                    "Only one reference can have Controller set to true. Found \"true\" in \
+                     references for {first} and {this}"
+                );
+                found.invalid(at, field(metadata, "ownerReferences").clone(), said);
+            }
+        }
+    }
+}
+
+/// Built-in kinds want finalizers to say whose they are.
+pub(crate) fn standard_finalizers(value: &Value, found: &mut Findings) {
+    let at = Path::new("metadata");
+    let at = at.child("finalizers");
+    for (index, name) in texts(field(value, "metadata"), "finalizers").enumerate() {
+        standard_finalizer(name, &at.index(index), found);
+    }
+}
+
+/// A finalizer without a domain must be one that Kubernetes knows.
+pub(super) fn standard_finalizer(name: &str, at: &Path<'_>, found: &mut Findings) {
+    if !name.contains('/') && !["kubernetes", "orphan", "foregroundDeletion"].contains(&name) {
+        let said = "name is neither a standard finalizer name nor is it fully qualified";
+        found.invalid(at, name, said);
+    }
+}
+
+/// Checks a changed object's metadata. Its resourceVersion is the server's own matter.
+pub(crate) fn validate_update(value: &Value, old: &Value, namespaced: bool, found: &mut Findings) {
+    let at = Path::new("metadata");
+    let (new, old) = (field(value, "metadata"), field(old, "metadata"));
+    if !field(old, "deletionTimestamp").is_null() {
+        let before: Vec<&str> = texts(old, "finalizers").collect();
+        let mut extra: Vec<String> = texts(new, "finalizers")
+            .filter(|name| !before.contains(name))
+            .map(|name| format!("{name:?}"))
+            .collect();
+        extra.sort();
+        if !extra.is_empty() {
+            let said = format!(
+                "no new finalizers can be added if the object is being deleted, found new \
+                 finalizers []string{{{}}}",
+                extra.join(", ")
+            );
+            found.forbidden(&at.child("finalizers"), said);
+        }
+    }
+    if number(new, "generation") < number(old, "generation") {
+        let generation = field(new, "generation").clone();
+        found.invalid(
+            &at.child("generation"),
+            generation,
+            "must not be decremented",
+        );
+    }
+    for name in ["name", "namespace", "uid"] {
+        if text(new, name) != text(old, name) {
+            found.invalid(&at.child(name), text(new, name), IMMUTABLE);
+        }
+    }
+    for name in [
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    ] {
+        found.immutable(&at.child(name), field(new, name), field(old, name));
+    }
+    common(new, namespaced, &at, found);
+}

@@ -1,0 +1,394 @@
+//! CustomResourceDefinitions: the resources that they define, what is wrong with them, and the
+//! rules (CEL) that their objects keep.
+
+pub mod cel;
+mod names;
+mod schemas;
+mod structural;
+mod validation;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::builtin;
+use crate::resource::{Column, GroupVersion, Origin, Resource, ScalePaths, Scope};
+use crate::schema::look::{field, flag, list, text, texts};
+use crate::schema::{Definition, Node, Reader, Shape};
+pub use names::{Names, accept};
+pub(crate) use validation::{validate, validate_update};
+
+/// Why a CRD's object cannot be turned into resources; validation lets none such be stored.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The schema of a version is not one.
+    #[error("schema of version {version}")]
+    Schema {
+        /// Which one.
+        version: String,
+        /// Why.
+        source: serde_json::Error,
+    },
+}
+
+/// The resources of a CRD's served versions, with the names that were accepted.
+///
+/// # Errors
+/// See [`ReadError`].
+pub fn resources(crd: &Value) -> Result<Vec<Resource>, ReadError> {
+    let spec = field(crd, "spec");
+    list(spec, "versions")
+        .iter()
+        .filter(|version| flag(version, "served"))
+        .map(|version| resource(crd, spec, version))
+        .collect()
+}
+
+/// The storage version's name.
+pub fn storage_version(crd: &Value) -> Option<&str> {
+    list(field(crd, "spec"), "versions")
+        .iter()
+        .find(|version| flag(version, "storage"))
+        .map(|version| text(version, "name"))
+}
+
+fn resource(crd: &Value, spec: &Value, version: &Value) -> Result<Resource, ReadError> {
+    // Names that were once accepted are served even while changed ones are in conflict.
+    let accepted = field(field(crd, "status"), "acceptedNames");
+    let names = match text(accepted, "plural") {
+        "" => field(spec, "names"),
+        _ => accepted,
+    };
+    let owned = |name: &str| text(names, name).to_owned();
+    let subresources = field(version, "subresources");
+    Ok(Resource {
+        group_version: GroupVersion {
+            group: text(spec, "group").to_owned(),
+            version: text(version, "name").to_owned(),
+        },
+        kind: owned("kind"),
+        list_kind: match text(names, "listKind") {
+            "" => format!("{}List", text(names, "kind")),
+            list => list.to_owned(),
+        },
+        plural: owned("plural"),
+        singular: match text(names, "singular") {
+            "" => text(names, "kind").to_lowercase(),
+            singular => singular.to_owned(),
+        },
+        short_names: texts(names, "shortNames").map(str::to_owned).collect(),
+        categories: texts(names, "categories").map(str::to_owned).collect(),
+        scope: match text(spec, "scope") {
+            "Cluster" => Scope::Cluster,
+            _ => Scope::Namespaced,
+        },
+        origin: Origin::Custom,
+        // In the order of apiextensions' discovery.
+        verbs: vec![
+            "delete",
+            "deletecollection",
+            "get",
+            "list",
+            "patch",
+            "create",
+            "update",
+            "watch",
+        ],
+        status: subresources.get("status").is_some(),
+        scale: subresources.get("scale").map(scale),
+        storage: flag(version, "storage"),
+        schema: Arc::new(schema(version)?),
+        columns: columns(version),
+        selectable: list(version, "selectableFields")
+            .iter()
+            .map(|selectable| {
+                text(selectable, "jsonPath")
+                    .trim_start_matches('.')
+                    .to_owned()
+            })
+            .collect(),
+    })
+}
+
+fn scale(scale: &Value) -> ScalePaths {
+    ScalePaths {
+        spec_replicas: text(scale, "specReplicasPath").to_owned(),
+        status_replicas: text(scale, "statusReplicasPath").to_owned(),
+        label_selector: Some(text(scale, "labelSelectorPath").to_owned())
+            .filter(|path| !path.is_empty()),
+    }
+}
+
+fn columns(version: &Value) -> Vec<Column> {
+    list(version, "additionalPrinterColumns")
+        .iter()
+        .map(|column| Column {
+            name: text(column, "name").to_owned(),
+            kind: text(column, "type").to_owned(),
+            format: text(column, "format").to_owned(),
+            description: text(column, "description").to_owned(),
+            priority: field(column, "priority")
+                .as_i64()
+                .and_then(|priority| i32::try_from(priority).ok())
+                .unwrap_or_default(),
+            path: Some(text(column, "jsonPath").to_owned()),
+        })
+        .collect()
+}
+
+/// The version's schema as served: its own, with what every object has.
+fn schema(version: &Value) -> Result<Node, ReadError> {
+    let written = field(field(version, "schema"), "openAPIV3Schema");
+    let mut node = read(written).map_err(|source| ReadError::Schema {
+        version: text(version, "name").to_owned(),
+        source,
+    })?;
+    if let Shape::Object { properties, .. } = &mut node.shape {
+        let own = properties.remove("metadata");
+        properties.insert("metadata".to_owned(), metadata(own.as_deref()));
+        for name in ["apiVersion", "kind"] {
+            properties.entry(name.to_owned()).or_insert_with(|| {
+                Arc::new(Node {
+                    shape: Shape::String {
+                        format: String::new(),
+                    },
+                    ..Node::default()
+                })
+            });
+        }
+    }
+    node.written = Some(Arc::new(written.clone()));
+    node.cel = cel::Rules::compile(&node).map(Arc::new);
+    Ok(node)
+}
+
+/// Reads a schema as it stands in a CRD.
+pub(crate) fn read(written: &Value) -> Result<Node, serde_json::Error> {
+    let definition: Definition = serde_json::from_value(written.clone())?;
+    let mut node = Reader::alone().node(&definition);
+    if matches!(node.shape, Shape::Any) && !node.preserve_unknown {
+        node.shape = Shape::Object {
+            properties: BTreeMap::new(),
+            additional: None,
+            required: Vec::new(),
+            atomic: false,
+        };
+    }
+    Ok(node)
+}
+
+/// ObjectMeta, with the bounds that a CRD may set on names.
+fn metadata(own: Option<&Node>) -> Arc<Node> {
+    let published = builtin::object_meta();
+    let bounds: Vec<(&str, _)> = ["name", "generateName"]
+        .into_iter()
+        .filter_map(|name| Some((name, own?.field(name)?.limits.clone()?)))
+        .collect();
+    if bounds.is_empty() {
+        return published;
+    }
+    let mut node = (*published).clone();
+    if let Shape::Object { properties, .. } = &mut node.shape {
+        for (name, limits) in bounds {
+            if let Some(field) = properties.get_mut(name) {
+                Arc::make_mut(field).limits = Some(limits);
+            }
+        }
+    }
+    Arc::new(node)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use serde_json::{Value, json};
+
+    use super::resources;
+    use crate::resource::Resource;
+    use crate::schema::Part;
+    use crate::schema::findings::Findings;
+
+    /// A definition with a bit of everything.
+    pub(crate) fn widgets() -> Value {
+        serde_json::from_str(include_str!("crd/widgets.json")).unwrap()
+    }
+
+    fn widget() -> Resource {
+        resources(&widgets()).unwrap().remove(0)
+    }
+
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "reads better where it is called"
+    )]
+    fn object(spec: Value) -> Value {
+        json!({
+            "apiVersion": "example.com/v1", "kind": "Widget", "spec": spec,
+            "metadata": {"name": "w", "namespace": "default"},
+        })
+    }
+
+    fn told(resource: &Resource, object: &Value) -> Vec<String> {
+        let found = resource.validate_create(object);
+        found.iter().map(ToString::to_string).collect()
+    }
+
+    // Expectations below are what kube-apiserver 1.36.3 answers to the same objects.
+
+    #[test]
+    fn a_wrong_custom_object_is_told_as_kube_apiserver_tells_it() {
+        let wrong = object(json!({
+            "size": 0, "color": "green", "choice": {}, "when": "x",
+            "ports": [{"name": "abcdefgh", "port": 1.5}, {"port": 3}],
+            "labels": {"a": 1, "b": "2", "c": "x"},
+        }));
+        let mut found = told(&widget(), &wrong);
+        found.sort();
+        let mut expected = [
+            "spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1",
+            "spec.when: Invalid value: \"x\": spec.when in body must be of type date-time: \"x\"",
+            "<nil>: Invalid value: \"\": \"spec.choice\" must validate one and only one schema \
+             (oneOf). Found none valid",
+            "spec.choice.a: Required value",
+            "spec.color: Unsupported value: \"green\": supported values: \"red\", \"blue\"",
+            "spec.labels: Too many: 3: must have at most 2 items",
+            "spec.labels.a: Invalid value: \"integer\": spec.labels.a in body must be of type \
+             string: \"integer\"",
+            "spec.ports[0].name: Too long: may not be more than 5 bytes",
+            "spec.ports[0].port: Invalid value: \"number\": spec.ports[0].port in body must be of \
+             type integer,string: \"number\"",
+            "spec.ports[1].name: Required value",
+            "<nil>: Invalid value: null: some validation rules were not checked because the \
+             object was invalid; correct the existing errors to complete validation",
+        ];
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_number_of_replicas_that_is_text_is_told_twice() {
+        let found = told(&widget(), &object(json!({"size": "5"})));
+        assert!(
+            found.contains(
+                &".spec.size: Invalid value: 0: .spec.size accessor error: 5 is of the type \
+                  string, expected int64"
+                    .to_owned()
+            ),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn rules_are_looked_at_when_all_else_is_right() {
+        let found = told(&widget(), &object(json!({"size": 7})));
+        assert_eq!(found, ["spec: Invalid value: seven is right out"]);
+        let (old, new) = (object(json!({"size": 5})), object(json!({"size": 4})));
+        let found = widget().validate_update(&new, &old, Part::Main);
+        assert_eq!(found[0].to_string(), "spec: Invalid value: may not shrink");
+        let twice = json!({"size": 5, "ports": [{"name": "a"}, {"name": "a"}]});
+        let found = told(&widget(), &object(twice));
+        assert_eq!(found[0], "spec.ports[1]: Duplicate value: {\"name\":\"a\"}");
+    }
+
+    #[test]
+    fn unknown_fields_go_and_are_told_with_those_of_metadata_first() {
+        let mut object = object(json!({
+            "size": 5, "bogus": 1, "color": null, "free": {"x": {"y": 1}},
+            "ports": [{"name": "a", "u": 1}],
+        }));
+        object["bog"] = 2.into();
+        object["metadata"]["extra"] = 1.into();
+        let widget = widget();
+        let findings = widget.read(&mut object).unwrap();
+        assert_eq!(
+            findings,
+            [
+                "unknown field \"metadata.extra\"",
+                "unknown field \"bog\"",
+                "unknown field \"spec.bogus\"",
+                "unknown field \"spec.ports[0].u\"",
+            ]
+        );
+        widget.fill(&mut object);
+        assert_eq!(
+            object["spec"],
+            json!({"size": 5, "color": "red", "free": {"x": {"y": 1}}, "ports": [{"name": "a"}]})
+        );
+    }
+
+    #[test]
+    fn only_a_changed_spec_counts_a_generation_and_status_has_its_own_way() {
+        let widget = widget();
+        let mut old = object(json!({"size": 5}));
+        old["status"] = json!({"phase": "New"});
+        widget.prepare_create(&mut old);
+        assert_eq!(old["metadata"]["generation"], 1);
+        assert_eq!(old.get("status"), None);
+        let mut new = old.clone();
+        new["spec"]["size"] = 6.into();
+        new["status"] = json!({"phase": "Mine"});
+        widget.prepare_update(&mut new, &old, Part::Main);
+        assert_eq!(
+            (&new["metadata"]["generation"], new.get("status")),
+            (&json!(2), None)
+        );
+        let mut reported = new.clone();
+        reported["spec"]["size"] = 9.into();
+        reported["status"] = json!({"phase": "Ready"});
+        widget.prepare_update(&mut reported, &new, Part::Status);
+        assert_eq!(reported["spec"]["size"], 6);
+        assert_eq!(reported["status"]["phase"], "Ready");
+        assert_eq!(reported["metadata"]["generation"], 2);
+    }
+
+    fn wrong(definition: &Value) -> Vec<String> {
+        let mut found = Findings::default();
+        super::validate(definition, &mut found);
+        found.0.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_right_definition_has_nothing_wrong_and_a_wrong_one_is_told_where() {
+        let mut definition = widgets();
+        let resource = crate::builtin::catalog();
+        let resource = resource
+            .find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+            .unwrap();
+        resource.read(&mut definition).unwrap();
+        resource.fill(&mut definition);
+        assert_eq!(wrong(&definition), Vec::<String>::new());
+        definition["spec"]["conversion"] = json!({"strategy": "Webhook"});
+        let spec = &mut definition["spec"]["versions"][1];
+        spec["schema"]["openAPIV3Schema"] = json!({"type": "object", "properties": {
+            "spec": {"properties": {"a": {"type": "string", "default": 1}}},
+            "bad": {"type": "string", "x-kubernetes-validations": [{"rule": "self ++"}]},
+        }});
+        let found = wrong(&definition);
+        let has = |start: &str| found.iter().any(|said| said.starts_with(start));
+        let at = "spec.versions[1].schema.openAPIV3Schema";
+        assert!(
+            has(&format!(
+                "{at}.properties[spec].type: Required value: must not be empty for specified \
+                 object fields"
+            )),
+            "{found:?}"
+        );
+        assert!(has(
+            "spec.conversion.strategy: Unsupported value: \"Webhook\": supported values: \"None\""
+        ));
+    }
+
+    #[test]
+    fn a_name_that_another_definition_has_is_not_accepted() {
+        let mut taken = widgets();
+        taken["metadata"]["name"] = "gadgets.example.com".into();
+        taken["status"]["acceptedNames"] =
+            json!({"plural": "gadgets", "singular": "gadget", "kind": "Widget", "listKind": "L"});
+        let names = super::accept(&widgets(), [&taken]);
+        assert!(!names.all_accepted());
+        assert_eq!(names.condition["reason"], "KindConflict");
+        assert_eq!(names.condition["message"], "\"Widget\" is already in use");
+        assert_eq!(names.accepted["plural"], "widgets");
+        assert!(super::accept(&widgets(), []).all_accepted());
+    }
+}

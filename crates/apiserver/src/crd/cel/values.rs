@@ -1,0 +1,150 @@
+//! JSON as CEL sees it: names that its grammar cannot say are escaped, and formats have types.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kube_cel::cel::objects::{Key, Map, OptionalValue};
+use kube_cel::cel::{Context, Program, Value as Cel};
+use serde_json::{Number, Value};
+
+use crate::schema::{Node, Shape};
+
+/// Reserved words of CEL (apiserver `pkg/cel/escaping.go`).
+const RESERVED: [&str; 21] = [
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+
+/// The value that rules see.
+pub(super) fn to_cel(node: &Node, value: &Value) -> Cel {
+    match value {
+        Value::Null => Cel::Null,
+        Value::Bool(set) => Cel::Bool(*set),
+        Value::Number(number) => of_number(node, number),
+        Value::String(text) => of_text(node, text),
+        Value::Array(items) => {
+            let inside = node.items();
+            let items = items.iter().map(|item| inner(inside, item));
+            Cel::List(Arc::new(items.collect()))
+        }
+        Value::Object(map) => {
+            let mut entries = HashMap::with_capacity(map.len());
+            for (name, value) in map {
+                let key = match &node.shape {
+                    Shape::Object { properties, .. } if !properties.contains_key(name) => {
+                        name.clone()
+                    }
+                    _ => escape(name),
+                };
+                let value = inner(node.field(name), value);
+                entries.insert(Key::String(Arc::new(key)), value);
+            }
+            Cel::Map(Map {
+                map: Arc::new(entries),
+            })
+        }
+    }
+}
+
+/// `optional.of(value)`, or `optional.none()`.
+pub(super) fn optional(value: Option<Cel>) -> Cel {
+    Cel::Opaque(Arc::new(match value {
+        Some(value) => OptionalValue::of(value),
+        None => OptionalValue::none(),
+    }))
+}
+
+fn inner(node: Option<&Node>, value: &Value) -> Cel {
+    match node {
+        Some(node) => to_cel(node, value),
+        None => to_cel(&Node::default(), value),
+    }
+}
+
+fn of_number(node: &Node, number: &Number) -> Cel {
+    let float = || Cel::Float(number.as_f64().unwrap_or(f64::NAN));
+    if matches!(node.shape, Shape::Number) {
+        return float();
+    }
+    match (number.as_i64(), number.as_u64()) {
+        (Some(number), _) => Cel::Int(number),
+        (None, Some(number)) => Cel::UInt(number),
+        (None, None) => float(),
+    }
+}
+
+fn of_text(node: &Node, text: &str) -> Cel {
+    let plain = || Cel::String(Arc::new(text.to_owned()));
+    let Shape::String { format } = &node.shape else {
+        return plain();
+    };
+    match format.as_str() {
+        "date-time" => call(TIMESTAMP.as_ref(), text).unwrap_or_else(plain),
+        "date" => call(TIMESTAMP.as_ref(), &format!("{text}T00:00:00Z")).unwrap_or_else(plain),
+        "duration" => call(DURATION.as_ref(), text).unwrap_or_else(plain),
+        "byte" => match STANDARD.decode(text) {
+            Ok(bytes) => Cel::Bytes(Arc::new(bytes)),
+            Err(_) => plain(),
+        },
+        _ => plain(),
+    }
+}
+
+static TIMESTAMP: LazyLock<Option<Program>> =
+    LazyLock::new(|| Program::compile("timestamp(text)").ok());
+static DURATION: LazyLock<Option<Program>> =
+    LazyLock::new(|| Program::compile("duration(text)").ok());
+
+/// CEL's own reading of a text, so that there is one.
+fn call(program: Option<&Program>, text: &str) -> Option<Cel> {
+    let mut context = Context::default();
+    context.add_variable_from_value("text", text.to_owned());
+    program?.execute(&context).ok()
+}
+
+fn escape(name: &str) -> String {
+    if RESERVED.contains(&name) {
+        return format!("__{name}__");
+    }
+    if !name.contains(['.', '-', '/']) && !name.contains("__") {
+        return name.to_owned();
+    }
+    name.replace("__", "__underscores__")
+        .replace('.', "__dot__")
+        .replace('-', "__dash__")
+        .replace('/', "__slash__")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escape;
+
+    #[test]
+    fn names_are_escaped_as_kube_apiserver_escapes_them() {
+        assert_eq!(escape("my_field"), "my_field");
+        assert_eq!(escape("a__b"), "a__underscores__b");
+        assert_eq!(escape("namespace"), "__namespace__");
+        assert_eq!(escape("x/y-z.w"), "x__slash__y__dash__z__dot__w");
+    }
+}

@@ -1,0 +1,420 @@
+//! What is wrong with the schema in a CRD: what OpenAPI may not say here, defaults that break
+//! their own schema, and rules that do not compile.
+
+use serde_json::Value;
+
+use super::cel::{compile, depth, uses_old_self};
+use super::structural;
+use crate::schema::Path;
+use crate::schema::findings::Findings;
+use crate::schema::look::{field, flag, list, object, text, texts};
+
+const LIST_TYPE: &str = "x-kubernetes-list-type";
+const MAP_KEYS: &str = "x-kubernetes-list-map-keys";
+const MAP_TYPE: &str = "x-kubernetes-map-type";
+const RULES: &str = "x-kubernetes-validations";
+const KINDS: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
+const REASONS: [&str; 4] = [
+    "FieldValueDuplicate",
+    "FieldValueForbidden",
+    "FieldValueInvalid",
+    "FieldValueRequired",
+];
+/// Deeper nested comprehensions could not be paid for, whatever the object.
+const DEEPEST_RULE: u32 = 3;
+const AT_ROOT: &str = "[Description Type Format Title Maximum ExclusiveMaximum Minimum \
+     ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf \
+     Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations]";
+
+/// Checks a version's schema.
+pub(super) fn check(version: &Value, at: &Path<'_>, found: &mut Findings) {
+    let schema = field(field(version, "schema"), "openAPIV3Schema");
+    if schema.is_null() {
+        return;
+    }
+    let at = at.child("openAPIV3Schema");
+    if field(version, "subresources").get("status").is_some() {
+        root_with_status(schema, &at, found);
+    }
+    if flag(schema, "nullable") {
+        found.forbidden(&at.child("nullable"), "nullable cannot be true at the root");
+    }
+    let mut structural = structural::check(schema, &at);
+    let is_structural = structural.0.is_empty();
+    found.0.append(&mut structural.0);
+    let node = super::read(schema);
+    match &node {
+        Ok(node) if is_structural => defaults(schema, node, &at, found),
+        Ok(_) => {}
+        Err(error) => found.invalid(&at, "", error.to_string()),
+    }
+    let before = found.0.len();
+    open_api(schema, &at, found);
+    if is_structural && before == found.0.len() {
+        rules(schema, None, &at, found);
+    }
+}
+
+fn root_with_status(schema: &Value, at: &Path<'_>, found: &mut Findings) {
+    const OTHERS: [&str; 11] = [
+        "nullable",
+        "default",
+        "enum",
+        "additionalProperties",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "x-kubernetes-embedded-resource",
+        "x-kubernetes-int-or-string",
+        MAP_TYPE,
+    ];
+    let kind = text(schema, "type");
+    if !kind.is_empty() && kind != "object" {
+        let said = "only \"object\" is allowed as the type at the root of the schema if the \
+                    status subresource is enabled";
+        found.invalid(&at.child("type"), kind, said);
+    }
+    if OTHERS.iter().any(|name| schema.get(name).is_some()) {
+        let said = format!(
+            "only {AT_ROOT} fields are allowed at the root of the schema if the status \
+             subresource is enabled"
+        );
+        found.invalid(at, schema.clone(), said);
+    }
+}
+
+/// A default must be pruned and valid by its own schema.
+fn defaults(schema: &Value, node: &crate::schema::Node, at: &Path<'_>, found: &mut Findings) {
+    if let Some(default) = schema.get("default").filter(|value| !value.is_null()) {
+        let at = at.child("default");
+        let mut pruned = default.clone();
+        if !node.prune_inside(&mut pruned).is_empty() {
+            found.invalid(&at, default.clone(), "must not have unknown fields");
+        }
+        // The validator speaks of the default as if it stood alone.
+        for mut error in node.validate(default, None, &Path::ROOT) {
+            error.path = match error.path.as_str() {
+                "" => at.to_string(),
+                path => format!("{at}.{path}"),
+            };
+            found.0.push(error);
+        }
+    }
+    let properties = at.child("properties");
+    for (name, property) in object(schema, "properties").into_iter().flatten() {
+        if let Some(node) = node.field(name) {
+            defaults(property, node, &properties.key(name), found);
+        }
+    }
+    if let (Some(items), Some(node)) = (schema.get("items"), node.items()) {
+        defaults(items, node, &at.child("items"), found);
+    }
+}
+
+fn open_api(schema: &Value, at: &Path<'_>, found: &mut Findings) {
+    unsupported(schema, at, found);
+    if let Some(additional) = schema.get("additionalProperties") {
+        let under = at.child("additionalProperties");
+        let has_properties = object(schema, "properties").is_some_and(|map| !map.is_empty());
+        if has_properties && *additional != Value::Bool(true) {
+            let said = "additionalProperties and properties are mutual exclusive";
+            found.forbidden(&under, said);
+        }
+        if additional.is_object() {
+            open_api(additional, &under, found);
+        }
+    }
+    let properties = at.child("properties");
+    for (name, property) in object(schema, "properties").into_iter().flatten() {
+        open_api(property, &properties.key(name), found);
+    }
+    for junction in ["allOf", "oneOf", "anyOf"] {
+        let under = at.child(junction);
+        for (index, inner) in list(schema, junction).iter().enumerate() {
+            open_api(inner, &under.index(index), found);
+        }
+    }
+    for name in ["not", "items"] {
+        if let Some(inner) = schema.get(name).filter(|inner| inner.is_object()) {
+            open_api(inner, &at.child(name), found);
+        }
+    }
+    lists(schema, at, found);
+    rule_fields(schema, at, found);
+}
+
+fn unsupported(schema: &Value, at: &Path<'_>, found: &mut Findings) {
+    let kind = text(schema, "type");
+    if !kind.is_empty() && !KINDS.contains(&kind) {
+        found.not_supported(&at.child("type"), kind, &KINDS);
+    }
+    for name in [
+        "id",
+        "additionalItems",
+        "patternProperties",
+        "definitions",
+        "dependencies",
+        "$ref",
+    ] {
+        if schema.get(name).is_some_and(|value| !value.is_null()) {
+            found.forbidden(&at.child(name), format!("{name} is not supported"));
+        }
+    }
+    if kind == "null" {
+        let said = "type cannot be set to null, use nullable as an alternative";
+        found.forbidden(&at.child("type"), said);
+    }
+    if field(schema, "items").is_array() {
+        let said = "items must be a schema object and not an array";
+        found.forbidden(&at.child("items"), said);
+    }
+    if flag(schema, "uniqueItems") {
+        let said = "uniqueItems cannot be set to true since the runtime complexity becomes \
+                    quadratic";
+        found.forbidden(&at.child("uniqueItems"), said);
+    }
+    let preserve = "x-kubernetes-preserve-unknown-fields";
+    if schema.get(preserve) == Some(&Value::Bool(false)) {
+        found.invalid(&at.child(preserve), false, "must be true or undefined");
+    }
+}
+
+fn lists(schema: &Value, at: &Path<'_>, found: &mut Findings) {
+    let kind = text(schema, "type");
+    let mut of_kind = |name: &str, wanted: &str, known: &[&str]| {
+        let set = text(schema, name);
+        if set.is_empty() {
+            return;
+        }
+        if kind != wanted {
+            let said = format!("must be {wanted} if {name} is specified");
+            if kind.is_empty() {
+                found.required(&at.child("type"), said);
+            } else {
+                found.invalid(&at.child("type"), kind, said);
+            }
+        }
+        if !known.contains(&set) {
+            found.not_supported(&at.child(name), set, known);
+        }
+    };
+    of_kind(MAP_TYPE, "object", &["atomic", "granular"]);
+    of_kind(LIST_TYPE, "array", &["atomic", "set", "map"]);
+    let has_keys = !list(schema, MAP_KEYS).is_empty();
+    let items = field(schema, "items");
+    match text(schema, LIST_TYPE) {
+        "" if has_keys => {
+            let said = "must be map if x-kubernetes-list-map-keys is non-empty";
+            found.required(&at.child(LIST_TYPE), said);
+        }
+        "map" => map_list(schema, items, at, found),
+        "set" => set_list(items, at, found),
+        other if has_keys => {
+            let said = "must be map if x-kubernetes-list-map-keys is non-empty";
+            found.invalid(&at.child(LIST_TYPE), other, said);
+        }
+        _ => {}
+    }
+}
+
+fn set_list(items: &Value, at: &Path<'_>, found: &mut Findings) {
+    let under = at.child("items");
+    let said = "must be atomic as item of a list with x-kubernetes-list-type=set";
+    match text(items, "type") {
+        "array" if !matches!(text(items, LIST_TYPE), "" | "atomic") => {
+            found.invalid(&under.child(LIST_TYPE), text(items, LIST_TYPE), said);
+        }
+        "object" if text(items, MAP_TYPE) != "atomic" => {
+            found.invalid(&under.child(MAP_TYPE), Value::Null, said);
+        }
+        _ => {}
+    }
+    if flag(items, "nullable") {
+        let said = "cannot be nullable when x-kubernetes-list-type is set";
+        found.forbidden(&under.child("nullable"), said);
+    }
+}
+
+fn map_list(schema: &Value, items: &Value, at: &Path<'_>, found: &mut Findings) {
+    let under = at.child("items");
+    let keys: Vec<&str> = texts(schema, MAP_KEYS).collect();
+    if keys.is_empty() {
+        let said = "must not be empty if x-kubernetes-list-type is map";
+        found.required(&at.child(MAP_KEYS), said);
+    }
+    if items.is_null() {
+        let said = "must have a schema if x-kubernetes-list-type is map";
+        return found.required(&under, said);
+    }
+    let kind = text(items, "type");
+    if kind != "object" {
+        let said = "must be object if parent array's x-kubernetes-list-type is map";
+        return found.invalid(&under.child("type"), kind, said);
+    }
+    if flag(items, "nullable") {
+        let said = "cannot be nullable when x-kubernetes-list-type is map";
+        found.forbidden(&under.child("nullable"), said);
+    }
+    let properties = under.child("properties");
+    for (index, key) in keys.iter().enumerate() {
+        if keys[..index].contains(key) {
+            let said = "must not contain duplicate entries";
+            found.invalid(&at.child(MAP_KEYS), field(schema, MAP_KEYS).clone(), said);
+        }
+        let Some(property) = field(items, "properties").get(*key) else {
+            let said = "entries must all be names of item properties";
+            found.invalid(&at.child(MAP_KEYS), field(schema, MAP_KEYS).clone(), said);
+            continue;
+        };
+        let at = properties.key(key);
+        if matches!(text(property, "type"), "array" | "object") {
+            let said = "must be a scalar type if parent array's x-kubernetes-list-type is map";
+            found.invalid(&at.child("type"), kind, said);
+        }
+        let required = texts(items, "required").any(|name| name == *key);
+        if !required && property.get("default").is_none() {
+            let said = "this property is in x-kubernetes-list-map-keys, so it must have a default \
+                        or be a required property";
+            found.required(&at.child("default"), said);
+        }
+        if flag(property, "nullable") {
+            let said = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable";
+            found.forbidden(&at.child("nullable"), said);
+        }
+    }
+}
+
+/// What rules say of themselves, before they are compiled.
+fn rule_fields(schema: &Value, at: &Path<'_>, found: &mut Findings) {
+    let under = at.child(RULES);
+    let breaks = |text: &str| text.contains(['\n', '\r']);
+    for (index, rule) in list(schema, RULES).iter().enumerate() {
+        let at = under.index(index);
+        let (message, trimmed) = (text(rule, "message"), text(rule, "message").trim());
+        let expression = text(rule, "rule").trim();
+        if expression.is_empty() {
+            found.required(&at.child("rule"), "rule is not specified");
+        } else if !message.is_empty() && trimmed.is_empty() {
+            found.invalid(
+                &at.child("message"),
+                message,
+                "must be non-empty if specified",
+            );
+        } else if breaks(trimmed) {
+            found.invalid(
+                &at.child("message"),
+                message,
+                "must not contain line breaks",
+            );
+        } else if breaks(expression) && trimmed.is_empty() {
+            let said = "message must be specified if rule contains line breaks";
+            found.required(&at.child("message"), said);
+        }
+        let made = text(rule, "messageExpression");
+        if !made.is_empty() && made.trim().is_empty() {
+            let said = "messageExpression must be non-empty if specified";
+            found.required(&at.child("messageExpression"), said);
+        }
+        found.maybe_one_of(&at.child("reason"), text(rule, "reason"), &REASONS);
+        let path = text(rule, "fieldPath");
+        if !path.is_empty() && path.trim().is_empty() {
+            found.invalid(
+                &at.child("fieldPath"),
+                path,
+                "must be non-empty if specified",
+            );
+        } else if breaks(path) {
+            found.invalid(&at.child("fieldPath"), path, "must not contain line breaks");
+        }
+        if !path.is_empty() && !is_path(schema, path.trim()) {
+            found.invalid(&at.child("fieldPath"), path, "must be a valid path");
+        }
+    }
+}
+
+/// Whether a path such as `.spec.name` or `.map['key']` leads somewhere.
+fn is_path(schema: &Value, path: &str) -> bool {
+    let mut schema = schema;
+    let mut rest = path;
+    while !rest.is_empty() {
+        let name = if let Some(after) = rest.strip_prefix("['") {
+            let Some((name, after)) = after.split_once("']") else {
+                return false;
+            };
+            rest = after;
+            name
+        } else if let Some(after) = rest.strip_prefix('.') {
+            let end = after.find(['.', '[']).unwrap_or(after.len());
+            rest = &after[end..];
+            &after[..end]
+        } else {
+            return false;
+        };
+        schema = match (
+            field(schema, "properties").get(name),
+            schema.get("additionalProperties"),
+        ) {
+            (Some(inner), _) => inner,
+            (None, Some(inner)) if inner.is_object() => inner,
+            _ => return false,
+        };
+    }
+    true
+}
+
+/// Compiles all rules. `uncorrelated`: the list inside of which old values are not found.
+fn rules(schema: &Value, uncorrelated: Option<&Path<'_>>, at: &Path<'_>, found: &mut Findings) {
+    let under = at.child(RULES);
+    for (index, rule) in list(schema, RULES).iter().enumerate() {
+        one_rule(rule, uncorrelated, &under.index(index), found);
+    }
+    let properties = at.child("properties");
+    for (name, property) in object(schema, "properties").into_iter().flatten() {
+        rules(property, uncorrelated, &properties.key(name), found);
+    }
+    if let Some(inner) = schema
+        .get("additionalProperties")
+        .filter(|inner| inner.is_object())
+    {
+        rules(
+            inner,
+            uncorrelated,
+            &at.child("additionalProperties"),
+            found,
+        );
+    }
+    if let Some(inner) = schema.get("items") {
+        let lost = (text(schema, LIST_TYPE) != "map").then_some(at);
+        rules(inner, uncorrelated.or(lost), &at.child("items"), found);
+    }
+}
+
+fn one_rule(rule: &Value, uncorrelated: Option<&Path<'_>>, at: &Path<'_>, found: &mut Findings) {
+    let expression = text(rule, "rule");
+    if let Err(error) = compile(expression) {
+        found.invalid(&at.child("rule"), rule.clone(), error);
+    } else if depth(expression) > DEEPEST_RULE {
+        let said = format!(
+            "estimated rule cost exceeds budget: comprehensions are nested more than \
+             {DEEPEST_RULE} deep (try simplifying the rule, or adding maxItems, maxProperties, \
+             and maxLength where arrays, maps, and strings are declared)"
+        );
+        found.forbidden(&at.child("rule"), said);
+    }
+    let made = text(rule, "messageExpression");
+    if let (false, Err(error)) = (made.is_empty(), compile(made)) {
+        found.invalid(&at.child("messageExpression"), rule.clone(), error);
+    }
+    if uses_old_self(expression) {
+        if let Some(list) = uncorrelated {
+            let said = format!(
+                "oldSelf cannot be used on the uncorrelatable portion of the schema within {list}"
+            );
+            found.invalid(&at.child("rule"), expression, said);
+        }
+    } else if let Some(set) = rule.get("optionalOldSelf").filter(|set| !set.is_null()) {
+        let said = "may not be set if oldSelf is not used in rule";
+        found.invalid(&at.child("optionalOldSelf"), set.clone(), said);
+    }
+}

@@ -1,0 +1,268 @@
+//! Whether a CRD's schema is structural: its types said at every field, and nothing but bounds
+//! below `allOf` and its like (apiextensions `pkg/apiserver/schema/validation.go`).
+
+use serde_json::{Value, json};
+
+use crate::schema::Path;
+use crate::schema::findings::Findings;
+use crate::schema::look::{field, flag, list, object, text};
+
+const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
+const EMBEDDED: &str = "x-kubernetes-embedded-resource";
+const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Root,
+    Item,
+    Field,
+}
+
+/// What keeps a schema from being structural, sorted.
+pub(super) fn check(schema: &Value, at: &Path<'_>) -> Findings {
+    let mut found = Findings::default();
+    invariants(schema, Level::Root, at, &mut found);
+    completeness(schema, schema, at, at, &mut found);
+    found.0.sort_by_cached_key(ToString::to_string);
+    found.0.dedup();
+    found
+}
+
+fn invariants(schema: &Value, level: Level, at: &Path<'_>, found: &mut Findings) {
+    let kind = text(schema, "type");
+    match schema.get("items") {
+        None if kind == "array" => found.required(&at.child("items"), "must be specified"),
+        None => {}
+        Some(items) => invariants(items, Level::Item, &at.child("items"), found),
+    }
+    let properties = at.child("properties");
+    for (name, property) in object(schema, "properties").into_iter().flatten() {
+        invariants(property, Level::Field, &properties.key(name), found);
+    }
+    if let Some(additional) = schema.get("additionalProperties") {
+        let at = at.child("additionalProperties");
+        if level == Level::Root {
+            found.forbidden(&at, "must not be used at the root");
+        }
+        if additional.is_object() {
+            invariants(additional, Level::Field, &at, found);
+        }
+        if flag(schema, EMBEDDED) {
+            let said = "must not be used if x-kubernetes-embedded-resource is set";
+            found.forbidden(&at, said);
+        }
+    }
+    if flag(schema, INT_OR_STRING) {
+        for other in [PRESERVE, EMBEDDED] {
+            if flag(schema, other) {
+                let said = "must be false if x-kubernetes-int-or-string is true";
+                found.invalid(&at.child(other), true, said);
+            }
+        }
+    }
+    value_validation(schema, true, at, found);
+    type_said(schema, level, at, found);
+    of_every_object(schema, level, at, found);
+}
+
+fn type_said(schema: &Value, level: Level, at: &Path<'_>, found: &mut Findings) {
+    let kind = text(schema, "type");
+    let under = at.child("type");
+    if flag(schema, EMBEDDED) && kind != "object" {
+        let said = "must be object if x-kubernetes-embedded-resource is true";
+        if kind.is_empty() {
+            found.required(&under, said);
+        } else {
+            found.invalid(&under, kind, said);
+        }
+    } else if kind.is_empty() && !flag(schema, INT_OR_STRING) && !flag(schema, PRESERVE) {
+        let said = match level {
+            Level::Root => "must not be empty at the root",
+            Level::Item => "must not be empty for specified array items",
+            Level::Field => "must not be empty for specified object fields",
+        };
+        found.required(&under, said);
+    }
+    if level == Level::Root && !kind.is_empty() && kind != "object" {
+        found.invalid(&under, kind, "must be object at the root");
+    }
+}
+
+/// `apiVersion`, `kind` and `metadata` of the object itself or of one in it.
+fn of_every_object(schema: &Value, level: Level, at: &Path<'_>, found: &mut Findings) {
+    let is_object = level == Level::Root || flag(schema, EMBEDDED);
+    let under = at.child("properties");
+    let property = |name: &str| field(schema, "properties").get(name);
+    for name in ["kind", "apiVersion"] {
+        if let Some(named) = property(name).filter(|_| is_object) {
+            let kind = text(named, "type");
+            if kind != "string" {
+                found.invalid(&under.key(name).child("type"), kind, "must be string");
+            }
+        }
+    }
+    if let Some(metadata) = property("metadata") {
+        let at = under.key("metadata");
+        let kind = text(metadata, "type");
+        if is_object && kind != "object" {
+            found.invalid(&at.child("type"), kind, "must be object");
+        }
+        if level == Level::Root && !only_names(metadata) {
+            let said = "must not specify anything other than name and generateName, but metadata \
+                        is implicitly specified";
+            found.forbidden(&at, said);
+        }
+    }
+    let empty = object(schema, "properties").is_none_or(serde_json::Map::is_empty);
+    if flag(schema, EMBEDDED) && !flag(schema, PRESERVE) && empty {
+        let said = "must not be empty if x-kubernetes-embedded-resource is true without \
+                    x-kubernetes-preserve-unknown-fields";
+        found.required(&under, said);
+    }
+}
+
+fn only_names(metadata: &Value) -> bool {
+    metadata.as_object().is_some_and(|map| {
+        map.iter().all(|(key, value)| match key.as_str() {
+            "type" | "description" | "default" => true,
+            "properties" => value.as_object().is_some_and(|properties| {
+                properties
+                    .keys()
+                    .all(|name| name == "name" || name == "generateName")
+            }),
+            _ => false,
+        })
+    })
+}
+
+fn is_int_or_string(any_of: &[Value]) -> bool {
+    any_of == [json!({"type": "integer"}), json!({"type": "string"})]
+}
+
+/// `own`: the schema's own bounds, where the pattern for int-or-string may say types.
+fn value_validation(schema: &Value, own: bool, at: &Path<'_>, found: &mut Findings) {
+    let any_of = list(schema, "anyOf");
+    if !(own && is_int_or_string(any_of)) {
+        nested_all(any_of, &at.child("anyOf"), found);
+    }
+    let all_of = list(schema, "allOf");
+    let under = at.child("allOf");
+    for (index, inner) in all_of.iter().enumerate() {
+        let pattern = own && index == 0 && is_int_or_string(list(inner, "anyOf"));
+        nested(inner, pattern, &under.index(index), found);
+    }
+    nested_all(list(schema, "oneOf"), &at.child("oneOf"), found);
+    if let Some(not) = schema.get("not") {
+        nested(not, false, &at.child("not"), found);
+    }
+    let pattern = text(schema, "pattern");
+    if !pattern.is_empty() && crate::schema::compile_pattern(pattern).is_none() {
+        let said = format!("must be a valid regular expression, but isn't: `{pattern}`");
+        found.invalid(&at.child("pattern"), pattern, said);
+    }
+}
+
+fn nested_all(many: &[Value], at: &Path<'_>, found: &mut Findings) {
+    for (index, one) in many.iter().enumerate() {
+        nested(one, false, &at.index(index), found);
+    }
+}
+
+fn nested(schema: &Value, pattern: bool, at: &Path<'_>, found: &mut Findings) {
+    value_validation(schema, pattern, at, found);
+    if let Some(items) = schema.get("items") {
+        nested(items, false, &at.child("items"), found);
+    }
+    let properties = at.child("properties");
+    for (name, property) in object(schema, "properties").into_iter().flatten() {
+        nested(property, false, &properties.key(name), found);
+        if name == "metadata" {
+            let said = "must not be specified in a nested context";
+            found.forbidden(&properties.key(name), said);
+        }
+    }
+    only_bounds(schema, at, found);
+}
+
+fn only_bounds(schema: &Value, at: &Path<'_>, found: &mut Findings) {
+    const FORBIDDEN: [(&str, &str); 13] = [
+        ("type", "must be empty to be structural"),
+        ("additionalProperties", "must be undefined to be structural"),
+        ("default", "must be undefined to be structural"),
+        ("title", "must be empty to be structural"),
+        ("description", "must be empty to be structural"),
+        ("nullable", "must be false to be structural"),
+        (PRESERVE, "must be false to be structural"),
+        (EMBEDDED, "must be false to be structural"),
+        (INT_OR_STRING, "must be false to be structural"),
+        (
+            "x-kubernetes-list-map-keys",
+            "must be empty to be structural",
+        ),
+        (
+            "x-kubernetes-list-type",
+            "must be undefined to be structural",
+        ),
+        (
+            "x-kubernetes-map-type",
+            "must be undefined to be structural",
+        ),
+        ("x-kubernetes-validations", "must be empty to be structural"),
+    ];
+    for (name, said) in FORBIDDEN {
+        let set = schema.get(name).is_some_and(|value| match value {
+            Value::Null | Value::Bool(false) => name == "additionalProperties",
+            Value::String(text) => !text.is_empty(),
+            Value::Array(items) => !items.is_empty(),
+            _ => true,
+        });
+        if set {
+            found.forbidden(&at.child(name), said);
+        }
+    }
+}
+
+/// What is said below `allOf` and its like must be said in the schema itself too: `at` is where
+/// the schema is, `said_at` where it is said.
+fn completeness(
+    schema: &Value,
+    nested: &Value,
+    at: &Path<'_>,
+    said_at: &Path<'_>,
+    found: &mut Findings,
+) {
+    if let Some(not) = nested.get("not") {
+        complete(schema, not, at, &said_at.child("not"), found);
+    }
+    for junction in ["allOf", "anyOf", "oneOf"] {
+        let under = said_at.child(junction);
+        for (index, inner) in list(nested, junction).iter().enumerate() {
+            complete(schema, inner, at, &under.index(index), found);
+        }
+    }
+}
+
+fn complete(
+    schema: &Value,
+    nested: &Value,
+    at: &Path<'_>,
+    said_at: &Path<'_>,
+    found: &mut Findings,
+) {
+    completeness(schema, nested, at, said_at, found);
+    if let Some(inner) = nested.get("items") {
+        let (at, said_at) = (at.child("items"), said_at.child("items"));
+        match schema.get("items") {
+            Some(own) => complete(own, inner, &at, &said_at, found),
+            None => found.required(&at, format!("because it is defined in {said_at}")),
+        }
+    }
+    let (under, said_under) = (at.child("properties"), said_at.child("properties"));
+    for (name, inner) in object(nested, "properties").into_iter().flatten() {
+        let (at, said_at) = (under.key(name), said_under.key(name));
+        match field(schema, "properties").get(name) {
+            Some(own) => complete(own, inner, &at, &said_at, found),
+            None => found.required(&at, format!("because it is defined in {said_at}")),
+        }
+    }
+}

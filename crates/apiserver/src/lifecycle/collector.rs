@@ -1,0 +1,254 @@
+//! Dependents go with their owners: in the background after them, in the foreground before them,
+//! or, orphaned, not at all.
+
+mod decide;
+mod graph;
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use http::StatusCode;
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use self::decide::{Decision, FOREGROUND, ORPHAN, OwnerState, decide};
+use self::graph::Graph;
+use super::feed::{Metadata, Observed, OwnerReference};
+use super::run::{Controller, Next, ReconcileError};
+use super::{Act, Hub, MANAGER, ObjectPath, Propagation};
+use crate::resource::{GroupResource, Scope};
+use crate::status::ApiError;
+
+/// The controller.
+pub(super) struct Collector {
+    hub: Arc<dyn Hub>,
+    graph: Mutex<Graph>,
+}
+
+/// An object that may have to go, or whose dependents may.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Item {
+    path: ObjectPath,
+    uid: String,
+}
+
+impl Collector {
+    pub(super) fn new(hub: Arc<dyn Hub>) -> Self {
+        Self {
+            hub,
+            graph: Mutex::default(),
+        }
+    }
+
+    async fn collect(
+        &self,
+        item: &Item,
+        also: &(dyn Fn(Item) + Send + Sync),
+    ) -> Result<Next, ReconcileError> {
+        let run = self.graph.lock().run();
+        let live = self.hub.get(&item.path).await;
+        let Some(object) = live.map_err(ReconcileError::read(&item.path))? else {
+            return Ok(None);
+        };
+        let metadata = Metadata::of(&object);
+        // One of the same name that came later is another item.
+        if metadata.uid != item.uid {
+            return Ok(None);
+        }
+        let owners = if metadata.is_deleting() {
+            Vec::new()
+        } else {
+            match self.owners(run, item, &metadata.owner_references).await? {
+                Some(owners) => owners,
+                None => return Ok(None),
+            }
+        };
+        let dependents = self.graph.lock().dependents(&item.uid);
+        match decide(&metadata, &owners, &dependents) {
+            Decision::Keep => {}
+            Decision::Wait(for_these) => for_these.into_iter().for_each(also),
+            Decision::RemoveFinalizer(finalizer) => {
+                self.remove_finalizer(item, object, finalizer).await?;
+            }
+            Decision::Orphan(dependents) => {
+                for dependent in &dependents {
+                    self.disown(dependent, std::slice::from_ref(&item.uid))
+                        .await?;
+                }
+                self.remove_finalizer(item, object, ORPHAN).await?;
+            }
+            Decision::Disown(owners) => {
+                self.disown(item, &owners).await?;
+            }
+            Decision::Delete {
+                propagation,
+                unblock,
+            } => self.delete(item, object, propagation, unblock).await?,
+        }
+        Ok(None)
+    }
+
+    /// Each owner's state; `None` if a reference can never hold, so that nothing is to be done.
+    async fn owners(
+        &self,
+        run: u64,
+        item: &Item,
+        references: &[OwnerReference],
+    ) -> Result<Option<Vec<OwnerState>>, ReconcileError> {
+        let mut states = Vec::with_capacity(references.len());
+        for reference in references {
+            let (resource, scope) = self.resource_of(reference)?;
+            let namespace = match scope {
+                Scope::Cluster => "",
+                // A cluster-scoped object cannot belong to one in a namespace.
+                Scope::Namespaced if item.path.namespace.is_empty() => return Ok(None),
+                Scope::Namespaced => item.path.namespace.as_str(),
+            };
+            let path = ObjectPath {
+                resource,
+                namespace: namespace.to_owned(),
+                name: reference.name.clone(),
+            };
+            let owner = self.hub.get(&path).await;
+            let owner = owner.map_err(ReconcileError::read(&path))?;
+            let state = OwnerState::of(reference, owner.as_ref().map(Metadata::of));
+            if !matches!(state, OwnerState::Gone(_)) {
+                self.graph.lock().verified(run, reference, &path.namespace);
+            }
+            states.push(state);
+        }
+        Ok(Some(states))
+    }
+
+    fn resource_of(
+        &self,
+        reference: &OwnerReference,
+    ) -> Result<(GroupResource, Scope), ReconcileError> {
+        self.hub
+            .catalog()
+            .iter()
+            .find(|resource| {
+                resource.kind == reference.kind
+                    && resource.group_version.to_string() == reference.api_version
+            })
+            .map(|resource| (resource.group_resource(), resource.scope))
+            .ok_or_else(|| ReconcileError::UnknownKind {
+                api_version: reference.api_version.clone(),
+                kind: reference.kind.clone(),
+            })
+    }
+
+    async fn remove_finalizer(
+        &self,
+        item: &Item,
+        mut object: Value,
+        finalizer: &str,
+    ) -> Result<(), ReconcileError> {
+        if let Some(list) = object["metadata"]["finalizers"].as_array_mut() {
+            list.retain(|own| own != finalizer);
+        }
+        self.update(&item.path, object).await
+    }
+
+    /// Takes references to these owners off an object.
+    async fn disown(&self, item: &Item, owners: &[String]) -> Result<(), ReconcileError> {
+        let live = self.hub.get(&item.path).await;
+        let Some(mut object) = live.map_err(ReconcileError::read(&item.path))? else {
+            return Ok(());
+        };
+        if object["metadata"]["uid"] != item.uid.as_str() {
+            return Ok(());
+        }
+        let Some(list) = object["metadata"]["ownerReferences"].as_array_mut() else {
+            return Ok(());
+        };
+        let before = list.len();
+        list.retain(|own| !owners.iter().any(|owner| own["uid"] == owner.as_str()));
+        if list.len() == before {
+            return Ok(());
+        }
+        self.update(&item.path, object).await
+    }
+
+    async fn delete(
+        &self,
+        item: &Item,
+        mut object: Value,
+        propagation: Propagation,
+        unblock: bool,
+    ) -> Result<(), ReconcileError> {
+        let mut resource_version = object["metadata"]["resourceVersion"]
+            .as_str()
+            .map(str::to_owned);
+        if unblock {
+            let list = object["metadata"]["ownerReferences"].as_array_mut();
+            for reference in list.into_iter().flatten() {
+                reference["blockOwnerDeletion"] = false.into();
+            }
+            self.update(&item.path, object).await?;
+            resource_version = None;
+        }
+        let act = Act::Delete {
+            uid: item.uid.clone(),
+            resource_version,
+            propagation,
+        };
+        let outcome = self.hub.act(MANAGER, &item.path, act).await;
+        unless_gone(outcome).map_err(ReconcileError::write(&item.path))
+    }
+
+    async fn update(&self, path: &ObjectPath, object: Value) -> Result<(), ReconcileError> {
+        let act = Act::Update {
+            object,
+            subresource: "",
+        };
+        let outcome = self.hub.act(MANAGER, path, act).await;
+        unless_gone(outcome).map_err(ReconcileError::write(path))
+    }
+}
+
+/// An object that is not there any more needs nothing more done to it.
+fn unless_gone(outcome: Result<(), ApiError>) -> Result<(), ApiError> {
+    match outcome {
+        Err(error) if error.code == StatusCode::NOT_FOUND => Ok(()),
+        outcome => outcome,
+    }
+}
+
+impl Controller for Collector {
+    type Key = Item;
+
+    const NAME: &'static str = "collector";
+
+    fn observe(&self, observed: &Observed) -> Vec<Item> {
+        let mut graph = self.graph.lock();
+        match observed {
+            Observed::Restart => {
+                graph.clear();
+                Vec::new()
+            }
+            Observed::Synced => Vec::new(),
+            // Events are many, and nobody's.
+            Observed::Put(seen) | Observed::Gone(seen)
+                if seen.path.resource.resource == "events" =>
+            {
+                Vec::new()
+            }
+            Observed::Put(seen) => graph.put(&seen.path, &seen.metadata),
+            Observed::Gone(seen) => graph.gone(&seen.path, &seen.metadata),
+        }
+    }
+
+    fn reconcile<'a>(
+        &'a self,
+        key: &'a Item,
+        also: &'a (dyn Fn(Item) + Send + Sync),
+    ) -> BoxFuture<'a, Result<Next, ReconcileError>> {
+        Box::pin(self.collect(key, also))
+    }
+}
+
+/// Whether a finalizer says what becomes of an object's dependents.
+fn says_what_becomes_of_dependents(metadata: &Metadata) -> bool {
+    metadata.has_finalizer(FOREGROUND) || metadata.has_finalizer(ORPHAN)
+}

@@ -1,0 +1,280 @@
+//! What becomes of an object, given its owners and its dependents.
+
+use super::Item;
+use crate::lifecycle::Propagation;
+use crate::lifecycle::feed::{Metadata, OwnerReference};
+
+/// The owner waits for its dependents.
+pub(super) const FOREGROUND: &str = "foregroundDeletion";
+/// The owner leaves its dependents.
+pub(super) const ORPHAN: &str = "orphan";
+
+/// A reference's owner, as it is now; each holds the owner's UID.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum OwnerState {
+    /// There, and staying.
+    Solid,
+    /// Not there, or another of the same name.
+    Gone(String),
+    /// It is deleted in the foreground and waits for this object.
+    Waiting(String),
+}
+
+impl OwnerState {
+    /// What a reference points to; `owner` is what stands there.
+    pub(super) fn of(reference: &OwnerReference, owner: Option<Metadata>) -> Self {
+        match owner {
+            Some(owner) if owner.uid == reference.uid => {
+                if owner.is_deleting() && owner.has_finalizer(FOREGROUND) {
+                    Self::Waiting(owner.uid)
+                } else {
+                    Self::Solid
+                }
+            }
+            _ => Self::Gone(reference.uid.clone()),
+        }
+    }
+}
+
+/// An object that belongs to the one in question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Dependent {
+    pub(super) item: Item,
+    /// Whether a foreground deletion of the owner waits for it.
+    pub(super) blocks: bool,
+    /// Whether it waits for dependents of its own.
+    pub(super) waits: bool,
+}
+
+/// What is to be done.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// Nothing.
+    Keep,
+    /// It waits for these; look at them.
+    Wait(Vec<Item>),
+    /// It waits no longer.
+    RemoveFinalizer(&'static str),
+    /// These lose it as their owner, then it waits no longer.
+    Orphan(Vec<Item>),
+    /// It loses these owners and stays.
+    Disown(Vec<String>),
+    /// It goes.
+    Delete {
+        propagation: Propagation,
+        /// First, its owners stop waiting for it: two that wait for each other would wait for
+        /// ever.
+        unblock: bool,
+    },
+}
+
+/// Decides from the object's own state, its owners' and its dependents'.
+pub(super) fn decide(
+    object: &Metadata,
+    owners: &[OwnerState],
+    dependents: &[Dependent],
+) -> Decision {
+    if object.is_deleting() {
+        return decide_deleting(object, dependents);
+    }
+    if owners.is_empty() {
+        return Decision::Keep;
+    }
+    let is_waited_for = owners
+        .iter()
+        .any(|owner| matches!(owner, OwnerState::Waiting(_)));
+    if owners.contains(&OwnerState::Solid) {
+        let lost: Vec<String> = owners.iter().filter_map(OwnerState::lost).collect();
+        return if lost.is_empty() {
+            Decision::Keep
+        } else {
+            Decision::Disown(lost)
+        };
+    }
+    if is_waited_for && !dependents.is_empty() {
+        return Decision::Delete {
+            propagation: Propagation::Foreground,
+            unblock: dependents.iter().any(|dependent| dependent.waits),
+        };
+    }
+    let propagation = if object.has_finalizer(ORPHAN) {
+        Propagation::Orphan
+    } else if object.has_finalizer(FOREGROUND) {
+        Propagation::Foreground
+    } else {
+        Propagation::Background
+    };
+    Decision::Delete {
+        propagation,
+        unblock: false,
+    }
+}
+
+fn decide_deleting(object: &Metadata, dependents: &[Dependent]) -> Decision {
+    if object.has_finalizer(ORPHAN) {
+        let all = dependents.iter().map(|dependent| dependent.item.clone());
+        return Decision::Orphan(all.collect());
+    }
+    if !object.has_finalizer(FOREGROUND) {
+        return Decision::Keep;
+    }
+    let mut blocking = dependents
+        .iter()
+        .filter(|dependent| dependent.blocks)
+        .peekable();
+    if blocking.peek().is_none() {
+        return Decision::RemoveFinalizer(FOREGROUND);
+    }
+    let idle = blocking.filter(|dependent| !dependent.waits);
+    Decision::Wait(idle.map(|dependent| dependent.item.clone()).collect())
+}
+
+impl OwnerState {
+    /// The UID of an owner that is no reason to stay.
+    fn lost(&self) -> Option<String> {
+        match self {
+            Self::Solid => None,
+            Self::Gone(uid) | Self::Waiting(uid) => Some(uid.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lifecycle::ObjectPath;
+
+    fn object(deleting: bool, finalizers: &[&str]) -> Metadata {
+        Metadata {
+            uid: "u".to_owned(),
+            deletion_timestamp: deleting.then(|| "2026-01-01T00:00:00Z".to_owned()),
+            finalizers: finalizers.iter().map(|&own| own.to_owned()).collect(),
+            owner_references: Vec::new(),
+        }
+    }
+
+    fn dependent(name: &str, blocks: bool, waits: bool) -> Dependent {
+        let item = Item {
+            path: ObjectPath::new("", "pods", "d", name),
+            uid: name.to_owned(),
+        };
+        Dependent {
+            item,
+            blocks,
+            waits,
+        }
+    }
+
+    fn gone(uid: &str) -> OwnerState {
+        OwnerState::Gone(uid.to_owned())
+    }
+
+    fn waiting(uid: &str) -> OwnerState {
+        OwnerState::Waiting(uid.to_owned())
+    }
+
+    fn delete(propagation: Propagation, unblock: bool) -> Decision {
+        Decision::Delete {
+            propagation,
+            unblock,
+        }
+    }
+
+    #[test]
+    fn an_object_stays_with_any_of_its_owners_and_loses_only_those_that_are_gone() {
+        let plain = object(false, &[]);
+        assert_eq!(decide(&plain, &[], &[]), Decision::Keep);
+        assert_eq!(decide(&plain, &[OwnerState::Solid], &[]), Decision::Keep);
+        let owners = [OwnerState::Solid, gone("a"), waiting("b")];
+        let lost = vec!["a".to_owned(), "b".to_owned()];
+        assert_eq!(decide(&plain, &owners, &[]), Decision::Disown(lost));
+    }
+
+    #[test]
+    fn an_object_whose_owners_are_all_gone_goes_as_its_finalizers_say() {
+        let owners = [gone("a"), gone("b")];
+        let of = |finalizers: &[&str]| decide(&object(false, finalizers), &owners, &[]);
+        assert_eq!(of(&[]), delete(Propagation::Background, false));
+        assert_eq!(of(&[ORPHAN]), delete(Propagation::Orphan, false));
+        assert_eq!(of(&[FOREGROUND]), delete(Propagation::Foreground, false));
+    }
+
+    #[test]
+    fn an_object_that_is_waited_for_goes_in_the_foreground_if_it_has_dependents_itself() {
+        let plain = object(false, &[]);
+        let owners = [waiting("a")];
+        assert_eq!(
+            decide(&plain, &owners, &[]),
+            delete(Propagation::Background, false)
+        );
+        let idle = [dependent("x", true, false)];
+        assert_eq!(
+            decide(&plain, &owners, &idle),
+            delete(Propagation::Foreground, false)
+        );
+        let circle = [dependent("x", true, true)];
+        assert_eq!(
+            decide(&plain, &owners, &circle),
+            delete(Propagation::Foreground, true)
+        );
+    }
+
+    #[test]
+    fn an_owner_deleted_in_the_foreground_waits_only_for_dependents_that_block() {
+        let owner = object(true, &[FOREGROUND]);
+        let free = [dependent("x", false, false)];
+        assert_eq!(
+            decide(&owner, &[], &free),
+            Decision::RemoveFinalizer(FOREGROUND)
+        );
+        let some = [
+            dependent("x", true, false),
+            dependent("y", true, true),
+            dependent("z", false, false),
+        ];
+        assert_eq!(
+            decide(&owner, &[], &some),
+            Decision::Wait(vec![some[0].item.clone()])
+        );
+    }
+
+    #[test]
+    fn an_owner_that_orphans_lets_all_its_dependents_go_free() {
+        let owner = object(true, &[ORPHAN, "other"]);
+        let some = [dependent("x", true, false), dependent("y", false, false)];
+        let items = some.iter().map(|own| own.item.clone()).collect();
+        assert_eq!(decide(&owner, &[], &some), Decision::Orphan(items));
+    }
+
+    #[test]
+    fn an_object_that_goes_already_is_left_to_go() {
+        let owners = [gone("a")];
+        let going = object(true, &["other"]);
+        assert_eq!(decide(&going, &owners, &[]), Decision::Keep);
+    }
+
+    #[test]
+    fn an_owner_of_the_same_name_and_another_uid_is_not_the_owner() {
+        let reference = OwnerReference {
+            uid: "a".to_owned(),
+            ..OwnerReference::default()
+        };
+        let with = |uid: &str, deleting: bool| Metadata {
+            uid: uid.to_owned(),
+            ..object(deleting, &[FOREGROUND])
+        };
+        assert_eq!(OwnerState::of(&reference, None), gone("a"));
+        assert_eq!(
+            OwnerState::of(&reference, Some(with("b", false))),
+            gone("a")
+        );
+        assert_eq!(
+            OwnerState::of(&reference, Some(with("a", false))),
+            OwnerState::Solid
+        );
+        assert_eq!(
+            OwnerState::of(&reference, Some(with("a", true))),
+            waiting("a")
+        );
+    }
+}

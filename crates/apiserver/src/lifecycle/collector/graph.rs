@@ -1,0 +1,334 @@
+//! Who belongs to whom.
+//!
+//! Only objects that have owners, or whose finalizers say what becomes of their dependents, are
+//! kept: most objects are neither.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use super::decide::{Dependent, FOREGROUND};
+use super::{Item, says_what_becomes_of_dependents};
+use crate::lifecycle::ObjectPath;
+use crate::lifecycle::feed::{Metadata, OwnerReference};
+
+#[derive(Debug, Default)]
+pub(super) struct Graph {
+    /// By UID.
+    nodes: HashMap<String, Node>,
+    /// Owner's UID → dependents' UIDs; the owner itself need not be a node.
+    dependents: HashMap<String, Dependents>,
+    /// Counts restarts of the feed.
+    run: u64,
+}
+
+#[derive(Debug)]
+struct Node {
+    path: ObjectPath,
+    owners: Vec<OwnerReference>,
+    /// Whether it is deleted in the foreground.
+    waits: bool,
+}
+
+#[derive(Debug, Default)]
+struct Dependents {
+    uids: BTreeSet<String>,
+    /// References that were looked up and hold, each with the owner's namespace: further
+    /// dependents with the same reference need no look.
+    verified: HashSet<(OwnerReference, String)>,
+    /// Whether the owner was seen to go.
+    ownerless: bool,
+}
+
+impl Graph {
+    /// Forgets everything; the feed starts again.
+    pub(super) fn clear(&mut self) {
+        *self = Self {
+            run: self.run + 1,
+            ..Self::default()
+        };
+    }
+
+    /// Takes in an object that is there; tells what to look at because of it.
+    pub(super) fn put(&mut self, path: &ObjectPath, metadata: &Metadata) -> Vec<Item> {
+        let mut look: BTreeMap<String, ObjectPath> = BTreeMap::new();
+        let uid = &metadata.uid;
+        let waits = metadata.is_deleting() && metadata.has_finalizer(FOREGROUND);
+        let waited = self.nodes.get(uid).is_some_and(|former| former.waits);
+        if metadata.is_deleting() && says_what_becomes_of_dependents(metadata) {
+            look.insert(uid.clone(), path.clone());
+            if waits && !waited {
+                self.look_at_dependents(uid, &mut look);
+            }
+        }
+        let owners = &metadata.owner_references;
+        if !metadata.is_deleting() && self.has_unverified(path, owners) {
+            look.insert(uid.clone(), path.clone());
+        }
+        match self.nodes.get_mut(uid) {
+            Some(former) if former.owners == *owners && (waits || !owners.is_empty()) => {
+                former.waits = waits;
+            }
+            _ => {
+                if let Some(former) = self.remove_node(uid) {
+                    self.unblocked(&former, owners, &mut look);
+                }
+                if waits || !owners.is_empty() {
+                    self.insert_node(path, metadata, waits);
+                }
+            }
+        }
+        items(look)
+    }
+
+    /// Takes in that an object is gone; tells what to look at because of it.
+    pub(super) fn gone(&mut self, path: &ObjectPath, metadata: &Metadata) -> Vec<Item> {
+        let mut look = BTreeMap::new();
+        let former = self.remove_node(&metadata.uid).unwrap_or_else(|| Node {
+            path: path.clone(),
+            owners: metadata.owner_references.clone(),
+            waits: false,
+        });
+        self.look_at_dependents(&metadata.uid, &mut look);
+        if let Some(dependents) = self.dependents.get_mut(&metadata.uid) {
+            dependents.verified.clear();
+            dependents.ownerless = true;
+        }
+        for owner in &former.owners {
+            self.look_at_waiting(&owner.uid, &mut look);
+        }
+        items(look)
+    }
+
+    /// A reference was looked up, in this run of the feed, and held then.
+    pub(super) fn verified(&mut self, run: u64, reference: &OwnerReference, namespace: &str) {
+        let dependents = self.dependents.get_mut(&reference.uid);
+        // The owner may have gone between the look and now; a UID does not come back.
+        if let Some(dependents) = dependents.filter(|own| run == self.run && !own.ownerless) {
+            let key = coordinates(reference, namespace);
+            dependents.verified.insert(key);
+        }
+    }
+
+    /// Which run of the feed this is.
+    pub(super) fn run(&self) -> u64 {
+        self.run
+    }
+
+    /// The objects that belong to an owner.
+    pub(super) fn dependents(&self, owner: &str) -> Vec<Dependent> {
+        let Some(dependents) = self.dependents.get(owner) else {
+            return Vec::new();
+        };
+        dependents
+            .uids
+            .iter()
+            .filter_map(|uid| {
+                let node = self.nodes.get(uid)?;
+                let blocks = node.owners.iter().any(|reference| {
+                    reference.uid == owner && reference.block_owner_deletion == Some(true)
+                });
+                Some(Dependent {
+                    item: Item {
+                        path: node.path.clone(),
+                        uid: uid.clone(),
+                    },
+                    blocks,
+                    waits: node.waits,
+                })
+            })
+            .collect()
+    }
+
+    fn has_unverified(&self, path: &ObjectPath, owners: &[OwnerReference]) -> bool {
+        owners.iter().any(|reference| {
+            let dependents = self.dependents.get(&reference.uid);
+            // The owner is in the same namespace, or in none.
+            !dependents.is_some_and(|dependents| {
+                [path.namespace.as_str(), ""].iter().any(|namespace| {
+                    dependents
+                        .verified
+                        .contains(&coordinates(reference, namespace))
+                })
+            })
+        })
+    }
+
+    fn insert_node(&mut self, path: &ObjectPath, metadata: &Metadata, waits: bool) {
+        for reference in &metadata.owner_references {
+            let dependents = self.dependents.entry(reference.uid.clone()).or_default();
+            dependents.uids.insert(metadata.uid.clone());
+        }
+        let node = Node {
+            path: path.clone(),
+            owners: metadata.owner_references.clone(),
+            waits,
+        };
+        self.nodes.insert(metadata.uid.clone(), node);
+    }
+
+    fn remove_node(&mut self, uid: &str) -> Option<Node> {
+        let node = self.nodes.remove(uid)?;
+        for reference in &node.owners {
+            if let Some(dependents) = self.dependents.get_mut(&reference.uid) {
+                dependents.uids.remove(uid);
+                if dependents.uids.is_empty() {
+                    self.dependents.remove(&reference.uid);
+                }
+            }
+        }
+        Some(node)
+    }
+
+    /// Owners that no longer have to wait for this dependent.
+    fn unblocked(
+        &self,
+        former: &Node,
+        owners: &[OwnerReference],
+        look: &mut BTreeMap<String, ObjectPath>,
+    ) {
+        let blocks = |reference: &OwnerReference| reference.block_owner_deletion == Some(true);
+        for reference in former.owners.iter().filter(|reference| blocks(reference)) {
+            let still = owners
+                .iter()
+                .any(|own| own.uid == reference.uid && blocks(own));
+            if !still {
+                self.look_at_waiting(&reference.uid, look);
+            }
+        }
+    }
+
+    fn look_at_waiting(&self, uid: &str, look: &mut BTreeMap<String, ObjectPath>) {
+        if let Some(node) = self.nodes.get(uid).filter(|node| node.waits) {
+            look.insert(uid.to_owned(), node.path.clone());
+        }
+    }
+
+    fn look_at_dependents(&self, owner: &str, look: &mut BTreeMap<String, ObjectPath>) {
+        for dependent in self.dependents(owner) {
+            look.insert(dependent.item.uid, dependent.item.path);
+        }
+    }
+}
+
+fn items(look: BTreeMap<String, ObjectPath>) -> Vec<Item> {
+    look.into_iter()
+        .map(|(uid, path)| Item { path, uid })
+        .collect()
+}
+
+/// What identifies an owner, without how the dependent relates to it.
+fn coordinates(reference: &OwnerReference, namespace: &str) -> (OwnerReference, String) {
+    let reference = OwnerReference {
+        block_owner_deletion: None,
+        ..reference.clone()
+    };
+    (reference, namespace.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reference(uid: &str, block: bool) -> OwnerReference {
+        OwnerReference {
+            uid: uid.to_owned(),
+            block_owner_deletion: block.then_some(true),
+            ..OwnerReference::default()
+        }
+    }
+
+    fn metadata(uid: &str, owners: &[OwnerReference]) -> Metadata {
+        Metadata {
+            uid: uid.to_owned(),
+            owner_references: owners.to_vec(),
+            ..Metadata::default()
+        }
+    }
+
+    fn waiting(uid: &str) -> Metadata {
+        Metadata {
+            deletion_timestamp: Some("2026-01-01T00:00:00Z".to_owned()),
+            finalizers: vec![FOREGROUND.to_owned()],
+            ..metadata(uid, &[])
+        }
+    }
+
+    fn path(name: &str) -> ObjectPath {
+        ObjectPath::new("", "pods", "d", name)
+    }
+
+    fn put(graph: &mut Graph, object: &Metadata) -> Vec<String> {
+        uids(graph.put(&path(&object.uid), object))
+    }
+
+    fn gone(graph: &mut Graph, object: &Metadata) -> Vec<String> {
+        uids(graph.gone(&path(&object.uid), object))
+    }
+
+    fn uids(items: Vec<Item>) -> Vec<String> {
+        items.into_iter().map(|item| item.uid).collect()
+    }
+
+    #[test]
+    fn a_dependents_owner_is_looked_up_once_and_not_again_for_its_siblings() {
+        let mut graph = Graph::default();
+        let owner = reference("o", true);
+        let first = metadata("a", std::slice::from_ref(&owner));
+        assert_eq!(put(&mut graph, &first), ["a"]);
+        graph.verified(graph.run(), &owner, "d");
+        assert!(put(&mut graph, &first).is_empty());
+        let sibling = metadata("b", &[reference("o", false)]);
+        assert!(put(&mut graph, &sibling).is_empty());
+        let elsewhere = OwnerReference {
+            name: "other".to_owned(),
+            ..owner
+        };
+        assert_eq!(put(&mut graph, &metadata("c", &[elsewhere])), ["c"]);
+    }
+
+    #[test]
+    fn when_an_owner_goes_all_its_dependents_are_looked_at_and_later_ones_too() {
+        let mut graph = Graph::default();
+        let owner = reference("o", false);
+        for uid in ["a", "b"] {
+            put(&mut graph, &metadata(uid, std::slice::from_ref(&owner)));
+        }
+        graph.verified(graph.run(), &owner, "d");
+        assert_eq!(gone(&mut graph, &metadata("o", &[])), ["a", "b"]);
+        graph.verified(graph.run(), &owner, "d");
+        assert_eq!(put(&mut graph, &metadata("c", &[owner])), ["c"]);
+    }
+
+    #[test]
+    fn what_was_looked_up_before_a_restart_proves_nothing_after_it() {
+        let mut graph = Graph::default();
+        let owner = reference("o", false);
+        let run = graph.run();
+        graph.clear();
+        let object = metadata("a", std::slice::from_ref(&owner));
+        put(&mut graph, &object);
+        graph.verified(run, &owner, "d");
+        assert_eq!(put(&mut graph, &object), ["a"]);
+    }
+
+    #[test]
+    fn an_owner_that_waits_is_looked_at_with_each_dependent_that_goes_or_unblocks() {
+        let mut graph = Graph::default();
+        for uid in ["a", "b"] {
+            put(&mut graph, &metadata(uid, &[reference("o", true)]));
+        }
+        assert_eq!(put(&mut graph, &waiting("o")), ["a", "b", "o"]);
+        assert!(gone(&mut graph, &metadata("a", &[])).contains(&"o".to_owned()));
+        assert_eq!(graph.dependents("o").len(), 1);
+        let unblocked = metadata("b", &[reference("o", false)]);
+        assert!(put(&mut graph, &unblocked).contains(&"o".to_owned()));
+    }
+
+    #[test]
+    fn objects_that_nobody_owns_take_no_room() {
+        let mut graph = Graph::default();
+        put(&mut graph, &metadata("a", &[]));
+        put(&mut graph, &metadata("b", &[reference("o", true)]));
+        put(&mut graph, &metadata("b", &[]));
+        assert!(graph.nodes.is_empty() && graph.dependents.is_empty());
+    }
+}

@@ -1,0 +1,243 @@
+//! Definitions of resources come into force: their names are accepted or not, they are
+//! established, and when they are deleted their objects go first.
+
+mod status;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use http::StatusCode;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+pub use self::status::next_status;
+pub(crate) use self::status::{CLEANUP, marked_for_deletion};
+use self::status::{Cleanup, holds, terminating};
+use super::feed::{Metadata, Observed};
+use super::run::{Controller, Next, ReconcileError};
+use super::{Act, Hub, ObjectPath, Propagation};
+use crate::access::Clock;
+use crate::resource::GroupResource;
+
+const GROUP: &str = "apiextensions.k8s.io";
+const RESOURCE: &str = "customresourcedefinitions";
+/// kube-apiserver keeps these up itself.
+const MANAGER: &str = "kube-apiserver";
+/// From one look at what is left to the next.
+const CLEANUP_PAUSE: Duration = Duration::from_secs(1);
+
+/// The controller.
+pub(super) struct Definitions {
+    hub: Arc<dyn Hub>,
+    clock: Clock,
+    /// The group and names of each; whole definitions are large.
+    known: Mutex<BTreeMap<String, Value>>,
+}
+
+impl Definitions {
+    pub(super) fn new(hub: Arc<dyn Hub>, clock: Clock) -> Self {
+        Self {
+            hub,
+            clock,
+            known: Mutex::default(),
+        }
+    }
+
+    async fn establish(&self, name: &str) -> Result<Next, ReconcileError> {
+        let path = ObjectPath::new(GROUP, RESOURCE, "", name);
+        let live = self.hub.get(&path).await;
+        let Some(mut object) = live.map_err(ReconcileError::read(&path))? else {
+            return Ok(None);
+        };
+        let metadata = Metadata::of(&object);
+        if metadata.is_deleting() && metadata.has_finalizer(CLEANUP) {
+            return self.clean_up(&path, object).await;
+        }
+        let others: Vec<Value> = {
+            let known = self.known.lock();
+            let others = known.iter().filter(|(other, _)| *other != name);
+            others.map(|(_, definition)| definition.clone()).collect()
+        };
+        let Some(status) = next_status(&object, &others, (self.clock)()) else {
+            return Ok(None);
+        };
+        object["status"] = status;
+        self.update(&path, object, "status").await?;
+        // The change is seen in the feed and brings the next step.
+        Ok(None)
+    }
+
+    async fn clean_up(&self, path: &ObjectPath, mut object: Value) -> Result<Next, ReconcileError> {
+        if let Some(status) = terminating(&object, &Cleanup::Running, (self.clock)()) {
+            object["status"] = status;
+            self.update(path, object, "status").await?;
+            return Ok(Some(Duration::ZERO));
+        }
+        let outcome = if holds(&object["status"], "Established") {
+            let resource = GroupResource {
+                group: text(&object["spec"]["group"]).to_owned(),
+                resource: text(&object["spec"]["names"]["plural"]).to_owned(),
+            };
+            match self.delete_instances(&resource).await {
+                Ok(0) => Cleanup::Completed,
+                Ok(_) => return Ok(Some(CLEANUP_PAUSE)),
+                Err(error) => return Err(self.failed(path, object, error).await),
+            }
+        } else {
+            Cleanup::NeverEstablished
+        };
+        if let Some(status) = terminating(&object, &outcome, (self.clock)()) {
+            object["status"] = status;
+        }
+        if let Some(list) = object["metadata"]["finalizers"].as_array_mut() {
+            list.retain(|own| own != CLEANUP);
+        }
+        self.update(path, object, "").await?;
+        Ok(None)
+    }
+
+    /// Tells on the definition what went wrong, and gives the error back.
+    async fn failed(
+        &self,
+        path: &ObjectPath,
+        mut object: Value,
+        error: ReconcileError,
+    ) -> ReconcileError {
+        let outcome = Cleanup::Failed(error.to_string());
+        if let Some(status) = terminating(&object, &outcome, (self.clock)()) {
+            object["status"] = status;
+            if let Err(second) = self.update(path, object, "status").await {
+                tracing::debug!(%path, error = %second, "its failure could not be told");
+            }
+        }
+        error
+    }
+
+    /// Deletes all objects and tells how many are still there.
+    async fn delete_instances(&self, resource: &GroupResource) -> Result<usize, ReconcileError> {
+        let mut left = 0;
+        let mut after = None;
+        loop {
+            let page = self.hub.list(resource, None, after).await;
+            let page = page.map_err(ReconcileError::list(&resource.resource, None))?;
+            for item in &page.items {
+                let metadata = Metadata::of(item);
+                if !metadata.is_deleting() {
+                    self.delete_instance(resource, item, &metadata).await?;
+                }
+                left += 1;
+            }
+            after = page.next;
+            if after.is_none() {
+                return Ok(left);
+            }
+        }
+    }
+
+    async fn delete_instance(
+        &self,
+        resource: &GroupResource,
+        item: &Value,
+        metadata: &Metadata,
+    ) -> Result<(), ReconcileError> {
+        let path = ObjectPath {
+            resource: resource.clone(),
+            namespace: text(&item["metadata"]["namespace"]).to_owned(),
+            name: text(&item["metadata"]["name"]).to_owned(),
+        };
+        let act = Act::Delete {
+            uid: metadata.uid.clone(),
+            resource_version: None,
+            propagation: Propagation::Background,
+        };
+        match self.hub.act(MANAGER, &path, act).await {
+            Err(error) if matches!(error.code, StatusCode::NOT_FOUND | StatusCode::CONFLICT) => {
+                Ok(())
+            }
+            outcome => outcome.map_err(ReconcileError::write(&path)),
+        }
+    }
+
+    async fn update(
+        &self,
+        path: &ObjectPath,
+        object: Value,
+        subresource: &'static str,
+    ) -> Result<(), ReconcileError> {
+        let act = Act::Update {
+            object,
+            subresource,
+        };
+        let outcome = self.hub.act(MANAGER, path, act).await;
+        outcome.map_err(ReconcileError::write(path))
+    }
+}
+
+impl Controller for Definitions {
+    type Key = String;
+
+    const NAME: &'static str = "definitions";
+
+    fn observe(&self, observed: &Observed) -> Vec<String> {
+        let mut known = self.known.lock();
+        let (seen, gone) = match observed {
+            Observed::Restart => {
+                known.clear();
+                return Vec::new();
+            }
+            Observed::Synced => return Vec::new(),
+            Observed::Put(seen) => (seen, false),
+            Observed::Gone(seen) => (seen, true),
+        };
+        let resource = &seen.path.resource;
+        if resource.group != GROUP || resource.resource != RESOURCE {
+            return Vec::new();
+        }
+        let name = &seen.path.name;
+        let former = if gone {
+            known.remove(name)
+        } else {
+            let Ok(object) = serde_json::from_slice::<Value>(&seen.value) else {
+                return Vec::new();
+            };
+            known.insert(name.clone(), slim(&object))
+        };
+        let mut keys = vec![name.clone()];
+        // Names that became free may be another's of the same group.
+        let now = known.get(name);
+        if let Some(former) = former.filter(|former| now != Some(former)) {
+            let others = known
+                .iter()
+                .filter(|(_, other)| other["spec"] == former["spec"]);
+            keys.extend(
+                others
+                    .map(|(other, _)| other.clone())
+                    .filter(|other| other != name),
+            );
+        }
+        keys
+    }
+
+    fn reconcile<'a>(
+        &'a self,
+        key: &'a String,
+        _also: &'a (dyn Fn(String) + Send + Sync),
+    ) -> BoxFuture<'a, Result<Next, ReconcileError>> {
+        Box::pin(self.establish(key))
+    }
+}
+
+/// What matters of a definition to the others of its group.
+fn slim(object: &Value) -> Value {
+    json!({
+        "metadata": { "name": object["metadata"]["name"] },
+        "spec": { "group": object["spec"]["group"] },
+        "status": { "acceptedNames": object["status"]["acceptedNames"] },
+    })
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}

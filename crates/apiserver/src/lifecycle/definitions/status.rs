@@ -1,0 +1,265 @@
+//! The status of a definition, step by step as kube-apiserver writes it.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::access::seconds_only;
+use crate::crd;
+
+/// The definition's objects go before it does.
+pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// How the deletion of a definition's objects stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Cleanup {
+    Running,
+    Completed,
+    NeverEstablished,
+    Failed(String),
+}
+
+/// A condition's status, reason and message.
+type Said<'a> = (&'a str, &'a str, &'a str);
+
+/// The status that comes next, or `None` if the definition has come to rest.
+///
+/// `others` are the definitions beside it, of which only names matter. Names are accepted first;
+/// a definition whose names are accepted is established after that, as a change of its own.
+pub fn next_status(object: &Value, others: &[Value], now: Timestamp) -> Option<Value> {
+    let names = crd::accept(object, others);
+    let mut status = object["status"].clone();
+    let accepted = names.all_accepted();
+    let was_accepted = holds(&status, "NamesAccepted");
+    let part = |key: &str| names.condition[key].as_str().unwrap_or_default();
+    let said = (part("status"), part("reason"), part("message"));
+    set(&mut status, "NamesAccepted", said, now);
+    let given = without_empty(&names.accepted);
+    let fresh = without_empty(&status["acceptedNames"]) != given || was_accepted != accepted;
+    if fresh {
+        status["acceptedNames"] = given;
+    }
+    if !holds(&status, "Established") {
+        let said = match (accepted, fresh) {
+            (true, true) => (
+                "False",
+                "Installing",
+                "the initial names have been accepted",
+            ),
+            (true, false) => (
+                "True",
+                "InitialNamesAccepted",
+                "the initial names have been accepted",
+            ),
+            (false, _) => ("False", "NotAccepted", "not all names are accepted"),
+        };
+        set(&mut status, "Established", said, now);
+    }
+    (status != object["status"]).then_some(status)
+}
+
+/// The status that tells how a deletion stands, or `None` if it is told already.
+pub(super) fn terminating(object: &Value, cleanup: &Cleanup, now: Timestamp) -> Option<Value> {
+    let said = match cleanup {
+        Cleanup::Running => (
+            "True",
+            "InstanceDeletionInProgress",
+            "CustomResource deletion is in progress",
+        ),
+        Cleanup::Completed => (
+            "False",
+            "InstanceDeletionCompleted",
+            "removed all instances",
+        ),
+        Cleanup::NeverEstablished => (
+            "False",
+            "NeverEstablished",
+            "resource was never established",
+        ),
+        Cleanup::Failed(why) => ("True", "InstanceDeletionFailed", why.as_str()),
+    };
+    let mut status = object["status"].clone();
+    // A failure that was told stands until something else comes of it: each change of the status
+    // would bring another try at once.
+    let pending = says(&status, "Terminating", "InstanceDeletionPending");
+    if *cleanup == Cleanup::Running && holds(&status, "Terminating") && !pending {
+        return None;
+    }
+    set(&mut status, "Terminating", said, now);
+    (status != object["status"]).then_some(status)
+}
+
+/// The status of a definition whose deletion begins.
+pub(crate) fn marked_for_deletion(object: &Value, now: Timestamp) -> Value {
+    let mut status = object["status"].clone();
+    let said = (
+        "True",
+        "InstanceDeletionPending",
+        "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+    );
+    set(&mut status, "Terminating", said, now);
+    status
+}
+
+/// Names that are empty are not stored.
+fn without_empty(names: &Value) -> Value {
+    let names = names.as_object().into_iter().flatten();
+    names
+        .filter(|(_, name)| !name.is_null() && **name != "" && **name != json!([]))
+        .map(|(key, name)| (key.clone(), name.clone()))
+        .collect()
+}
+
+/// Whether a condition is there and true.
+pub(super) fn holds(status: &Value, kind: &str) -> bool {
+    let conditions = status["conditions"].as_array();
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|own| own["type"] == kind && own["status"] == "True")
+}
+
+fn says(status: &Value, kind: &str, reason: &str) -> bool {
+    let conditions = status["conditions"].as_array();
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|own| own["type"] == kind && own["reason"] == reason)
+}
+
+fn set(status: &mut Value, kind: &str, (holds, reason, message): Said<'_>, now: Timestamp) {
+    if !status["conditions"].is_array() {
+        status["conditions"] = json!([]);
+    }
+    let Some(conditions) = status["conditions"].as_array_mut() else {
+        return;
+    };
+    let now = seconds_only(now.as_second());
+    match conditions.iter_mut().find(|own| own["type"] == kind) {
+        None => conditions.push(json!({
+            "type": kind, "status": holds, "lastTransitionTime": now,
+            "reason": reason, "message": message,
+        })),
+        Some(own) => {
+            if own["status"] != holds {
+                own["lastTransitionTime"] = now.into();
+            }
+            own["status"] = holds.into();
+            own["reason"] = reason.into();
+            own["message"] = message.into();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fresh() -> Value {
+        json!({
+            "metadata": {"name": "widgets.g"},
+            "spec": {"group": "g", "names": {"plural": "widgets", "kind": "Widget",
+                                             "singular": "widget", "listKind": "WidgetList"}},
+            "status": {"storedVersions": ["v1"]},
+        })
+    }
+
+    fn conditions(object: &Value) -> Vec<String> {
+        let list = object["status"]["conditions"].as_array();
+        let text = |own: &Value| {
+            let part = |key: &str| own[key].as_str().unwrap().to_owned();
+            format!("{}={} {}", part("type"), part("status"), part("reason"))
+        };
+        list.into_iter().flatten().map(text).collect()
+    }
+
+    #[test]
+    fn names_that_are_left_open_do_not_keep_a_definition_from_being_established() {
+        let mut object = fresh();
+        object["spec"]["names"] = json!({"plural": "widgets", "kind": "Widget"});
+        while step(&mut object, &[]) {}
+        assert!(holds(&object["status"], "Established"));
+        assert_eq!(object["status"]["acceptedNames"], object["spec"]["names"]);
+    }
+
+    fn step(object: &mut Value, others: &[Value]) -> bool {
+        match next_status(object, others, Timestamp::UNIX_EPOCH) {
+            None => false,
+            Some(status) => {
+                object["status"] = status;
+                true
+            }
+        }
+    }
+
+    #[test]
+    fn a_definition_gets_its_names_then_is_established_and_then_rests() {
+        let mut object = fresh();
+        assert!(step(&mut object, &[]));
+        assert_eq!(
+            conditions(&object),
+            [
+                "NamesAccepted=True NoConflicts",
+                "Established=False Installing"
+            ]
+        );
+        assert_eq!(object["status"]["acceptedNames"], object["spec"]["names"]);
+        assert!(step(&mut object, &[]));
+        assert_eq!(
+            conditions(&object),
+            [
+                "NamesAccepted=True NoConflicts",
+                "Established=True InitialNamesAccepted"
+            ]
+        );
+        assert_eq!(object["status"]["storedVersions"], json!(["v1"]));
+        assert!(!step(&mut object, &[]));
+    }
+
+    #[test]
+    fn a_definition_whose_names_are_taken_is_not_established_until_they_are_free() {
+        let other = json!({"metadata": {"name": "other.g"}, "spec": {"group": "g"},
+                           "status": {"acceptedNames": fresh()["spec"]["names"]}});
+        let mut object = fresh();
+        assert!(step(&mut object, std::slice::from_ref(&other)));
+        assert_eq!(
+            conditions(&object),
+            [
+                "NamesAccepted=False ListKindConflict",
+                "Established=False NotAccepted"
+            ]
+        );
+        assert!(!step(&mut object, &[other]));
+        assert!(step(&mut object, &[]));
+        assert!(step(&mut object, &[]));
+        assert!(holds(&object["status"], "Established"));
+    }
+
+    #[test]
+    fn an_established_definition_stays_so_when_it_asks_for_a_name_that_is_taken() {
+        let mut object = fresh();
+        while step(&mut object, &[]) {}
+        let other = json!({"metadata": {"name": "other.g"}, "spec": {"group": "g"},
+                           "status": {"acceptedNames": {"plural": "taken"}}});
+        object["spec"]["names"]["shortNames"] = json!(["taken"]);
+        assert!(step(&mut object, &[other]));
+        assert!(holds(&object["status"], "Established"));
+        assert!(!holds(&object["status"], "NamesAccepted"));
+    }
+
+    #[test]
+    fn a_deletion_is_told_once_and_its_end_replaces_it() {
+        let mut object = fresh();
+        let now = Timestamp::UNIX_EPOCH;
+        object["status"] = marked_for_deletion(&object, now);
+        assert_eq!(
+            conditions(&object),
+            ["Terminating=True InstanceDeletionPending"]
+        );
+        object["status"] = terminating(&object, &Cleanup::Running, now).unwrap();
+        assert_eq!(terminating(&object, &Cleanup::Running, now), None);
+        let failed = Cleanup::Failed("why".to_owned());
+        object["status"] = terminating(&object, &failed, now).unwrap();
+        assert_eq!(terminating(&object, &Cleanup::Running, now), None);
+        object["status"] = terminating(&object, &Cleanup::Completed, now).unwrap();
+        assert_eq!(
+            conditions(&object),
+            ["Terminating=False InstanceDeletionCompleted"]
+        );
+    }
+}

@@ -1,0 +1,129 @@
+//! Keeps the index of roles and bindings as they are stored.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::feed::{Observed, Seen};
+use crate::access::{Rbac, RbacKind};
+
+/// Feeds an index; one for each feed.
+#[derive(Debug)]
+pub struct Rights {
+    rbac: Arc<Rbac>,
+    /// Since a restart, until everything was shown: the index stays as it was meanwhile.
+    pending: Option<Vec<(RbacKind, Value)>>,
+}
+
+impl Rights {
+    /// Feeds this index.
+    pub fn new(rbac: Arc<Rbac>) -> Self {
+        Self {
+            rbac,
+            pending: None,
+        }
+    }
+
+    /// Takes in one step of the feed.
+    pub fn observe(&mut self, observed: &Observed) {
+        match observed {
+            Observed::Restart => self.pending = Some(Vec::new()),
+            Observed::Synced => {
+                if let Some(pending) = self.pending.take() {
+                    self.rbac
+                        .reset(pending.iter().map(|(kind, object)| (*kind, object)));
+                }
+            }
+            Observed::Put(seen) => {
+                let Some((kind, object)) = kind(seen).zip(serde_json::from_slice(&seen.value).ok())
+                else {
+                    return;
+                };
+                match &mut self.pending {
+                    Some(pending) => pending.push((kind, object)),
+                    None => self.rbac.apply(kind, &object),
+                }
+            }
+            Observed::Gone(seen) => {
+                if let Some(kind) = kind(seen) {
+                    self.rbac
+                        .remove(kind, &seen.path.namespace, &seen.path.name);
+                }
+            }
+        }
+    }
+}
+
+fn kind(seen: &Seen) -> Option<RbacKind> {
+    let resource = &seen.path.resource;
+    RbacKind::of_resource(&resource.group, &resource.resource)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::access::{Authorizer, Caller};
+    use crate::lifecycle::ObjectPath;
+
+    const GROUP: &str = "rbac.authorization.k8s.io";
+
+    fn seen(resource: &str, object: &Value) -> Seen {
+        let name = object["metadata"]["name"].as_str().unwrap();
+        let path = ObjectPath::new(GROUP, resource, "", name);
+        Seen::parse(path, object.to_string().into()).unwrap()
+    }
+
+    fn role() -> Seen {
+        seen(
+            "clusterroles",
+            &json!({"metadata": {"name": "r"}, "rules": [{"verbs": ["get"]}]}),
+        )
+    }
+
+    fn binding() -> Seen {
+        let role = json!({"kind": "ClusterRole", "name": "r"});
+        seen(
+            "clusterrolebindings",
+            &json!({"metadata": {"name": "b"}, "roleRef": role,
+                    "subjects": [{"kind": "User", "name": "u"}]}),
+        )
+    }
+
+    fn rights(rbac: &Rbac) -> usize {
+        rbac.rules_for(&Caller::user("u", []), "").0.len()
+    }
+
+    #[test]
+    fn rights_come_all_at_once_and_stay_while_everything_is_read_again() {
+        let rbac = Arc::new(Rbac::new());
+        let mut feed = Rights::new(Arc::clone(&rbac));
+        let first = [
+            Observed::Restart,
+            Observed::Put(binding()),
+            Observed::Put(role()),
+        ];
+        for observed in &first {
+            feed.observe(observed);
+            assert_eq!(rights(&rbac), 0);
+        }
+        feed.observe(&Observed::Synced);
+        assert_eq!(rights(&rbac), 1);
+        feed.observe(&Observed::Restart);
+        assert_eq!(rights(&rbac), 1);
+        feed.observe(&Observed::Synced);
+        assert_eq!(rights(&rbac), 0);
+    }
+
+    #[test]
+    fn changes_after_that_count_at_once() {
+        let rbac = Arc::new(Rbac::new());
+        let mut feed = Rights::new(Arc::clone(&rbac));
+        feed.observe(&Observed::Put(role()));
+        feed.observe(&Observed::Put(binding()));
+        assert_eq!(rights(&rbac), 1);
+        feed.observe(&Observed::Gone(binding()));
+        assert_eq!(rights(&rbac), 0);
+    }
+}

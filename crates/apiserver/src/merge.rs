@@ -1,0 +1,36 @@
+//! Merging what clients send into what is there: server-side apply with an owner for every
+//! field, the tracking of owners on all other writes, and the three kinds of patches.
+//!
+//! Pure: values in, values out. Objects are given and returned at the version of the request.
+//! [`apply`] and [`update`] read the owners from the objects (`metadata.managedFields`) and write
+//! the new ones into the result. The behaviour is that of structured-merge-diff v6 and
+//! apimachinery's `managedfields` (KEP-555), against whose Go sources it is tested.
+
+mod apply;
+mod error;
+mod fields;
+mod json_patch;
+mod kind;
+mod managers;
+mod path;
+mod scale;
+mod set;
+mod strategic;
+mod track;
+mod typed;
+mod update;
+mod value;
+
+pub use apply::{ApplyOptions, LAST_APPLIED, apply, drop_nulls};
+pub use error::{ApplyError, Conflict, PatchError};
+pub use fields::FieldsError;
+pub use json_patch::{json_patch, merge_patch, unknown_operation_fields};
+pub use kind::MergeKind;
+pub use managers::{ManagerId, Managers, ManagersError, Operation, Owned};
+pub use path::{Path, PathElement};
+pub use scale::ScaleManagers;
+pub use set::Set;
+pub use strategic::strategic;
+pub use update::{UpdateOptions, keep_times, manager_name, update};
+
+pub(crate) use value::quote;

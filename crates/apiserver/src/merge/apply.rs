@@ -1,0 +1,265 @@
+//! Server-side apply.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use super::error::{ApplyError, Conflict};
+use super::fields;
+use super::kind::{MergeKind, go_kind};
+use super::managers::{ManagerId, Managers, Operation};
+use super::set::Set;
+use super::track::{Force, ownerless};
+use super::typed::{Duplicates, compare, field_set, validate};
+use super::{update, value};
+use crate::resource::Origin;
+use crate::schema::{Node, Shape};
+
+/// Who applies, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct ApplyOptions<'a> {
+    /// `fieldManager` of the request.
+    pub manager: &'a str,
+    /// Whether to take fields from others.
+    pub force: bool,
+    /// The time of the change.
+    pub now: Timestamp,
+}
+
+/// Where `kubectl apply` keeps what it applied, when it does so by itself.
+pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// The manager whose earlier client-side applies become its own.
+const KUBECTL: &str = "kubectl";
+
+/// Whose all fields are that were there before anybody applied.
+const BEFORE: &str = "before-first-apply";
+
+/// All of an object's annotations together, in bytes.
+const MAX_ANNOTATIONS: usize = 256 * 1024;
+
+/// Applies a configuration to the live object (`None`: there is none yet), and returns the
+/// merged object with its new owners. Defaults are not filled in.
+///
+/// # Errors
+///
+/// [`ApplyError::Conflicts`] if others own applied fields with other values and `force` is not
+/// set; what cannot be merged at all otherwise.
+pub fn apply(
+    live: Option<&Value>,
+    applied: &Value,
+    kind: &MergeKind,
+    options: ApplyOptions<'_>,
+) -> Result<Value, ApplyError> {
+    let live = live.map_or_else(|| kind.nothing(), Value::clone);
+    let managers = Managers::of(&live)?;
+    check_kind(applied, kind)?;
+    let live = update::without_managers(live);
+    let managers = if managers.is_empty() {
+        before_first(&live, kind, options.now)?
+    } else {
+        managers
+    };
+    let (mut object, managers) = match attempt(&live, applied, kind, &managers, options) {
+        Err(ApplyError::Conflicts(conflicts)) if options.manager == KUBECTL => {
+            let Some(own) = last_applied_fields(&live, kind) else {
+                return Err(ApplyError::Conflicts(conflicts));
+            };
+            let others: Vec<Conflict> = conflicts
+                .into_iter()
+                .filter(|conflict| !own.has(&conflict.path))
+                .collect();
+            if !others.is_empty() {
+                return Err(ApplyError::Conflicts(others));
+            }
+            let forced = ApplyOptions {
+                force: true,
+                ..options
+            };
+            attempt(&live, applied, kind, &managers, forced)?
+        }
+        outcome => outcome?,
+    };
+    if options.manager == KUBECTL {
+        refresh_last_applied(&mut object, applied);
+    }
+    if kind.origin == Origin::BuiltIn {
+        drop_nulls(&mut object, &kind.schema);
+    }
+    managers.write(&mut object);
+    Ok(object)
+}
+
+fn check_kind(applied: &Value, kind: &MergeKind) -> Result<(), ApplyError> {
+    let text = |field: &str| applied[field].as_str().unwrap_or("");
+    let (api_version, name) = (text("apiVersion"), text("kind"));
+    if api_version != kind.api_version || name != kind.kind {
+        return Err(ApplyError::BadRequest(format!(
+            "invalid object type: {}",
+            go_kind(api_version, name)
+        )));
+    }
+    if applied["metadata"]["managedFields"].is_array() {
+        return Err(ApplyError::BadRequest(
+            "metadata.managedFields must be nil".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// The owner of all that is there when the first one applies.
+fn before_first(live: &Value, kind: &MergeKind, now: Timestamp) -> Result<Managers, ApplyError> {
+    let mut managers = Managers::default();
+    update::track(&kind.nothing(), live, kind, &mut managers, BEFORE, now).map_err(|why| {
+        ApplyError::Invalid(format!(
+            "failed to create manager for existing fields: {why}"
+        ))
+    })?;
+    Ok(managers)
+}
+
+fn attempt(
+    live: &Value,
+    applied: &Value,
+    kind: &MergeKind,
+    managers: &Managers,
+    options: ApplyOptions<'_>,
+) -> Result<(Value, Managers), ApplyError> {
+    let id = ManagerId::new(
+        options.manager,
+        Operation::Apply,
+        &kind.api_version,
+        &kind.subresource,
+    );
+    validate(applied, kind.ty(), Duplicates::Refused).map_err(|why| {
+        ApplyError::Invalid(format!(
+            "failed to create typed patch object ({}): {why}",
+            kind.name_of(applied)
+        ))
+    })?;
+    validate(live, kind.ty(), Duplicates::Allowed).map_err(|why| {
+        ApplyError::Invalid(format!(
+            "failed to create typed live object ({}): {why}",
+            kind.name_of(live)
+        ))
+    })?;
+    let force = if options.force { Force::Yes } else { Force::No };
+    let mut managers = managers.clone();
+    let merged = kind
+        .track_apply(&mut managers, live, applied, &id, force)
+        .map_err(ApplyError::from)?;
+    if let Some(owned) = managers.0.get_mut(&id) {
+        owned.set = owned.set.difference(&ownerless());
+        if !value::equal(live, &merged) {
+            owned.time = Some(options.now);
+        }
+        if owned.set.is_empty() {
+            managers.0.remove(&id);
+        }
+    }
+    Ok((merged, managers))
+}
+
+/// What the last client-side apply set and nobody changed since; `None` if there was none that
+/// can be told.
+fn last_applied_fields(live: &Value, kind: &MergeKind) -> Option<Set> {
+    let last = live["metadata"]["annotations"][LAST_APPLIED].as_str()?;
+    let last: Value = serde_json::from_str(last).ok()?;
+    if last["apiVersion"].as_str() != Some(&kind.api_version)
+        || last["kind"].as_str() != Some(&kind.kind)
+    {
+        return None;
+    }
+    validate(live, kind.ty(), Duplicates::Refused).ok()?;
+    validate(&last, kind.ty(), Duplicates::Refused).ok()?;
+    let compared = compare(&last, live, kind.ty()).ok()?;
+    let set = field_set(&last, kind.ty());
+    Some(
+        set.difference(&compared.modified)
+            .difference(&compared.added)
+            .difference(&compared.removed),
+    )
+}
+
+/// Keeps the client-side annotation, where there is one, in step with what was applied.
+fn refresh_last_applied(object: &mut Value, applied: &Value) {
+    let Some(Value::Object(annotations)) = object.pointer_mut("/metadata/annotations") else {
+        return;
+    };
+    let before = annotations.get(LAST_APPLIED).and_then(Value::as_str);
+    if before.is_none_or(str::is_empty) || !coerce_texts(annotations) {
+        return;
+    }
+    let mut applied = applied.clone();
+    if let Some(Value::Object(metadata)) = applied.get_mut("metadata") {
+        let own = metadata
+            .get_mut("annotations")
+            .and_then(Value::as_object_mut);
+        let kept = own.is_some_and(|own| {
+            own.remove(LAST_APPLIED);
+            coerce_texts(own)
+        });
+        // What are no annotations is as good as none.
+        if !kept {
+            metadata.remove("annotations");
+        }
+    }
+    let mut text = String::new();
+    fields::write_json(&applied, &mut text);
+    text.push('\n');
+    annotations.insert(LAST_APPLIED.to_owned(), Value::String(text));
+    let size: usize = annotations
+        .iter()
+        .map(|(key, value)| key.len() + value.as_str().map_or(0, str::len))
+        .sum();
+    if size > MAX_ANNOTATIONS {
+        annotations.remove(LAST_APPLIED);
+    }
+}
+
+/// Makes empty texts of nulls; false if there is anything but texts.
+fn coerce_texts(map: &mut Map<String, Value>) -> bool {
+    let fits = map
+        .values()
+        .all(|value| value.is_string() || value.is_null());
+    if fits {
+        map.values_mut()
+            .filter(|value| value.is_null())
+            .for_each(|value| *value = Value::from(""));
+    }
+    fits
+}
+
+/// Takes out named fields that are `null`: to Go's structures they are fields that are not set.
+pub fn drop_nulls(value: &mut Value, node: &Node) {
+    match (value, &node.shape) {
+        (
+            Value::Object(map),
+            Shape::Object {
+                properties,
+                additional,
+                ..
+            },
+        ) => {
+            drop_null_fields(map, properties.keys());
+            for (key, item) in map {
+                if let Some(node) = properties.get(key).or(additional.as_ref()) {
+                    drop_nulls(item, node);
+                }
+            }
+        }
+        (Value::Array(list), Shape::Array { items, .. }) => {
+            for item in list {
+                drop_nulls(item, items);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn drop_null_fields<'k>(map: &mut Map<String, Value>, names: impl Iterator<Item = &'k String>) {
+    for name in names {
+        if map.get(name).is_some_and(Value::is_null) {
+            map.remove(name);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What a merge must know of the kind of object at hand.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::path::Path;
+use super::set::Set;
+use super::typed::Type;
+use crate::resource::{Origin, Resource};
+use crate::schema::{Node, Shape, Written};
+
+/// A kind at the version of a request, as merges see it.
+#[derive(Debug, Clone)]
+pub struct MergeKind {
+    /// Such as `apps/v1`; paths of this request are meant in it.
+    pub api_version: String,
+    /// Such as `Deployment`.
+    pub kind: String,
+    /// Where the kind comes from.
+    pub origin: Origin,
+    /// Its schema.
+    pub schema: Arc<Node>,
+    /// Fields that this endpoint sets back, and that nobody gets to own through it.
+    pub reset: Set,
+    /// The schema at every version that there is, by `apiVersion`. Managers of other versions
+    /// are dropped. Objects read the same in all of them: there are no conversion webhooks.
+    pub versions: BTreeMap<String, Arc<Node>>,
+    /// The subresource of the request, or empty.
+    pub subresource: String,
+}
+
+impl MergeKind {
+    /// A resource's kind at an endpoint; `versions` are all of its versions, this one included.
+    pub fn new<'r>(
+        resource: &Resource,
+        subresource: &str,
+        versions: impl IntoIterator<Item = &'r Resource>,
+    ) -> Self {
+        let api_version = resource.group_version.to_string();
+        let mut versions: BTreeMap<String, Arc<Node>> = versions
+            .into_iter()
+            .map(|other| (other.group_version.to_string(), Arc::clone(&other.schema)))
+            .collect();
+        versions.insert(api_version.clone(), Arc::clone(&resource.schema));
+        Self {
+            api_version,
+            kind: resource.kind.clone(),
+            origin: resource.origin,
+            schema: Arc::clone(&resource.schema),
+            reset: resource.reset_fields(subresource),
+            versions,
+            subresource: subresource.to_owned(),
+        }
+    }
+
+    pub(super) fn ty(&self) -> Type<'_> {
+        Type::root(&self.schema)
+    }
+
+    /// The type at another version, unless there is no such version (any more).
+    pub(super) fn ty_at(&self, api_version: &str) -> Option<Type<'_>> {
+        self.versions.get(api_version).map(|node| Type::root(node))
+    }
+
+    /// An object as Go's errors name it.
+    pub(super) fn name_of(&self, object: &Value) -> String {
+        let text = |field: &str| object["metadata"][field].as_str().unwrap_or("");
+        format!(
+            "{}/{}; {}",
+            text("namespace"),
+            text("name"),
+            go_kind(&self.api_version, &self.kind)
+        )
+    }
+
+    /// The object that there is before there is one.
+    ///
+    /// Go's structures are never quite empty: those inside of a built-in kind are there from the
+    /// start, so that nobody is the one who added them.
+    pub(super) fn nothing(&self) -> Value {
+        let mut object = match self.origin {
+            Origin::BuiltIn => zero(&self.schema),
+            Origin::Custom => Map::new(),
+        };
+        object.insert("apiVersion".to_owned(), self.api_version.as_str().into());
+        object.insert("kind".to_owned(), self.kind.as_str().into());
+        Value::Object(object)
+    }
+}
+
+/// A group, version and kind as Go prints them.
+pub(super) fn go_kind(api_version: &str, kind: &str) -> String {
+    let separator = if api_version.contains('/') { "" } else { "/" };
+    format!("{separator}{api_version}, Kind={kind}")
+}
+
+/// A structure of Go's that nothing was set in.
+fn zero(node: &Node) -> Map<String, Value> {
+    let (Shape::Object { properties, .. }, Some(go)) = (&node.shape, &node.go) else {
+        return Map::new();
+    };
+    go.fields
+        .iter()
+        .filter_map(|(name, written)| {
+            let Written::Always(value) = written else {
+                return None;
+            };
+            let value = match (value, properties.get(name)) {
+                (Value::Object(_), Some(node)) => Value::Object(zero(node)),
+                (value, _) => value.clone(),
+            };
+            Some((name.clone(), value))
+        })
+        .collect()
+}
+
+impl Resource {
+    /// Fields that an endpoint sets back whatever a request says, so that requests to it own
+    /// none of them: `subresource` is empty for the object itself.
+    ///
+    /// As the strategies' `GetResetFields` in kube-apiserver.
+    pub fn reset_fields(&self, subresource: &str) -> Set {
+        let set = |paths: &[&[&str]]| Set::of(paths.iter().map(|names| Path::fields(names)));
+        let group = self.group_version.group.as_str();
+        let certificate = group == "certificates.k8s.io";
+        match subresource {
+            "" if certificate => set(&[&["spec"], &["status"]]),
+            "" | "finalize" if self.status => set(&[&["status"]]),
+            "approval" if certificate => set(&[&["spec"], &["status", "certificate"]]),
+            "status" if certificate => set(&[&["spec"], &["status", "conditions"]]),
+            "status" if self.origin == Origin::Custom => set(&[&["metadata"], &["spec"]]),
+            "status" => match (group, self.kind.as_str()) {
+                ("", "Pod") => set(&[
+                    &["spec"],
+                    &["metadata", "deletionTimestamp"],
+                    &["metadata", "ownerReferences"],
+                ]),
+                ("apps", "Deployment") => set(&[&["spec"], &["metadata", "labels"]]),
+                (
+                    "flowcontrol.apiserver.k8s.io"
+                    | "apiregistration.k8s.io"
+                    | "admissionregistration.k8s.io",
+                    _,
+                )
+                | ("networking.k8s.io", "ServiceCIDR")
+                | ("storage.k8s.io", "VolumeAttachment") => set(&[&["metadata"], &["spec"]]),
+                _ => set(&[&["spec"]]),
+            },
+            _ => Set::default(),
+        }
+    }
+}

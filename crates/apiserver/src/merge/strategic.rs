@@ -1,0 +1,210 @@
+//! Strategic merge patch: JSON merge patch that knows how a kind's lists merge, and takes
+//! directives (`$patch`, `$retainKeys`, `$setElementOrder/…`, `$deleteFromPrimitiveList/…`).
+
+mod lists;
+mod lookup;
+mod order;
+
+use serde_json::{Map, Value};
+
+use super::error::PatchError;
+use super::typed::go_plain;
+use super::value::json_kind;
+use crate::schema::Node;
+use lookup::{field, list_field};
+
+const DIRECTIVE: &str = "$patch";
+const RETAIN_KEYS: &str = "$retainKeys";
+const SET_ORDER: &str = "$setElementOrder";
+const DELETE_FROM: &str = "$deleteFromPrimitiveList";
+
+type Object = Map<String, Value>;
+
+/// Applies a strategic merge patch to an object of a built-in kind.
+///
+/// # Errors
+///
+/// [`PatchError::Malformed`] for directives in a wrong form, [`PatchError::Unprocessable`] and
+/// [`PatchError::Failed`] where the patch does not go with the object.
+pub fn strategic(live: &Value, patch: &Value, schema: &Node) -> Result<Value, PatchError> {
+    let Value::Object(patch) = patch else {
+        return Err(PatchError::Malformed(format!(
+            "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
+            json_kind(patch)
+        )));
+    };
+    let live = live.as_object().cloned().unwrap_or_default();
+    merge_object(live, patch.clone(), schema).map(Value::Object)
+}
+
+/// The type's name as Go prints it in an error.
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "%!s(<nil>)",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
+fn failed(why: impl Into<String>) -> PatchError {
+    PatchError::Failed(why.into())
+}
+
+fn expected(what: &str, value: &Value) -> PatchError {
+    failed(format!(
+        "expected a {what}, but received a {}",
+        go_type(value)
+    ))
+}
+
+fn no_merge_key(item: &Object, key: &str) -> PatchError {
+    failed(format!(
+        "map: {} does not contain declared merge key: {key}",
+        go_plain(&Value::Object(item.clone()))
+    ))
+}
+
+fn unknown_directive(directive: &Value, patch: &Object) -> PatchError {
+    let shown = match directive {
+        Value::String(text) => text.clone(),
+        other => format!("%!s({}={})", go_type(other), go_plain(other)),
+    };
+    failed(format!(
+        "unknown patch type: {shown} in map: {}",
+        go_plain(&Value::Object(patch.clone()))
+    ))
+}
+
+fn merge_object(
+    mut original: Object,
+    mut patch: Object,
+    schema: &Node,
+) -> Result<Object, PatchError> {
+    if let Some(directive) = patch.get(DIRECTIVE) {
+        return match directive.as_str() {
+            Some("replace") => {
+                patch.remove(DIRECTIVE);
+                Ok(patch)
+            }
+            Some("delete") => Ok(Object::new()),
+            _ => Err(unknown_directive(directive, &patch)),
+        };
+    }
+    retain_keys(&mut original, &mut patch)?;
+    order::set_orders(&mut original, &mut patch, schema)?;
+    for (key, value) in patch {
+        merge_field(&mut original, &key, value, schema)?;
+    }
+    Ok(original)
+}
+
+/// `$retainKeys`: all that is not listed goes, and the patch sets nothing else.
+fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(), PatchError> {
+    let malformed = || PatchError::Malformed("invalid patch format of retainKeys".to_owned());
+    let Some(listed) = patch.remove(RETAIN_KEYS) else {
+        return Ok(());
+    };
+    let Value::Array(listed) = listed else {
+        return Err(malformed());
+    };
+    let is_listed = |key: &str| listed.iter().any(|one| one.as_str() == Some(key));
+    let unlisted = patch.iter().any(|(key, value)| {
+        !value.is_null()
+            && !key.starts_with(DELETE_FROM)
+            && !key.starts_with(SET_ORDER)
+            && !is_listed(key)
+    });
+    if unlisted {
+        return Err(malformed());
+    }
+    original.retain(|key, _| is_listed(key));
+    Ok(())
+}
+
+/// The field that a directive's key is about, after the slash.
+fn directed<'k>(key: &'k str, prefix: &str, what: &str) -> Result<&'k str, PatchError> {
+    match key.split_once('/') {
+        Some((before, field)) if before == prefix => Ok(field),
+        _ => Err(PatchError::Malformed(format!(
+            "invalid patch format of {what}"
+        ))),
+    }
+}
+
+fn merge_field(
+    original: &mut Object,
+    key: &str,
+    mut value: Value,
+    schema: &Node,
+) -> Result<(), PatchError> {
+    let deletes = key.starts_with(DELETE_FROM);
+    let key = if deletes {
+        directed(key, DELETE_FROM, "primitive list")?
+    } else {
+        key
+    };
+    if value.is_null() {
+        original.remove(key);
+        return Ok(());
+    }
+    let merged = match (original.get_mut(key), &mut value) {
+        (Some(Value::Object(before)), Value::Object(patch)) => {
+            let inside = field(schema, key)?;
+            Value::Object(merge_object(
+                std::mem::take(before),
+                std::mem::take(patch),
+                inside,
+            )?)
+        }
+        (Some(Value::Array(before)), Value::Array(patch)) => {
+            let list = list_field(schema, key)?;
+            let (before, patch) = (std::mem::take(before), std::mem::take(patch));
+            Value::Array(lists::merge(before, patch, &list, deletes)?)
+        }
+        _ if deletes => return Ok(()),
+        (before, _) => {
+            if before.is_none_or(|before| go_type(before) != go_type(&value)) {
+                discard_nulls(&mut value);
+            }
+            let Some(value) = without_directives(value) else {
+                original.remove(key);
+                return Ok(());
+            };
+            value
+        }
+    };
+    original.insert(key.to_owned(), merged);
+    Ok(())
+}
+
+/// Nulls in what is new have nothing to delete.
+fn discard_nulls(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.retain(|_, item| !item.is_null());
+            map.values_mut().for_each(discard_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(discard_nulls),
+        _ => {}
+    }
+}
+
+/// A new value without the directives in it; an object with one is none.
+fn without_directives(value: Value) -> Option<Value> {
+    match value {
+        Value::Object(map) if map.contains_key(DIRECTIVE) => None,
+        Value::Object(map) => Some(
+            map.into_iter()
+                .filter_map(|(key, item)| Some((key, without_directives(item)?)))
+                .collect(),
+        ),
+        Value::Array(items) => Some(Value::Array(
+            items.into_iter().filter_map(without_directives).collect(),
+        )),
+        other => Some(other),
+    }
+}

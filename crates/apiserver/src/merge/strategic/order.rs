@@ -1,0 +1,200 @@
+//! The order of a merged list: what the patch lists in its order, the others between them where
+//! they stood.
+
+use serde_json::Value;
+
+use super::lists::{Items, items_of, merge, object};
+use super::lookup::list_field;
+use super::{
+    DIRECTIVE, Object, SET_ORDER, directed, expected, failed, no_merge_key, without_directives,
+};
+use crate::merge::error::PatchError;
+use crate::merge::typed::go_plain;
+use crate::schema::Node;
+
+const LIST: &str = "[]interface {}";
+
+/// Merges the lists that the patch gives an order for.
+pub(super) fn set_orders(
+    original: &mut Object,
+    patch: &mut Object,
+    schema: &Node,
+) -> Result<(), PatchError> {
+    let directives: Vec<String> = patch
+        .keys()
+        .filter(|key| key.starts_with(SET_ORDER))
+        .cloned()
+        .collect();
+    for key in directives {
+        let Some(order) = patch.remove(&key) else {
+            continue;
+        };
+        let Value::Array(order) = order else {
+            return Err(expected(LIST, &order));
+        };
+        let name = directed(&key, SET_ORDER, "setElementOrder list")?;
+        if let Some(merged) = set_order(original.get(name), patch.get(name), &order, schema, name)?
+        {
+            original.insert(name.to_owned(), Value::Array(merged));
+            patch.remove(name);
+        }
+    }
+    Ok(())
+}
+
+fn set_order(
+    original: Option<&Value>,
+    patch: Option<&Value>,
+    order: &[Value],
+    schema: &Node,
+    name: &str,
+) -> Result<Option<Vec<Value>>, PatchError> {
+    let list = |value: Option<&Value>| match value {
+        None => Ok(Vec::new()),
+        Some(Value::Array(items)) => Ok(items.clone()),
+        Some(other) => Err(expected(LIST, other)),
+    };
+    let (before, after) = (list(original)?, list(patch)?);
+    let field = list_field(schema, name)?;
+    check_order(&after, order, field.key)?;
+    let merged = match (original, patch) {
+        (None, None) => return Ok(None),
+        (Some(_), None) => before.clone(),
+        (None, Some(patch)) => match without_directives(patch.clone()) {
+            Some(Value::Array(items)) => items,
+            _ => return Ok(None),
+        },
+        (Some(_), Some(_)) => merge(before.clone(), after.clone(), &field, false)?,
+    };
+    let items = items_of(&before, &after)?;
+    let known = match (patch, items) {
+        (Some(_), Items::Objects) if field.merges => overwritten(before, &after, field.key),
+        _ => before,
+    };
+    normalized(merged, order, &known, field.key, items).map(Some)
+}
+
+/// The original list as kube-apiserver finds it after the merge, when it looks up where items
+/// stood: items that were deleted have made room for new ones in the same memory.
+fn overwritten(mut list: Vec<Value>, patch: &[Value], key: &str) -> Vec<Value> {
+    let mut used = list.len();
+    let directive = |item: &Value| item.get(DIRECTIVE).cloned();
+    for item in patch {
+        if directive(item) != Some("delete".into()) {
+            continue;
+        }
+        while let Some(at) = list[..used]
+            .iter()
+            .position(|other| other.get(key) == item.get(key))
+        {
+            for place in at + 1..used {
+                list[place - 1] = list[place].clone();
+            }
+            used -= 1;
+        }
+    }
+    let replaces = patch
+        .iter()
+        .any(|item| directive(item) == Some("replace".into()));
+    if replaces {
+        return list;
+    }
+    for item in patch.iter().filter(|item| directive(item).is_none()) {
+        let known = list[..used]
+            .iter()
+            .any(|other| other.get(key) == item.get(key));
+        if !known && used < list.len() {
+            list[used] = item.clone();
+            used += 1;
+        }
+    }
+    list
+}
+
+/// What the patch lists must stand in the order that it asks for.
+fn check_order(patch: &[Value], order: &[Value], key: &str) -> Result<(), PatchError> {
+    if order.is_empty() || patch.is_empty() {
+        return Ok(());
+    }
+    let mut kept = Vec::with_capacity(patch.len());
+    for item in patch {
+        if key.is_empty() || object(item)?.get(DIRECTIVE) != Some(&Value::from("delete")) {
+            kept.push(item);
+        }
+    }
+    let mut kept = kept.into_iter().peekable();
+    let mut wanted = order.iter().peekable();
+    while let (Some(item), Some(next)) = (kept.peek(), wanted.peek()) {
+        // Other directives stand in no order.
+        if item.get(DIRECTIVE).is_some() {
+            kept.next();
+            continue;
+        }
+        if named(item, key)? == named(next, key)? {
+            kept.next();
+        }
+        wanted.next();
+    }
+    if kept.next().is_none() {
+        return Ok(());
+    }
+    Err(failed(format!(
+        "The order in patch list:\n{}\n doesn't match {SET_ORDER} list:\n{}\n",
+        go_plain(&Value::Array(patch.to_vec())),
+        go_plain(&Value::Array(order.to_vec()))
+    )))
+}
+
+/// What tells an item apart: its merge key's value, or itself.
+fn named<'v>(item: &'v Value, key: &str) -> Result<&'v Value, PatchError> {
+    if key.is_empty() {
+        return Ok(item);
+    }
+    let map = object(item)?;
+    map.get(key).ok_or_else(|| no_merge_key(map, key))
+}
+
+/// Puts the items that are listed into the listed order, and the others between them.
+pub(super) fn normalized(
+    merged: Vec<Value>,
+    listed: &[Value],
+    original: &[Value],
+    key: &str,
+    items: Items,
+) -> Result<Vec<Value>, PatchError> {
+    let names = |list: &[Value]| -> Result<Vec<Value>, PatchError> {
+        list.iter().map(|item| named(item, key).cloned()).collect()
+    };
+    if items == Items::Objects && key.is_empty() {
+        return Err(failed("cannot order objects without merge key"));
+    }
+    let (wanted, known) = (names(listed)?, names(original)?);
+    let place = |order: &[Value], item: &Value| -> Option<usize> {
+        let name = named(item, key).ok()?;
+        order.iter().position(|other| other == name)
+    };
+    names(&merged)?;
+    let (mut ours, mut others): (Vec<Value>, Vec<Value>) = merged
+        .into_iter()
+        .partition(|item| place(&wanted, item).is_some());
+    ours.sort_by_key(|item| place(&wanted, item));
+    others.sort_by_key(|item| place(&known, item));
+    let mut out = Vec::with_capacity(ours.len() + others.len());
+    let mut ours = ours.into_iter().peekable();
+    let mut others = others.into_iter().peekable();
+    loop {
+        let other_first = match (others.peek(), ours.peek()) {
+            (None, None) => return Ok(out),
+            (Some(_), None) => true,
+            (None, Some(_)) => false,
+            (Some(other), Some(our)) => {
+                matches!((place(&known, other), place(&known, our)), (Some(l), Some(r)) if l < r)
+            }
+        };
+        out.extend(if other_first {
+            others.next()
+        } else {
+            ours.next()
+        });
+    }
+}

@@ -1,0 +1,208 @@
+//! What changed between two values of one type.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::validate::scalar_misfit;
+use super::{Atom, Form, ListAtom, ListKind, MapAtom, Misfits, Type, entries, items, value};
+use crate::merge::path::PathElement;
+use crate::merge::set::Set;
+
+/// The fields that differ.
+#[derive(Debug, Clone, Default)]
+pub(in crate::merge) struct Comparison {
+    /// In the old value only.
+    pub(in crate::merge) removed: Set,
+    /// In both, but different.
+    pub(in crate::merge) modified: Set,
+    /// In the new value only.
+    pub(in crate::merge) added: Set,
+}
+
+impl Comparison {
+    /// Without these fields and what is inside of them.
+    pub(in crate::merge) fn without(self, ignored: Option<&Set>) -> Self {
+        let Some(ignored) = ignored else {
+            return self;
+        };
+        Self {
+            removed: self.removed.recursive_difference(ignored),
+            modified: self.modified.recursive_difference(ignored),
+            added: self.added.recursive_difference(ignored),
+        }
+    }
+}
+
+/// Compares an old value with a new one.
+pub(in crate::merge) fn compare(
+    old: &Value,
+    new: &Value,
+    ty: Type<'_>,
+) -> Result<Comparison, Misfits> {
+    let mut walk = Walk::default();
+    walk.value(Some(old), Some(new), ty);
+    walk.misfits.into_result(walk.comparison)
+}
+
+#[derive(Default)]
+struct Walk {
+    path: Vec<PathElement>,
+    comparison: Comparison,
+    misfits: Misfits,
+}
+
+/// Whether a value was taken as one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Whole,
+    Inside,
+}
+
+impl Walk {
+    fn value(&mut self, old: Option<&Value>, new: Option<&Value>, ty: Type<'_>) {
+        let atom = ty.atom();
+        let seen = match (old, new) {
+            (None, None) => return,
+            (Some(value), None) | (None, Some(value)) => self.form(atom.deduced(value), old, new),
+            (Some(before), Some(after)) => {
+                let (before, after) = (atom.deduced(before), atom.deduced(after));
+                if !before.same_kinds(&after) {
+                    self.form(before, old, new);
+                }
+                self.form(after, old, new)
+            }
+        };
+        if seen == Seen::Inside {
+            match (old, new) {
+                (None, _) => self.comparison.added.insert_at(&self.path),
+                (_, None) => self.comparison.removed.insert_at(&self.path),
+                _ => {}
+            }
+        }
+    }
+
+    fn form(&mut self, atom: Atom<'_>, old: Option<&Value>, new: Option<&Value>) -> Seen {
+        match atom.form() {
+            Form::Map(map) => self.map(map, old, new),
+            Form::List(list) => self.list(list, old, new),
+            Form::Scalar(scalar) => {
+                let misfit =
+                    |value: Option<&Value>| value.and_then(|value| scalar_misfit(scalar, value));
+                if let (Some(before), Some(after)) = (misfit(old), misfit(new)) {
+                    self.misfits.add(&self.path, format!("lhs: {before}"));
+                    self.misfits.add(&self.path, format!("rhs: {after}"));
+                    return Seen::Inside;
+                }
+                self.whole(old, new)
+            }
+        }
+    }
+
+    fn whole(&mut self, old: Option<&Value>, new: Option<&Value>) -> Seen {
+        match (old, new) {
+            (None, _) => self.comparison.added.insert_at(&self.path),
+            (_, None) => self.comparison.removed.insert_at(&self.path),
+            (Some(old), Some(new)) => {
+                if !value::equal(old, new) {
+                    self.comparison.modified.insert_at(&self.path);
+                }
+            }
+        }
+        Seen::Whole
+    }
+
+    fn map(&mut self, map: MapAtom<'_>, old: Option<&Value>, new: Option<&Value>) -> Seen {
+        let (before, after) = (entries(old), entries(new));
+        let empty = before.is_none_or(serde_json::Map::is_empty)
+            && after.is_none_or(serde_json::Map::is_empty);
+        if map.atomic || empty {
+            return self.whole(old, new);
+        }
+        for (key, item) in before.into_iter().flatten() {
+            self.field(map, key, Some(item), after.and_then(|after| after.get(key)));
+        }
+        for (key, item) in after.into_iter().flatten() {
+            if !before.is_some_and(|before| before.contains_key(key)) {
+                self.field(map, key, None, Some(item));
+            }
+        }
+        Seen::Inside
+    }
+
+    fn field(&mut self, map: MapAtom<'_>, key: &str, old: Option<&Value>, new: Option<&Value>) {
+        // A field that the schema does not know has no owner.
+        let Some(ty) = map.at(key) else {
+            self.path.push(PathElement::field(key));
+            self.misfits
+                .add(&self.path, "schema error: invalid atom: inlined");
+            self.path.pop();
+            return;
+        };
+        self.path.push(PathElement::field(key));
+        self.value(old, new, ty);
+        self.path.pop();
+    }
+
+    fn list(&mut self, list: ListAtom<'_>, old: Option<&Value>, new: Option<&Value>) -> Seen {
+        let (before, after) = (items(old), items(new));
+        if list.kind == ListKind::Atomic || (before.is_empty() && after.is_empty()) {
+            return self.whole(old, new);
+        }
+        let mut groups: BTreeMap<PathElement, [Vec<&Value>; 2]> = BTreeMap::new();
+        for (side, items) in [before, after].into_iter().enumerate() {
+            for (index, item) in items.iter().enumerate() {
+                match list.element_of(item) {
+                    Ok(element) => groups.entry(element).or_default()[side].push(item),
+                    Err(why) => self
+                        .misfits
+                        .add(&self.path, format!("element {index}: {why}")),
+                }
+            }
+        }
+        for (element, [before, after]) in groups {
+            self.items(list, element, &before, &after);
+        }
+        Seen::Inside
+    }
+
+    /// Items of one key: compared one to one, or as a group once there are several.
+    fn items(
+        &mut self,
+        list: ListAtom<'_>,
+        element: PathElement,
+        before: &[&Value],
+        after: &[&Value],
+    ) {
+        self.path.push(element);
+        match (before, after) {
+            ([] | [_], [] | [_]) => {
+                self.value(
+                    before.first().copied(),
+                    after.first().copied(),
+                    list.element,
+                );
+            }
+            ([_, _, ..], [_, _, ..]) => {
+                let same = before.len() == after.len()
+                    && before.iter().zip(after).all(|(l, r)| value::equal(l, r));
+                if !same {
+                    self.comparison.modified.insert_at(&self.path);
+                }
+            }
+            ([_, _, ..], rest) => {
+                if let [one] = rest {
+                    self.value(None, Some(one), list.element);
+                }
+                self.comparison.removed.insert_at(&self.path);
+            }
+            (rest, _) => {
+                if let [one] = rest {
+                    self.value(Some(one), None, list.element);
+                }
+                self.comparison.added.insert_at(&self.path);
+            }
+        }
+        self.path.pop();
+    }
+}

@@ -1,0 +1,427 @@
+//! OpenAPI v3: an index with hashes, and a document for each group's version.
+//!
+//! Built-in documents are put together from the committed files line by line, without reading them
+//! as JSON: each line is one path or one definition.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::builtin;
+use crate::discovery::hash;
+use crate::resource::{Catalog, GroupVersion, Origin, Resource, Scope};
+use crate::schema::look::{field, flag, text};
+
+const REFERENCE: &str = "#/components/schemas/";
+const API: &str = "/apis/apps/v1/";
+const TYPE_META: [(&str, &str); 2] = [
+    (
+        "apiVersion",
+        "APIVersion defines the versioned schema of this representation of an object. Servers \
+         should convert recognized schemas to the latest internal value, and may reject \
+         unrecognized values. More info: \
+         https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+    ),
+    (
+        "kind",
+        "Kind is a string value representing the REST resource this object represents. Servers \
+         may infer this from the endpoint the client submits requests to. Cannot be updated. In \
+         CamelCase. More info: \
+         https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+    ),
+];
+
+/// `/openapi/v3`: where the documents are, with a hash that changes when they do.
+pub fn index(catalog: &Catalog) -> Value {
+    let mut paths = Map::new();
+    for document in documents(catalog) {
+        let (path, hash) = (document.path(), document.hash());
+        let url = format!("/openapi/v3/{path}?hash={hash}");
+        paths.insert(path, json!({"serverRelativeURL": url}));
+    }
+    json!({"paths": paths})
+}
+
+/// A document, and its hash for `ETag` and `?hash=`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// JSON.
+    pub body: Vec<u8>,
+    /// SHA-512, as in the index.
+    pub hash: String,
+}
+
+/// The document of a path below `/openapi/v3/`, such as `apis/apps/v1`.
+pub fn document(catalog: &Catalog, path: &str) -> Option<Document> {
+    let all = documents(catalog);
+    let source = all.iter().find(|document| document.path() == path)?;
+    Some(Document {
+        body: source.body(),
+        hash: source.hash(),
+    })
+}
+
+enum Source<'a> {
+    BuiltIn {
+        path: &'static str,
+        lines: &'static str,
+    },
+    Custom {
+        group_version: &'a GroupVersion,
+        resources: Vec<&'a Arc<Resource>>,
+    },
+}
+
+fn documents(catalog: &Catalog) -> Vec<Source<'_>> {
+    let mut all: Vec<Source<'_>> = builtin::PATHS
+        .iter()
+        .map(|(path, lines)| Source::BuiltIn { path, lines })
+        .collect();
+    let mut custom: BTreeMap<&GroupVersion, Vec<&Arc<Resource>>> = BTreeMap::new();
+    for resource in catalog.iter().filter(|one| one.origin == Origin::Custom) {
+        custom
+            .entry(&resource.group_version)
+            .or_default()
+            .push(resource);
+    }
+    all.extend(
+        custom
+            .into_iter()
+            .map(|(group_version, resources)| Source::Custom {
+                group_version,
+                resources,
+            }),
+    );
+    all
+}
+
+impl Source<'_> {
+    fn path(&self) -> String {
+        match self {
+            Self::BuiltIn { path, .. } => (*path).to_owned(),
+            Self::Custom { group_version, .. } => format!("apis/{group_version}"),
+        }
+    }
+
+    fn hash(&self) -> String {
+        match self {
+            Self::BuiltIn { path, lines } => {
+                hash(format!("{path}\n{lines}{}", builtin::DEFINITIONS).as_bytes())
+            }
+            Self::Custom { .. } => hash(&self.body()),
+        }
+    }
+
+    fn body(&self) -> Vec<u8> {
+        match self {
+            Self::BuiltIn { lines, .. } => {
+                let paths: Vec<(&str, &str)> = entries(lines).collect();
+                built_in(&paths, &BTreeMap::new())
+            }
+            Self::Custom { resources, .. } => custom(resources),
+        }
+    }
+}
+
+/// The lines of a committed file: an entry's name, and its JSON.
+fn entries(lines: &str) -> impl Iterator<Item = (&str, &str)> {
+    lines.lines().filter_map(|line| {
+        let line = line.strip_suffix(',').unwrap_or(line);
+        let (name, value) = line.strip_prefix('"')?.split_once("\":")?;
+        Some((name, value))
+    })
+}
+
+/// Puts a document together from paths and definitions, with those that they refer to.
+fn built_in(paths: &[(&str, &str)], own: &BTreeMap<String, String>) -> Vec<u8> {
+    let published: BTreeMap<&str, &str> = entries(builtin::DEFINITIONS).collect();
+    let mut wanted: Vec<&str> = paths
+        .iter()
+        .flat_map(|(_, item)| references(item))
+        .collect();
+    let mut definitions: BTreeMap<&str, &str> = BTreeMap::new();
+    for (name, definition) in own {
+        wanted.extend(references(definition));
+        definitions.insert(name, definition);
+    }
+    let mut seen: BTreeSet<&str> = definitions.keys().copied().collect();
+    while let Some(name) = wanted.pop() {
+        if let Some(definition) = published.get(name).filter(|_| seen.insert(name)) {
+            wanted.extend(references(definition));
+            definitions.insert(name, definition);
+        }
+    }
+    let join = |entries: &mut dyn Iterator<Item = (&str, &str)>| {
+        let lines: Vec<String> = entries
+            .map(|(name, value)| format!("\"{name}\":{value}"))
+            .collect();
+        lines.join(",")
+    };
+    format!(
+        "{{\"openapi\":\"3.0.0\",\"info\":{{\"title\":\"Kubernetes\",\"version\":\"1.36\"}},\
+         \"paths\":{{{}}},\"components\":{{\"schemas\":{{{}}},\"securitySchemes\":{{\
+         \"BearerToken\":{{\"type\":\"apiKey\",\"description\":\"Bearer Token authentication\",\
+         \"name\":\"authorization\",\"in\":\"header\"}}}}}}}}",
+        join(&mut paths.iter().copied()),
+        join(&mut definitions.into_iter()),
+    )
+    .into_bytes()
+}
+
+fn references(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices(REFERENCE).filter_map(|(at, _)| {
+        let rest = &text[at + REFERENCE.len()..];
+        rest.split('"').next()
+    })
+}
+
+fn custom(resources: &[&Arc<Resource>]) -> Vec<u8> {
+    let mut paths = Vec::new();
+    let mut own = BTreeMap::new();
+    for resource in resources {
+        paths.extend(custom_paths(resource));
+        let (one, list) = schemas(resource);
+        let name = definition_name(resource);
+        own.insert(format!("{name}List"), list.to_string());
+        own.insert(name, one.to_string());
+    }
+    paths.sort();
+    let paths: Vec<(&str, &str)> = paths
+        .iter()
+        .map(|(path, item)| (path.as_str(), item.as_str()))
+        .collect();
+    built_in(&paths, &own)
+}
+
+/// `com.example.v1.Widget`.
+fn definition_name(resource: &Resource) -> String {
+    let gv = &resource.group_version;
+    let mut group: Vec<&str> = gv.group.split('.').collect();
+    group.reverse();
+    format!("{}.{}.{}", group.join("."), gv.version, resource.kind)
+}
+
+/// A custom resource is used as any other: its paths are those of Deployment with other names,
+/// as the server of custom resources makes them by the same rules.
+fn custom_paths(resource: &Resource) -> Vec<(String, String)> {
+    let lines = builtin::PATHS
+        .iter()
+        .find(|(path, _)| *path == "apis/apps/v1")
+        .map_or("", |(_, lines)| lines);
+    let has = |subresource: &str| match subresource {
+        "status" => resource.status,
+        "scale" => resource.scale.is_some(),
+        _ => subresource.is_empty(),
+    };
+    let cluster = resource.scope == Scope::Cluster;
+    entries(lines)
+        .filter_map(|(path, item)| {
+            let rest = path.strip_prefix(API)?;
+            let in_namespace = rest.strip_prefix("namespaces/{namespace}/");
+            let tail = in_namespace.unwrap_or(rest).strip_prefix("deployments")?;
+            let subresource = tail.strip_prefix("/{name}").unwrap_or(tail);
+            if !has(subresource.trim_start_matches('/')) || cluster && in_namespace.is_none() {
+                return None;
+            }
+            let mut path = renamed(path, resource);
+            let mut item = renamed(item, resource);
+            if cluster {
+                path = path.replace("namespaces/{namespace}/", "");
+                item = without_namespace(&item);
+            }
+            Some((path, item))
+        })
+        .collect()
+}
+
+fn renamed(text: &str, resource: &Resource) -> String {
+    let gv = &resource.group_version;
+    let words: Vec<&str> = gv.group.split(['.', '-']).collect();
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().map_or(String::new(), |first| {
+            first.to_uppercase().chain(letters).collect()
+        })
+    };
+    let camel: String = words.iter().map(|word| capital(word)).collect();
+    let first = words.first().copied().unwrap_or_default();
+    let lower = format!("{first}{}", &camel[first.len().min(camel.len())..]);
+    text.replace("io.k8s.api.apps.v1.Deployment", &definition_name(resource))
+        .replace(API, &format!("/apis/{gv}/"))
+        .replace(
+            "{\"group\":\"apps\",\"kind\":\"Deployment\",\"version\":\"v1\"}",
+            &json!({"group": gv.group, "kind": resource.kind, "version": gv.version}).to_string(),
+        )
+        .replace("apps_v1", &format!("{lower}_{}", gv.version))
+        .replace("AppsV1", &format!("{camel}{}", capital(&gv.version)))
+        .replace("deployments", &resource.plural)
+        .replace("Deployment", &resource.kind)
+}
+
+fn without_namespace(item: &str) -> String {
+    let Ok(mut item) = serde_json::from_str::<Value>(item) else {
+        return item.to_owned();
+    };
+    if let Some(parameters) = item.get_mut("parameters").and_then(Value::as_array_mut) {
+        parameters.retain(|parameter| text(parameter, "name") != "namespace");
+    }
+    item.to_string().replace("Namespaced", "")
+}
+
+/// The definitions of a custom kind and of its list.
+fn schemas(resource: &Resource) -> (Value, Value) {
+    let gv = &resource.group_version;
+    let kind = |kind: &str| json!([{"group": gv.group, "kind": kind, "version": gv.version}]);
+    let mut one = match &resource.schema.written {
+        Some(written) => published(written),
+        None => json!({"type": "object"}),
+    };
+    one["x-kubernetes-group-version-kind"] = kind(&resource.kind);
+    if field(&one, "properties").is_null() {
+        one["properties"] = json!({});
+    }
+    for (name, description) in TYPE_META {
+        one["properties"][name] = json!({"type": "string", "description": description});
+    }
+    one["properties"]["metadata"] = metadata(
+        "ObjectMeta",
+        "Standard object's metadata. More info: \
+        https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+    );
+    let mut list = json!({
+        "type": "object", "required": ["items"],
+        "description": format!("{} is a list of {}", resource.list_kind, resource.kind),
+        "properties": {
+            "items": {
+                "type": "array", "items": {"$ref": format!("{REFERENCE}{}", definition_name(resource))},
+                "description": format!("List of {}. More info: \
+                    https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md",
+                    resource.plural),
+            },
+            "metadata": metadata("ListMeta", "Standard list metadata. More info: \
+                https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds"),
+        },
+        "x-kubernetes-group-version-kind": kind(&resource.list_kind),
+    });
+    for (name, description) in TYPE_META {
+        list["properties"][name] = json!({"type": "string", "description": description});
+    }
+    if !resource.selectable.is_empty() {
+        let fields: Vec<Value> = resource
+            .selectable
+            .iter()
+            .map(|path| json!({"fieldPath": path}))
+            .collect();
+        for schema in [&mut one, &mut list] {
+            schema["x-kubernetes-selectable-fields"] = fields.clone().into();
+        }
+    }
+    (one, list)
+}
+
+fn metadata(definition: &str, description: &str) -> Value {
+    let reference = format!("{REFERENCE}io.k8s.apimachinery.pkg.apis.meta.v1.{definition}");
+    json!({"allOf": [{"$ref": reference}], "description": description})
+}
+
+/// A CRD's schema in OpenAPI's terms: int-or-string is said as a choice.
+fn published(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if flag(&schema, "x-kubernetes-int-or-string") && field(&schema, "anyOf").is_null() {
+        schema["anyOf"] = json!([{"type": "integer"}, {"type": "string"}]);
+    }
+    for name in ["items", "additionalProperties"] {
+        if let Some(inner) = schema.get(name).filter(|inner| inner.is_object()) {
+            schema[name] = published(inner);
+        }
+    }
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        for property in properties.values_mut() {
+            *property = published(property);
+        }
+    }
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Catalog {
+        let mut all = builtin::catalog();
+        for resource in crate::crd::resources(&crate::crd::tests::widgets()).unwrap() {
+            all.insert(resource.into());
+        }
+        all
+    }
+
+    fn read(path: &str) -> Value {
+        serde_json::from_slice(&document(&all(), path).unwrap().body).unwrap()
+    }
+
+    /// No reference may lead nowhere.
+    fn check(document: &Value) {
+        let text = document.to_string();
+        for name in references(&text) {
+            let found = field(field(document, "components"), "schemas").get(name);
+            assert!(found.is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_document_of_the_index_is_whole() {
+        let all = all();
+        let index = index(&all);
+        let paths = index["paths"].as_object().unwrap();
+        assert_eq!(paths.len(), 12);
+        for (path, entry) in paths {
+            let document = document(&all, path).unwrap();
+            let url = entry["serverRelativeURL"].as_str().unwrap();
+            assert_eq!(url, format!("/openapi/v3/{path}?hash={}", document.hash));
+            check(&serde_json::from_slice(&document.body).unwrap());
+        }
+        assert_eq!(document(&all, "apis/nope/v1"), None);
+    }
+
+    #[test]
+    fn a_built_in_document_is_as_published() {
+        let apps = read("apis/apps/v1");
+        let item = "/apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale";
+        assert_eq!(apps["paths"][item]["get"]["x-kubernetes-action"], "get");
+        let schemas = &apps["components"]["schemas"];
+        assert!(schemas["io.k8s.api.core.v1.PodSpec"]["description"].is_string());
+        assert!(schemas.get("io.k8s.api.core.v1.Node").is_none());
+    }
+
+    #[test]
+    fn a_custom_document_is_as_apiextensions_makes_it() {
+        let document = read("apis/example.com/v1");
+        let paths: Vec<&String> = document["paths"].as_object().unwrap().keys().collect();
+        assert_eq!(
+            paths,
+            [
+                "/apis/example.com/v1/namespaces/{namespace}/widgets",
+                "/apis/example.com/v1/namespaces/{namespace}/widgets/{name}",
+                "/apis/example.com/v1/namespaces/{namespace}/widgets/{name}/scale",
+                "/apis/example.com/v1/namespaces/{namespace}/widgets/{name}/status",
+                "/apis/example.com/v1/widgets",
+            ]
+        );
+        let put = &document["paths"][paths[1]]["put"];
+        assert_eq!(put["operationId"], "replaceExampleComV1NamespacedWidget");
+        assert_eq!(put["tags"], json!(["exampleCom_v1"]));
+        assert_eq!(put["x-kubernetes-group-version-kind"]["kind"], "Widget");
+        let widget = &document["components"]["schemas"]["com.example.v1.Widget"];
+        assert_eq!(widget["description"], "A widget.");
+        assert_eq!(
+            widget["properties"]["spec"]["properties"]["ports"]["items"]["properties"]["port"],
+            json!({"anyOf": [{"type": "integer"}, {"type": "string"}],
+                   "x-kubernetes-int-or-string": true})
+        );
+        assert_eq!(
+            widget["x-kubernetes-selectable-fields"],
+            json!([{"fieldPath": "spec.color"}])
+        );
+    }
+}

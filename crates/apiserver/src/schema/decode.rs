@@ -1,0 +1,388 @@
+//! Reading a built-in object as its Go type would, and writing it as its encoder would: unknown
+//! fields go, types must fit, times and quantities take their one form, and empty fields stay or
+//! go as the type's tags say.
+
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use super::quantity::{Quantity, QuantityError};
+use super::{GoStruct, Node, Shape, Written};
+
+/// Why an object cannot be read as its kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// A value of another type.
+    #[error("json: cannot unmarshal {is} into Go {into} of type {expected}")]
+    Type {
+        /// The JSON type, and the number itself if only its size is wrong.
+        is: String,
+        /// `struct field Type.path`, or `value`.
+        into: String,
+        /// The Go type.
+        expected: String,
+    },
+    /// Not a time.
+    #[error("parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {part:?}")]
+    Time {
+        /// What was there.
+        text: String,
+        /// What it should look like.
+        layout: &'static str,
+        /// From where on it does not.
+        rest: String,
+        /// What should have been there.
+        part: &'static str,
+    },
+    /// Not base64.
+    #[error("illegal base64 data at input byte {0}")]
+    Base64(usize),
+    /// Not a quantity.
+    #[error(transparent)]
+    Quantity(#[from] QuantityError),
+}
+
+impl Node {
+    /// Reads a built-in's object; what it returns are strict decoding's findings
+    /// (`unknown field "spec.foo"`).
+    ///
+    /// # Errors
+    /// See [`DecodeError`].
+    pub fn decode(&self, value: &mut Value) -> Result<Vec<String>, DecodeError> {
+        let mut walk = Walk::default();
+        walk.value(self, value)?;
+        Ok(walk.unknown)
+    }
+}
+
+#[derive(Default)]
+struct Walk<'a> {
+    /// With indexes, for strict findings.
+    at: String,
+    /// Fields only, for type errors.
+    fields: Vec<String>,
+    /// Of the struct that is being read.
+    owner: Option<&'a str>,
+    unknown: Vec<String>,
+}
+
+impl<'a> Walk<'a> {
+    fn value(&mut self, node: &'a Node, value: &mut Value) -> Result<(), DecodeError> {
+        if value.is_null() {
+            return Ok(());
+        }
+        match (&node.shape, &mut *value) {
+            (Shape::Any, _)
+            | (Shape::Boolean, Value::Bool(_))
+            | (Shape::Number, Value::Number(_))
+            | (Shape::IntOrString, Value::String(_)) => Ok(()),
+            (Shape::Object { .. }, Value::Object(map)) => match &node.go {
+                Some(go) => self.object(node, go, map),
+                None => self.map(node, map),
+            },
+            (Shape::Array { items, .. }, Value::Array(list)) => self.array(items, list),
+            (Shape::String { format }, Value::String(text)) => text_of(format, text),
+            (Shape::Integer { format }, Value::Number(number)) => {
+                let number = number.clone();
+                self.integer(format, &number, value)
+            }
+            (Shape::IntOrString, Value::Number(number)) => {
+                let number = number.clone();
+                self.integer("int32", &number, value)
+            }
+            (Shape::Quantity, Value::String(text)) => {
+                *text = Quantity::canonical(text)?;
+                Ok(())
+            }
+            (Shape::Quantity, Value::Number(number)) => {
+                *value = Quantity::canonical(&number.to_string())?.into();
+                Ok(())
+            }
+            _ => Err(self.wrong(value_type(value).to_owned(), node)),
+        }
+    }
+
+    fn object(
+        &mut self,
+        node: &'a Node,
+        go: &'a GoStruct,
+        map: &mut Map<String, Value>,
+    ) -> Result<(), DecodeError> {
+        let outer = self.owner.replace(&go.name);
+        let before = self.at.len();
+        let keys: Vec<String> = map.keys().cloned().collect();
+        for key in keys {
+            let Some(inner) = node.field(&key) else {
+                map.remove(&key);
+                self.report(&key);
+                continue;
+            };
+            let Some(value) = map.get_mut(&key) else {
+                continue;
+            };
+            self.enter(&key);
+            self.fields.push(key);
+            self.value(inner, value)?;
+            self.fields.pop();
+            self.at.truncate(before);
+            self.owner = Some(&go.name);
+        }
+        self.owner = outer;
+        write_fields(node, go, map);
+        Ok(())
+    }
+
+    /// A Go map: `null` is its value type's zero.
+    fn map(&mut self, node: &'a Node, map: &mut Map<String, Value>) -> Result<(), DecodeError> {
+        let before = self.at.len();
+        for (key, value) in map.iter_mut() {
+            let Some(inner) = node.field(key) else {
+                continue;
+            };
+            self.enter(key);
+            if value.is_null() {
+                *value = inner.zero();
+            }
+            self.value(inner, value)?;
+            self.at.truncate(before);
+        }
+        Ok(())
+    }
+
+    fn array(&mut self, items: &'a Node, list: &mut [Value]) -> Result<(), DecodeError> {
+        let before = self.at.len();
+        for (index, item) in list.iter_mut().enumerate() {
+            let _ = write!(self.at, "[{index}]");
+            if item.is_null() {
+                *item = items.zero();
+            }
+            self.value(items, item)?;
+            self.at.truncate(before);
+        }
+        Ok(())
+    }
+
+    fn integer(
+        &self,
+        format: &str,
+        number: &serde_json::Number,
+        value: &mut Value,
+    ) -> Result<(), DecodeError> {
+        let fits = |number: i64| format != "int32" || i32::try_from(number).is_ok();
+        if number.as_i64().is_some_and(fits) {
+            return Ok(());
+        }
+        let go = if format == "int32" { "int32" } else { "int64" };
+        let _ = value;
+        Err(self.mismatch(format!("number {number}"), go.to_owned()))
+    }
+
+    fn wrong(&self, is: String, node: &Node) -> DecodeError {
+        self.mismatch(is, go_type(node))
+    }
+
+    fn mismatch(&self, is: String, expected: String) -> DecodeError {
+        let into = match (self.owner, self.fields.as_slice()) {
+            (_, []) | (None, _) => "value".to_owned(),
+            (Some(owner), fields) => format!("struct field {owner}.{}", fields.join(".")),
+        };
+        DecodeError::Type { is, into, expected }
+    }
+
+    fn enter(&mut self, key: &str) {
+        if !self.at.is_empty() {
+            self.at.push('.');
+        }
+        self.at.push_str(key);
+    }
+
+    fn report(&mut self, key: &str) {
+        let path = if self.at.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{}.{key}", self.at)
+        };
+        self.unknown.push(format!("unknown field {path:?}"));
+    }
+}
+
+impl Node {
+    /// Brings an object, changed since it was read, into the form that its Go type writes.
+    pub fn encode(&self, value: &mut Value) {
+        match (&self.shape, value) {
+            (Shape::Object { .. }, Value::Object(map)) => {
+                for (key, inside) in map.iter_mut() {
+                    if let Some(node) = self.field(key) {
+                        node.encode(inside);
+                    }
+                }
+                if let Some(go) = &self.go {
+                    write_fields(self, go, map);
+                }
+            }
+            (Shape::Array { items, .. }, Value::Array(list)) => {
+                for item in list {
+                    items.encode(item);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What Go makes of `null` in a list or map.
+    fn zero(&self) -> Value {
+        match &self.shape {
+            Shape::Object { .. } => {
+                let mut value = Value::Object(Map::new());
+                self.encode(&mut value);
+                value
+            }
+            Shape::String { .. } => "".into(),
+            Shape::Integer { .. } | Shape::Number | Shape::IntOrString => 0.into(),
+            Shape::Boolean => false.into(),
+            Shape::Quantity => "0".into(),
+            Shape::Any | Shape::Array { .. } => Value::Null,
+        }
+    }
+}
+
+/// Leaves out and fills in fields as the Go type's tags say.
+fn write_fields(node: &Node, go: &GoStruct, map: &mut Map<String, Value>) {
+    map.retain(|key, value| match go.fields.get(key) {
+        Some(Written::UnlessEmpty) => !is_empty(value),
+        Some(Written::Always(_)) => true,
+        None => !value.is_null(),
+    });
+    for (key, written) in &go.fields {
+        let Written::Always(zero) = written else {
+            continue;
+        };
+        if map.get(key).is_some_and(|value| !value.is_null()) {
+            continue;
+        }
+        let mut value = zero.clone();
+        if let Some(inner) = node.field(key) {
+            inner.encode(&mut value);
+        }
+        map.insert(key.clone(), value);
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(set) => !set,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.is_empty(),
+    }
+}
+
+fn text_of(format: &str, text: &mut String) -> Result<(), DecodeError> {
+    match format {
+        "date-time" => {
+            let time = time_of(text, TIME)?;
+            *text = time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        }
+        super::MICRO_TIME => {
+            let time = time_of(text, MICRO)?;
+            *text = time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string();
+        }
+        "byte" => {
+            let compact: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
+            let bytes = STANDARD.decode(&compact).map_err(|error| {
+                DecodeError::Base64(match error {
+                    base64::DecodeError::InvalidByte(at, _)
+                    | base64::DecodeError::InvalidLastSymbol(at, _) => at,
+                    _ => compact.len(),
+                })
+            })?;
+            *text = STANDARD.encode(bytes);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+const TIME: &str = "2006-01-02T15:04:05Z07:00";
+const MICRO: &str = "2006-01-02T15:04:05.000000Z07:00";
+
+/// Reads a time as Go does by its layout, which takes any fraction of a second but the one that
+/// it shows.
+fn time_of(text: &str, layout: &'static str) -> Result<Timestamp, DecodeError> {
+    let wrong = |rest: &str, part| DecodeError::Time {
+        text: text.to_owned(),
+        layout,
+        rest: rest.to_owned(),
+        part,
+    };
+    let mut rest = text;
+    for part in [
+        "2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05",
+    ] {
+        let is_number = part.len() > 1;
+        let fits = |c: &char| {
+            if is_number {
+                c.is_ascii_digit()
+            } else {
+                part.starts_with(*c)
+            }
+        };
+        let taken = rest.chars().take(part.len()).filter(fits).count();
+        if taken < part.len() {
+            return Err(wrong(rest, part));
+        }
+        rest = &rest[part.len()..];
+    }
+    let digits = rest.strip_prefix('.').map_or(0, |after| {
+        after.chars().take_while(char::is_ascii_digit).count()
+    });
+    let zone = match layout {
+        MICRO if digits < 6 => return Err(wrong(rest, ".000000")),
+        MICRO => &rest[7..],
+        _ if digits > 0 => &rest[1 + digits..],
+        _ => rest,
+    };
+    let is_zone = zone == "Z" || zone.len() == 6 && zone.starts_with(['+', '-']);
+    if !is_zone {
+        return Err(wrong(zone, "Z07:00"));
+    }
+    text.parse().map_err(|_| wrong(zone, "Z07:00"))
+}
+
+fn value_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// The Go type, as far as the schema tells it.
+fn go_type(node: &Node) -> String {
+    match &node.shape {
+        Shape::Any => "interface {}".to_owned(),
+        Shape::Object { additional, .. } => match (&node.go, additional) {
+            (Some(go), _) => format!("v1.{}", go.name),
+            (None, Some(values)) => format!("map[string]{}", go_type(values)),
+            (None, None) => "struct {}".to_owned(),
+        },
+        Shape::Array { items, .. } => format!("[]{}", go_type(items)),
+        Shape::String { format } if format == "byte" => "[]uint8".to_owned(),
+        Shape::String { format } if format == "date-time" => "v1.Time".to_owned(),
+        Shape::String { .. } => "string".to_owned(),
+        Shape::Integer { format } if format == "int32" => "int32".to_owned(),
+        Shape::Integer { .. } => "int64".to_owned(),
+        Shape::Number => "float64".to_owned(),
+        Shape::Boolean => "bool".to_owned(),
+        Shape::IntOrString => "intstr.IntOrString".to_owned(),
+        Shape::Quantity => "resource.Quantity".to_owned(),
+    }
+}

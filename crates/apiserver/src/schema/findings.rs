@@ -1,0 +1,117 @@
+//! Gathering what is wrong with an object, in the forms of apimachinery's `field` package.
+
+use serde_json::Value;
+
+use super::Path;
+use crate::status::{FieldError, FieldErrorKind};
+
+/// What was found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Findings(pub(crate) Vec<FieldError>);
+
+/// What a field that may never change is told.
+pub(crate) const IMMUTABLE: &str = "field is immutable";
+
+impl Findings {
+    fn add(&mut self, kind: FieldErrorKind, at: &Path<'_>, value: Option<Value>, detail: String) {
+        self.0.push(FieldError {
+            kind,
+            path: at.to_string(),
+            value,
+            detail,
+        });
+    }
+
+    /// `Required value`.
+    pub(crate) fn required(&mut self, at: &Path<'_>, detail: impl Into<String>) {
+        self.add(FieldErrorKind::Required, at, None, detail.into());
+    }
+
+    /// `Invalid value`.
+    pub(crate) fn invalid(
+        &mut self,
+        at: &Path<'_>,
+        value: impl Into<Value>,
+        detail: impl Into<String>,
+    ) {
+        self.add(
+            FieldErrorKind::Invalid,
+            at,
+            Some(value.into()),
+            detail.into(),
+        );
+    }
+
+    /// `Invalid value`, one for each message.
+    pub(crate) fn all_invalid(&mut self, at: &Path<'_>, value: &str, details: Vec<String>) {
+        for detail in details {
+            self.invalid(at, value, detail);
+        }
+    }
+
+    /// `Forbidden`.
+    pub(crate) fn forbidden(&mut self, at: &Path<'_>, detail: impl Into<String>) {
+        self.add(FieldErrorKind::Forbidden, at, None, detail.into());
+    }
+
+    /// `Duplicate value`.
+    pub(crate) fn duplicate(&mut self, at: &Path<'_>, value: impl Into<Value>) {
+        let value = Some(value.into());
+        self.add(FieldErrorKind::Duplicate, at, value, String::new());
+    }
+
+    /// `Not found`.
+    pub(crate) fn not_found(&mut self, at: &Path<'_>, value: impl Into<Value>) {
+        let value = Some(value.into());
+        self.add(FieldErrorKind::NotFound, at, value, String::new());
+    }
+
+    /// `Unsupported value`.
+    pub(crate) fn not_supported(&mut self, at: &Path<'_>, value: impl Into<Value>, known: &[&str]) {
+        let known: Vec<String> = known.iter().map(|text| format!("{text:?}")).collect();
+        let detail = format!("supported values: {}", known.join(", "));
+        self.add(FieldErrorKind::NotSupported, at, Some(value.into()), detail);
+    }
+
+    /// `Too long`, in bytes.
+    pub(crate) fn too_long(&mut self, at: &Path<'_>, most: usize) {
+        let detail = format!("may not be more than {most} bytes");
+        self.add(FieldErrorKind::TooLong, at, None, detail);
+    }
+
+    /// `Too many`.
+    pub(crate) fn too_many(&mut self, at: &Path<'_>, count: usize, most: usize) {
+        let detail = format!("must have at most {most} items");
+        self.add(FieldErrorKind::TooMany, at, Some(count.into()), detail);
+    }
+
+    /// A number that may not be less than nothing.
+    pub(crate) fn not_negative(&mut self, at: &Path<'_>, number: Option<i64>) {
+        if let Some(number) = number.filter(|number| *number < 0) {
+            self.invalid(at, number, "must be greater than or equal to 0");
+        }
+    }
+
+    /// A text that must be there and one of these.
+    pub(crate) fn one_of(&mut self, at: &Path<'_>, text: &str, known: &[&str]) {
+        if text.is_empty() {
+            self.required(at, "");
+        } else if !known.contains(&text) {
+            self.not_supported(at, text, known);
+        }
+    }
+
+    /// A text that, if it is there, must be one of these.
+    pub(crate) fn maybe_one_of(&mut self, at: &Path<'_>, text: &str, known: &[&str]) {
+        if !text.is_empty() && !known.contains(&text) {
+            self.not_supported(at, text, known);
+        }
+    }
+
+    /// A field that may never change.
+    pub(crate) fn immutable(&mut self, at: &Path<'_>, new: &Value, old: &Value) {
+        if new != old {
+            self.invalid(at, new.clone(), IMMUTABLE);
+        }
+    }
+}

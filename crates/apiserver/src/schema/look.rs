@@ -1,0 +1,79 @@
+//! Looking into objects; what is absent is empty, as it is in Go.
+
+use serde_json::{Map, Value};
+
+/// A field's text.
+pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A field's items.
+pub(crate) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    value
+        .get(name)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// A field's texts.
+pub(crate) fn texts<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a str> {
+    list(value, name).iter().filter_map(Value::as_str)
+}
+
+/// A field's number.
+pub(crate) fn number(value: &Value, name: &str) -> Option<i64> {
+    value.get(name)?.as_i64()
+}
+
+/// Whether a field is set and true.
+pub(crate) fn flag(value: &Value, name: &str) -> bool {
+    value.get(name).and_then(Value::as_bool).unwrap_or_default()
+}
+
+/// A field that is an object or a map.
+pub(crate) fn object<'a>(value: &'a Value, name: &str) -> Option<&'a Map<String, Value>> {
+    value.get(name)?.as_object()
+}
+
+/// A field, or `null`.
+pub(crate) fn field<'a>(value: &'a Value, name: &str) -> &'a Value {
+    static NOTHING: Value = Value::Null;
+    value.get(name).unwrap_or(&NOTHING)
+}
+
+/// The value at a dotted path, or `null`.
+pub(crate) fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
+    path.split('.').fold(value, field)
+}
+
+/// Sets a field that is absent.
+pub(crate) fn default(value: &mut Value, name: &str, set: impl Into<Value>) {
+    if let Some(map) = value.as_object_mut() {
+        let unset = match map.get(name) {
+            None | Some(Value::Null) => true,
+            Some(Value::String(text)) => text.is_empty(),
+            Some(_) => false,
+        };
+        if unset {
+            map.insert(name.to_owned(), set.into());
+        }
+    }
+}
+
+/// A field's object, made if absent; `None` when something else stands there.
+pub(crate) fn make<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut Value> {
+    let map = value.as_object_mut()?;
+    let inside = map.entry(name).or_insert(Value::Null);
+    if inside.is_null() {
+        *inside = Value::Object(Map::new());
+    }
+    inside.is_object().then_some(inside)
+}
+
+/// A field's items, to change.
+pub(crate) fn items<'a>(value: &'a mut Value, name: &str) -> &'a mut [Value] {
+    value
+        .get_mut(name)
+        .and_then(Value::as_array_mut)
+        .map_or(&mut [], Vec::as_mut_slice)
+}

@@ -1,0 +1,99 @@
+//! Where in an object: apimachinery's `field.Path`.
+
+use std::fmt;
+
+/// A field's path, such as `spec.template.spec.containers[0].name`; it lives on the stack of the
+/// walk that makes it.
+#[derive(Debug, Clone, Copy)]
+pub struct Path<'a> {
+    parent: Option<&'a Self>,
+    part: Part<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Part<'a> {
+    Nothing,
+    Child(&'a str),
+    Index(usize),
+    Key(&'a str),
+}
+
+impl<'a> Path<'a> {
+    /// The object itself.
+    pub const ROOT: Path<'static> = Path {
+        parent: None,
+        part: Part::Nothing,
+    };
+
+    /// A path of its own beginning, such as `spec`.
+    pub const fn new(text: &'a str) -> Self {
+        Self {
+            parent: None,
+            part: Part::Child(text),
+        }
+    }
+
+    /// A field of this.
+    #[must_use]
+    pub const fn child(&'a self, name: &'a str) -> Self {
+        Self {
+            parent: Some(self),
+            part: Part::Child(name),
+        }
+    }
+
+    /// A list's item.
+    #[must_use]
+    pub const fn index(&'a self, index: usize) -> Self {
+        Self {
+            parent: Some(self),
+            part: Part::Index(index),
+        }
+    }
+
+    /// A map's value.
+    #[must_use]
+    pub const fn key(&'a self, key: &'a str) -> Self {
+        Self {
+            parent: Some(self),
+            part: Part::Key(key),
+        }
+    }
+
+    /// Whether this is the object itself.
+    pub fn is_root(&self) -> bool {
+        matches!(self.part, Part::Nothing) && self.parent.is_none_or(Path::is_root)
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(parent) = self.parent {
+            parent.fmt(f)?;
+        }
+        match self.part {
+            Part::Nothing => Ok(()),
+            Part::Child(name) if self.parent.is_none_or(Path::is_root) => f.write_str(name),
+            Part::Child(name) => write!(f, ".{name}"),
+            Part::Index(index) => write!(f, "[{index}]"),
+            Part::Key(key) => write!(f, "[{key}]"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Path;
+
+    #[test]
+    fn a_path_reads_as_kube_apiserver_writes_it() {
+        let spec = Path::ROOT.child("spec");
+        let containers = spec.child("containers");
+        let first = containers.index(0);
+        assert_eq!(first.child("name").to_string(), "spec.containers[0].name");
+        let labels = Path::new("metadata");
+        let labels = labels.child("labels");
+        assert_eq!(labels.key("a/b").to_string(), "metadata.labels[a/b]");
+        assert!(Path::ROOT.is_root() && !spec.is_root());
+    }
+}

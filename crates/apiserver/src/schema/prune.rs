@@ -1,0 +1,166 @@
+//! Taking out of custom objects what their schema does not know.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::{Node, Shape};
+
+/// Fields that every object with a kind has.
+const OF_EVERY_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+impl Node {
+    /// Takes out fields that the schema does not know, and reports each as strict decoding does:
+    /// `unknown field "spec.foo"`.
+    pub fn prune(&self, value: &mut Value) -> Vec<String> {
+        let mut walk = Walk {
+            at: String::new(),
+            found: Vec::new(),
+        };
+        walk.prune(value, Some(self), true);
+        walk.found.sort();
+        walk.found
+    }
+
+    /// The same for a value inside of an object.
+    pub(crate) fn prune_inside(&self, value: &mut Value) -> Vec<String> {
+        let mut walk = Walk {
+            at: String::new(),
+            found: Vec::new(),
+        };
+        walk.prune(value, Some(self), self.embedded_resource);
+        walk.found
+    }
+}
+
+struct Walk {
+    at: String,
+    found: Vec<String>,
+}
+
+impl Walk {
+    /// `resource`: the value is an object with a kind, and metadata that is not pruned here.
+    fn prune(&mut self, value: &mut Value, node: Option<&Node>, resource: bool) {
+        if let Some(node) = node
+            && node.preserve_unknown
+        {
+            return self.skip(value, node, resource);
+        }
+        match value {
+            Value::Object(map) => {
+                let keys: Vec<String> = map.keys().cloned().collect();
+                for key in keys {
+                    if resource && OF_EVERY_OBJECT.contains(&key.as_str()) {
+                        continue;
+                    }
+                    match node.and_then(|node| node.field(&key)) {
+                        Some(inner) => self.below_key(map, &key, inner),
+                        None if node.is_some_and(Node::is_open) => {}
+                        None => {
+                            map.remove(&key);
+                            self.report(&key);
+                        }
+                    }
+                }
+            }
+            Value::Array(items) => {
+                let inner = node.and_then(Node::items);
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.below_index(index, |walk| {
+                        walk.prune(
+                            item,
+                            inner,
+                            inner.is_some_and(|inner| inner.embedded_resource),
+                        );
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Keeps unknown fields here; known ones may still be strict inside.
+    fn skip(&mut self, value: &mut Value, node: &Node, resource: bool) {
+        match value {
+            Value::Object(map) => {
+                let keys: Vec<String> = map.keys().cloned().collect();
+                for key in keys {
+                    if resource && OF_EVERY_OBJECT.contains(&key.as_str()) {
+                        continue;
+                    }
+                    if let Some(inner) = node.field(&key) {
+                        self.below_key(map, &key, inner);
+                    }
+                }
+            }
+            Value::Array(items) => {
+                let Some(inner) = node.items() else { return };
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.below_index(index, |walk| {
+                        walk.skip(item, inner, inner.embedded_resource);
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn below_key(&mut self, map: &mut serde_json::Map<String, Value>, key: &str, inner: &Node) {
+        let Some(value) = map.get_mut(key) else {
+            return;
+        };
+        let before = self.at.len();
+        if before > 0 {
+            self.at.push('.');
+        }
+        self.at.push_str(key);
+        self.prune(value, Some(inner), inner.embedded_resource);
+        self.at.truncate(before);
+    }
+
+    fn below_index(&mut self, index: usize, inside: impl FnOnce(&mut Self)) {
+        let before = self.at.len();
+        let _ = write!(self.at, "[{index}]");
+        inside(self);
+        self.at.truncate(before);
+    }
+
+    fn report(&mut self, key: &str) {
+        let path = if self.at.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{}.{key}", self.at)
+        };
+        self.found.push(format!("unknown field {path:?}"));
+    }
+}
+
+impl Node {
+    /// The node of this field or map entry.
+    pub fn field(&self, name: &str) -> Option<&Self> {
+        match &self.shape {
+            Shape::Object {
+                properties,
+                additional,
+                ..
+            } => properties
+                .get(name)
+                .or(additional.as_ref())
+                .map(AsRef::as_ref),
+            _ => None,
+        }
+    }
+
+    /// The node of a list's items.
+    pub fn items(&self) -> Option<&Self> {
+        match &self.shape {
+            Shape::Array { items, .. } => Some(items),
+            _ => None,
+        }
+    }
+
+    /// Whether anything may stand in it.
+    fn is_open(&self) -> bool {
+        matches!(self.shape, Shape::Any) && self.preserve_unknown
+    }
+}

@@ -1,0 +1,174 @@
+//! Field selectors: `metadata.name=a,spec.nodeName!=b`.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A field selector that cannot be read, in kube-apiserver's words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FieldSelectorError {
+    /// A term with no operator.
+    #[error("invalid selector: '{selector}'; can't understand '{term}'")]
+    Term {
+        /// All of it.
+        selector: String,
+        /// The term.
+        term: String,
+    },
+    /// A backslash before what needs none.
+    #[error("invalid field selector: invalid escape sequence: {0}")]
+    Escape(String),
+    /// A sign in a value that needs a backslash; shown as the number of the character.
+    #[error("invalid field selector: unescaped character in value: {}", u32::from(*.0))]
+    Unescaped(char),
+}
+
+/// One condition: a field has a value, or has not.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FieldTerm {
+    /// Such as `metadata.name`.
+    pub field: String,
+    /// Whether the value is the one that the field must not have.
+    pub negated: bool,
+    /// The value.
+    pub value: String,
+}
+
+/// Conditions on fields, all of which must be met.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FieldSelector(Vec<FieldTerm>);
+
+impl FieldSelector {
+    /// The conditions.
+    pub fn terms(&self) -> &[FieldTerm] {
+        &self.0
+    }
+
+    /// Whether all objects meet it.
+    pub fn is_everything(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether an object meets it, whose fields read as told; one that is not there is empty.
+    pub fn matches<'a>(&self, field: impl Fn(&str) -> Option<std::borrow::Cow<'a, str>>) -> bool {
+        self.0.iter().all(|term| {
+            let same = match field(&term.field) {
+                Some(value) => value == term.value.as_str(),
+                None => term.value.is_empty(),
+            };
+            same != term.negated
+        })
+    }
+
+    /// The value that a field must have, if there is just one.
+    pub fn exact(&self, field: &str) -> Option<&str> {
+        self.0
+            .iter()
+            .find(|term| term.field == field && !term.negated)
+            .map(|term| term.value.as_str())
+    }
+}
+
+impl FromStr for FieldSelector {
+    type Err = FieldSelectorError;
+
+    fn from_str(selector: &str) -> Result<Self, FieldSelectorError> {
+        let mut parts = split_terms(selector);
+        parts.sort_unstable();
+        let mut terms = Vec::new();
+        for part in parts {
+            if part.is_empty() {
+                continue;
+            }
+            let Some((field, negated, value)) = split_term(part) else {
+                return Err(FieldSelectorError::Term {
+                    selector: selector.to_owned(),
+                    term: part.to_owned(),
+                });
+            };
+            let value = unescape(value)?;
+            // A term about nothing is no condition.
+            if !field.is_empty() || !value.is_empty() {
+                terms.push(FieldTerm {
+                    field: field.to_owned(),
+                    negated,
+                    value,
+                });
+            }
+        }
+        Ok(Self(terms))
+    }
+}
+
+fn split_terms(selector: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let mut escaped = false;
+    for (at, letter) in selector.char_indices() {
+        match letter {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            ',' => {
+                parts.push(&selector[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&selector[start..]);
+    parts
+}
+
+/// Field, whether negated, and value, at the first operator.
+fn split_term(term: &str) -> Option<(&str, bool, &str)> {
+    for (at, _) in term.char_indices() {
+        let rest = &term[at..];
+        for (operator, negated) in [("!=", true), ("==", false), ("=", false)] {
+            if let Some(value) = rest.strip_prefix(operator) {
+                return Some((&term[..at], negated, value));
+            }
+        }
+    }
+    None
+}
+
+fn unescape(text: &str) -> Result<String, FieldSelectorError> {
+    let mut out = String::with_capacity(text.len());
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => match letters.next() {
+                Some(escaped @ ('\\' | ',' | '=')) => out.push(escaped),
+                Some(other) => return Err(FieldSelectorError::Escape(format!("\\{other}"))),
+                None => return Err(FieldSelectorError::Escape("\\".to_owned())),
+            },
+            ',' | '=' => return Err(FieldSelectorError::Unescaped(letter)),
+            letter => out.push(letter),
+        }
+    }
+    Ok(out)
+}
+
+fn escape(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace(',', "\\,")
+        .replace('=', "\\=")
+}
+
+impl fmt::Display for FieldTerm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let operator = if self.negated { "!=" } else { "=" };
+        write!(f, "{}{operator}{}", self.field, escape(&self.value))
+    }
+}
+
+impl fmt::Display for FieldSelector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, term) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str(",")?;
+            }
+            term.fmt(f)?;
+        }
+        Ok(())
+    }
+}

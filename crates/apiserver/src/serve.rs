@@ -1,0 +1,124 @@
+//! The HTTP edge: from a request to an answer.
+//!
+//! [`Exchange`] is one request on its way. The security order is one function, [`pass`]: who asks,
+//! as whom, in whose turn, and whether they may; only then is the request routed to what answers
+//! it. Everything a client is told about a refusal is an [`ApiError`], made into a
+//! `metav1.Status` in one place.
+
+pub mod answer;
+pub mod audit;
+pub mod body;
+mod commit;
+mod create;
+mod delete;
+mod events;
+mod exchange;
+pub mod fair;
+mod health;
+mod incoming;
+mod list;
+mod metadata;
+pub mod metrics;
+mod namespace;
+pub mod negotiate;
+pub mod options;
+pub(crate) mod own;
+pub mod page;
+mod patch;
+mod paths;
+mod prepare;
+pub mod query;
+mod replace;
+pub mod request;
+mod resources;
+mod rules;
+mod security;
+mod selection;
+pub(crate) mod shared;
+mod subresource;
+mod transform;
+mod validate;
+mod watch;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use http::header::CACHE_CONTROL;
+use http::{HeaderValue, Request};
+
+pub use shared::{Connect, Version};
+
+use self::audit::Stage;
+use self::exchange::Exchange;
+use self::shared::Shared;
+use crate::access::Caller;
+use crate::status::ApiError;
+
+/// How long a request may take that is no watch (kube-apiserver's default).
+const TIME_LIMIT: Duration = Duration::from_mins(1);
+
+/// Answers one request.
+pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Body>) -> Response {
+    // Only code in this process can set an extension; headers never name such a caller.
+    let in_process = request.extensions().get::<Caller>().cloned();
+    let mut exchange = Exchange::of(&shared, request);
+    let passed = pass(&mut exchange, in_process).await;
+    let exchange = Arc::new(exchange);
+    let routed = match passed {
+        Ok(place) => within_time(&exchange, place).await,
+        Err(error) => Err(error),
+    };
+    let mut response = routed.unwrap_or_else(|error| answer::status(&error));
+    finish(&exchange, &mut response);
+    response
+}
+
+/// The security order: nothing is done for a request before it has passed all of this.
+async fn pass(
+    exchange: &mut Exchange,
+    in_process: Option<Caller>,
+) -> Result<security::Place, ApiError> {
+    security::authenticate(exchange, in_process).await?;
+    exchange.audit(Stage::Received);
+    security::impersonate(exchange)?;
+    let place = security::queue(exchange).await?;
+    security::authorize(exchange)?;
+    Ok(place)
+}
+
+async fn within_time(
+    exchange: &Arc<Exchange>,
+    place: security::Place,
+) -> Result<Response, ApiError> {
+    let routed = resources::route(exchange, place);
+    match tokio::time::timeout(TIME_LIMIT, routed).await {
+        Ok(routed) => routed,
+        Err(_) => Err(ApiError::timeout(
+            "request did not complete within the allotted timeout",
+            0,
+        )),
+    }
+}
+
+/// The headers that every answer has, and the end of the request's story.
+fn finish(exchange: &Exchange, response: &mut Response) {
+    answer::add_warnings(response, &exchange.warnings());
+    let headers = response.headers_mut();
+    if let Ok(id) = HeaderValue::from_str(&exchange.id) {
+        headers.insert(answer::AUDIT_ID, id);
+    }
+    headers
+        .entry(CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-cache, private"));
+    let code = response.status();
+    let streams = exchange.info.verb == "watch" && code.is_success();
+    let elapsed = (!streams).then(|| exchange.elapsed());
+    let dry_run = exchange.query.first("dryRun").is_some();
+    let metrics = &exchange.shared.metrics;
+    metrics.answered(&exchange.info, code, dry_run, elapsed);
+    if !streams {
+        exchange.audit(Stage::Complete(code));
+    }
+}

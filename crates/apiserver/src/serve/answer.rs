@@ -1,0 +1,180 @@
+//! Answers: Status, objects, text, and the headers they all carry.
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::header::{
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER, VARY, X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use serde_json::Value;
+
+use super::negotiate::{Format, header};
+use crate::status::ApiError;
+
+/// Names the request in audit records and answers.
+pub const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
+const WARNING: HeaderName = HeaderName::from_static("warning");
+
+/// Bodies longer than this are compressed for clients that can read it (kube-apiserver's bound).
+const COMPRESS_ABOVE: usize = 128 * 1024;
+
+/// A body of this media type.
+pub fn bytes(code: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response {
+    let mut response = Response::new(Body::from(body.into()));
+    *response.status_mut() = code;
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+}
+
+/// Plain text.
+pub fn text(code: StatusCode, body: impl Into<Bytes>) -> Response {
+    let mut response = bytes(code, "text/plain; charset=utf-8", body);
+    response
+        .headers_mut()
+        .insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// A path that nobody serves.
+pub fn page_not_found() -> Response {
+    text(StatusCode::NOT_FOUND, "404 page not found\n")
+}
+
+/// A Status; always JSON.
+pub fn status(error: &ApiError) -> Response {
+    let mut response = bytes(
+        error.code,
+        Format::Json.media_type(),
+        line(&error.to_value()),
+    );
+    let retry_after = error
+        .details
+        .as_ref()
+        .and_then(|details| details.retry_after);
+    if let Some(seconds) = retry_after {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    if error.code == StatusCode::FORBIDDEN {
+        response
+            .headers_mut()
+            .insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    }
+    response
+}
+
+/// A value in the format that was agreed on.
+pub fn value(code: StatusCode, format: Format, value: &Value) -> Response {
+    match format {
+        Format::Json => bytes(code, format.media_type(), line(value)),
+        Format::Yaml => match serde_saphyr::to_string(value) {
+            Ok(text) => bytes(code, format.media_type(), text),
+            Err(error) => status(&ApiError::internal(error)),
+        },
+    }
+}
+
+/// JSON and a line's end, as Go's encoder writes it.
+fn line(value: &Value) -> Vec<u8> {
+    let mut json = value.to_string().into_bytes();
+    json.push(b'\n');
+    json
+}
+
+/// JSON that is written already, compressed if it is long and the client can read that.
+pub async fn json(code: StatusCode, headers: &HeaderMap, body: Vec<u8>) -> Response {
+    if body.len() <= COMPRESS_ABOVE || !takes_gzip(headers) {
+        return bytes(code, Format::Json.media_type(), body);
+    }
+    // A long list takes many milliseconds.
+    let compressed = tokio::task::spawn_blocking(move || compress(&body)).await;
+    match compressed {
+        Ok(Ok(body)) => {
+            let mut response = bytes(code, Format::Json.media_type(), body);
+            let headers = response.headers_mut();
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+            response
+        }
+        Ok(Err(error)) => status(&ApiError::internal(error)),
+        Err(error) => status(&ApiError::internal(error)),
+    }
+}
+
+fn compress(body: &[u8]) -> std::io::Result<Vec<u8>> {
+    use std::io::Write;
+    let room = Vec::with_capacity(body.len() / 4);
+    let mut encoder = flate2::write::GzEncoder::new(room, flate2::Compression::fast());
+    encoder.write_all(body)?;
+    encoder.finish()
+}
+
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    header(headers, &ACCEPT_ENCODING)
+        .split(',')
+        .any(|coding| coding.trim() == "gzip")
+}
+
+/// Adds a `Warning` header for each text (RFC 7234 §5.5, code 299), each once.
+pub fn add_warnings(response: &mut Response, warnings: &[String]) {
+    for (index, warning) in warnings.iter().enumerate() {
+        if warnings[..index].contains(warning) {
+            continue;
+        }
+        if let Some(value) = warning_header(warning) {
+            response.headers_mut().append(WARNING, value);
+        }
+    }
+}
+
+fn warning_header(text: &str) -> Option<HeaderValue> {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    // Control characters cannot be said in a header at all.
+    HeaderValue::from_bytes(format!("299 - \"{escaped}\"").as_bytes()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_for_now_says_when_to_come_back() {
+        let response = status(&ApiError::too_many_requests("slowly", 3));
+        assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(response.headers()[RETRY_AFTER], "3");
+    }
+
+    #[test]
+    fn warnings_are_quoted_and_said_once() {
+        let mut response = text(StatusCode::OK, "ok");
+        let warning = "unknown field \"a\\b\"".to_owned();
+        add_warnings(&mut response, &[warning.clone(), warning, "x".to_owned()]);
+        let said: Vec<_> = response.headers().get_all(WARNING).iter().collect();
+        assert_eq!(
+            said,
+            ["299 - \"unknown field \\\"a\\\\b\\\"\"", "299 - \"x\""]
+        );
+    }
+
+    #[tokio::test]
+    async fn long_answers_are_compressed_for_those_who_can_read_it() {
+        let body = vec![b' '; COMPRESS_ABOVE + 1];
+        let mut headers = HeaderMap::new();
+        let plain = json(StatusCode::OK, &headers, body.clone()).await;
+        assert!(!plain.headers().contains_key(CONTENT_ENCODING));
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("br, gzip"));
+        let small = json(StatusCode::OK, &headers, b"{}".to_vec()).await;
+        assert!(!small.headers().contains_key(CONTENT_ENCODING));
+        let packed = json(StatusCode::OK, &headers, body.clone()).await;
+        assert_eq!(packed.headers()[CONTENT_ENCODING], "gzip");
+        let packed = packed.into_body().collect().await.unwrap().to_bytes();
+        let mut unpacked = Vec::new();
+        let mut decoder = flate2::read::GzDecoder::new(packed.as_ref());
+        std::io::Read::read_to_end(&mut decoder, &mut unpacked).unwrap();
+        assert_eq!(unpacked, body);
+    }
+}

@@ -1,0 +1,140 @@
+//! Request bodies: read up to a bound, decoded from JSON or YAML, duplicate fields noted.
+
+use std::fmt::Write as _;
+
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use serde_json::Value;
+
+use super::negotiate::BodyFormat;
+use crate::status::ApiError;
+
+mod protobuf;
+mod strict;
+
+pub use strict::Decoded;
+
+/// The longest body that is read, in bytes: 3 MiB, as kube-apiserver's.
+pub const LIMIT: usize = 3 * 1024 * 1024;
+
+/// Reads a body to its end.
+///
+/// # Errors
+/// 413 once it is longer than [`LIMIT`]; 400 if the client breaks off.
+pub async fn read(mut body: Body) -> Result<Bytes, ApiError> {
+    let mut first: Option<Bytes> = None;
+    let mut joined = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            ApiError::bad_request(format!("the request's body could not be read: {error}"))
+        })?;
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        let length = data.len() + joined.len() + first.as_ref().map_or(0, Bytes::len);
+        if length > LIMIT {
+            return Err(ApiError::too_large(LIMIT));
+        }
+        match first.take() {
+            // Most bodies are one frame, and are not copied.
+            None if joined.is_empty() => first = Some(data),
+            None => joined.extend_from_slice(&data),
+            Some(before) => {
+                joined.extend_from_slice(&before);
+                joined.extend_from_slice(&data);
+            }
+        }
+    }
+    Ok(first.unwrap_or_else(|| joined.freeze()))
+}
+
+/// Decodes a body.
+///
+/// # Errors
+/// What the parser says.
+pub fn decode(format: BodyFormat, bytes: &[u8]) -> Result<Decoded, String> {
+    match format {
+        BodyFormat::Json => strict::json(bytes).map_err(|error| error.to_string()),
+        BodyFormat::Yaml => yaml(bytes),
+        BodyFormat::Protobuf => protobuf::decode(bytes)
+            .map(|value| Decoded {
+                value,
+                duplicates: Vec::new(),
+            })
+            .map_err(|error| error.to_string()),
+    }
+}
+
+/// Decodes YAML as kubectl and kube-apiserver read it: 1.1's numbers and booleans excepted, and
+/// one document only. JSON is YAML too.
+///
+/// # Errors
+/// What the parser says.
+pub fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
+    if let Ok(decoded) = strict::json(bytes) {
+        return Ok(decoded);
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+    let value: Value = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+    Ok(Decoded {
+        value,
+        duplicates: Vec::new(),
+    })
+}
+
+/// The start of a body, for messages.
+pub fn summary(bytes: &[u8]) -> String {
+    const LENGTH: usize = 30;
+    let shown = &bytes[..bytes.len().min(LENGTH)];
+    let text = match bytes.first() {
+        None => return "<empty>".to_owned(),
+        Some(b'{') => String::from_utf8_lossy(shown).into_owned(),
+        // Writing to a String cannot fail.
+        Some(_) => shown.iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        }),
+    };
+    if bytes.len() > LENGTH {
+        format!("{text} ...")
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_body_may_be_three_mebibytes_long_and_no_longer() {
+        let body = read(Body::from(vec![b' '; LIMIT])).await.unwrap();
+        assert_eq!(body.len(), LIMIT);
+        let error = read(Body::from(vec![b' '; LIMIT + 1])).await.unwrap_err();
+        assert_eq!(error.message, "Request entity too large: limit is 3145728");
+        assert_eq!(error.code, http::StatusCode::PAYLOAD_TOO_LARGE);
+    }
+
+    #[tokio::test]
+    async fn frames_are_joined_in_order() {
+        let frames = ["a", "", "b", "cd"].map(|text| Ok::<_, std::io::Error>(Bytes::from(text)));
+        let body = Body::from_stream(futures::stream::iter(frames));
+        assert_eq!(read(body).await.unwrap(), "abcd");
+    }
+
+    #[test]
+    fn yaml_and_json_decode_to_the_same() {
+        let json = decode(BodyFormat::Json, br#"{"a":[1,true,"x",null]}"#).unwrap();
+        let yaml = decode(BodyFormat::Yaml, b"a:\n- 1\n- true\n- x\n- null\n").unwrap();
+        assert_eq!(json.value, yaml.value);
+    }
+
+    #[test]
+    fn a_summary_is_short() {
+        assert_eq!(summary(b""), "<empty>");
+        assert_eq!(summary(b"{\"a\":1}"), "{\"a\":1}");
+        assert_eq!(summary(b"hi"), "6869");
+        assert_eq!(summary(&[b'{'; 40]), format!("{} ...", "{".repeat(30)));
+    }
+}

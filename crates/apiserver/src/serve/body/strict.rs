@@ -1,0 +1,171 @@
+//! JSON with its duplicate fields noted, as kube's strict decoding reports them.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// A decoded body.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Decoded {
+    /// What it says; the last of duplicate fields counts.
+    pub value: Value,
+    /// Such as `duplicate field "spec.replicas"`, in the order of the body.
+    pub duplicates: Vec<String>,
+}
+
+/// As many as are reported; a body can hold very many.
+const REPORTED: usize = 100;
+
+pub(super) fn json(bytes: &[u8]) -> Result<Decoded, serde_json::Error> {
+    let mut notes = Notes::default();
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let value = Seed(&mut notes).deserialize(&mut reader)?;
+    reader.end()?;
+    Ok(Decoded {
+        value,
+        duplicates: notes.duplicates,
+    })
+}
+
+#[derive(Default)]
+struct Notes {
+    path: String,
+    duplicates: Vec<String>,
+}
+
+impl Notes {
+    /// Runs with the path one step longer.
+    fn within<T>(&mut self, step: fmt::Arguments<'_>, run: impl FnOnce(&mut Self) -> T) -> T {
+        let length = self.path.len();
+        // Writing to a String cannot fail.
+        let _ = fmt::Write::write_fmt(&mut self.path, step);
+        let result = run(self);
+        self.path.truncate(length);
+        result
+    }
+}
+
+struct Seed<'a>(&'a mut Notes);
+
+impl<'de> DeserializeSeed<'de> for Seed<'_> {
+    type Value = Value;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Seed<'_> {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("any JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value)
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("not a number"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        loop {
+            let index = list.len();
+            let next = self.0.within(format_args!("[{index}]"), |notes| {
+                items.next_element_seed(Seed(notes))
+            })?;
+            match next {
+                Some(item) => list.push(item),
+                None => return Ok(Value::Array(list)),
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            let dot = if self.0.path.is_empty() { "" } else { "." };
+            let value = self.0.within(format_args!("{dot}{key}"), |notes| {
+                if map.contains_key(&key) && notes.duplicates.len() < REPORTED {
+                    let note = format!("duplicate field {:?}", notes.path);
+                    notes.duplicates.push(note);
+                }
+                entries.next_value_seed(Seed(notes))
+            })?;
+            map.insert(key, value);
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn duplicate_fields_are_noted_with_their_path() {
+        let body = br#"{"a":1,"b":[{"c":1},{"c":1,"c":2}],"a":{"d":1,"d":2}}"#;
+        let decoded = json(body).unwrap();
+        assert_eq!(
+            decoded.value,
+            json!({"a": {"d": 2}, "b": [{"c": 1}, {"c": 2}]})
+        );
+        assert_eq!(
+            decoded.duplicates,
+            [
+                "duplicate field \"b[1].c\"",
+                "duplicate field \"a\"",
+                "duplicate field \"a.d\""
+            ]
+        );
+    }
+
+    #[test]
+    fn what_follows_the_value_is_refused() {
+        assert!(json(b"{} x").is_err());
+        assert!(json(b"").is_err());
+    }
+
+    #[test]
+    fn deep_nesting_ends_with_an_error() {
+        let body = "[".repeat(100_000);
+        assert!(json(body.as_bytes()).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_decode_as_serde_json_decodes_them(text in "[\\[\\]{}\",:a1.e\\- tn]{0,40}") {
+            let plain = serde_json::from_str::<Value>(&text).ok();
+            prop_assert_eq!(json(text.as_bytes()).ok().map(|found| found.value), plain);
+        }
+    }
+}

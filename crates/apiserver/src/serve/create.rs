@@ -1,0 +1,259 @@
+//! Create: a new object, from a POST, or from an update or apply that may make one.
+
+use serde_json::Value;
+
+use super::commit::{self, Edit, Live, Next, Outcome};
+use super::exchange::Exchange;
+use super::options::{DryRun, WriteOptions};
+use super::shared::Target;
+use super::{metadata, namespace, prepare};
+use crate::access::{Operation, RbacKind, Review, RoleWrite, check_role_write};
+use crate::merge::{self, MergeKind, UpdateOptions};
+use crate::status::ApiError;
+
+/// Attempts to find a free name (`generateName`), as many as kube-apiserver makes.
+const NAMES: usize = 8;
+
+/// Makes the object that the client sent, and returns it as it is stored.
+pub(crate) async fn create(
+    exchange: &Exchange,
+    target: &Target,
+    options: &WriteOptions,
+    mut object: Value,
+) -> Result<Value, ApiError> {
+    place(&mut object, target)?;
+    prepare::wipe_system_fields(&mut object);
+    warn_of_duplicate_owners(exchange, &mut object);
+    track(exchange, target, options, None, &mut object);
+    namespace::check_open(exchange, target, metadata::name(&object)).await?;
+    let generate = metadata::text(&object, "generateName").to_owned();
+    if generate.is_empty() || !metadata::name(&object).is_empty() {
+        return store(exchange, target, options.dry_run, object).await;
+    }
+    for _ in 1..NAMES {
+        let mut attempt = object.clone();
+        metadata::set(&mut attempt, "name", generated_name(&generate));
+        match store(exchange, target, options.dry_run, attempt).await {
+            Err(error) if error.reason == "AlreadyExists" => {}
+            outcome => return outcome,
+        }
+    }
+    let name = generated_name(&generate);
+    metadata::set(&mut object, "name", name.as_str());
+    store(exchange, target, options.dry_run, object)
+        .await
+        .map_err(|error| match error.reason {
+            "AlreadyExists" => {
+                ApiError::generated_name_taken(target.group(), &target.resource.plural, &name)
+            }
+            _ => error,
+        })
+}
+
+async fn store(
+    exchange: &Exchange,
+    target: &Target,
+    dry_run: DryRun,
+    object: Value,
+) -> Result<Value, ApiError> {
+    let named = target.named(metadata::name(&object));
+    let object = ready(exchange, &named, dry_run, object).await?;
+    let edit = Absent {
+        target: &named,
+        object,
+    };
+    let written = commit::run(&exchange.shared.store, &named, dry_run, &edit).await?;
+    debug_assert_eq!(written.outcome, Outcome::Created);
+    Ok(written.object)
+}
+
+/// Makes a new object ready to be stored: system fields, preparation, validation, admission.
+pub(crate) async fn ready(
+    exchange: &Exchange,
+    target: &Target,
+    dry_run: DryRun,
+    mut object: Value,
+) -> Result<Value, ApiError> {
+    prepare::fill_system_fields(&mut object);
+    if !metadata::resource_version(&object).is_empty() {
+        // Not a Status of its own in kube-apiserver either.
+        return Err(ApiError::new(
+            http::StatusCode::INTERNAL_SERVER_ERROR,
+            "",
+            "resourceVersion should not be set on objects to be created",
+        ));
+    }
+    metadata::remove(&mut object, "resourceVersion");
+    prepare::create(&target.resource, &mut object);
+    super::validate::create(target, &object)?;
+    check_roles(exchange, target, &object, None)?;
+    let review = Review {
+        caller: &exchange.caller,
+        operation: Operation::Create,
+        resource: &target.resource,
+        subresource: &target.subresource,
+        namespace: &target.namespace,
+        name: metadata::name(&object),
+        object: Some(&object),
+        old: None,
+        dry_run: dry_run.is_on(),
+    };
+    exchange.shared.admission.admit(review).await?;
+    Ok(object)
+}
+
+struct Absent<'t> {
+    target: &'t Target,
+    object: Value,
+}
+
+impl Edit for Absent<'_> {
+    fn next<'a>(
+        &'a self,
+        live: Option<&'a Live>,
+    ) -> futures::future::BoxFuture<'a, Result<Next, ApiError>> {
+        let next = match live {
+            None => Ok(Next::Put(self.object.clone())),
+            Some(_) => Err(ApiError::already_exists(
+                self.target.group(),
+                &self.target.resource.plural,
+                &self.target.name,
+            )),
+        };
+        Box::pin(std::future::ready(next))
+    }
+}
+
+/// Puts the object into the namespace of the request.
+///
+/// # Errors
+/// 400 if it says that it belongs to another one.
+pub(crate) fn place(object: &mut Value, target: &Target) -> Result<(), ApiError> {
+    let namespace = match target.resource.scope {
+        crate::resource::Scope::Namespaced => target.namespace.as_str(),
+        crate::resource::Scope::Cluster => "",
+    };
+    let own = metadata::text(object, "namespace");
+    if own == namespace {
+        if namespace.is_empty() {
+            metadata::remove(object, "namespace");
+        }
+        Ok(())
+    } else if own.is_empty() {
+        metadata::set(object, "namespace", namespace);
+        Ok(())
+    } else if namespace.is_empty() {
+        metadata::remove(object, "namespace");
+        Ok(())
+    } else {
+        Err(ApiError::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ))
+    }
+}
+
+/// Owner references that are there twice are kept once, and the client hears of it.
+pub(crate) fn warn_of_duplicate_owners(exchange: &Exchange, object: &mut Value) {
+    let twice = metadata::dedup_owners(object);
+    if !twice.is_empty() {
+        exchange.warn(format!(
+            ".metadata.ownerReferences contains duplicate entries; API server dedups owner \
+             references in 1.20+, and may reject such requests as early as 1.24; please fix your \
+             requests; duplicate UID(s) observed: {}",
+            twice.join(", ")
+        ));
+    }
+}
+
+/// Notes who manages which fields after this write.
+pub(crate) fn track(
+    exchange: &Exchange,
+    target: &Target,
+    options: &WriteOptions,
+    live: Option<&Value>,
+    object: &mut Value,
+) {
+    let options = UpdateOptions {
+        manager: &options.manager,
+        now: jiff::Timestamp::now(),
+    };
+    merge::update(live, object, &merge_kind(exchange, target), options);
+}
+
+/// The target's kind as merges see it.
+pub(crate) fn merge_kind(exchange: &Exchange, target: &Target) -> MergeKind {
+    let catalog = exchange.shared.catalog.load();
+    let same = target.group_resource();
+    let versions = catalog
+        .iter()
+        .filter(|other| other.group_resource() == same)
+        .map(AsRef::as_ref);
+    MergeKind::new(&target.resource, &target.subresource, versions)
+}
+
+/// Nobody grants what they do not have.
+pub(crate) fn check_roles(
+    exchange: &Exchange,
+    target: &Target,
+    object: &Value,
+    old: Option<&Value>,
+) -> Result<(), ApiError> {
+    let Some(kind) = RbacKind::of_resource(target.group(), &target.resource.plural) else {
+        return Ok(());
+    };
+    let request_name = exchange
+        .info
+        .resource
+        .as_ref()
+        .map_or("", |path| &path.name);
+    let shared = &exchange.shared;
+    let write = RoleWrite {
+        kind,
+        namespace: &target.namespace,
+        request_name,
+        object,
+        old,
+    };
+    check_role_write(
+        &exchange.caller,
+        &shared.rbac,
+        shared.authorizer.as_ref(),
+        &write,
+    )
+}
+
+/// A name that begins so: five more characters that spell no word (apiserver `SimpleNameGenerator`).
+fn generated_name(prefix: &str) -> String {
+    const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+    const LONGEST: usize = 63 - RANDOM;
+    const RANDOM: usize = 5;
+    let mut name = prefix.to_owned();
+    let mut end = name.len().min(LONGEST);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    name.truncate(end);
+    let random = uuid::Uuid::new_v4();
+    name.extend(
+        random
+            .as_bytes()
+            .iter()
+            .take(RANDOM)
+            .map(|byte| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()])),
+    );
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_generated_name_keeps_its_prefix_and_fits() {
+        let name = generated_name("web-");
+        assert_eq!(name.len(), 9);
+        assert!(name.starts_with("web-"));
+        assert_eq!(generated_name(&"x".repeat(100)).len(), 63);
+        assert_ne!(generated_name("a"), generated_name("a"));
+    }
+}

@@ -1,0 +1,141 @@
+//! One request on its way to its answer.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::header::USER_AGENT;
+use http::{HeaderMap, Method, Uri};
+use parking_lot::Mutex;
+
+use super::audit::{Record, Stage};
+use super::body;
+use super::negotiate::header;
+use super::query::Query;
+use super::request::{self, RequestInfo};
+use super::shared::Shared;
+use crate::access::Caller;
+use crate::select;
+use crate::status::ApiError;
+
+/// A request whose caller is known, and what is needed to answer it.
+pub(crate) struct Exchange {
+    pub(crate) shared: Arc<Shared>,
+    /// Also the answer's `Audit-Id`.
+    pub(crate) id: String,
+    pub(crate) method: Method,
+    pub(crate) uri: Uri,
+    pub(crate) info: RequestInfo,
+    pub(crate) query: Query,
+    pub(crate) headers: HeaderMap,
+    /// Who sent it.
+    pub(crate) requestor: Arc<Caller>,
+    /// Who it runs as: whoever is impersonated, if someone is.
+    pub(crate) caller: Arc<Caller>,
+    pub(crate) received: Instant,
+    body: Mutex<Option<Body>>,
+    warnings: Mutex<Vec<String>>,
+}
+
+impl Exchange {
+    /// A request that has just come in, of an anonymous caller.
+    pub(crate) fn of(shared: &Arc<Shared>, request: http::Request<Body>) -> Self {
+        let (parts, body) = request.into_parts();
+        let query = Query::of(&parts.uri);
+        let watch = query.flag("watch").unwrap_or(false);
+        let exact = exact_name(&query);
+        let info = request::parse(&parts.method, parts.uri.path(), watch, exact.as_deref());
+        let anonymous = Arc::new(Caller::anonymous());
+        Self {
+            shared: Arc::clone(shared),
+            id: audit_id(&parts.headers),
+            method: parts.method,
+            info,
+            query,
+            uri: parts.uri,
+            headers: parts.headers,
+            requestor: Arc::clone(&anonymous),
+            caller: anonymous,
+            received: Instant::now(),
+            body: Mutex::new(Some(body)),
+            warnings: Mutex::default(),
+        }
+    }
+
+    /// The caller has proven who they are.
+    pub(crate) fn set_requestor(&mut self, caller: Caller) {
+        self.requestor = Arc::new(caller);
+        self.caller = Arc::clone(&self.requestor);
+    }
+
+    /// The requestor acts as this one.
+    pub(crate) fn set_impersonated(&mut self, caller: Caller) {
+        self.caller = Arc::new(caller);
+    }
+
+    /// Tells the audit hook how far the request is.
+    pub(crate) fn audit(&self, stage: Stage) {
+        let impersonated = !Arc::ptr_eq(&self.requestor, &self.caller);
+        self.shared.audit.record(&Record {
+            id: &self.id,
+            stage,
+            caller: &self.requestor,
+            impersonated: impersonated.then_some(self.caller.as_ref()),
+            request: &self.info,
+            user_agent: header(&self.headers, &USER_AGENT),
+            elapsed: self.elapsed(),
+        });
+    }
+
+    /// The request once more, for those who answer it themselves.
+    pub(crate) fn request(&self) -> http::Request<Body> {
+        let body = self.body.lock().take().unwrap_or_default();
+        let mut request = http::Request::new(body);
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = self.uri.clone();
+        request.headers_mut().clone_from(&self.headers);
+        request
+    }
+
+    /// Reads the body; a second time there is none.
+    pub(crate) async fn body(&self) -> Result<Bytes, ApiError> {
+        let body = self.body.lock().take();
+        match body {
+            Some(body) => body::read(body).await,
+            None => Ok(Bytes::new()),
+        }
+    }
+
+    /// Tells the client something, in a `Warning` header.
+    pub(crate) fn warn(&self, text: impl Into<String>) {
+        self.warnings.lock().push(text.into());
+    }
+
+    /// All that the client is to be told.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        std::mem::take(&mut *self.warnings.lock())
+    }
+
+    /// Since the request came in.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.received.elapsed()
+    }
+}
+
+/// The name that the query's field selector demands.
+fn exact_name(query: &Query) -> Option<String> {
+    let text = query.first("fieldSelector")?;
+    let selector: select::FieldSelector = text.parse().ok()?;
+    selector.exact("metadata.name").map(ToOwned::to_owned)
+}
+
+/// The client's own id of the request, if it sent a sensible one, else a new one.
+fn audit_id(headers: &HeaderMap) -> String {
+    const LONGEST: usize = 64;
+    headers
+        .get(super::answer::AUDIT_ID)
+        .and_then(|value| value.to_str().ok())
+        .filter(|id| !id.is_empty() && id.len() <= LONGEST)
+        .map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned)
+}

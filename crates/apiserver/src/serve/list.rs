@@ -1,0 +1,247 @@
+//! Get and list.
+
+use axum::response::Response;
+use http::StatusCode;
+
+use super::answer;
+use super::exchange::Exchange;
+use super::negotiate::{Format, Shape, Transforms, accepted};
+use super::options::{ListOptions, VersionMatch};
+use super::page::Position;
+use super::query::parse_resource_version;
+use super::selection::Selection;
+use super::shared::Target;
+use super::transform::{self, ListMeta};
+use crate::status::ApiError;
+use crate::store::{At, List, ListError, Stored};
+
+/// Items of one read of the store while selectors pick from them.
+const CHUNK: usize = 2000;
+
+/// Answers a get.
+pub(crate) async fn get(exchange: &Exchange, target: &Target) -> Result<Response, ApiError> {
+    let accepted = accepted(&exchange.headers, Transforms::Allowed)?;
+    let version = parse_resource_version(&exchange.query.text("resourceVersion"))
+        .map_err(|why| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))?;
+    check_seen(exchange, version)?;
+    let store = &exchange.shared.store;
+    let stored = store.get(&target.key()).await.map_err(ApiError::internal)?;
+    let stored = stored.ok_or_else(|| target.not_found())?;
+    if accepted.format == Format::Json && accepted.shape == Shape::Plain {
+        let mut body = Vec::with_capacity(stored.value.len() + 64);
+        let head = transform::own_head(&target.resource);
+        transform::write_object(&mut body, target, &head, &stored)?;
+        body.push(b'\n');
+        return Ok(answer::json(StatusCode::OK, &exchange.headers, body).await);
+    }
+    let object = target.show(&stored)?;
+    transform::answer_object(exchange, target, StatusCode::OK, accepted, object).await
+}
+
+/// A revision that was never handed out cannot be waited for.
+fn check_seen(exchange: &Exchange, version: u64) -> Result<(), ApiError> {
+    let current = exchange.shared.store.revision();
+    if version > current {
+        return Err(ApiError::too_large_resource_version(version, current));
+    }
+    Ok(())
+}
+
+/// Answers a list.
+pub(crate) async fn list(
+    exchange: &Exchange,
+    target: &Target,
+    options: &ListOptions,
+) -> Result<Response, ApiError> {
+    let accepted = accepted(&exchange.headers, Transforms::Allowed)?;
+    let selection = Selection::of(target, options)?;
+    let found = find(exchange, &selection, options).await?;
+    let meta = ListMeta {
+        revision: found.revision,
+        continue_token: found.continue_token.as_deref(),
+        remaining: found.remaining,
+    };
+    if accepted.format == Format::Json && accepted.shape == Shape::Plain {
+        let body = transform::write_list(target, &meta, &found.items)?;
+        return Ok(answer::json(StatusCode::OK, &exchange.headers, body).await);
+    }
+    transform::answer_list(exchange, target, accepted, &meta, &found.items).await
+}
+
+/// What a list has found.
+pub(crate) struct Found {
+    pub(crate) items: Vec<Stored>,
+    pub(crate) revision: u64,
+    pub(crate) continue_token: Option<String>,
+    pub(crate) remaining: Option<u64>,
+}
+
+/// Where and as of when a list begins.
+struct Start {
+    at: At,
+    after: Option<String>,
+    paging: bool,
+}
+
+impl Start {
+    fn of(
+        exchange: &Exchange,
+        selection: &Selection,
+        options: &ListOptions,
+    ) -> Result<Self, ApiError> {
+        if selection.only.is_none() && !options.continue_token.is_empty() {
+            let position = Position::decode(&options.continue_token, &selection.prefix)
+                .map_err(|why| ApiError::bad_request(format!("invalid continue token: {why}")))?;
+            if !matches!(options.resource_version.as_str(), "" | "0") {
+                return Err(ApiError::bad_request(
+                    "specifying resource version is not allowed when using continue",
+                ));
+            }
+            return Ok(Self {
+                at: position.revision.map_or(At::Latest, At::Exact),
+                after: Some(position.after),
+                paging: true,
+            });
+        }
+        let version = parse_resource_version(&options.resource_version)
+            .map_err(|why| ApiError::bad_request(format!("invalid resource version: {why}")))?;
+        let exact = match options.version_match {
+            Some(VersionMatch::Exact) => true,
+            Some(VersionMatch::NotOlderThan) => false,
+            // How pages were asked for before there was a match.
+            None => options.limit.is_some() && version > 0,
+        };
+        if !exact {
+            check_seen(exchange, version)?;
+        }
+        Ok(Self {
+            at: if exact {
+                At::Exact(version)
+            } else {
+                At::Latest
+            },
+            after: None,
+            paging: false,
+        })
+    }
+}
+
+impl Found {
+    /// The last page, or the only one.
+    fn last(items: Vec<Stored>, revision: u64) -> Self {
+        Self {
+            items,
+            revision,
+            continue_token: None,
+            remaining: None,
+        }
+    }
+}
+
+/// Finds the objects that are selected, all as of one revision.
+pub(crate) async fn find(
+    exchange: &Exchange,
+    selection: &Selection,
+    options: &ListOptions,
+) -> Result<Found, ApiError> {
+    let mut start = Start::of(exchange, selection, options)?;
+    if let (Some(key), At::Latest) = (&selection.only, start.at) {
+        return one(exchange, selection, key).await;
+    }
+    let everything = selection.is_everything();
+    let mut items: Vec<Stored> = Vec::new();
+    loop {
+        let list = List {
+            prefix: selection.only.as_ref().unwrap_or(&selection.prefix).clone(),
+            after: start.after.clone(),
+            limit: if everything {
+                options.limit
+            } else {
+                Some(CHUNK)
+            },
+            at: start.at,
+        };
+        let page = exchange.shared.store.list(list).await;
+        let page = page.map_err(|error| refusal(error, &start, selection))?;
+        start.at = At::Exact(page.revision);
+        let mut left = page.items.len() as u64 + page.remaining;
+        for stored in page.items {
+            left -= 1;
+            start.after = Some(stored.key.to_string());
+            if everything || selection.takes(&stored)? {
+                items.push(stored);
+            }
+            if options.limit.is_some_and(|limit| items.len() >= limit) {
+                return Ok(page_of(items, page.revision, left, selection));
+            }
+        }
+        if left == 0 {
+            return Ok(Found::last(items, page.revision));
+        }
+    }
+}
+
+/// The one object that can be meant.
+async fn one(exchange: &Exchange, selection: &Selection, key: &str) -> Result<Found, ApiError> {
+    let store = &exchange.shared.store;
+    let seen = store.revision();
+    let stored = store.get(key).await.map_err(ApiError::internal)?;
+    let mut items = Vec::new();
+    if let Some(stored) = stored
+        && selection.takes(&stored)?
+    {
+        items.push(stored);
+    }
+    let revision = items
+        .iter()
+        .map(|stored| stored.revision)
+        .fold(seen, u64::max);
+    Ok(Found::last(items, revision))
+}
+
+/// A page that is full, with `left` objects after it that are not looked at yet.
+fn page_of(items: Vec<Stored>, revision: u64, left: u64, selection: &Selection) -> Found {
+    let Some(last) = items.last().filter(|_| left > 0) else {
+        return Found::last(items, revision);
+    };
+    let position = Position {
+        revision: Some(revision),
+        after: last.key.to_string(),
+    };
+    Found {
+        continue_token: Some(position.encode(&selection.prefix)),
+        remaining: selection.is_everything().then_some(left),
+        items,
+        revision,
+    }
+}
+
+/// What a client is told whose list cannot be had.
+fn refusal(error: ListError, start: &Start, selection: &Selection) -> ApiError {
+    match error {
+        ListError::Compacted { .. } if start.paging => {
+            let mut error = ApiError::expired(
+                "The provided continue parameter is too old to display a consistent list result. \
+                 You can start a new list without the continue parameter, or use the continue \
+                 token in this response to retrieve the remainder of the results. Continuing with \
+                 the provided token results in an inconsistent list - objects that were created, \
+                 modified, or deleted between the time the first chunk was returned and now may \
+                 show up in the list.",
+            );
+            let position = Position {
+                revision: None,
+                after: start.after.clone().unwrap_or_default(),
+            };
+            error.list_continue = Some(position.encode(&selection.prefix));
+            error
+        }
+        ListError::Compacted { .. } => {
+            ApiError::expired("The resourceVersion for the provided list is too old.")
+        }
+        ListError::Future { current } => match start.at {
+            At::Exact(asked) => ApiError::too_large_resource_version(asked, current),
+            At::Latest => ApiError::internal("the latest revision is in the future"),
+        },
+        ListError::Store(error) => ApiError::internal(error),
+    }
+}

@@ -1,0 +1,154 @@
+//! An object's metadata, in place.
+
+use serde_json::{Map, Value};
+
+/// A text of the metadata, or the empty one.
+pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object["metadata"][field].as_str().unwrap_or_default()
+}
+
+/// The object's name.
+pub(crate) fn name(object: &Value) -> &str {
+    text(object, "name")
+}
+
+/// The object's UID.
+pub(crate) fn uid(object: &Value) -> &str {
+    text(object, "uid")
+}
+
+/// The object's resource version, as it is written.
+pub(crate) fn resource_version(object: &Value) -> &str {
+    text(object, "resourceVersion")
+}
+
+/// A number of the metadata.
+pub(crate) fn integer(object: &Value, field: &str) -> Option<i64> {
+    object["metadata"][field].as_i64()
+}
+
+/// Whether a deletion has begun.
+pub(crate) fn is_deleting(object: &Value) -> bool {
+    !text(object, "deletionTimestamp").is_empty()
+}
+
+/// The object's finalizers.
+pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
+    object["metadata"]["finalizers"]
+        .as_array()
+        .map(|all| all.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default()
+}
+
+/// Sets the finalizers; none at all leave no field.
+pub(crate) fn set_finalizers(object: &mut Value, finalizers: &[String]) {
+    if finalizers.is_empty() {
+        remove(object, "finalizers");
+    } else {
+        set(object, "finalizers", finalizers.to_vec());
+    }
+}
+
+/// The metadata, made if there is none.
+pub(crate) fn of(object: &mut Value) -> &mut Map<String, Value> {
+    if !object.is_object() {
+        *object = Value::Object(Map::new());
+    }
+    let metadata = &mut object["metadata"];
+    if !metadata.is_object() {
+        *metadata = Value::Object(Map::new());
+    }
+    match metadata {
+        Value::Object(map) => map,
+        _ => unreachable!("it was just made an object"),
+    }
+}
+
+/// Sets a field.
+pub(crate) fn set(object: &mut Value, field: &str, value: impl Into<Value>) {
+    of(object).insert(field.to_owned(), value.into());
+}
+
+/// Takes a field out.
+pub(crate) fn remove(object: &mut Value, field: &str) -> Option<Value> {
+    object.get_mut("metadata")?.as_object_mut()?.remove(field)
+}
+
+/// Gives a field the value that it has in another object.
+pub(crate) fn copy(from: &Value, to: &mut Value, field: &str) {
+    match &from["metadata"][field] {
+        Value::Null => drop(remove(to, field)),
+        value => set(to, field, value.clone()),
+    }
+}
+
+/// The time now, as `metav1.Time` writes it: whole seconds.
+pub(crate) fn now() -> String {
+    time(jiff::Timestamp::now())
+}
+
+/// A time, as `metav1.Time` writes it: whole seconds.
+pub(crate) fn time(moment: jiff::Timestamp) -> String {
+    moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// Takes out owner references that are there twice, and returns their UIDs.
+pub(crate) fn dedup_owners(object: &mut Value) -> Vec<String> {
+    let Some(owners) = object
+        .get_mut("metadata")
+        .and_then(|metadata| metadata.get_mut("ownerReferences"))
+        .and_then(Value::as_array_mut)
+    else {
+        return Vec::new();
+    };
+    let mut kept: Vec<Value> = Vec::with_capacity(owners.len());
+    let mut twice = Vec::new();
+    for owner in owners.drain(..) {
+        if kept.contains(&owner) {
+            twice.push(owner["uid"].as_str().unwrap_or_default().to_owned());
+        } else {
+            kept.push(owner);
+        }
+    }
+    *owners = kept;
+    twice
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fields_are_made_and_taken_out() {
+        let mut object = json!({});
+        set(&mut object, "name", "a");
+        assert_eq!(name(&object), "a");
+        set_finalizers(&mut object, &["x".to_owned()]);
+        assert_eq!(finalizers(&object), ["x"]);
+        set_finalizers(&mut object, &[]);
+        copy(&json!({"metadata": {"uid": "u"}}), &mut object, "uid");
+        assert_eq!(object, json!({"metadata": {"name": "a", "uid": "u"}}));
+        copy(&json!({}), &mut object, "uid");
+        assert_eq!(uid(&object), "");
+    }
+
+    #[test]
+    fn owners_that_are_there_twice_are_kept_once() {
+        let owner = |uid: &str| json!({"uid": uid, "name": "o"});
+        let mut object =
+            json!({"metadata": {"ownerReferences": [owner("1"), owner("2"), owner("1")]}});
+        assert_eq!(dedup_owners(&mut object), ["1"]);
+        assert_eq!(
+            object["metadata"]["ownerReferences"],
+            json!([owner("1"), owner("2")])
+        );
+    }
+
+    #[test]
+    fn times_have_whole_seconds() {
+        let moment = "2026-11-21T07:24:21.987Z".parse().unwrap();
+        assert_eq!(time(moment), "2026-11-21T07:24:21Z");
+    }
+}

@@ -1,0 +1,343 @@
+//! Which media types are read and written, and what answers are turned into.
+
+use http::HeaderMap;
+use http::header::{ACCEPT, CONTENT_TYPE};
+
+use crate::resource::Origin;
+use crate::status::ApiError;
+
+/// What bodies can be written and read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// `application/json`.
+    Json,
+    /// `application/yaml`.
+    Yaml,
+}
+
+/// What an object or list is turned into on its way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// Nothing: as it is.
+    Plain,
+    /// `meta.k8s.io` Table of this version.
+    Table(MetaVersion),
+    /// `meta.k8s.io` PartialObjectMetadata of this version.
+    Metadata(MetaVersion),
+    /// `meta.k8s.io` PartialObjectMetadataList of this version.
+    MetadataList(MetaVersion),
+}
+
+/// A version of `meta.k8s.io`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetaVersion {
+    /// `v1`.
+    V1,
+    /// `v1beta1`.
+    V1Beta1,
+}
+
+impl MetaVersion {
+    /// As in `apiVersion`.
+    pub const fn api_version(self) -> &'static str {
+        match self {
+            Self::V1 => "meta.k8s.io/v1",
+            Self::V1Beta1 => "meta.k8s.io/v1beta1",
+        }
+    }
+}
+
+/// How an answer is to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Accepted {
+    /// Written as this.
+    pub format: Format,
+    /// Turned into this before.
+    pub shape: Shape,
+}
+
+/// Whether an endpoint can turn its objects into tables and bare metadata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transforms {
+    /// Objects and lists of objects.
+    Allowed,
+    /// Status, discovery and the like.
+    None,
+}
+
+/// The media types that bodies are read and written as.
+pub const MEDIA_TYPES: [&str; 2] = ["application/json", "application/yaml"];
+const STREAM_TYPES: [&str; 1] = ["application/json;stream=watch"];
+
+impl Format {
+    /// The `Content-Type`.
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Yaml => "application/yaml",
+        }
+    }
+}
+
+/// One clause of an `Accept` header.
+#[derive(Debug, Clone)]
+pub(crate) struct Clause<'a> {
+    pub(crate) kind: &'a str,
+    pub(crate) subtype: &'a str,
+    parameters: Vec<(&'a str, &'a str)>,
+    quality: f32,
+}
+
+impl Clause<'_> {
+    pub(crate) fn parameter(&self, name: &str) -> &str {
+        self.parameters
+            .iter()
+            .rev()
+            .find(|(key, _)| *key == name)
+            .map_or("", |(_, value)| *value)
+    }
+
+    fn takes(&self, subtype: &str) -> bool {
+        (self.kind == "application" && (self.subtype == subtype || self.subtype == "*"))
+            || (self.kind == "*" && self.subtype == "*")
+    }
+}
+
+/// The clauses of an `Accept` header, the most wanted first.
+pub(crate) fn clauses(header: &str) -> Vec<Clause<'_>> {
+    let mut clauses: Vec<Clause<'_>> = header.split(',').filter_map(clause).collect();
+    clauses.sort_by(|a, b| {
+        b.quality
+            .total_cmp(&a.quality)
+            .then_with(|| (a.kind == "*").cmp(&(b.kind == "*")))
+            .then_with(|| (a.subtype == "*").cmp(&(b.subtype == "*")))
+    });
+    clauses
+}
+
+fn clause(text: &str) -> Option<Clause<'_>> {
+    let mut parts = text.split(';').map(str::trim);
+    let (kind, subtype) = match parts.next()?.split_once('/') {
+        Some((kind, subtype)) => (kind.trim(), subtype.trim()),
+        None if text.trim() == "*" => ("*", "*"),
+        None => return None,
+    };
+    let mut quality = 1.0;
+    let mut parameters = Vec::new();
+    for (key, value) in parts.filter_map(|part| part.split_once('=')) {
+        match key.trim() {
+            "q" => quality = value.trim().parse().unwrap_or(1.0),
+            key => parameters.push((key, value.trim().trim_matches('"'))),
+        }
+    }
+    Some(Clause {
+        kind,
+        subtype,
+        parameters,
+        quality,
+    })
+}
+
+/// The text of a header, or the empty string.
+pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &http::HeaderName) -> &'a str {
+    headers
+        .get(name)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default()
+}
+
+/// How the answer is to be written.
+///
+/// # Errors
+/// 406 if nothing that the client takes can be written.
+pub fn accepted(headers: &HeaderMap, transforms: Transforms) -> Result<Accepted, ApiError> {
+    choose(header(headers, &ACCEPT), transforms, &MEDIA_TYPES)
+        .ok_or_else(|| ApiError::not_acceptable(&MEDIA_TYPES))
+}
+
+/// How the events of a watch are to be written: always lines of JSON.
+///
+/// # Errors
+/// 406 if the client takes no JSON.
+pub fn accepted_stream(headers: &HeaderMap) -> Result<Shape, ApiError> {
+    choose(header(headers, &ACCEPT), Transforms::Allowed, &MEDIA_TYPES)
+        .filter(|accepted| accepted.format == Format::Json)
+        .map(|accepted| accepted.shape)
+        .ok_or_else(|| ApiError::not_acceptable(&STREAM_TYPES))
+}
+
+fn choose(header: &str, transforms: Transforms, types: &[&str]) -> Option<Accepted> {
+    if header.is_empty() {
+        return Some(Accepted {
+            format: Format::Json,
+            shape: Shape::Plain,
+        });
+    }
+    let clauses = clauses(header);
+    clauses.iter().find_map(|clause| {
+        types.iter().find_map(|media_type| {
+            let subtype = media_type.strip_prefix("application/")?;
+            let shape = clause.takes(subtype).then(|| shape(clause, transforms))??;
+            let format = if subtype == "json" {
+                Format::Json
+            } else {
+                Format::Yaml
+            };
+            Some(Accepted { format, shape })
+        })
+    })
+}
+
+/// What the clause's `as`, `g` and `v` ask for; nothing if this cannot be had.
+fn shape(clause: &Clause<'_>, transforms: Transforms) -> Option<Shape> {
+    let stream = clause.parameter("stream");
+    if !matches!(stream, "" | "watch") {
+        return None;
+    }
+    let asked = ["as", "g", "v"].map(|name| clause.parameter(name));
+    if asked == [""; 3] {
+        return Some(Shape::Plain);
+    }
+    if transforms == Transforms::None || asked[1] != "meta.k8s.io" {
+        return None;
+    }
+    let version = match asked[2] {
+        "v1" => MetaVersion::V1,
+        "v1beta1" => MetaVersion::V1Beta1,
+        _ => return None,
+    };
+    match asked[0] {
+        "Table" => Some(Shape::Table(version)),
+        "PartialObjectMetadata" => Some(Shape::Metadata(version)),
+        "PartialObjectMetadataList" => Some(Shape::MetadataList(version)),
+        _ => None,
+    }
+}
+
+/// The media type of a body, in lower case and without parameters; JSON if the client says none.
+pub(crate) fn content_type(headers: &HeaderMap) -> String {
+    let text = header(headers, &CONTENT_TYPE);
+    let media_type = text.split(';').next().unwrap_or_default().trim();
+    if media_type.is_empty() {
+        Format::Json.media_type().to_owned()
+    } else {
+        media_type.to_ascii_lowercase()
+    }
+}
+
+/// What a body can be read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyFormat {
+    /// `application/json`.
+    Json,
+    /// `application/yaml`.
+    Yaml,
+    /// `application/vnd.kubernetes.protobuf`: kubectl's typed clients send nothing else, and read
+    /// JSON.
+    Protobuf,
+}
+
+/// The media types that bodies of built-in kinds are read as.
+const BODY_TYPES: [&str; 3] = [
+    "application/json",
+    "application/yaml",
+    "application/vnd.kubernetes.protobuf",
+];
+
+/// What the body of a kind from there is to be read as.
+///
+/// # Errors
+/// 415 for anything else; custom kinds have no Protobuf.
+pub fn body_format(headers: &HeaderMap, origin: Origin) -> Result<BodyFormat, ApiError> {
+    match (content_type(headers).as_str(), origin) {
+        ("application/json", _) => Ok(BodyFormat::Json),
+        ("application/yaml", _) => Ok(BodyFormat::Yaml),
+        ("application/vnd.kubernetes.protobuf", Origin::BuiltIn) => Ok(BodyFormat::Protobuf),
+        (_, Origin::BuiltIn) => Err(ApiError::unsupported_media_type(&BODY_TYPES)),
+        (_, Origin::Custom) => Err(ApiError::unsupported_media_type(&MEDIA_TYPES)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accept(text: &str) -> Result<Accepted, ApiError> {
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, text.parse().unwrap());
+        accepted(&headers, Transforms::Allowed)
+    }
+
+    #[test]
+    fn kubectl_gets_a_table() {
+        let found = accept(
+            "application/json;as=Table;v=v1;g=meta.k8s.io,\
+             application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
+        );
+        assert_eq!(found.unwrap().shape, Shape::Table(MetaVersion::V1));
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_passed_over() {
+        let found = accept("application/vnd.kubernetes.protobuf,application/json").unwrap();
+        assert_eq!((found.format, found.shape), (Format::Json, Shape::Plain));
+        let found = accept("application/json;as=Unknown;g=meta.k8s.io;v=v1, */*;q=0.1").unwrap();
+        assert_eq!(found.shape, Shape::Plain);
+        let found = accept("application/json;q=0.2, application/yaml").unwrap();
+        assert_eq!(found.format, Format::Yaml);
+    }
+
+    #[test]
+    fn protobuf_alone_is_not_acceptable() {
+        let error = accept("application/vnd.kubernetes.protobuf").unwrap_err();
+        assert_eq!(
+            error.message,
+            "only the following media types are accepted: application/json, application/yaml"
+        );
+        assert_eq!(error.code, http::StatusCode::NOT_ACCEPTABLE);
+    }
+
+    #[test]
+    fn tables_are_made_of_objects_only() {
+        let mut headers = HeaderMap::new();
+        headers.insert(
+            ACCEPT,
+            "application/json;as=Table;v=v1;g=meta.k8s.io"
+                .parse()
+                .unwrap(),
+        );
+        assert!(accepted(&headers, Transforms::None).is_err());
+    }
+
+    #[test]
+    fn bodies_of_custom_kinds_are_no_protobuf() {
+        let mut headers = HeaderMap::new();
+        let format = |headers: &HeaderMap, origin| body_format(headers, origin).ok();
+        assert_eq!(format(&headers, Origin::Custom), Some(BodyFormat::Json));
+        let json = "application/json; charset=utf-8".parse().unwrap();
+        headers.insert(CONTENT_TYPE, json);
+        assert_eq!(format(&headers, Origin::BuiltIn), Some(BodyFormat::Json));
+        let protobuf = "application/vnd.kubernetes.protobuf".parse().unwrap();
+        headers.insert(CONTENT_TYPE, protobuf);
+        assert_eq!(
+            format(&headers, Origin::BuiltIn),
+            Some(BodyFormat::Protobuf)
+        );
+        assert_eq!(
+            body_format(&headers, Origin::Custom).unwrap_err().code,
+            http::StatusCode::UNSUPPORTED_MEDIA_TYPE
+        );
+    }
+
+    #[test]
+    fn watches_are_lines_of_json() {
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, "application/json;stream=watch".parse().unwrap());
+        assert_eq!(accepted_stream(&headers).unwrap(), Shape::Plain);
+        headers.insert(ACCEPT, "application/yaml".parse().unwrap());
+        assert_eq!(
+            accepted_stream(&headers).unwrap_err().message,
+            "only the following media types are accepted: application/json;stream=watch"
+        );
+    }
+}

@@ -1,0 +1,145 @@
+//! Where a page of a list ended, as the opaque text that clients send back.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+
+/// Where the next page begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Position {
+    /// The revision that all pages show; none for the latest, whatever it is by then.
+    pub revision: Option<u64>,
+    /// The last key of the page before.
+    pub after: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Token {
+    v: String,
+    #[serde(default)]
+    rv: i64,
+    #[serde(default)]
+    start: String,
+}
+
+const VERSION: &str = "meta.k8s.io/v1";
+/// The revision of a token that goes on with the latest state.
+const LATEST: i64 = -1;
+
+impl Position {
+    /// The token, for keys that begin with this prefix.
+    pub fn encode(&self, prefix: &str) -> String {
+        let start = self.after.strip_prefix(prefix).unwrap_or(&self.after);
+        let token = Token {
+            v: VERSION.to_owned(),
+            rv: self
+                .revision
+                .and_then(|revision| i64::try_from(revision).ok())
+                .unwrap_or(LATEST),
+            // kube's tokens name the first key that may come next.
+            start: format!("{start}\0"),
+        };
+        // Strings and a number always serialise.
+        URL_SAFE_NO_PAD.encode(serde_json::to_vec(&token).unwrap_or_default())
+    }
+
+    /// Reads a token, for keys that begin with this prefix.
+    ///
+    /// # Errors
+    /// What kube-apiserver says about such a token.
+    pub fn decode(text: &str, prefix: &str) -> Result<Self, String> {
+        const INVALID: &str = "continue key is not valid";
+        let json = URL_SAFE_NO_PAD
+            .decode(text)
+            .map_err(|error| format!("{INVALID}: {error}"))?;
+        let token: Token =
+            serde_json::from_slice(&json).map_err(|error| format!("{INVALID}: {error}"))?;
+        if token.v != VERSION {
+            return Err(format!(
+                "{INVALID}: server does not recognize this encoded version {}",
+                token.v
+            ));
+        }
+        if token.rv == 0 {
+            return Err(format!(
+                "{INVALID}: incorrect encoded start resourceVersion (version {VERSION})"
+            ));
+        }
+        if token.start.is_empty() {
+            return Err(format!(
+                "{INVALID}: encoded start key empty (version {VERSION})"
+            ));
+        }
+        let start = token.start.strip_prefix('/').unwrap_or(&token.start);
+        let after = start.strip_suffix('\0').unwrap_or(start);
+        if after.split('/').any(|part| matches!(part, "." | "..")) {
+            return Err(format!("{INVALID}: {}", token.start));
+        }
+        Ok(Self {
+            revision: u64::try_from(token.rv).ok(),
+            after: format!("{prefix}{after}"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn token(json: &str) -> String {
+        URL_SAFE_NO_PAD.encode(json)
+    }
+
+    #[test]
+    fn bad_tokens_are_refused_in_kubes_words() {
+        for (text, expect) in [
+            (
+                token(r#"{"v":"meta.k8s.io/v2","rv":1,"start":"a"}"#),
+                "continue key is not valid: server does not recognize this encoded version meta.k8s.io/v2",
+            ),
+            (
+                token(r#"{"v":"meta.k8s.io/v1","rv":0,"start":"a"}"#),
+                "continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
+            ),
+            (
+                token(r#"{"v":"meta.k8s.io/v1","rv":1}"#),
+                "continue key is not valid: encoded start key empty (version meta.k8s.io/v1)",
+            ),
+            (
+                token(r#"{"v":"meta.k8s.io/v1","rv":1,"start":"../secrets/a"}"#),
+                "continue key is not valid: ../secrets/a",
+            ),
+        ] {
+            assert_eq!(Position::decode(&text, "/core/pods/").unwrap_err(), expect);
+        }
+        assert!(Position::decode("!", "/core/pods/").is_err());
+    }
+
+    #[test]
+    fn a_token_of_the_latest_state_has_no_revision() {
+        let position = Position {
+            revision: None,
+            after: "/core/pods/shop/web".to_owned(),
+        };
+        let text = position.encode("/core/pods/");
+        assert_eq!(Position::decode(&text, "/core/pods/").unwrap(), position);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_decodes(revision in 1..i64::MAX as u64, name in "[a-z0-9][a-z0-9.-]{0,20}") {
+            let position = Position { revision: Some(revision), after: format!("/core/pods/{name}/x") };
+            let text = position.encode("/core/pods/");
+            prop_assert_eq!(Position::decode(&text, "/core/pods/").unwrap(), position);
+        }
+
+        #[test]
+        fn no_token_leads_outside_of_its_prefix(text in "[A-Za-z0-9_-]{0,60}") {
+            if let Ok(position) = Position::decode(&text, "/core/pods/") {
+                prop_assert!(position.after.starts_with("/core/pods/"));
+            }
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The four kinds of patches, made into the object that they lead to.
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::body::{self, Decoded};
+use super::create::merge_kind;
+use super::exchange::Exchange;
+use super::negotiate::{BodyFormat, content_type};
+use super::options::{FieldValidation, WriteOptions, WriteVerb};
+use super::shared::Target;
+use crate::merge::{self, ApplyOptions};
+use crate::resource::{Origin, Resource};
+use crate::status::{ApiError, FieldError, FieldErrorKind};
+
+/// Which kind of patch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PatchKind {
+    /// RFC 6902.
+    Json,
+    /// RFC 7396.
+    Merge,
+    /// Kubernetes' own, for built-in kinds.
+    Strategic,
+    /// Server-side apply.
+    Apply,
+}
+
+/// A patch, decoded.
+#[derive(Debug)]
+pub(crate) struct Patch {
+    kind: PatchKind,
+    value: Value,
+    duplicates: Vec<String>,
+}
+
+const TYPES: [(PatchKind, &str); 4] = [
+    (PatchKind::Json, "application/json-patch+json"),
+    (PatchKind::Merge, "application/merge-patch+json"),
+    (
+        PatchKind::Strategic,
+        "application/strategic-merge-patch+json",
+    ),
+    (PatchKind::Apply, "application/apply-patch+yaml"),
+];
+
+impl PatchKind {
+    /// The kind that the request's `Content-Type` names.
+    ///
+    /// # Errors
+    /// 415 for others, and for strategic patches of custom resources.
+    pub(crate) fn of(exchange: &Exchange, resource: &Resource) -> Result<Self, ApiError> {
+        let media_type = content_type(&exchange.headers);
+        let known = TYPES
+            .iter()
+            .filter(|(kind, _)| resource.origin == Origin::BuiltIn || *kind != Self::Strategic);
+        if let Some((kind, _)) = known.clone().find(|(_, name)| *name == media_type) {
+            return Ok(*kind);
+        }
+        if resource.origin == Origin::BuiltIn {
+            let mut error = ApiError::unsupported_media_type(&[]);
+            "415: Unsupported Media Type".clone_into(&mut error.message);
+            error.details = Some(Box::default());
+            return Err(error);
+        }
+        let names: Vec<&str> = known.map(|(_, name)| *name).collect();
+        Err(ApiError::unsupported_media_type(&names))
+    }
+
+    /// Whose options it takes.
+    pub(crate) const fn verb(self) -> WriteVerb {
+        match self {
+            Self::Apply => WriteVerb::Apply,
+            Self::Json | Self::Merge | Self::Strategic => WriteVerb::Patch,
+        }
+    }
+}
+
+impl Patch {
+    /// Decodes a patch.
+    ///
+    /// # Errors
+    /// 400 if it cannot be read.
+    pub(crate) fn decode(kind: PatchKind, bytes: &Bytes) -> Result<Self, ApiError> {
+        let decoded = match kind {
+            PatchKind::Apply => {
+                body::yaml(bytes).map_err(|why| format!("error decoding YAML: {why}"))
+            }
+            PatchKind::Strategic => body::decode(BodyFormat::Json, bytes),
+            PatchKind::Json | PatchKind::Merge => body::decode(BodyFormat::Json, bytes)
+                .map_err(|why| format!("error decoding patch: {why}")),
+        };
+        let Decoded { value, duplicates } = decoded.map_err(ApiError::bad_request)?;
+        Ok(Self {
+            kind,
+            value,
+            duplicates,
+        })
+    }
+
+    /// A configuration that the server itself applies.
+    pub(crate) const fn of_apply(value: Value) -> Self {
+        Self {
+            kind: PatchKind::Apply,
+            value,
+            duplicates: Vec::new(),
+        }
+    }
+
+    /// Whether it makes an object that is not there; its managers are noted by the merge then.
+    pub(crate) const fn creates(&self) -> bool {
+        matches!(self.kind, PatchKind::Apply)
+    }
+
+    /// The object that it makes of the one there is.
+    pub(crate) fn apply(
+        &self,
+        exchange: &Exchange,
+        target: &Target,
+        options: &WriteOptions,
+        live: Option<&Value>,
+    ) -> Result<Value, ApiError> {
+        let resource = target.resource.as_ref();
+        let Some(live) = live else {
+            return self.merge_in(exchange, target, options, None);
+        };
+        let patched = match self.kind {
+            PatchKind::Apply => return self.merge_in(exchange, target, options, Some(live)),
+            PatchKind::Json => merge::json_patch(live, &self.value),
+            PatchKind::Merge => merge::merge_patch(live, &self.value),
+            PatchKind::Strategic => merge::strategic(live, &self.value, &resource.schema),
+        };
+        let mut patched = patched.map_err(ApiError::from)?;
+        self.complete(exchange, resource, options.validation, &mut patched)?;
+        Ok(patched)
+    }
+
+    /// What it makes of a value that is no stored object, such as a Scale.
+    pub(crate) fn apply_plain(&self, live: &Value) -> Result<Value, ApiError> {
+        let patched = match self.kind {
+            PatchKind::Json => merge::json_patch(live, &self.value),
+            // Without lists there is nothing that these would do in another way.
+            PatchKind::Merge | PatchKind::Strategic | PatchKind::Apply => {
+                merge::merge_patch(live, &self.value)
+            }
+        };
+        patched.map_err(ApiError::from)
+    }
+
+    /// Decodes what a patch has made, as the kind would be.
+    fn complete(
+        &self,
+        exchange: &Exchange,
+        resource: &Resource,
+        validation: FieldValidation,
+        patched: &mut Value,
+    ) -> Result<(), ApiError> {
+        let shown = patched.clone();
+        let invalid = |why: String| {
+            let error = FieldError {
+                kind: FieldErrorKind::Invalid,
+                path: "patch".to_owned(),
+                value: Some(shown.to_string().into()),
+                detail: why,
+            };
+            ApiError::invalid("", "", "", &[error])
+        };
+        let unknown = resource.read(patched);
+        let unknown = unknown.map_err(|error| invalid(error.to_string()))?;
+        let findings = self.findings().chain(unknown);
+        match validation {
+            FieldValidation::Ignore => {}
+            FieldValidation::Warn => findings.for_each(|text| exchange.warn(text)),
+            FieldValidation::Strict => {
+                let all: Vec<String> = findings.collect();
+                if !all.is_empty() {
+                    return Err(invalid(format!(
+                        "strict decoding error: {}",
+                        all.join(", ")
+                    )));
+                }
+            }
+        }
+        resource.fill(patched);
+        Ok(())
+    }
+
+    fn findings(&self) -> impl Iterator<Item = String> + '_ {
+        let prefix = match self.kind {
+            PatchKind::Json => "json patch ",
+            PatchKind::Merge | PatchKind::Strategic | PatchKind::Apply => "",
+        };
+        self.duplicates
+            .iter()
+            .map(move |text| format!("{prefix}{text}"))
+    }
+
+    /// Server-side apply.
+    fn merge_in(
+        &self,
+        exchange: &Exchange,
+        target: &Target,
+        options: &WriteOptions,
+        live: Option<&Value>,
+    ) -> Result<Value, ApiError> {
+        let kind = merge_kind(exchange, target);
+        let apply = ApplyOptions {
+            manager: &options.manager,
+            force: options.force,
+            now: jiff::Timestamp::now(),
+        };
+        let mut merged = merge::apply(live, &self.value, &kind, apply).map_err(ApiError::from)?;
+        let findings = self.findings();
+        match options.validation {
+            FieldValidation::Ignore => {}
+            FieldValidation::Warn => findings.for_each(|text| exchange.warn(text)),
+            FieldValidation::Strict => {
+                let all: Vec<String> = findings.collect();
+                if !all.is_empty() {
+                    let all = all.join(", ");
+                    return Err(ApiError::bad_request(format!(
+                        "error strict decoding YAML: {all}"
+                    )));
+                }
+            }
+        }
+        let unknown = target.resource.read(&mut merged);
+        let unknown = unknown.map_err(|error| {
+            ApiError::new(
+                http::StatusCode::INTERNAL_SERVER_ERROR,
+                "",
+                error.to_string(),
+            )
+        })?;
+        if options.validation == FieldValidation::Warn {
+            for text in &unknown {
+                exchange.warn(text);
+            }
+        }
+        target.resource.fill(&mut merged);
+        Ok(merged)
+    }
+}

@@ -1,0 +1,164 @@
+//! Paths that name no resource: discovery, OpenAPI, health, metrics.
+
+use axum::response::Response;
+use http::header::{
+    ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH, LOCATION, VARY,
+};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use serde_json::Value;
+
+use super::exchange::Exchange;
+use super::negotiate::{Transforms, accepted, clauses, header};
+use super::{answer, health};
+use crate::discovery::{self, AGGREGATED};
+use crate::openapi;
+use crate::status::ApiError;
+
+/// Answers a request for such a path.
+pub(crate) async fn route(exchange: &Exchange) -> Result<Response, ApiError> {
+    if !matches!(exchange.method, Method::GET | Method::HEAD) {
+        return Err(ApiError::method_not_allowed());
+    }
+    let path = exchange.info.path.trim_matches('/');
+    let parts: Vec<&str> = path.split('/').collect();
+    match parts.as_slice() {
+        [name @ ("livez" | "readyz" | "healthz"), tail @ ..] => {
+            Ok(health::probe(exchange, name, &tail.join("/")).await)
+        }
+        ["version"] => Ok(health::version(exchange)),
+        ["metrics"] => metrics(exchange),
+        ["api" | "apis", ..] => documents(exchange, &parts),
+        ["openapi", "v3"] => {
+            let index = openapi::index(&exchange.shared.catalog.load());
+            let accepted = accepted(&exchange.headers, Transforms::None)?;
+            Ok(answer::value(StatusCode::OK, accepted.format, &index))
+        }
+        ["openapi", "v3", rest @ ..] => schema(exchange, &rest.join("/")).await,
+        [".well-known", "openid-configuration"] | ["openid", "v1", "jwks"] => {
+            openid(exchange, path)
+        }
+        _ => Ok(answer::page_not_found()),
+    }
+}
+
+/// What is served here, for clients to find it.
+fn documents(exchange: &Exchange, parts: &[&str]) -> Result<Response, ApiError> {
+    let catalog = exchange.shared.catalog.load();
+    if let ["api" | "apis"] = parts
+        && wants_aggregated(&exchange.headers)
+    {
+        let document = match parts {
+            ["api"] => discovery::aggregated_core(&catalog),
+            _ => discovery::aggregated_groups(&catalog),
+        };
+        return aggregated(exchange, &document);
+    }
+    let document = match parts {
+        ["api"] => Some(discovery::core_versions(&host(&exchange.headers))),
+        ["apis"] => Some(discovery::groups(&catalog)),
+        ["apis", group] => discovery::group(&catalog, group),
+        ["api", version] => discovery::resources(&catalog, "", version),
+        ["apis", group, version] => discovery::resources(&catalog, group, version),
+        _ => None,
+    };
+    let Some(document) = document else {
+        return Ok(answer::page_not_found());
+    };
+    let accepted = accepted(&exchange.headers, Transforms::None)?;
+    Ok(answer::value(StatusCode::OK, accepted.format, &document))
+}
+
+/// Whether the client wants everything in one document (KEP-3352).
+fn wants_aggregated(headers: &HeaderMap) -> bool {
+    let header = header(headers, &ACCEPT);
+    let first = clauses(header).into_iter().next();
+    first.is_some_and(|clause| {
+        clause.parameter("as") == "APIGroupDiscoveryList"
+            && clause.parameter("g") == "apidiscovery.k8s.io"
+            && clause.parameter("v") == "v2"
+    })
+}
+
+fn aggregated(exchange: &Exchange, document: &Value) -> Result<Response, ApiError> {
+    let mut body = serde_json::to_vec(document).map_err(ApiError::internal)?;
+    body.push(b'\n');
+    let etag = discovery::etag(&body);
+    let quoted = format!("\"{etag}\"");
+    let known = header(&exchange.headers, &IF_NONE_MATCH);
+    let mut response = if known == quoted {
+        let mut response = answer::bytes(StatusCode::NOT_MODIFIED, AGGREGATED, "");
+        response.headers_mut().remove(CONTENT_TYPE);
+        response
+    } else {
+        answer::bytes(StatusCode::OK, AGGREGATED, body)
+    };
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public"));
+    headers.insert(VARY, HeaderValue::from_static("Accept"));
+    if let Ok(value) = HeaderValue::from_str(&quoted) {
+        headers.insert(ETAG, value);
+    }
+    Ok(response)
+}
+
+/// An OpenAPI v3 document; one that is asked for by its hash never changes (KEP-2896).
+async fn schema(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
+    let Some(document) = openapi::document(&exchange.shared.catalog.load(), path) else {
+        return Ok(answer::page_not_found());
+    };
+    let asked = exchange.query.first("hash");
+    if asked.is_some_and(|asked| asked != document.hash) {
+        return Ok(moved(path, &document.hash));
+    }
+    let quoted = format!("\"{}\"", document.hash);
+    let mut response = if header(&exchange.headers, &IF_NONE_MATCH) == quoted {
+        answer::bytes(StatusCode::NOT_MODIFIED, "application/json", "")
+    } else {
+        let body = document.body;
+        answer::json(StatusCode::OK, &exchange.headers, body).await
+    };
+    let headers = response.headers_mut();
+    if asked.is_some() {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
+    }
+    if let Ok(value) = HeaderValue::from_str(&quoted) {
+        headers.insert(ETAG, value);
+    }
+    Ok(response)
+}
+
+/// The document has changed since the client looked where it is.
+fn moved(path: &str, hash: &str) -> Response {
+    let mut response = answer::text(StatusCode::MOVED_PERMANENTLY, "");
+    if let Ok(place) = HeaderValue::from_str(&format!("/openapi/v3/{path}?hash={hash}")) {
+        response.headers_mut().insert(LOCATION, place);
+    }
+    response
+}
+
+/// The address that the client reached the server at.
+fn host(headers: &HeaderMap) -> String {
+    header(headers, &HOST).to_owned()
+}
+
+fn metrics(exchange: &Exchange) -> Result<Response, ApiError> {
+    let load = exchange.shared.fair.load();
+    let text = exchange.shared.metrics.text(load);
+    let text = text.map_err(ApiError::internal)?;
+    let media_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(answer::bytes(StatusCode::OK, media_type, text))
+}
+
+/// What those need who check this server's tokens (OpenID Connect Discovery 1.0).
+fn openid(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
+    let tokens = &exchange.shared.tokens;
+    let (media_type, document) = if path.starts_with("openid") {
+        ("application/jwk-set+json", tokens.keys().jwks())
+    } else {
+        let issuer = tokens.options().issuers.first().map_or("", String::as_str);
+        let uri = format!("{issuer}/openid/v1/jwks");
+        ("application/json", tokens.openid_configuration(&uri))
+    };
+    let body = serde_json::to_vec(&document).map_err(ApiError::internal)?;
+    Ok(answer::bytes(StatusCode::OK, media_type, body))
+}

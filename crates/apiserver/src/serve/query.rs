@@ -1,0 +1,147 @@
+//! A request's query, and the values in it as apimachinery converts them.
+
+use axum::extract::Query as AxumQuery;
+use http::Uri;
+
+use crate::status::ApiError;
+
+/// The decoded pairs of a query, in their order.
+#[derive(Debug, Clone, Default)]
+pub struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// The pairs of this URI's query; none if it cannot be read.
+    pub fn of(uri: &Uri) -> Self {
+        AxumQuery::try_from_uri(uri)
+            .map_or_else(|_| Self::default(), |AxumQuery(pairs)| Self(pairs))
+    }
+
+    /// The first value of this key.
+    pub fn first(&self, key: &str) -> Option<&str> {
+        self.0
+            .iter()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// All values of this key.
+    pub fn all<'a>(&'a self, key: &'static str) -> impl Iterator<Item = &'a str> {
+        self.0
+            .iter()
+            .filter(move |(name, _)| name == key)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// The first value, or the empty string.
+    pub fn text(&self, key: &str) -> String {
+        self.first(key).unwrap_or_default().to_owned()
+    }
+
+    /// Everything but `0` and `false` is true.
+    pub fn flag(&self, key: &str) -> Option<bool> {
+        let value = self.first(key)?;
+        Some(!(value == "0" || value.eq_ignore_ascii_case("false")))
+    }
+
+    /// A whole number.
+    ///
+    /// # Errors
+    /// `BadRequest` in the words of Go's `strconv`.
+    pub fn integer(&self, key: &str) -> Result<Option<i64>, ApiError> {
+        self.first(key)
+            .map(|value| parse_integer(value).map_err(ApiError::bad_request))
+            .transpose()
+    }
+}
+
+fn parse_integer(text: &str) -> Result<i64, String> {
+    text.parse().map_err(|error| {
+        let why = number_fault(&error);
+        format!("strconv.ParseInt: parsing {text:?}: {why}")
+    })
+}
+
+/// A resource version; empty and `0` are both 0.
+///
+/// # Errors
+/// The text of kube's field error.
+pub fn parse_resource_version(text: &str) -> Result<u64, String> {
+    if text.is_empty() {
+        return Ok(0);
+    }
+    let fault = |why| {
+        format!(
+            "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: {why}"
+        )
+    };
+    // Go's ParseUint takes no sign; Rust's takes a plus.
+    if text.starts_with('+') {
+        return Err(fault("invalid syntax"));
+    }
+    text.parse()
+        .map_err(|error: std::num::ParseIntError| fault(number_fault(&error)))
+}
+
+fn number_fault(error: &std::num::ParseIntError) -> &'static str {
+    use std::num::IntErrorKind::{NegOverflow, PosOverflow};
+    match error.kind() {
+        PosOverflow | NegOverflow => "value out of range",
+        _ => "invalid syntax",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn query(text: &str) -> Query {
+        Query::of(&format!("/?{text}").parse().unwrap())
+    }
+
+    #[test]
+    fn numbers_are_refused_in_gos_words() {
+        let error = query("limit=abc").integer("limit").unwrap_err();
+        assert_eq!(
+            error.message,
+            "strconv.ParseInt: parsing \"abc\": invalid syntax"
+        );
+        let error = query("limit=99999999999999999999")
+            .integer("limit")
+            .unwrap_err();
+        assert!(error.message.ends_with("value out of range"));
+        assert_eq!(query("limit=-3").integer("limit").unwrap(), Some(-3));
+        assert_eq!(query("").integer("limit").unwrap(), None);
+    }
+
+    #[test]
+    fn all_but_zero_and_false_is_true() {
+        for (text, expect) in [
+            ("watch=1", Some(true)),
+            ("watch=", Some(true)),
+            ("watch=no", Some(true)),
+            ("watch=False", Some(false)),
+            ("watch=0", Some(false)),
+            ("", None),
+        ] {
+            assert_eq!(query(text).flag("watch"), expect, "{text}");
+        }
+    }
+
+    #[test]
+    fn pairs_are_decoded_and_keep_their_order() {
+        let query = query("dryRun=All&labelSelector=a%3Db%2Cc+in+(d)&dryRun=x");
+        assert_eq!(query.first("labelSelector"), Some("a=b,c in (d)"));
+        assert_eq!(query.all("dryRun").collect::<Vec<_>>(), ["All", "x"]);
+    }
+
+    #[test]
+    fn resource_versions_are_whole_numbers() {
+        assert_eq!(parse_resource_version("0"), Ok(0));
+        assert_eq!(parse_resource_version("77"), Ok(77));
+        assert_eq!(
+            parse_resource_version("x").unwrap_err(),
+            "resourceVersion: Invalid value: \"x\": strconv.ParseUint: parsing \"x\": invalid syntax"
+        );
+        assert!(parse_resource_version("+1").is_err());
+    }
+}

@@ -1,0 +1,236 @@
+//! Update and patch: an object takes another's place.
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use super::commit::{self, Edit, Live, MODIFIED, Next, Outcome, Written};
+use super::create::{self, check_roles, place, warn_of_duplicate_owners};
+use super::exchange::Exchange;
+use super::options::WriteOptions;
+use super::patch::Patch;
+use super::shared::Target;
+use super::{metadata, namespace, prepare, query, rules, validate};
+use crate::access::{Attributes, Operation, Review, Target as AccessTarget, forbidden};
+use crate::merge;
+use crate::status::{ApiError, FieldError, FieldErrorKind};
+
+/// Where the new object comes from.
+pub(crate) enum Source {
+    /// The client sent it whole.
+    Object(Value),
+    /// It is made of the one there is.
+    Patch(Patch),
+}
+
+/// An update or patch of one object.
+pub(crate) struct Replace<'e> {
+    pub(crate) exchange: &'e Exchange,
+    pub(crate) target: &'e Target,
+    pub(crate) options: &'e WriteOptions,
+    pub(crate) source: Source,
+}
+
+impl Replace<'_> {
+    /// Runs it; whether the object was made, changed or removed is in the outcome.
+    pub(crate) async fn run(self) -> Result<Written, ApiError> {
+        if let Source::Object(object) = &self.source {
+            self.check_identity(object)?;
+        }
+        let store = &self.exchange.shared.store;
+        let mut written = commit::run(store, self.target, self.options.dry_run, &self).await?;
+        if written.outcome == Outcome::Removed && self.options.dry_run.is_on() {
+            written.outcome = Outcome::Updated;
+        }
+        Ok(written)
+    }
+
+    async fn change(&self, live: Option<&Live>) -> Result<Next, ApiError> {
+        match live {
+            Some(live) => self.update(live).await,
+            None => self.create().await.map(Next::Put),
+        }
+    }
+
+    async fn update(&self, live: &Live) -> Result<Next, ApiError> {
+        let mut object = self.new_object(Some(&live.object))?;
+        self.check_uid(&object, &live.object)?;
+        self.check_version(&mut object, &live.object)?;
+        prepare::update(self.target, &mut object, &live.object);
+        merge::keep_times(&live.object, &mut object);
+        validate::update(self.target, &object, &live.object)?;
+        check_roles(self.exchange, self.target, &object, Some(&live.object))?;
+        let review = Review {
+            object: Some(&object),
+            old: Some(&live.object),
+            ..self.review(Operation::Update)
+        };
+        self.exchange.shared.admission.admit(review).await?;
+        if rules::goes_with_update(self.target, &object, &live.object) {
+            return Ok(Next::Remove(object));
+        }
+        Ok(Next::Put(object))
+    }
+
+    /// The object that is made because there is none, if this kind or an apply does that.
+    async fn create(&self) -> Result<Value, ApiError> {
+        let allowed = match &self.source {
+            Source::Object(_) => rules::creates_on_update(&self.target.resource),
+            Source::Patch(patch) => patch.creates(),
+        };
+        if !allowed || !self.target.subresource.is_empty() {
+            return Err(self.target.not_found());
+        }
+        let mut object = self.new_object(None)?;
+        if let Source::Patch(_) = self.source
+            && !metadata::uid(&object).is_empty()
+        {
+            let uid = metadata::uid(&object);
+            return Err(self.target.conflict(format_args!(
+                "uid mismatch: the provided object specified uid {uid}, and no existing object \
+                 was found"
+            )));
+        }
+        prepare::wipe_system_fields(&mut object);
+        namespace::check_open(self.exchange, self.target, &self.target.name).await?;
+        self.authorize_create()?;
+        create::ready(self.exchange, self.target, self.options.dry_run, object).await
+    }
+
+    /// The object as the client wants it, with its managers noted.
+    fn new_object(&self, live: Option<&Value>) -> Result<Value, ApiError> {
+        let mut object = match &self.source {
+            Source::Object(object) => object.clone(),
+            Source::Patch(patch) => {
+                let object = patch.apply(self.exchange, self.target, self.options, live)?;
+                self.check_identity(&object)?;
+                object
+            }
+        };
+        place(&mut object, self.target)?;
+        warn_of_duplicate_owners(self.exchange, &mut object);
+        let tracked = matches!(&self.source, Source::Patch(patch) if patch.creates());
+        if !tracked {
+            create::track(self.exchange, self.target, self.options, live, &mut object);
+        }
+        Ok(object)
+    }
+
+    fn check_identity(&self, object: &Value) -> Result<(), ApiError> {
+        let (own, wanted) = (metadata::name(object), self.target.name.as_str());
+        if own.is_empty() {
+            return Err(ApiError::bad_request(format!(
+                "the name of the object ({wanted} based on URL) was undeterminable: name must be \
+                 provided"
+            )));
+        }
+        if own != wanted {
+            return Err(ApiError::bad_request(format!(
+                "the name of the object ({own}) does not match the name on the URL ({wanted})"
+            )));
+        }
+        place(&mut object.clone(), self.target)
+    }
+
+    /// An update of a certain object does not change the one that came in its place.
+    fn check_uid(&self, object: &Value, live: &Value) -> Result<(), ApiError> {
+        let (asked, there) = (metadata::uid(object), metadata::uid(live));
+        if matches!(self.source, Source::Patch(_)) || asked.is_empty() || asked == there {
+            return Ok(());
+        }
+        Err(self.target.conflict(precondition_failed(
+            self.target,
+            &format!("UID in precondition: {asked}, UID in object meta: {there}"),
+        )))
+    }
+
+    fn check_version(&self, object: &mut Value, live: &Value) -> Result<(), ApiError> {
+        let asked = metadata::resource_version(object).to_owned();
+        let version = query::parse_resource_version(&asked)
+            .map_err(|why| ApiError::bad_request(format!("invalid object: {why}")))?;
+        if version == 0 {
+            if rules::updates_unconditionally(&self.target.resource) {
+                metadata::copy(live, object, "resourceVersion");
+                return Ok(());
+            }
+            let error = FieldError {
+                kind: FieldErrorKind::Invalid,
+                path: "metadata.resourceVersion".to_owned(),
+                value: Some(0.into()),
+                detail: "must be specified for an update".to_owned(),
+            };
+            let resource = &self.target.resource.plural;
+            let name = &self.target.name;
+            return Err(ApiError::invalid(
+                self.target.group(),
+                resource,
+                name,
+                &[error],
+            ));
+        }
+        if asked == metadata::resource_version(live) {
+            Ok(())
+        } else {
+            Err(self.target.conflict(MODIFIED))
+        }
+    }
+
+    fn review(&self, operation: Operation) -> Review<'_> {
+        Review {
+            caller: &self.exchange.caller,
+            operation,
+            resource: &self.target.resource,
+            subresource: &self.target.subresource,
+            namespace: &self.target.namespace,
+            name: &self.target.name,
+            object: None,
+            old: None,
+            dry_run: self.options.dry_run.is_on(),
+        }
+    }
+
+    /// Who makes an object by updating it needs the right to create it, too.
+    fn authorize_create(&self) -> Result<(), ApiError> {
+        let attributes = Attributes {
+            caller: &self.exchange.caller,
+            verb: "create",
+            target: AccessTarget::Resource {
+                group: self.target.group(),
+                version: &self.target.resource.group_version.version,
+                resource: &self.target.resource.plural,
+                subresource: &self.target.subresource,
+                namespace: &self.target.namespace,
+                name: &self.target.name,
+            },
+        };
+        let verdict = self.exchange.shared.authorizer.authorize(&attributes);
+        if verdict.allowed {
+            Ok(())
+        } else {
+            Err(forbidden(&attributes, &verdict.reason))
+        }
+    }
+}
+
+impl Edit for Replace<'_> {
+    fn next<'a>(&'a self, live: Option<&'a Live>) -> BoxFuture<'a, Result<Next, ApiError>> {
+        Box::pin(self.change(live))
+    }
+}
+
+/// The words of etcd's store for a precondition that does not hold.
+pub(crate) fn precondition_failed(target: &Target, what: &str) -> String {
+    let resource = &target.resource;
+    let group = match resource.origin {
+        crate::resource::Origin::Custom => format!("{}/", target.group()),
+        crate::resource::Origin::BuiltIn => String::new(),
+    };
+    let namespace = match target.namespace.as_str() {
+        "" => String::new(),
+        namespace => format!("{namespace}/"),
+    };
+    format!(
+        "StorageError: invalid object, Code: 4, Key: /registry/{group}{}/{namespace}{}, \
+         ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: {what}",
+        resource.plural, target.name
+    )
+}

@@ -1,0 +1,245 @@
+//! From a path that names a resource to the handler of its verb.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::commit::Outcome;
+use super::delete::Delete;
+use super::exchange::Exchange;
+use super::negotiate::{Transforms, accepted, body_format};
+use super::options::{DeleteOptions, ListOptions, WriteOptions, WriteVerb};
+use super::patch::{Patch, PatchKind};
+use super::replace::{Replace, Source};
+use super::request::ResourcePath;
+use super::security::Place;
+use super::selection::Selection;
+use super::shared::{Target, stored_version};
+use super::{answer, body, create, incoming, list, paths, subresource, transform, watch};
+use crate::access::ReviewKind;
+use crate::resource::{Catalog, Origin, Scope};
+use crate::status::ApiError;
+
+/// Answers a request that has passed.
+pub(crate) async fn route(exchange: &Arc<Exchange>, place: Place) -> Result<Response, ApiError> {
+    let Some(path) = exchange.info.resource.clone() else {
+        return paths::route(exchange).await;
+    };
+    let catalog = exchange.shared.catalog.load_full();
+    let Some(target) = target(&catalog, exchange, &path) else {
+        return Ok(unknown(&catalog, &path));
+    };
+    if !path.subresource.is_empty() {
+        return subresource::route(exchange, &target, &path).await;
+    }
+    check_verb(exchange, &target)?;
+    if let Some(kind) = ReviewKind::of_resource(target.group(), &target.resource.plural) {
+        return subresource::review(exchange, &target, kind).await;
+    }
+    match exchange.info.verb.as_ref() {
+        "get" => list::get(exchange, &target).await,
+        "list" => list::list(exchange, &target, &ListOptions::of(&exchange.query)?).await,
+        "watch" => watch_route(exchange, &target, place).await,
+        "create" => create_route(exchange, &target).await,
+        "update" => update_route(exchange, &target).await,
+        "patch" => patch_route(exchange, &target).await,
+        "delete" => delete_route(exchange, &target).await,
+        "deletecollection" => delete_collection(exchange, &target).await,
+        _ => Err(ApiError::method_not_allowed()),
+    }
+}
+
+/// The objects that a path is about, if there can be such.
+fn target(catalog: &Catalog, exchange: &Exchange, path: &ResourcePath) -> Option<Target> {
+    let resource = catalog.find(&path.group, &path.version, &path.resource)?;
+    let is_namespaces = path.group.is_empty() && path.resource == "namespaces";
+    // The name of a collection's request is from its field selector, which says it again.
+    let of_collection = matches!(exchange.info.verb.as_ref(), "list" | "watch");
+    let name = if of_collection {
+        ""
+    } else {
+        path.name.as_str()
+    };
+    let namespace = match resource.scope {
+        Scope::Cluster if path.namespace.is_empty() || is_namespaces => "",
+        Scope::Cluster => return None,
+        Scope::Namespaced if path.namespace.is_empty() && !name.is_empty() => return None,
+        Scope::Namespaced => path.namespace.as_str(),
+    };
+    Some(Target {
+        resource: Arc::clone(resource),
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        subresource: path.subresource.clone(),
+        stored_version: stored_version(catalog, resource),
+    })
+}
+
+/// A path in a built-in group and version is refused by a Status, any other by plain text.
+pub(crate) fn unknown(catalog: &Catalog, path: &ResourcePath) -> Response {
+    let served = catalog.iter().any(|resource| {
+        resource.origin == Origin::BuiltIn
+            && resource.group_version.group == path.group
+            && resource.group_version.version == path.version
+    });
+    if served {
+        answer::status(&ApiError::unknown_path())
+    } else {
+        answer::page_not_found()
+    }
+}
+
+/// Refuses verbs that these objects do not have.
+fn check_verb(exchange: &Exchange, target: &Target) -> Result<(), ApiError> {
+    let verb = exchange.info.verb.as_ref();
+    let resource = &target.resource;
+    let everywhere = resource.scope == Scope::Namespaced && target.namespace.is_empty();
+    let of_one = matches!(verb, "get" | "update" | "patch" | "delete");
+    let fits = resource.verbs.contains(&verb)
+        && (!everywhere || matches!(verb, "list" | "watch"))
+        && of_one != target.name.is_empty()
+        && exchange.method != Method::HEAD;
+    if fits {
+        return Ok(());
+    }
+    Err(match resource.origin {
+        Origin::BuiltIn => ApiError::method_not_allowed(),
+        Origin::Custom if everywhere => ApiError::unknown_path(),
+        Origin::Custom => ApiError::verb_not_supported(target.group(), &resource.plural, verb),
+    })
+}
+
+async fn watch_route(
+    exchange: &Arc<Exchange>,
+    target: &Target,
+    place: Place,
+) -> Result<Response, ApiError> {
+    let options = ListOptions::of(&exchange.query)?;
+    let Place::Watching(_until_it_streams, seat) = place else {
+        return Err(ApiError::internal("a watch has no place among the watches"));
+    };
+    watch::watch(exchange, target, &options, seat).await
+}
+
+async fn create_route(exchange: &Exchange, target: &Target) -> Result<Response, ApiError> {
+    let accepted = accepted(&exchange.headers, Transforms::Allowed)?;
+    body_format(&exchange.headers, target.resource.origin)?;
+    let options = WriteOptions::of(WriteVerb::Create, &exchange.query, &exchange.headers)?;
+    let object = incoming::read(exchange, &target.resource, options.validation).await?;
+    let object = create::create(exchange, target, &options, object).await?;
+    transform::answer_object(exchange, target, StatusCode::CREATED, accepted, object).await
+}
+
+/// Answers an update of an object or of its `status` or `finalize`.
+pub(crate) async fn update_route(
+    exchange: &Exchange,
+    target: &Target,
+) -> Result<Response, ApiError> {
+    let accepted = accepted(&exchange.headers, Transforms::Allowed)?;
+    let options = WriteOptions::of(WriteVerb::Update, &exchange.query, &exchange.headers)?;
+    let object = incoming::read(exchange, &target.resource, options.validation).await?;
+    let replace = Replace {
+        exchange,
+        target,
+        options: &options,
+        source: Source::Object(object),
+    };
+    let written = replace.run().await?;
+    let code = code_of(written.outcome);
+    transform::answer_object(exchange, target, code, accepted, written.object).await
+}
+
+/// Answers a patch of an object or of its `status`.
+pub(crate) async fn patch_route(
+    exchange: &Exchange,
+    target: &Target,
+) -> Result<Response, ApiError> {
+    let kind = PatchKind::of(exchange, &target.resource)?;
+    let accepted = accepted(&exchange.headers, Transforms::Allowed)?;
+    let bytes = exchange.body().await?;
+    let options = WriteOptions::of(kind.verb(), &exchange.query, &exchange.headers)?;
+    let replace = Replace {
+        exchange,
+        target,
+        options: &options,
+        source: Source::Patch(Patch::decode(kind, &bytes)?),
+    };
+    let written = replace.run().await?;
+    let code = code_of(written.outcome);
+    transform::answer_object(exchange, target, code, accepted, written.object).await
+}
+
+fn code_of(outcome: Outcome) -> StatusCode {
+    match outcome {
+        Outcome::Created => StatusCode::CREATED,
+        Outcome::Updated | Outcome::Removed | Outcome::Unchanged => StatusCode::OK,
+    }
+}
+
+/// The options of a delete, from its body or its query.
+async fn delete_options(exchange: &Exchange) -> Result<DeleteOptions, ApiError> {
+    let bytes = exchange.body().await?;
+    if bytes.is_empty() {
+        return DeleteOptions::of(&exchange.query, None);
+    }
+    let format = body_format(&exchange.headers, Origin::BuiltIn)?;
+    let decoded = body::decode(format, &bytes).map_err(ApiError::bad_request)?;
+    DeleteOptions::of(&exchange.query, Some(&decoded.value))
+}
+
+async fn delete_route(exchange: &Exchange, target: &Target) -> Result<Response, ApiError> {
+    let accepted = accepted(&exchange.headers, Transforms::Allowed)?;
+    let options = delete_options(exchange).await?;
+    let delete = Delete {
+        exchange,
+        target,
+        options: &options,
+    };
+    let deleted = delete.run().await?;
+    // Only who asked for a cascade in the old way hears that it takes longer.
+    let code = match (deleted.gone, options.orphan_dependents) {
+        (false, Some(false)) => StatusCode::ACCEPTED,
+        _ => StatusCode::OK,
+    };
+    transform::answer_object(exchange, target, code, accepted, deleted.object).await
+}
+
+async fn delete_collection(exchange: &Exchange, target: &Target) -> Result<Response, ApiError> {
+    let accepted = accepted(&exchange.headers, Transforms::Allowed)?;
+    let list = ListOptions::of(&exchange.query)?;
+    let selection = Selection::of(target, &list)?;
+    let options = delete_options(exchange).await?;
+    let found = list::find(exchange, &selection, &list).await?;
+    let mut objects = Vec::with_capacity(found.items.len());
+    for stored in &found.items {
+        let object = target.show(stored)?;
+        let one = Target {
+            namespace: super::metadata::text(&object, "namespace").to_owned(),
+            name: super::metadata::name(&object).to_owned(),
+            ..target.clone()
+        };
+        let delete = Delete {
+            exchange,
+            target: &one,
+            options: &options,
+        };
+        match delete.run().await {
+            Err(error) if error.reason == "NotFound" => {}
+            outcome => drop(outcome?),
+        }
+        objects.push(object);
+    }
+    let meta = transform::ListMeta {
+        revision: found.revision,
+        continue_token: found.continue_token.as_deref(),
+        remaining: found.remaining,
+    };
+    let list: Value = json!({
+        "kind": target.resource.list_kind,
+        "apiVersion": target.resource.group_version.to_string(),
+        "metadata": meta.to_value(), "items": objects,
+    });
+    Ok(answer::value(StatusCode::OK, accepted.format, &list))
+}

@@ -1,0 +1,201 @@
+//! What all requests share.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use axum::response::Response;
+use futures::future::BoxFuture;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::audit::Audit;
+use super::events;
+use super::fair::Fair;
+use super::metadata;
+use super::metrics::Metrics;
+use super::request::ResourcePath;
+use crate::access::{
+    Admission, Authenticate, Authorizer, Caller, Impersonation, Objects, Rbac, Tokens,
+};
+use crate::resource::{Catalog, GroupResource, Origin, Resource};
+use crate::status::ApiError;
+use crate::store::{Store, Stored};
+
+/// What all requests share.
+pub(crate) struct Shared {
+    pub(crate) store: Store,
+    pub(crate) catalog: Arc<ArcSwap<Catalog>>,
+    pub(crate) authenticator: Arc<dyn Authenticate>,
+    pub(crate) authorizer: Arc<dyn Authorizer>,
+    pub(crate) rbac: Arc<Rbac>,
+    pub(crate) impersonation: Impersonation,
+    pub(crate) tokens: Arc<Tokens>,
+    pub(crate) admission: Arc<dyn Admission>,
+    pub(crate) audit: Arc<dyn Audit>,
+    pub(crate) connect: Option<Arc<dyn Connect>>,
+    pub(crate) fair: Fair,
+    pub(crate) metrics: Metrics,
+    pub(crate) version: Version,
+    /// Ends the watches.
+    pub(crate) shutdown: CancellationToken,
+}
+
+/// What `/version` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Version {
+    /// Such as `1`.
+    pub major: String,
+    /// Such as `36`.
+    pub minor: String,
+    /// Such as `v1.36.3+drover`.
+    pub git_version: String,
+}
+
+impl Default for Version {
+    fn default() -> Self {
+        Self {
+            major: "1".to_owned(),
+            minor: "36".to_owned(),
+            git_version: "v1.36.3".to_owned(),
+        }
+    }
+}
+
+/// Subresources that the embedding program answers itself, such as a simulated pod's `log`.
+pub trait Connect: Send + Sync {
+    /// The answer, or nothing if this is not one of them. The caller has been authorised.
+    fn connect<'a>(
+        &'a self,
+        caller: &'a Caller,
+        path: &'a ResourcePath,
+        request: http::Request<axum::body::Body>,
+    ) -> BoxFuture<'a, Option<Result<Response, ApiError>>>;
+}
+
+/// Reads live objects from the store, for those who check access.
+pub(crate) struct LiveObjects(pub(crate) Store);
+
+impl Objects for LiveObjects {
+    fn find<'a>(
+        &'a self,
+        group: &'a str,
+        resource: &'a str,
+        namespace: &'a str,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Value>, ApiError>> {
+        Box::pin(async move {
+            let key = crate::resource::key(group, resource, namespace, name);
+            object_at(&self.0, &key).await
+        })
+    }
+}
+
+/// The object of a key.
+pub(crate) async fn object_at(store: &Store, key: &str) -> Result<Option<Value>, ApiError> {
+    let stored = store.get(key).await.map_err(ApiError::internal)?;
+    stored
+        .map(|stored| stored.object())
+        .transpose()
+        .map_err(ApiError::internal)
+}
+
+/// Objects that a request is about.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    pub(crate) resource: Arc<Resource>,
+    /// Empty for the cluster's own and for all namespaces.
+    pub(crate) namespace: String,
+    /// Empty for collections.
+    pub(crate) name: String,
+    pub(crate) subresource: String,
+    /// The `apiVersion` that objects are stored with.
+    pub(crate) stored_version: Arc<str>,
+}
+
+/// The `apiVersion` that objects of this kind are stored with.
+pub(crate) fn stored_version(catalog: &Catalog, resource: &Resource) -> Arc<str> {
+    if resource.storage {
+        return resource.group_version.to_string().into();
+    }
+    if is_new_event(resource) {
+        return "v1".into();
+    }
+    let same = resource.group_resource();
+    catalog
+        .iter()
+        .find(|other| other.storage && other.group_resource() == same)
+        .map_or_else(
+            || resource.group_version.to_string().into(),
+            |other| other.group_version.to_string().into(),
+        )
+}
+
+fn is_new_event(resource: &Resource) -> bool {
+    resource.group_version.group == "events.k8s.io" && resource.plural == "events"
+}
+
+impl Target {
+    /// The store's key of the object.
+    pub(crate) fn key(&self) -> String {
+        self.resource.key(&self.namespace, &self.name)
+    }
+
+    /// The group that rights and errors name.
+    pub(crate) fn group(&self) -> &str {
+        &self.resource.group_version.group
+    }
+
+    /// The same, of another object.
+    pub(crate) fn named(&self, name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            ..self.clone()
+        }
+    }
+
+    pub(crate) fn is(&self, group: &str, plural: &str) -> bool {
+        self.group() == group && self.resource.plural == plural
+    }
+
+    pub(crate) fn group_resource(&self) -> GroupResource {
+        self.resource.group_resource()
+    }
+
+    pub(crate) fn not_found(&self) -> ApiError {
+        ApiError::not_found(self.group(), &self.resource.plural, &self.name)
+    }
+
+    pub(crate) fn conflict(&self, why: impl std::fmt::Display) -> ApiError {
+        ApiError::conflict(self.group(), &self.resource.plural, &self.name, why)
+    }
+
+    pub(crate) fn forbidden(&self, why: impl std::fmt::Display) -> ApiError {
+        ApiError::forbidden(self.group(), &self.resource.plural, &self.name, why)
+    }
+
+    /// The stored object as this version shows it.
+    pub(crate) fn show(&self, stored: &Stored) -> Result<Value, ApiError> {
+        let mut object = stored.object().map_err(ApiError::internal)?;
+        object["apiVersion"] = self.resource.group_version.to_string().into();
+        if is_new_event(&self.resource) {
+            events::from_stored(&mut object);
+        } else if self.resource.origin == Origin::Custom && !self.resource.storage {
+            // What another version's schema does not know is not of this version.
+            self.resource.schema.prune(&mut object);
+            self.resource.schema.apply_defaults(&mut object);
+        }
+        Ok(object)
+    }
+
+    /// The object as it is stored; its revision is not part of it.
+    pub(crate) fn store(&self, mut object: Value) -> Value {
+        metadata::remove(&mut object, "resourceVersion");
+        if !self.resource.storage {
+            object["apiVersion"] = (*self.stored_version).into();
+        }
+        if is_new_event(&self.resource) {
+            events::to_stored(&mut object);
+        }
+        object
+    }
+}

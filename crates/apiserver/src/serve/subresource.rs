@@ -1,0 +1,140 @@
+//! What stands behind an object's path: status, scale, token, eviction, binding, finalize; and
+//! the reviews, which are never stored.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use http::{Method, StatusCode};
+use jiff::Timestamp;
+
+use super::exchange::Exchange;
+use super::negotiate::{Accepted, Transforms, accepted, body_format};
+use super::options::{WriteOptions, WriteVerb};
+use super::request::ResourcePath;
+use super::resources::{patch_route, update_route};
+use super::shared::Target;
+use super::{answer, incoming, list, metadata};
+use crate::access::{ReviewKind, Reviews, issue_requested};
+use crate::resource::Origin;
+use crate::status::ApiError;
+
+mod pods;
+mod scale;
+
+/// Answers a request for a subresource.
+pub(crate) async fn route(
+    exchange: &Arc<Exchange>,
+    target: &Target,
+    path: &ResourcePath,
+) -> Result<Response, ApiError> {
+    let resource = &target.resource;
+    let core = target.group().is_empty();
+    let verb = exchange.info.verb.as_ref();
+    if path.rest.is_empty() && exchange.method != Method::HEAD {
+        match (resource.plural.as_str(), path.subresource.as_str(), verb) {
+            (_, "status", "get") if resource.status => return list::get(exchange, target).await,
+            (_, "status", "update") if resource.status => {
+                return update_route(exchange, target).await;
+            }
+            (_, "status", "patch") if resource.status => {
+                return patch_route(exchange, target).await;
+            }
+            (_, "scale", "get" | "update" | "patch") if resource.scale.is_some() => {
+                return scale::answer(exchange, target, verb).await;
+            }
+            ("namespaces", "finalize", "update") if core => {
+                return update_route(exchange, target).await;
+            }
+            ("serviceaccounts", "token", "create") if core => return token(exchange, target).await,
+            ("pods", "eviction", "create") if core => return pods::evict(exchange, target).await,
+            ("pods", "binding", "create") if core => return pods::bind(exchange, target).await,
+            _ => {}
+        }
+    }
+    elsewhere(exchange, target, path).await
+}
+
+/// What the embedding program answers, or nobody.
+async fn elsewhere(
+    exchange: &Arc<Exchange>,
+    target: &Target,
+    path: &ResourcePath,
+) -> Result<Response, ApiError> {
+    if let Some(connect) = &exchange.shared.connect
+        && let Some(answer) = connect
+            .connect(&exchange.caller, path, exchange.request())
+            .await
+    {
+        return answer;
+    }
+    let known = match path.subresource.as_str() {
+        "status" => target.resource.status,
+        "scale" => target.resource.scale.is_some(),
+        _ => false,
+    };
+    Err(match (target.resource.origin, known) {
+        (Origin::BuiltIn, true) => ApiError::method_not_allowed(),
+        (Origin::BuiltIn, false) => ApiError::unknown_path(),
+        (Origin::Custom, true) => ApiError::verb_not_supported(
+            target.group(),
+            &target.resource.plural,
+            &exchange.info.verb,
+        ),
+        (Origin::Custom, false) => target.not_found(),
+    })
+}
+
+/// Answers a review.
+pub(crate) async fn review(
+    exchange: &Exchange,
+    target: &Target,
+    kind: ReviewKind,
+) -> Result<Response, ApiError> {
+    let accepted = accepted(&exchange.headers, Transforms::None)?;
+    let options = WriteOptions::of(WriteVerb::Create, &exchange.query, &exchange.headers)?;
+    let request = incoming::read(exchange, &target.resource, options.validation).await?;
+    let shared = &exchange.shared;
+    let reviews = Reviews {
+        authorizer: shared.authorizer.as_ref(),
+        authenticator: shared.authenticator.as_ref(),
+        audiences: &shared.tokens.options().audiences,
+        now: Timestamp::now(),
+    };
+    let answered = reviews
+        .answer(kind, &exchange.caller, &target.namespace, &request)
+        .await?;
+    Ok(created(accepted, &answered))
+}
+
+async fn token(exchange: &Exchange, target: &Target) -> Result<Response, ApiError> {
+    let accepted = accepted(&exchange.headers, Transforms::None)?;
+    let format = body_format(&exchange.headers, Origin::BuiltIn)?;
+    let bytes = exchange.body().await?;
+    let request = incoming::decode(format, &bytes, "TokenRequest")?.value;
+    let (namespace, name) = (&target.namespace, &target.name);
+    let issued = issue_requested(&exchange.shared.tokens, namespace, name, &request).await?;
+    for warning in issued.warnings {
+        exchange.warn(warning);
+    }
+    let mut object = issued.object;
+    object["kind"] = "TokenRequest".into();
+    object["apiVersion"] = "authentication.k8s.io/v1".into();
+    metadata::set(&mut object, "name", name.as_str());
+    metadata::set(&mut object, "namespace", namespace.as_str());
+    metadata::set(&mut object, "creationTimestamp", metadata::now());
+    Ok(created(accepted, &object))
+}
+
+fn created(accepted: Accepted, object: &serde_json::Value) -> Response {
+    answer::value(StatusCode::CREATED, accepted.format, object)
+}
+
+/// Reads the body of a kind that is not the target's own.
+pub(super) async fn read_kind(
+    exchange: &Exchange,
+    kind: &str,
+) -> Result<serde_json::Value, ApiError> {
+    let format = body_format(&exchange.headers, Origin::BuiltIn)?;
+    let bytes = exchange.body().await?;
+    Ok(incoming::decode(format, &bytes, kind)?.value)
+}

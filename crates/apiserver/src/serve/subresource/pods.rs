@@ -1,0 +1,182 @@
+//! Eviction and binding of pods, as schedulers and drains use them.
+
+use axum::response::Response;
+use futures::future::BoxFuture;
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use super::super::answer;
+use super::super::commit::{self, Edit, Live, Next};
+use super::super::create::track;
+use super::super::delete::Delete;
+use super::super::exchange::Exchange;
+use super::super::metadata;
+use super::super::negotiate::{Accepted, Transforms, accepted};
+use super::super::options::{DeleteOptions, DryRun, WriteOptions, WriteVerb};
+use super::super::query::Query;
+use super::super::shared::Target;
+use super::read_kind;
+use crate::status::ApiError;
+
+/// Deletes the pod; there are no disruption budgets here that could object.
+pub(super) async fn evict(exchange: &Exchange, target: &Target) -> Result<Response, ApiError> {
+    let accepted = accepted(&exchange.headers, Transforms::None)?;
+    let options = WriteOptions::of(WriteVerb::Create, &exchange.query, &exchange.headers)?;
+    let eviction = read_kind(exchange, "Eviction").await?;
+    if metadata::name(&eviction) != target.name {
+        return Err(ApiError::bad_request(
+            "name in URL does not match name in Eviction object",
+        ));
+    }
+    let wished = match &eviction["deleteOptions"] {
+        Value::Null => json!({}),
+        wished => wished.clone(),
+    };
+    let mut delete = DeleteOptions::of(&Query::default(), Some(&wished))?;
+    match (delete.is_dry_run(), options.dry_run) {
+        (true, DryRun::No) => {
+            return Err(ApiError::bad_request(
+                "Non-nil dryRun in DeleteOptions (dryRun: [All]) and CreateOptions (dryRun: [])",
+            ));
+        }
+        (_, dry_run) => delete.dry_run = Some(dry_run),
+    }
+    let pod = Target {
+        subresource: String::new(),
+        ..target.clone()
+    };
+    let delete = Delete {
+        exchange,
+        target: &pod,
+        options: &delete,
+    };
+    delete.run().await?;
+    Ok(success(accepted))
+}
+
+/// Places the pod on a node.
+pub(super) async fn bind(exchange: &Exchange, target: &Target) -> Result<Response, ApiError> {
+    let accepted = accepted(&exchange.headers, Transforms::None)?;
+    let options = WriteOptions::of(WriteVerb::Create, &exchange.query, &exchange.headers)?;
+    let binding = read_kind(exchange, "Binding").await?;
+    let name = metadata::name(&binding);
+    if !name.is_empty() && name != target.name {
+        return Err(ApiError::bad_request(
+            "name in URL does not match name in Binding object",
+        ));
+    }
+    let node = binding["target"]["name"].as_str().unwrap_or_default();
+    if node.is_empty() {
+        return Err(ApiError::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "",
+            "target.name: Required value",
+        ));
+    }
+    let edit = Bind {
+        exchange,
+        target,
+        options: &options,
+        node,
+        binding: &binding,
+    };
+    commit::run(&exchange.shared.store, target, options.dry_run, &edit).await?;
+    Ok(success(accepted))
+}
+
+struct Bind<'b> {
+    exchange: &'b Exchange,
+    target: &'b Target,
+    options: &'b WriteOptions,
+    node: &'b str,
+    binding: &'b Value,
+}
+
+impl Bind<'_> {
+    fn placed(&self, live: &Value) -> Result<Value, ApiError> {
+        let name = &self.target.name;
+        let conflict = |why: String| ApiError::conflict("", "pods/binding", name, why);
+        if metadata::is_deleting(live) {
+            return Err(conflict(format!(
+                "pod {name} is being deleted, cannot be assigned to a host"
+            )));
+        }
+        if let Some(node) = live["spec"]["nodeName"]
+            .as_str()
+            .filter(|node| !node.is_empty())
+        {
+            return Err(conflict(format!(
+                "pod {name} is already assigned to node {node:?}"
+            )));
+        }
+        let gated = live["spec"]["schedulingGates"].as_array();
+        if gated.is_some_and(|gates| !gates.is_empty()) {
+            return Err(conflict(format!(
+                "pod {name} has non-empty .spec.schedulingGates"
+            )));
+        }
+        let mut pod = live.clone();
+        pod["spec"]["nodeName"] = self.node.into();
+        self.add_texts(&mut pod, "annotations");
+        self.add_texts(&mut pod, "labels");
+        set_scheduled(&mut pod);
+        Ok(pod)
+    }
+
+    fn add_texts(&self, pod: &mut Value, field: &str) {
+        let Some(more) = self.binding["metadata"][field].as_object() else {
+            return;
+        };
+        let texts = metadata::of(pod)
+            .entry(field)
+            .or_insert_with(|| Value::Object(Map::new()));
+        if let Some(texts) = texts.as_object_mut() {
+            texts.extend(more.clone());
+        }
+    }
+
+    fn next(&self, live: Option<&Live>) -> Result<Next, ApiError> {
+        let live = live.ok_or_else(|| self.target.not_found())?;
+        let asked = metadata::uid(self.binding);
+        if !asked.is_empty() && asked != metadata::uid(&live.object) {
+            return Err(self.target.conflict("the pod's UID is another one"));
+        }
+        let mut pod = self.placed(&live.object)?;
+        let before = Some(&live.object);
+        track(self.exchange, self.target, self.options, before, &mut pod);
+        let generation = metadata::integer(&live.object, "generation").unwrap_or(0);
+        if generation > 0 {
+            metadata::set(&mut pod, "generation", generation + 1);
+        }
+        Ok(Next::Put(pod))
+    }
+}
+
+impl Edit for Bind<'_> {
+    fn next<'a>(&'a self, live: Option<&'a Live>) -> BoxFuture<'a, Result<Next, ApiError>> {
+        Box::pin(std::future::ready(self.next(live)))
+    }
+}
+
+/// The condition that says that the pod has its node.
+fn set_scheduled(pod: &mut Value) {
+    let condition = json!({
+        "type": "PodScheduled", "status": "True", "lastProbeTime": null,
+        "lastTransitionTime": metadata::now(),
+    });
+    let conditions = &mut pod["status"]["conditions"];
+    match conditions.as_array_mut() {
+        Some(all) => {
+            all.retain(|one| one["type"] != "PodScheduled");
+            all.push(condition);
+        }
+        None => *conditions = json!([condition]),
+    }
+}
+
+fn success(accepted: Accepted) -> Response {
+    let status = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201,
+    });
+    answer::value(StatusCode::CREATED, accepted.format, &status)
+}

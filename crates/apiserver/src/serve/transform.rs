@@ -1,0 +1,193 @@
+//! From stored bytes to what the client asked for: the object as it is, its metadata alone, or
+//! rows of a Table.
+
+use axum::response::Response;
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::answer;
+use super::exchange::Exchange;
+use super::negotiate::{Accepted, Format, MetaVersion, Shape};
+use super::shared::Target;
+use crate::resource::{Origin, Resource};
+use crate::status::ApiError;
+use crate::store::Stored;
+
+pub(crate) mod table;
+
+use table::TableOptions;
+
+/// What a list says about itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ListMeta<'a> {
+    pub(crate) revision: u64,
+    pub(crate) continue_token: Option<&'a str>,
+    pub(crate) remaining: Option<u64>,
+}
+
+impl ListMeta<'_> {
+    pub(crate) fn to_value(self) -> Value {
+        let mut meta = json!({"resourceVersion": self.revision.to_string()});
+        if let Some(token) = self.continue_token {
+            meta["continue"] = token.into();
+        }
+        if let Some(remaining) = self.remaining {
+            meta["remainingItemCount"] = remaining.into();
+        }
+        meta
+    }
+}
+
+/// Whether stored bytes are what clients of this version are shown: the kind's own head tells.
+pub(crate) fn is_stored_form(resource: &Resource, head: &[u8], stored: &Stored) -> bool {
+    resource.storage && stored.value.starts_with(head)
+}
+
+/// Appends a stored object; `head` is the kind's [`own_head`].
+pub(crate) fn write_object(
+    out: &mut Vec<u8>,
+    target: &Target,
+    head: &[u8],
+    stored: &Stored,
+) -> Result<(), ApiError> {
+    if is_stored_form(&target.resource, head, stored) {
+        stored.write_json(out);
+        return Ok(());
+    }
+    let object = target.show(stored)?;
+    serde_json::to_writer(out, &object).map_err(ApiError::internal)
+}
+
+/// A list as JSON, its items joined without being parsed where that can be.
+pub(crate) fn write_list(
+    target: &Target,
+    meta: &ListMeta<'_>,
+    items: &[Stored],
+) -> Result<Vec<u8>, ApiError> {
+    let resource = &target.resource;
+    let length: usize = items.iter().map(|stored| stored.value.len() + 48).sum();
+    let mut out = Vec::with_capacity(length + 256);
+    let head = json!({
+        "kind": resource.list_kind, "apiVersion": resource.group_version.to_string(),
+        "metadata": meta.to_value(),
+    });
+    serde_json::to_writer(&mut out, &head).map_err(ApiError::internal)?;
+    out.pop();
+    out.extend_from_slice(b",\"items\":[");
+    let own_head = own_head(resource);
+    for (index, stored) in items.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        let start = out.len();
+        write_object(&mut out, target, &own_head, stored)?;
+        // The lists of built-in kinds say once what all their items are.
+        if resource.origin == Origin::BuiltIn && out[start..].starts_with(&own_head) {
+            out.drain(start + 1..start + own_head.len());
+        }
+    }
+    out.extend_from_slice(b"]}\n");
+    Ok(out)
+}
+
+/// How the stored JSON of this kind begins.
+pub(crate) fn own_head(resource: &Resource) -> Vec<u8> {
+    let version = Value::from(resource.group_version.to_string());
+    let kind = Value::from(resource.kind.as_str());
+    format!("{{\"apiVersion\":{version},\"kind\":{kind},").into_bytes()
+}
+
+/// The object's metadata alone.
+pub(crate) fn metadata_only(object: &Value, version: MetaVersion) -> Value {
+    json!({
+        "kind": "PartialObjectMetadata", "apiVersion": version.api_version(),
+        "metadata": object["metadata"],
+    })
+}
+
+/// Answers with one object.
+pub(crate) async fn answer_object(
+    exchange: &Exchange,
+    target: &Target,
+    code: StatusCode,
+    accepted: Accepted,
+    object: Value,
+) -> Result<Response, ApiError> {
+    let is_status = object["kind"] == "Status" && object["apiVersion"] == "v1";
+    let value = match accepted.shape {
+        _ if is_status => object,
+        Shape::Plain => object,
+        Shape::Metadata(version) => metadata_only(&object, version),
+        Shape::MetadataList(_) => {
+            return Err(not_acceptable(
+                "you requested PartialObjectMetadataList, but the requested object is not a list",
+            ));
+        }
+        Shape::Table(version) => {
+            let options = TableOptions::of(&exchange.query)?;
+            let meta = json!({
+                "resourceVersion": object["metadata"]["resourceVersion"],
+            });
+            table::of(target, version, options, &meta, &[object])
+        }
+    };
+    if accepted.format == Format::Yaml {
+        return Ok(answer::value(code, accepted.format, &value));
+    }
+    let mut body = serde_json::to_vec(&value).map_err(ApiError::internal)?;
+    body.push(b'\n');
+    Ok(answer::json(code, &exchange.headers, body).await)
+}
+
+/// Answers with a list that is not its items as they are.
+pub(crate) async fn answer_list(
+    exchange: &Exchange,
+    target: &Target,
+    accepted: Accepted,
+    meta: &ListMeta<'_>,
+    items: &[Stored],
+) -> Result<Response, ApiError> {
+    let objects: Vec<Value> = items
+        .iter()
+        .map(|stored| target.show(stored))
+        .collect::<Result<_, _>>()?;
+    let value = match accepted.shape {
+        Shape::Table(version) => {
+            let options = TableOptions::of(&exchange.query)?;
+            table::of(target, version, options, &meta.to_value(), &objects)
+        }
+        Shape::MetadataList(version) => metadata_list(&objects, version, meta),
+        Shape::Metadata(_) => {
+            let kind = &target.resource.list_kind;
+            return Err(not_acceptable(&format!(
+                "you requested PartialObjectMetadata, but the requested object is a list ({kind})"
+            )));
+        }
+        Shape::Plain => json!({
+            "kind": target.resource.list_kind,
+            "apiVersion": target.resource.group_version.to_string(),
+            "metadata": meta.to_value(), "items": objects,
+        }),
+    };
+    if accepted.format == Format::Yaml {
+        return Ok(answer::value(StatusCode::OK, accepted.format, &value));
+    }
+    let mut body = serde_json::to_vec(&value).map_err(ApiError::internal)?;
+    body.push(b'\n');
+    Ok(answer::json(StatusCode::OK, &exchange.headers, body).await)
+}
+
+fn metadata_list(objects: &[Value], version: MetaVersion, meta: &ListMeta<'_>) -> Value {
+    let items: Vec<Value> = objects
+        .iter()
+        .map(|object| metadata_only(object, version))
+        .collect();
+    json!({
+        "kind": "PartialObjectMetadataList", "apiVersion": version.api_version(),
+        "metadata": meta.to_value(), "items": items,
+    })
+}
+
+fn not_acceptable(message: &str) -> ApiError {
+    ApiError::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
+}

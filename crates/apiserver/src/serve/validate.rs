@@ -1,0 +1,34 @@
+//! Validation of what is about to be stored.
+
+use serde_json::Value;
+
+use super::metadata;
+use super::prepare::part;
+use super::shared::Target;
+use crate::status::{ApiError, FieldError};
+
+/// Validates a new object.
+///
+/// # Errors
+/// 422 with a cause for each field at fault.
+pub(crate) fn create(target: &Target, object: &Value) -> Result<(), ApiError> {
+    refuse(target, object, &target.resource.validate_create(object))
+}
+
+/// Validates an object that takes another's place.
+///
+/// # Errors
+/// 422 with a cause for each field at fault.
+pub(crate) fn update(target: &Target, object: &Value, old: &Value) -> Result<(), ApiError> {
+    let faults = target.resource.validate_update(object, old, part(target));
+    refuse(target, object, &faults)
+}
+
+fn refuse(target: &Target, object: &Value, faults: &[FieldError]) -> Result<(), ApiError> {
+    if faults.is_empty() {
+        return Ok(());
+    }
+    let kind = &target.resource.kind;
+    let name = metadata::name(object);
+    Err(ApiError::invalid(target.group(), kind, name, faults))
+}

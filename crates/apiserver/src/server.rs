@@ -1,0 +1,194 @@
+//! The server as a whole: opened on a store, called through a router, kept alive by its
+//! controllers.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::access::{
+    Admission, AdmitAll, Authenticate, Authorizer, Keys, Rbac, Tokens, TokensOptions,
+};
+use crate::builtin;
+use crate::lifecycle::{self, LifecycleOptions};
+use crate::resource::Catalog;
+use crate::serve::audit::{Audit, Silent};
+use crate::serve::fair::{Bounds, Fair};
+use crate::serve::metrics::Metrics;
+use crate::serve::shared::{LiveObjects, Shared};
+use crate::serve::{Connect, Version, answer};
+use crate::store::{OpenError, Store, StoreOptions};
+
+mod follow;
+mod keys;
+mod own;
+
+pub use keys::KeysError;
+
+use own::OwnHub;
+
+/// How a server is set up.
+pub struct Options {
+    /// Where the store is; made if it is not there.
+    pub path: PathBuf,
+    /// How the store works.
+    pub store: StoreOptions,
+    /// Asked before the server's own service-account tokens.
+    pub authenticators: Vec<Box<dyn Authenticate>>,
+    /// What decides in place of RBAC.
+    pub authorizer: Option<Arc<dyn Authorizer>>,
+    /// Rules about writes beside the server's own.
+    pub admission: Arc<dyn Admission>,
+    /// Told who asked for what.
+    pub audit: Arc<dyn Audit>,
+    /// Answers subresources that the server does not know.
+    pub connect: Option<Arc<dyn Connect>>,
+    /// How much runs and waits at once.
+    pub bounds: Bounds,
+    /// What `/version` says.
+    pub version: Version,
+    /// How service-account tokens are issued.
+    pub tokens: TokensOptions,
+    /// What the server's own controllers need to know.
+    pub lifecycle: LifecycleOptions,
+}
+
+impl Options {
+    /// A server with RBAC and no callers but its service accounts and those in this process.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            store: StoreOptions::default(),
+            authenticators: Vec::new(),
+            authorizer: None,
+            admission: Arc::new(AdmitAll),
+            audit: Arc::new(Silent),
+            connect: None,
+            bounds: Bounds::default(),
+            version: Version::default(),
+            tokens: TokensOptions::default(),
+            lifecycle: LifecycleOptions::default(),
+        }
+    }
+}
+
+/// Why a server cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The store cannot be opened.
+    #[error("the store at {path} cannot be opened")]
+    Store {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: OpenError,
+    },
+    /// The keys that sign tokens can neither be read nor made.
+    #[error("the keys that sign service-account tokens cannot be had")]
+    Keys(#[from] KeysError),
+    /// What must be there from the start cannot be made.
+    #[error("the first objects cannot be made")]
+    First(#[from] lifecycle::StartError),
+}
+
+/// A Kubernetes API server. Clones are the same server; it ends with the last of them and of its
+/// routers.
+#[derive(Clone)]
+pub struct ApiServer {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    shared: Arc<Shared>,
+    lifecycle: LifecycleOptions,
+    /// Ends the watches and what follows the store.
+    _end: DropGuard,
+}
+
+impl ApiServer {
+    /// Opens the store, and gets everything ready to answer.
+    ///
+    /// # Errors
+    /// If the store or the keys in it cannot be used.
+    pub async fn open(options: Options) -> Result<Self, StartError> {
+        let store =
+            Store::open(&options.path, options.store).map_err(|source| StartError::Store {
+                path: options.path.clone(),
+                source,
+            })?;
+        let keys: Keys = keys::load(&store).await?;
+        let objects = Arc::new(LiveObjects(store.clone()));
+        let tokens = Arc::new(Tokens::new(options.tokens, keys, objects));
+        let mut authenticators = options.authenticators;
+        authenticators.push(Box::new(keys::ServiceAccounts(Arc::clone(&tokens))));
+        let rbac = Arc::new(Rbac::new());
+        let own = Arc::clone(&rbac);
+        let shared = Shared {
+            store,
+            catalog: Arc::new(ArcSwap::from_pointee(builtin::catalog())),
+            authenticator: Arc::new(authenticators),
+            authorizer: options.authorizer.unwrap_or(own),
+            rbac,
+            impersonation: crate::access::Impersonation::default(),
+            tokens,
+            admission: options.admission,
+            audit: options.audit,
+            connect: options.connect,
+            fair: Fair::new(options.bounds),
+            metrics: Metrics::default(),
+            version: options.version,
+            shutdown: CancellationToken::new(),
+        };
+        let shared = Arc::new(shared);
+        let end = shared.shutdown.clone().drop_guard();
+        lifecycle::prepare(&OwnHub(Arc::clone(&shared))).await?;
+        follow::start(&shared).await;
+        let inner = Inner {
+            shared,
+            lifecycle: options.lifecycle,
+            _end: end,
+        };
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// Runs the server's own controllers until `shutdown`; then ends all watches.
+    pub async fn run(&self, shutdown: CancellationToken) {
+        let hub = Arc::new(OwnHub(Arc::clone(&self.inner.shared)));
+        let shared = &self.inner.shared;
+        let controllers = lifecycle::run(hub, self.inner.lifecycle.clone(), shutdown.clone());
+        let keys = keys::rotate(&shared.store, &shared.tokens, &shutdown);
+        tokio::join!(controllers, keys);
+        self.inner.shared.shutdown.cancel();
+    }
+
+    /// What answers requests. A [`crate::access::Caller`] as a request's extension is believed;
+    /// only code in this process can set one.
+    pub fn router(&self) -> Router {
+        Router::new()
+            .fallback(|State(inner): State<Arc<Inner>>, request: Request<Body>| {
+                answer(Arc::clone(&inner.shared), request)
+            })
+            .with_state(Arc::clone(&self.inner))
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.inner.shared.store
+    }
+
+    /// What is served now.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.inner.shared.catalog.load_full()
+    }
+
+    /// The server's metrics, for the embedding program to add to.
+    pub fn metrics(&self) -> &Metrics {
+        &self.inner.shared.metrics
+    }
+}

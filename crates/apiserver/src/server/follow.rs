@@ -1,0 +1,47 @@
+//! What the server knows by heart follows the store: the index of rights, and the catalog of
+//! custom resources.
+
+use std::sync::Arc;
+
+use futures::StreamExt;
+use tokio::sync::oneshot;
+
+use crate::lifecycle::{Observed, Rights, Served, observe};
+use crate::serve::shared::Shared;
+
+const RIGHTS: &str = "/rbac.authorization.k8s.io/";
+const DEFINITIONS: &str = "/apiextensions.k8s.io/customresourcedefinitions/";
+
+/// Follows until the server ends; returns once everything that there is has been seen.
+pub(super) async fn start(shared: &Arc<Shared>) {
+    let mut rights = Rights::new(Arc::clone(&shared.rbac));
+    let rights = follow(shared, RIGHTS, move |observed| rights.observe(&observed));
+    let mut served = Served::new(Arc::clone(&shared.catalog));
+    let definitions = follow(shared, DEFINITIONS, move |observed| {
+        served.observe(&observed);
+    });
+    // A follower that ends before it has synced means that the store is closed.
+    let _ = tokio::join!(rights, definitions);
+}
+
+fn follow(
+    shared: &Arc<Shared>,
+    prefix: &'static str,
+    mut take: impl FnMut(Observed) + Send + 'static,
+) -> oneshot::Receiver<()> {
+    let (synced, wait) = oneshot::channel();
+    let mut synced = Some(synced);
+    let mut feed = observe(shared.store.clone(), prefix);
+    let shutdown = shared.shutdown.clone();
+    tokio::spawn(async move {
+        while let Some(Some(observed)) = shutdown.run_until_cancelled(feed.next()).await {
+            let all_seen = matches!(observed, Observed::Synced);
+            take(observed);
+            if all_seen && let Some(synced) = synced.take() {
+                // Whoever waited may have gone.
+                let _ = synced.send(());
+            }
+        }
+    });
+    wait
+}

@@ -1,0 +1,137 @@
+//! The keys that sign service accounts' tokens, kept in the store where no request can read.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use secrecy::{ExposeSecret, SecretString};
+use tokio_util::sync::CancellationToken;
+
+use crate::access::{Authenticate, AuthenticateError, Authenticated, Keys, LoadKeysError, Tokens};
+use crate::store::{Change, CommitError, Store, StoreError};
+
+/// No resource's key begins so.
+const KEY: &str = "/.server/service-account-keys";
+
+/// Why there are no keys.
+#[derive(Debug, thiserror::Error)]
+pub enum KeysError {
+    /// They cannot be read.
+    #[error("the stored keys cannot be read")]
+    Read(#[from] StoreError),
+    /// They are not what was stored.
+    #[error("the stored keys are damaged")]
+    Load(#[from] LoadKeysError),
+    /// New ones cannot be made.
+    #[error("a new key cannot be made")]
+    Generate(#[from] crate::access::GenerateKeyError),
+    /// New ones cannot be stored.
+    #[error("a new key cannot be stored")]
+    Store(#[from] CommitError),
+    /// What is stored is not text.
+    #[error("the stored keys are not text")]
+    NotText,
+}
+
+/// The keys in the store; new ones on the first start.
+pub(super) async fn load(store: &Store) -> Result<Keys, KeysError> {
+    if let Some(stored) = store.get(KEY).await? {
+        let text = std::str::from_utf8(&stored.value).map_err(|_| KeysError::NotText)?;
+        return Ok(Keys::from_stored(&SecretString::from(text))?);
+    }
+    let keys = Keys::generate()?;
+    let value = keys.to_stored().expose_secret().as_bytes().to_vec();
+    store.commit(Change::create(KEY, value)).await?;
+    Ok(keys)
+}
+
+/// From one look at the keys' age to the next.
+const LOOK_EVERY: Duration = Duration::from_hours(1);
+
+/// Makes a new key when the one that signs is old, until `shutdown`.
+pub(super) async fn rotate(store: &Store, tokens: &Tokens, shutdown: &CancellationToken) {
+    loop {
+        match rotate_if_due(store, tokens).await {
+            Ok(false) => {}
+            Ok(true) => tracing::info!(key = tokens.keys().id(), "a new key signs tokens"),
+            Err(error) => tracing::warn!(%error, "the keys that sign tokens are not renewed"),
+        }
+        let look = tokio::time::sleep(LOOK_EVERY);
+        if shutdown.run_until_cancelled(look).await.is_none() {
+            return;
+        }
+    }
+}
+
+/// Stored before it signs: a token must not outlive what proves it.
+async fn rotate_if_due(store: &Store, tokens: &Tokens) -> Result<bool, KeysError> {
+    let Some(next) = tokens.renewed_keys()? else {
+        return Ok(false);
+    };
+    let value = next.to_stored().expose_secret().as_bytes().to_vec();
+    let change = match store.get(KEY).await? {
+        Some(stored) => Change::update(KEY, stored.revision, value),
+        None => Change::create(KEY, value),
+    };
+    store.commit(change).await?;
+    tokens.replace_keys(next);
+    Ok(true)
+}
+
+/// Service accounts' tokens as one of several authenticators.
+pub(super) struct ServiceAccounts(pub(super) Arc<Tokens>);
+
+impl Authenticate for ServiceAccounts {
+    fn authenticate<'a>(
+        &'a self,
+        token: &'a str,
+        audiences: &'a [String],
+    ) -> BoxFuture<'a, Result<Option<Authenticated>, AuthenticateError>> {
+        self.0.authenticate(token, audiences)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::future;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::access::{Objects, TokensOptions};
+    use crate::status::ApiError;
+    use crate::store::StoreOptions;
+
+    struct Nothing;
+
+    impl Objects for Nothing {
+        fn find<'a>(
+            &'a self,
+            _group: &'a str,
+            _resource: &'a str,
+            _namespace: &'a str,
+            _name: &'a str,
+        ) -> BoxFuture<'a, Result<Option<Value>, ApiError>> {
+            Box::pin(future::ready(Ok(None)))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_key_that_is_due_is_stored_before_it_signs_and_one_that_is_not_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("hub.db"), StoreOptions::default()).unwrap();
+        let first = load(&store).await.unwrap();
+        let id = first.id().to_owned();
+        let options = |rotate_keys_after_seconds| TokensOptions {
+            rotate_keys_after_seconds,
+            ..TokensOptions::default()
+        };
+        let young = Tokens::new(options(3600), first, Arc::new(Nothing));
+        assert!(!rotate_if_due(&store, &young).await.unwrap());
+        assert_eq!(load(&store).await.unwrap().id(), id);
+        let again = load(&store).await.unwrap();
+        let old = Tokens::new(options(0), again, Arc::new(Nothing));
+        assert!(rotate_if_due(&store, &old).await.unwrap());
+        assert_ne!(old.keys().id(), id);
+        assert_eq!(load(&store).await.unwrap().jwks(), old.keys().jwks());
+    }
+}

@@ -1,0 +1,128 @@
+//! The API as the server's own controllers use it: the same handlers, without queue and audit.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use http::Request;
+use serde_json::Value;
+
+use crate::access::Caller;
+use crate::lifecycle::Propagation as Wish;
+use crate::lifecycle::{Act, Hub, ObjectPath, Observed, Page, observe};
+use crate::resource::{Catalog, GroupResource, Resource};
+use crate::serve::options::{DeleteOptions, Propagation};
+use crate::serve::own::{Own, OwnWrite};
+use crate::serve::shared::{Shared, object_at};
+use crate::status::ApiError;
+use crate::store::{At, List, Stored};
+
+/// Objects read at a time.
+const PAGE: usize = 500;
+
+/// The hub of the server's own controllers.
+pub(super) struct OwnHub(pub(super) Arc<Shared>);
+
+impl OwnHub {
+    fn resource(&self, wanted: &GroupResource) -> Result<Arc<Resource>, ApiError> {
+        let catalog = self.0.catalog.load();
+        let mut found = None;
+        for resource in catalog.iter() {
+            if resource.group_resource() == *wanted && (found.is_none() || resource.storage) {
+                found = Some(resource);
+            }
+        }
+        found.map(Arc::clone).ok_or_else(ApiError::unknown_path)
+    }
+
+    async fn write(
+        &self,
+        manager: &'static str,
+        path: &ObjectPath,
+        act: Act,
+    ) -> Result<(), ApiError> {
+        let own = Own {
+            shared: &self.0,
+            caller: Caller::privileged("system:apiserver"),
+            manager,
+            resource: self.resource(&path.resource)?,
+            namespace: &path.namespace,
+            name: &path.name,
+        };
+        let write = match act {
+            Act::Create(object) => OwnWrite::Create(object),
+            Act::Update {
+                object,
+                subresource,
+            } => OwnWrite::Update(object, subresource),
+            Act::Apply(object) => OwnWrite::Apply(object),
+            Act::Delete {
+                uid,
+                resource_version,
+                propagation,
+            } => OwnWrite::Delete(DeleteOptions {
+                uid: Some(uid),
+                resource_version,
+                propagation: Some(match propagation {
+                    Wish::Background => Propagation::Background,
+                    Wish::Foreground => Propagation::Foreground,
+                    Wish::Orphan => Propagation::Orphan,
+                }),
+                ..DeleteOptions::default()
+            }),
+        };
+        own.write(Request::new(Body::empty()), write).await
+    }
+}
+
+impl Hub for OwnHub {
+    fn catalog(&self) -> Arc<Catalog> {
+        self.0.catalog.load_full()
+    }
+
+    fn get<'a>(&'a self, path: &'a ObjectPath) -> BoxFuture<'a, Result<Option<Value>, ApiError>> {
+        Box::pin(async move {
+            let GroupResource { group, resource } = &path.resource;
+            let key = crate::resource::key(group, resource, &path.namespace, &path.name);
+            object_at(&self.0.store, &key).await
+        })
+    }
+
+    fn list<'a>(
+        &'a self,
+        resource: &'a GroupResource,
+        namespace: Option<&'a str>,
+        after: Option<String>,
+    ) -> BoxFuture<'a, Result<Page, ApiError>> {
+        Box::pin(async move {
+            let resource = self.resource(resource)?;
+            let list = List {
+                prefix: resource.prefix(namespace),
+                after,
+                limit: Some(PAGE),
+                at: At::Latest,
+            };
+            let page = self.0.store.list(list).await.map_err(ApiError::internal)?;
+            let last = page.items.last().map(|stored| stored.key.to_string());
+            let read = page.items.iter().map(Stored::object);
+            Ok(Page {
+                items: read.collect::<Result<_, _>>().map_err(ApiError::internal)?,
+                next: last.filter(|_| page.remaining > 0),
+            })
+        })
+    }
+
+    fn act<'a>(
+        &'a self,
+        manager: &'static str,
+        path: &'a ObjectPath,
+        act: Act,
+    ) -> BoxFuture<'a, Result<(), ApiError>> {
+        Box::pin(self.write(manager, path, act))
+    }
+
+    fn observe(&self) -> BoxStream<'static, Observed> {
+        observe(self.0.store.clone(), "/")
+    }
+}

@@ -1,0 +1,337 @@
+//! The one error of the HTTP edge, as `metav1.Status`.
+//!
+//! Messages are kube-apiserver's, word for word where a client may read them
+//! (apimachinery `pkg/api/errors`).
+
+use std::fmt;
+
+mod edge;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+/// Why a request failed, in the form that clients are shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ApiError {
+    /// The HTTP status, which is also `code`.
+    pub code: StatusCode,
+    /// `metav1.StatusReason`, such as `NotFound`.
+    pub reason: &'static str,
+    /// For people.
+    pub message: String,
+    /// `metav1.StatusDetails`, if there is more to say.
+    pub details: Option<Box<Details>>,
+    /// `metadata.continue`: where an expired list may go on, inconsistently.
+    pub list_continue: Option<String>,
+}
+
+/// `metav1.StatusDetails`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Details {
+    /// The object's name.
+    pub name: String,
+    /// The group of `kind`.
+    pub group: String,
+    /// The resource or kind.
+    pub kind: String,
+    /// The object's UID.
+    pub uid: String,
+    /// One for each field at fault.
+    pub causes: Vec<Cause>,
+    /// Seconds until another try may succeed; also the header `Retry-After`.
+    pub retry_after: Option<u32>,
+}
+
+/// `metav1.StatusCause`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
+    /// `metav1.CauseType`, such as `FieldValueInvalid`.
+    pub reason: &'static str,
+    /// For people.
+    pub message: String,
+    /// The field's path, such as `spec.replicas`.
+    pub field: String,
+}
+
+/// A field at fault; apimachinery's `field.Error`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FieldError {
+    /// What is wrong with it.
+    pub kind: FieldErrorKind,
+    /// Its path, such as `spec.template.spec.containers[0].name`.
+    pub path: String,
+    /// The value at fault, if it is shown.
+    pub value: Option<Value>,
+    /// What would be right.
+    pub detail: String,
+}
+
+/// apimachinery's `field.ErrorType`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldErrorKind {
+    /// Not found.
+    NotFound,
+    /// A value is missing.
+    Required,
+    /// There twice.
+    Duplicate,
+    /// Not a right value.
+    Invalid,
+    /// None of the values that are known.
+    NotSupported,
+    /// Right, but not here and now.
+    Forbidden,
+    /// Too long.
+    TooLong,
+    /// Too many.
+    TooMany,
+    /// Of another type.
+    TypeInvalid,
+    /// Our own fault.
+    Internal,
+}
+
+impl FieldErrorKind {
+    /// `metav1.CauseType`.
+    pub const fn cause(self) -> &'static str {
+        match self {
+            Self::NotFound => "FieldValueNotFound",
+            Self::Required => "FieldValueRequired",
+            Self::Duplicate => "FieldValueDuplicate",
+            Self::Invalid => "FieldValueInvalid",
+            Self::NotSupported => "FieldValueNotSupported",
+            Self::Forbidden => "FieldValueForbidden",
+            Self::TooLong => "FieldValueTooLong",
+            Self::TooMany => "FieldValueTooMany",
+            Self::TypeInvalid => "FieldValueTypeInvalid",
+            Self::Internal => "InternalError",
+        }
+    }
+
+    const fn text(self) -> &'static str {
+        match self {
+            Self::NotFound => "Not found",
+            Self::Required => "Required value",
+            Self::Duplicate => "Duplicate value",
+            Self::Invalid | Self::TypeInvalid => "Invalid value",
+            Self::NotSupported => "Unsupported value",
+            Self::Forbidden => "Forbidden",
+            Self::TooLong => "Too long",
+            Self::TooMany => "Too many",
+            Self::Internal => "Internal error",
+        }
+    }
+}
+
+impl FieldError {
+    /// The message without the path: `Invalid value: -1: must be greater than or equal to 0`.
+    pub fn body(&self) -> String {
+        let kind = self.kind.text();
+        let shown = match self.kind {
+            FieldErrorKind::Required
+            | FieldErrorKind::Forbidden
+            | FieldErrorKind::TooLong
+            | FieldErrorKind::Internal => None,
+            _ => self.value.as_ref(),
+        };
+        let mut text = match shown {
+            None => kind.to_owned(),
+            Some(Value::String(text)) => format!("{kind}: {text:?}"),
+            // Go prints structures its own way; JSON is what can be had here.
+            Some(value) => format!("{kind}: {value}"),
+        };
+        if !self.detail.is_empty() {
+            text.push_str(": ");
+            text.push_str(&self.detail);
+        }
+        text
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.body())
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ApiError {}
+
+impl ApiError {
+    /// An error with no details.
+    pub fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            reason,
+            message: message.into(),
+            details: None,
+            list_continue: None,
+        }
+    }
+
+    fn about(mut self, group: &str, kind: &str, name: &str) -> Self {
+        self.details = Some(Box::new(Details {
+            name: name.to_owned(),
+            group: group.to_owned(),
+            kind: kind.to_owned(),
+            ..Details::default()
+        }));
+        self
+    }
+
+    /// There is no such object.
+    pub fn not_found(group: &str, resource: &str, name: &str) -> Self {
+        let message = format!("{} {name:?} not found", qualified(resource, group));
+        Self::new(StatusCode::NOT_FOUND, "NotFound", message).about(group, resource, name)
+    }
+
+    /// There is such an object already.
+    pub fn already_exists(group: &str, resource: &str, name: &str) -> Self {
+        let message = format!("{} {name:?} already exists", qualified(resource, group));
+        Self::new(StatusCode::CONFLICT, "AlreadyExists", message).about(group, resource, name)
+    }
+
+    /// The object changed in between, or a precondition does not hold.
+    pub fn conflict(group: &str, resource: &str, name: &str, why: impl fmt::Display) -> Self {
+        let message = format!(
+            "Operation cannot be fulfilled on {} {name:?}: {why}",
+            qualified(resource, group)
+        );
+        Self::new(StatusCode::CONFLICT, "Conflict", message).about(group, resource, name)
+    }
+
+    /// The request cannot be understood.
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "BadRequest", message)
+    }
+
+    /// Nobody, or not who they say.
+    pub fn unauthorized() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized")
+    }
+
+    /// Known, but may not.
+    pub fn forbidden(group: &str, resource: &str, name: &str, why: impl fmt::Display) -> Self {
+        let subject = match (resource, name) {
+            ("", _) if group.is_empty() => "forbidden: ".to_owned(),
+            (_, "") => format!("{} is forbidden: ", qualified(resource, group)),
+            _ => format!("{} {name:?} is forbidden: ", qualified(resource, group)),
+        };
+        let message = format!("{subject}{why}");
+        Self::new(StatusCode::FORBIDDEN, "Forbidden", message).about(group, resource, name)
+    }
+
+    /// Fields of the object are at fault; `kind` is the kind, not the resource.
+    pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
+        let joined = match errors {
+            [one] => one.to_string(),
+            many => {
+                let list: Vec<String> = many.iter().map(ToString::to_string).collect();
+                format!("[{}]", list.join(", "))
+            }
+        };
+        let message = format!("{} {name:?} is invalid: {joined}", qualified(kind, group));
+        let mut error = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)
+            .about(group, kind, name);
+        if let Some(details) = &mut error.details {
+            details.causes = errors
+                .iter()
+                .map(|error| Cause {
+                    reason: error.kind.cause(),
+                    message: error.body(),
+                    field: error.path.clone(),
+                })
+                .collect();
+        }
+        error
+    }
+
+    /// The resourceVersion is too old to go on from.
+    pub fn expired(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::GONE, "Expired", message)
+    }
+
+    /// Our own fault.
+    pub fn internal(what: impl fmt::Display) -> Self {
+        let what = what.to_string();
+        let message = format!("Internal error occurred: {what}");
+        let mut error = Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message);
+        error.details = Some(Box::new(Details {
+            causes: vec![Cause {
+                reason: "",
+                message: what,
+                field: String::new(),
+            }],
+            ..Details::default()
+        }));
+        error
+    }
+
+    /// The `metav1.Status` object.
+    pub fn to_value(&self) -> Value {
+        let mut status = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": self.message, "code": self.code.as_u16(),
+        });
+        if !self.reason.is_empty() {
+            status["reason"] = self.reason.into();
+        }
+        if let Some(token) = &self.list_continue {
+            status["metadata"]["continue"] = token.as_str().into();
+        }
+        if let Some(details) = &self.details {
+            status["details"] = details.to_value();
+        }
+        status
+    }
+}
+
+impl Details {
+    fn to_value(&self) -> Value {
+        let mut value = json!({});
+        for (key, text) in [
+            ("name", &self.name),
+            ("group", &self.group),
+            ("kind", &self.kind),
+            ("uid", &self.uid),
+        ] {
+            if !text.is_empty() {
+                value[key] = text.as_str().into();
+            }
+        }
+        if !self.causes.is_empty() {
+            value["causes"] = self.causes.iter().map(Cause::to_value).collect();
+        }
+        if let Some(seconds) = self.retry_after {
+            value["retryAfterSeconds"] = seconds.into();
+        }
+        value
+    }
+}
+
+impl Cause {
+    fn to_value(&self) -> Value {
+        let mut value = json!({"message": self.message});
+        if !self.reason.is_empty() {
+            value["reason"] = self.reason.into();
+        }
+        if !self.field.is_empty() {
+            value["field"] = self.field.as_str().into();
+        }
+        value
+    }
+}
+
+/// `deployments.apps`, or `pods`.
+fn qualified(resource: &str, group: &str) -> String {
+    if group.is_empty() {
+        resource.to_owned()
+    } else {
+        format!("{resource}.{group}")
+    }
+}

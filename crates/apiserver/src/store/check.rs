@@ -1,0 +1,128 @@
+//! Whether what is on disk is what it should be.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::error::OpenError;
+use super::layout::{self, KNOWN, Role};
+use super::stored::Splice;
+
+/// Problems of one sort that are reported.
+const SHOWN: usize = 20;
+
+/// What is in a store, and what is wrong with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The version of its tables.
+    pub schema: u32,
+    /// Its last revision.
+    pub revision: u64,
+    /// How often it was restored, plus one.
+    pub epoch: u64,
+    /// How many objects are there.
+    pub objects: u64,
+    /// How many changes its history holds.
+    pub changes: u64,
+    /// For people; empty if the store is sound.
+    pub problems: Vec<String>,
+}
+
+/// Checks a store that may be in use, or a backup.
+pub(super) fn check(path: &Path) -> Result<Report, OpenError> {
+    let failed = |source| OpenError::Database {
+        path: path.to_owned(),
+        source,
+    };
+    let conn = layout::connect(path, None, Role::Read).map_err(failed)?;
+    // One snapshot, or changes made meanwhile would look like contradictions.
+    let snapshot = conn.unchecked_transaction().map_err(failed)?;
+    let schema = layout::version(&snapshot, path)?;
+    if schema == 0 {
+        return Err(OpenError::Foreign(path.to_owned()));
+    }
+    report(&snapshot, schema).map_err(failed)
+}
+
+fn report(conn: &Connection, schema: u32) -> rusqlite::Result<Report> {
+    let mut report = Report {
+        schema,
+        revision: layout::meta(conn, "revision")?,
+        epoch: layout::meta(conn, "epoch")?,
+        objects: count(conn, "SELECT count(*) FROM cur")?,
+        changes: count(conn, "SELECT count(*) FROM log")?,
+        problems: texts(conn, &format!("PRAGMA integrity_check({SHOWN})"))?,
+    };
+    report.problems.retain(|problem| problem != "ok");
+    if report.problems.is_empty() {
+        for (what, sql) in CONTRADICTIONS {
+            let found = texts(conn, &format!("{sql} LIMIT {SHOWN}"))?;
+            let found = found.into_iter().map(|which| format!("{which} {what}"));
+            report.problems.extend(found);
+        }
+        report.problems.extend(values(conn)?);
+        if schema == KNOWN {
+            let sql = "SELECT prefix FROM floors
+                WHERE rev > (SELECT value FROM meta WHERE name = 'revision')";
+            let found = texts(conn, sql)?.into_iter();
+            report
+                .problems
+                .extend(found.map(|prefix| format!("{prefix:?} begins after the last revision")));
+        }
+    }
+    Ok(report)
+}
+
+/// What cannot be, and the rows that are so.
+const CONTRADICTIONS: [(&str, &str); 5] = [
+    (
+        "is newer than the last revision",
+        "SELECT key FROM cur WHERE rev > (SELECT value FROM meta WHERE name = 'revision')",
+    ),
+    (
+        "is in the history after the last revision",
+        "SELECT key FROM log WHERE rev > (SELECT value FROM meta WHERE name = 'revision')",
+    ),
+    (
+        "is not what the history says was written last",
+        "SELECT key FROM cur JOIN (SELECT key, max(rev) AS last FROM log GROUP BY key) USING (key)
+         WHERE rev <> last",
+    ),
+    (
+        "is gone, but the history does not say that it was deleted",
+        "SELECT key FROM (SELECT key, max(rev), deleted FROM log GROUP BY key) AS changed
+         WHERE deleted = 0 AND NOT EXISTS (SELECT 1 FROM cur WHERE cur.key = changed.key)",
+    ),
+    (
+        "has a gap in its history",
+        "SELECT key FROM (SELECT key, previous_rev,
+            lag(rev) OVER story AS before, lag(deleted) OVER story AS gone
+            FROM log WINDOW story AS (PARTITION BY key ORDER BY rev))
+         WHERE before IS NOT NULL AND previous_rev IS NOT iif(gone, NULL, before)",
+    ),
+];
+
+fn values(conn: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut statement = conn.prepare("SELECT key, splice, value FROM cur")?;
+    let mut rows = statement.query([])?;
+    let mut problems = Vec::new();
+    while let Some(row) = rows.next()? {
+        let splice = Splice::from_column(row.get(1)?);
+        if Splice::find(row.get_ref(2)?.as_blob()?) != Ok(splice) && problems.len() < SHOWN {
+            let key: String = row.get(0)?;
+            problems.push(format!("the value of {key} is damaged"));
+        }
+    }
+    Ok(problems)
+}
+
+fn count(conn: &Connection, sql: &str) -> rusqlite::Result<u64> {
+    let count: Option<i64> = conn.query_row(sql, [], |row| row.get(0)).optional()?;
+    Ok(count.unwrap_or(0).cast_unsigned())
+}
+
+fn texts(conn: &Connection, sql: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement = conn.prepare(sql)?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    rows.collect()
+}

@@ -1,0 +1,218 @@
+//! Backups, and putting them back.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, ffi};
+
+use super::check::check;
+use super::error::{CopyError, OpenError};
+use super::layout::{self, Role};
+use super::lock::{self, Lock, beside};
+
+/// What a restored store's revision is ahead of everything that is known to have been handed out.
+/// How much the lost store handed out after the backup, nobody can know: this is a day of
+/// ten thousand changes a second.
+const GAP: u64 = 1_000_000_000;
+
+/// What to do where a backup would be put and there is a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Over {
+    /// Refuse.
+    Nothing,
+    /// Replace it. It is kept beside the new one, with `-replaced` after its name.
+    Existing,
+}
+
+/// Copies the store at `from`, which may be in use, to a new file; answers with the revision.
+pub(super) fn backup(from: &Path, vfs: Option<&str>, to: &Path) -> Result<u64, CopyError> {
+    if to.exists() {
+        return Err(CopyError::Exists(to.to_owned()));
+    }
+    let partial = Partial::new(to, "partial")?;
+    partial.fill(from, vfs)?;
+    let revision = partial.settle(|conn| {
+        // A single file, which says nothing of a log beside it.
+        conn.pragma_update(None, "journal_mode", "DELETE")?;
+        layout::meta(conn, "revision")
+    })?;
+    partial.publish(to)?;
+    Ok(revision)
+}
+
+/// Makes the store at `to` from a backup; answers with its revision.
+pub(super) fn restore(from: &Path, to: &Path, over: Over) -> Result<u64, CopyError> {
+    let _lock = Lock::take(to)?;
+    let exists = to.exists();
+    if exists && over == Over::Nothing {
+        return Err(CopyError::Exists(to.to_owned()));
+    }
+    let report = check(from)?;
+    if !report.problems.is_empty() {
+        return Err(CopyError::Unsound {
+            path: from.to_owned(),
+            problems: report.problems,
+        });
+    }
+    let partial = Partial::new(to, "restoring")?;
+    partial.fill(from, None)?;
+    let old = if exists { set_aside(to)? } else { (0, 0) };
+    let revision = report.revision.max(old.0) + GAP;
+    let epoch = report.epoch.max(old.1) + 1;
+    layout::migrate(&mut partial.open()?, &partial.path)?;
+    partial.settle(|conn| begin_anew(conn, revision, epoch))?;
+    partial.publish(to)?;
+    Ok(revision)
+}
+
+/// The history of the backup cannot be gone on from: what came after it is not known.
+fn begin_anew(conn: &Connection, revision: u64, epoch: u64) -> rusqlite::Result<()> {
+    let change = conn.unchecked_transaction()?;
+    layout::set_meta(&change, "revision", revision)?;
+    layout::set_meta(&change, "epoch", epoch)?;
+    change.execute("UPDATE floors SET rev = ?", [revision.cast_signed()])?;
+    change.execute("DELETE FROM log", [])?;
+    change.commit()
+}
+
+/// Keeps the store that is replaced under another name, and answers with its revision and epoch
+/// as far as they can be read. It stays in its place too, until the new one takes that at once.
+fn set_aside(path: &Path) -> Result<(u64, u64), CopyError> {
+    let known = settle(path).unwrap_or_else(|error| {
+        tracing::warn!(%error, "the store that is replaced cannot be read");
+        (0, 0)
+    });
+    let replaced = beside(path, "replaced");
+    let failed = |source| CopyError::File {
+        path: replaced.clone(),
+        source,
+    };
+    for suffix in ["", "-wal"] {
+        let mut aside = replaced.clone().into_os_string();
+        aside.push(suffix);
+        remove(Path::new(&aside)).map_err(failed)?;
+    }
+    fs::hard_link(path, &replaced).map_err(failed)?;
+    // There is a log only if it could not be read: with the new file it would be fatal.
+    let mut log = replaced.clone().into_os_string();
+    log.push("-wal");
+    match fs::rename(beside(path, "wal"), &log) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
+    }
+    remove(&beside(path, "shm")).map_err(failed)?;
+    Ok(known)
+}
+
+/// Moves all of a store that nobody has open into its one file.
+fn settle(path: &Path) -> rusqlite::Result<(u64, u64)> {
+    let conn = layout::connect(path, None, Role::Write)?;
+    let known = (
+        layout::meta(&conn, "revision")?,
+        layout::meta(&conn, "epoch")?,
+    );
+    conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    conn.close().map_err(|(_, error)| error)?;
+    Ok(known)
+}
+
+/// A file that is made beside its place, and put there when it is whole.
+struct Partial {
+    path: PathBuf,
+}
+
+impl Partial {
+    fn new(to: &Path, suffix: &str) -> Result<Self, CopyError> {
+        let partial = Self {
+            path: beside(to, suffix),
+        };
+        partial.remove_all()?;
+        lock::create_private(&partial.path)?;
+        Ok(partial)
+    }
+
+    fn remove_all(&self) -> Result<(), CopyError> {
+        for path in [
+            self.path.clone(),
+            beside(&self.path, "wal"),
+            beside(&self.path, "shm"),
+            beside(&self.path, "journal"),
+        ] {
+            remove(&path).map_err(|source| CopyError::File { path, source })?;
+        }
+        Ok(())
+    }
+
+    fn database(&self, source: rusqlite::Error) -> CopyError {
+        CopyError::Database {
+            path: self.path.clone(),
+            source,
+        }
+    }
+
+    fn open(&self) -> Result<Connection, CopyError> {
+        layout::connect(&self.path, None, Role::Write).map_err(|error| self.database(error))
+    }
+
+    /// Copies all pages in one step, so from one snapshot; writers of `from` go on meanwhile.
+    fn fill(&self, from: &Path, vfs: Option<&str>) -> Result<(), CopyError> {
+        let source = layout::connect(from, vfs, Role::Read).map_err(|source| {
+            CopyError::Open(OpenError::Database {
+                path: from.to_owned(),
+                source,
+            })
+        })?;
+        layout::version(&source, from)?;
+        let mut conn = self.open()?;
+        let copied = Backup::new(&source, &mut conn)
+            .and_then(|backup| backup.step(-1))
+            .map_err(|error| self.database(error))?;
+        if copied == StepResult::Done {
+            Ok(())
+        } else {
+            let busy = ffi::Error::new(ffi::SQLITE_BUSY);
+            Err(self.database(rusqlite::Error::SqliteFailure(busy, None)))
+        }
+    }
+
+    /// Makes the last changes, and moves everything into the one file.
+    fn settle<T>(
+        &self,
+        change: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, CopyError> {
+        let conn = self.open()?;
+        conn.busy_timeout(Duration::ZERO)
+            .and_then(|()| change(&conn))
+            .and_then(|answer| conn.close().map_err(|(_, error)| error).map(|()| answer))
+            .map_err(|error| self.database(error))
+    }
+
+    /// Puts the file in its place, durably and at once.
+    fn publish(self, to: &Path) -> Result<(), CopyError> {
+        let failed = |source| CopyError::File {
+            path: to.to_owned(),
+            source,
+        };
+        File::open(&self.path)
+            .and_then(|file| file.sync_all())
+            .map_err(failed)?;
+        fs::rename(&self.path, to).map_err(failed)?;
+        lock::sync_folder(to).map_err(failed)
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        // Whatever is left is removed by the next attempt too.
+        self.remove_all().ok();
+    }
+}
+
+fn remove(path: &Path) -> std::io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,156 @@
+//! What a watch is told.
+
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+
+use super::stored::Stored;
+
+/// One change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// An object was made or changed.
+    Put {
+        /// What there is now.
+        stored: Stored,
+        /// What there was, if anything.
+        previous: Option<Stored>,
+    },
+    /// An object was deleted.
+    Delete {
+        /// What there was, at its own revision.
+        stored: Stored,
+        /// The deletion's revision, which is what clients are shown.
+        revision: u64,
+    },
+}
+
+impl Event {
+    /// The revision of the change.
+    pub fn revision(&self) -> u64 {
+        match self {
+            Self::Put { stored, .. } => stored.revision,
+            Self::Delete { revision, .. } => *revision,
+        }
+    }
+
+    /// Whose change it is.
+    pub fn key(&self) -> &Arc<str> {
+        match self {
+            Self::Put { stored, .. } | Self::Delete { stored, .. } => &stored.key,
+        }
+    }
+
+    /// The bytes that this event holds in memory, about.
+    pub(super) fn weight(&self) -> usize {
+        match self {
+            Self::Put { stored, previous } => {
+                stored.weight() + previous.as_ref().map_or(0, Stored::weight)
+            }
+            Self::Delete { stored, .. } => stored.weight(),
+        }
+    }
+
+    fn write_frame(&self) -> Bytes {
+        let (kind, shown) = match self {
+            Self::Put {
+                stored,
+                previous: None,
+            } => ("ADDED", stored.clone()),
+            Self::Put { stored, .. } => ("MODIFIED", stored.clone()),
+            Self::Delete { stored, revision } => ("DELETED", stored.at_revision(*revision)),
+        };
+        let mut out = Vec::with_capacity(shown.weight() + 64);
+        out.extend_from_slice(b"{\"type\":\"");
+        out.extend_from_slice(kind.as_bytes());
+        out.extend_from_slice(b"\",\"object\":");
+        shown.write_json(&mut out);
+        out.extend_from_slice(b"}\n");
+        out.into()
+    }
+}
+
+/// An event as all its watchers share it.
+#[derive(Debug)]
+pub struct Notice {
+    event: Event,
+    frame: OnceLock<Bytes>,
+}
+
+impl Notice {
+    pub(super) fn new(event: Event) -> Arc<Self> {
+        Arc::new(Self {
+            event,
+            frame: OnceLock::new(),
+        })
+    }
+
+    /// The event as a line of a watch that selects nothing and converts nothing, made once for
+    /// all watchers: `{"type":"ADDED","object":{…}}` and a newline.
+    pub fn frame(&self) -> Bytes {
+        self.frame.get_or_init(|| self.event.write_frame()).clone()
+    }
+}
+
+impl Deref for Notice {
+    type Target = Event;
+
+    fn deref(&self) -> &Event {
+        &self.event
+    }
+}
+
+/// What happened below a watch's prefix since the batch before.
+#[derive(Debug, Clone, Default)]
+pub struct Batch {
+    /// In the order of their revisions. Empty if the batch only tells progress.
+    pub events: Vec<Arc<Notice>>,
+    /// Everything up to this revision has been told.
+    pub revision: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn stored(revision: u64, text: &'static str) -> Stored {
+        Stored::new("/core/x//a".into(), revision, text.into()).unwrap()
+    }
+
+    fn frame(event: Event) -> Value {
+        let frame = Notice::new(event).frame();
+        assert_eq!(frame.last(), Some(&b'\n'));
+        serde_json::from_slice(&frame).unwrap()
+    }
+
+    #[test]
+    fn frames_carry_the_revision_that_clients_go_on_from() {
+        let before = stored(3, r#"{"metadata":{"name":"a"}}"#);
+        let after = stored(5, r#"{"metadata":{"name":"a"},"spec":1}"#);
+        let object =
+            |revision: &str| json!({"metadata": {"name": "a", "resourceVersion": revision}});
+        assert_eq!(
+            frame(Event::Put {
+                stored: before.clone(),
+                previous: None
+            }),
+            json!({"type": "ADDED", "object": object("3")})
+        );
+        let changed = frame(Event::Put {
+            stored: after,
+            previous: Some(before.clone()),
+        });
+        assert_eq!(changed["type"], "MODIFIED");
+        assert_eq!(changed["object"]["metadata"]["resourceVersion"], "5");
+        assert_eq!(
+            frame(Event::Delete {
+                stored: before,
+                revision: 9
+            }),
+            json!({"type": "DELETED", "object": object("9")})
+        );
+    }
+}

@@ -1,0 +1,379 @@
+//! The way of a change from the writer to those who watch.
+//!
+//! The writer appends to a ring and goes on. A thread of its own hands the ring's events to the
+//! watchers, by topic, so that a change costs nothing to those who watch something else. Whoever
+//! does not take what it is handed is ended; nobody waits for it.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use parking_lot::{Condvar, Mutex};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::event::{Event, Notice};
+
+/// Events of one topic and one round, shared by the topic's watchers.
+pub(super) type Round = Arc<[Arc<Notice>]>;
+
+/// Events that may wait for dispatch; with more, all watches end.
+const UNTAKEN_EVENTS: usize = 65_536;
+
+/// Bytes of events that may wait for dispatch.
+const UNTAKEN_BYTES: usize = 64 << 20;
+
+/// Bounds of what is kept in memory for watches.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) ring_events: usize,
+    pub(super) ring_bytes: usize,
+    pub(super) queue_events: usize,
+    pub(super) queue_bytes: usize,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Feed {
+    bounds: Bounds,
+    ring: Mutex<Ring>,
+    more: Condvar,
+    subscribers: Mutex<Subscribers>,
+    /// All events up to this one are in their watchers' queues. Written under `subscribers`.
+    dispatched: AtomicU64,
+    /// The last revision that is durable and in the ring.
+    revision: AtomicU64,
+}
+
+/// The latest events, without a gap.
+#[derive(Debug)]
+struct Ring {
+    events: VecDeque<Arc<Notice>>,
+    bytes: usize,
+    /// The ring has all events after this revision.
+    start: u64,
+    revision: u64,
+    /// Events up to this revision were taken for dispatch.
+    taken: u64,
+    closed: bool,
+}
+
+#[derive(Debug, Default)]
+struct Subscribers {
+    next: u64,
+    topics: HashMap<Box<str>, BTreeMap<u64, Subscriber>>,
+    closed: bool,
+}
+
+#[derive(Debug)]
+struct Subscriber {
+    prefix: Arc<str>,
+    queue: UnboundedSender<Round>,
+    fill: Arc<Fill>,
+}
+
+/// How full a watcher's queue is.
+#[derive(Debug, Default)]
+pub(super) struct Fill {
+    events: AtomicUsize,
+    bytes: AtomicUsize,
+    lagged: AtomicBool,
+}
+
+impl Fill {
+    /// The watcher has taken these.
+    pub(super) fn taken(&self, round: &Round) {
+        self.events.fetch_sub(round.len(), Ordering::Relaxed);
+        self.bytes.fetch_sub(weight(round), Ordering::Relaxed);
+    }
+
+    /// Whether the watcher was ended because it was slow.
+    pub(super) fn lagged(&self) -> bool {
+        self.lagged.load(Ordering::Acquire)
+    }
+}
+
+/// A place in the feed.
+#[derive(Debug)]
+pub(super) struct Subscription {
+    pub(super) id: u64,
+    pub(super) queue: UnboundedReceiver<Round>,
+    pub(super) fill: Arc<Fill>,
+    /// Events after this revision come through the queue.
+    pub(super) from: u64,
+}
+
+/// The part of a prefix up to its last slash: what watchers are found by.
+fn topic(prefix: &str) -> &str {
+    prefix.rfind('/').map_or("", |slash| &prefix[..=slash])
+}
+
+/// All topics that a key is part of.
+fn topics(key: &str) -> impl Iterator<Item = &str> {
+    std::iter::once("").chain(key.match_indices('/').map(|(slash, _)| &key[..=slash]))
+}
+
+fn weight(round: &[Arc<Notice>]) -> usize {
+    round.iter().map(|event| event.weight()).sum()
+}
+
+impl Feed {
+    pub(super) fn new(bounds: Bounds, revision: u64) -> Self {
+        Self {
+            bounds,
+            ring: Mutex::new(Ring {
+                events: VecDeque::new(),
+                bytes: 0,
+                start: revision,
+                revision,
+                taken: revision,
+                closed: false,
+            }),
+            more: Condvar::new(),
+            subscribers: Mutex::new(Subscribers::default()),
+            dispatched: AtomicU64::new(revision),
+            revision: AtomicU64::new(revision),
+        }
+    }
+
+    /// The last revision that is durable.
+    pub(super) fn revision(&self) -> u64 {
+        self.revision.load(Ordering::Acquire)
+    }
+
+    /// The revision up to which all events are in their watchers' queues.
+    pub(super) fn dispatched(&self) -> u64 {
+        self.dispatched.load(Ordering::Acquire)
+    }
+
+    /// Appends durable events, in order; called by the writer alone.
+    pub(super) fn publish(&self, events: impl IntoIterator<Item = Event>, revision: u64) {
+        let mut ring = self.ring.lock();
+        for event in events {
+            ring.bytes += event.weight();
+            ring.events.push_back(Notice::new(event));
+        }
+        ring.trim(&self.bounds);
+        ring.revision = revision;
+        self.revision.store(revision, Ordering::Release);
+        drop(ring);
+        self.more.notify_one();
+    }
+
+    /// Hands events to watchers until the feed is closed; the body of a thread.
+    pub(super) fn dispatch(&self) {
+        let mut cursor = self.dispatched();
+        loop {
+            let mut ring = self.ring.lock();
+            while ring.revision == cursor && !ring.closed {
+                self.more.wait(&mut ring);
+            }
+            if ring.revision == cursor {
+                // Closed, and everything is told.
+                drop(ring);
+                let mut subscribers = self.subscribers.lock();
+                subscribers.closed = true;
+                subscribers.topics.clear();
+                return;
+            }
+            let events = ring.after(cursor);
+            cursor = ring.revision;
+            ring.taken = cursor;
+            ring.trim(&self.bounds);
+            drop(ring);
+            self.deliver(events.as_deref(), cursor);
+        }
+    }
+
+    /// Hands one round to its watchers; none means that the ring was overtaken.
+    fn deliver(&self, events: Option<&[Arc<Notice>]>, revision: u64) {
+        let mut subscribers = self.subscribers.lock();
+        match events {
+            None => subscribers.end_all(),
+            Some(events) => {
+                for (topic, round) in subscribers.rounds(events) {
+                    subscribers.send(&topic, &round.into(), &self.bounds);
+                }
+            }
+        }
+        self.dispatched.store(revision, Ordering::Release);
+    }
+
+    /// A place in the feed for a watcher; none if the feed is closed.
+    pub(super) fn subscribe(&self, prefix: &Arc<str>) -> Option<Subscription> {
+        let (sender, queue) = unbounded_channel();
+        let fill = Arc::new(Fill::default());
+        let mut subscribers = self.subscribers.lock();
+        if subscribers.closed {
+            return None;
+        }
+        let id = subscribers.next;
+        subscribers.next += 1;
+        let subscriber = Subscriber {
+            prefix: Arc::clone(prefix),
+            queue: sender,
+            fill: Arc::clone(&fill),
+        };
+        subscribers
+            .topics
+            .entry(topic(prefix).into())
+            .or_default()
+            .insert(id, subscriber);
+        Some(Subscription {
+            id,
+            queue,
+            fill,
+            from: self.dispatched(),
+        })
+    }
+
+    /// Gives a place up.
+    pub(super) fn unsubscribe(&self, prefix: &str, id: u64) {
+        self.subscribers.lock().remove(topic(prefix), &[id]);
+    }
+
+    /// How many watch.
+    pub(super) fn watchers(&self) -> usize {
+        let subscribers = self.subscribers.lock();
+        subscribers.topics.values().map(BTreeMap::len).sum()
+    }
+
+    /// Events after `from` up to `until` from memory; none if it does not reach back so far.
+    pub(super) fn recent(&self, prefix: &str, from: u64, until: u64) -> Option<Vec<Arc<Notice>>> {
+        let mut events = self.ring.lock().after(from)?;
+        events.retain(|event| event.revision() <= until && event.key().starts_with(prefix));
+        Some(events)
+    }
+
+    /// Ends all watches.
+    pub(super) fn close(&self) {
+        self.ring.lock().closed = true;
+        self.more.notify_one();
+    }
+}
+
+impl Ring {
+    /// Drops the oldest events. Those that are still to be dispatched stay longer, or a burst
+    /// would end the watches of everybody.
+    fn trim(&mut self, bounds: &Bounds) {
+        loop {
+            let Some(oldest) = self.events.front() else {
+                return;
+            };
+            let (most_events, most_bytes) = if oldest.revision() <= self.taken {
+                (bounds.ring_events, bounds.ring_bytes)
+            } else {
+                (
+                    UNTAKEN_EVENTS.max(bounds.ring_events),
+                    UNTAKEN_BYTES.max(bounds.ring_bytes),
+                )
+            };
+            if self.events.len() <= most_events && self.bytes <= most_bytes {
+                return;
+            }
+            self.bytes -= oldest.weight();
+            self.start = oldest.revision();
+            self.events.pop_front();
+        }
+    }
+
+    fn after(&self, revision: u64) -> Option<Vec<Arc<Notice>>> {
+        (revision >= self.start).then(|| {
+            let first = self
+                .events
+                .partition_point(|event| event.revision() <= revision);
+            self.events.range(first..).cloned().collect()
+        })
+    }
+}
+
+impl Subscribers {
+    /// The round's events by topic, for topics that somebody watches.
+    fn rounds(&self, events: &[Arc<Notice>]) -> Vec<(Box<str>, Vec<Arc<Notice>>)> {
+        let mut rounds: HashMap<&str, Vec<Arc<Notice>>> = HashMap::new();
+        for event in events {
+            for topic in topics(event.key()) {
+                if self.topics.contains_key(topic) {
+                    rounds.entry(topic).or_default().push(Arc::clone(event));
+                }
+            }
+        }
+        rounds
+            .into_iter()
+            .map(|(topic, round)| (topic.into(), round))
+            .collect()
+    }
+
+    fn send(&mut self, topic: &str, round: &Round, bounds: &Bounds) {
+        let Some(subscribers) = self.topics.get(topic) else {
+            return;
+        };
+        let bytes = weight(round);
+        let mut gone = Vec::new();
+        for (id, subscriber) in subscribers {
+            let taken = if *subscriber.prefix == *topic {
+                subscriber.offer(round, bytes, bounds)
+            } else {
+                let own: Round = round
+                    .iter()
+                    .filter(|event| event.key().starts_with(&*subscriber.prefix))
+                    .cloned()
+                    .collect();
+                own.is_empty() || subscriber.offer(&own, weight(&own), bounds)
+            };
+            if !taken {
+                gone.push(*id);
+            }
+        }
+        self.remove(topic, &gone);
+    }
+
+    fn remove(&mut self, topic: &str, ids: &[u64]) {
+        if let Some(subscribers) = self.topics.get_mut(topic) {
+            for id in ids {
+                subscribers.remove(id);
+            }
+            if subscribers.is_empty() {
+                self.topics.remove(topic);
+            }
+        }
+    }
+
+    fn end_all(&mut self) {
+        for (_, subscribers) in self.topics.drain() {
+            for subscriber in subscribers.values() {
+                subscriber.fill.lagged.store(true, Ordering::Release);
+            }
+        }
+    }
+}
+
+impl Subscriber {
+    /// Puts a round into the queue; false if the watcher is too slow or gone. A watcher whose
+    /// queue is empty is never too slow, however large the round.
+    fn offer(&self, round: &Round, bytes: usize, bounds: &Bounds) -> bool {
+        let events = self.fill.events.load(Ordering::Relaxed);
+        let full = events + round.len() > bounds.queue_events
+            || self.fill.bytes.load(Ordering::Relaxed) + bytes > bounds.queue_bytes;
+        if events > 0 && full {
+            self.fill.lagged.store(true, Ordering::Release);
+            return false;
+        }
+        self.fill.events.fetch_add(round.len(), Ordering::Relaxed);
+        self.fill.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.queue.send(Arc::clone(round)).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_part_of_every_topic_above_it() {
+        let all: Vec<&str> = topics("/core/pods/ns/a").collect();
+        assert_eq!(all, ["", "/", "/core/", "/core/pods/", "/core/pods/ns/"]);
+        for prefix in ["", "/", "/core/pods/", "/core/pods/ns/a", "/core/po"] {
+            assert!(all.contains(&topic(prefix)), "{prefix}");
+        }
+    }
+}

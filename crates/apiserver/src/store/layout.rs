@@ -1,0 +1,247 @@
+//! The database's tables, their versions, and how a connection is set up.
+//!
+//! `cur` holds what is there now. `log` is an undo log: for each change what was there *before*
+//! it. So a creation costs one copy of the object, a list at an older revision is `cur` with the
+//! later changes undone, and compaction only ever cuts off the log's beginning.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior};
+
+use super::error::OpenError;
+
+/// "KAPI", in `PRAGMA application_id`.
+const APPLICATION: i32 = 0x4b41_5049;
+
+/// How long a connection waits for a lock of SQLite's own (they are held for microseconds).
+pub(super) const BUSY: Duration = Duration::from_secs(5);
+
+/// Each step leads from the version of its index to the next; a new store takes them all.
+const MIGRATIONS: [&str; KNOWN as usize] = [
+    // Revisions begin at 1: clients give "0" a meaning of its own.
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+     INSERT INTO meta VALUES ('revision', 1), ('floor', 1), ('epoch', 1);
+     CREATE TABLE cur(
+        id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, rev INTEGER NOT NULL,
+        splice INTEGER, value BLOB NOT NULL) STRICT;
+     CREATE TABLE log(
+        rev INTEGER PRIMARY KEY, key TEXT NOT NULL, at INTEGER NOT NULL, deleted INTEGER NOT NULL,
+        previous_rev INTEGER, previous_splice INTEGER, previous BLOB) STRICT;
+     CREATE INDEX log_by_key ON log(key, rev);",
+    // Kinds with a shorter history have a floor of their own.
+    "CREATE TABLE floors(prefix TEXT PRIMARY KEY, rev INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+     INSERT INTO floors SELECT '', value FROM meta WHERE name = 'floor';
+     DELETE FROM meta WHERE name = 'floor';",
+];
+
+/// The schema version that this program writes.
+pub(super) const KNOWN: u32 = 2;
+
+/// What the database says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Header {
+    /// The last revision given.
+    pub(super) revision: u64,
+    /// Counts the restores; a new store has 1.
+    pub(super) epoch: u64,
+    /// For each prefix the oldest revision that its history reaches back to; the empty prefix is
+    /// always there.
+    pub(super) floors: Floors,
+}
+
+/// Oldest known revisions by prefix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Floors(Vec<(String, u64)>);
+
+impl Floors {
+    /// The oldest revision from which everything below `prefix` is known.
+    pub(super) fn of(&self, prefix: &str) -> u64 {
+        self.0
+            .iter()
+            .filter(|(other, _)| other.starts_with(prefix) || prefix.starts_with(other.as_str()))
+            .map(|(_, floor)| *floor)
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// The floor of exactly this prefix.
+    pub(super) fn exactly(&self, prefix: &str) -> u64 {
+        let found = self.0.iter().find(|(other, _)| other == prefix);
+        found.map_or(0, |(_, floor)| *floor)
+    }
+
+    /// Raises the floor of exactly this prefix.
+    pub(super) fn raise(&mut self, prefix: &str, to: u64) {
+        match self.0.iter_mut().find(|(other, _)| other == prefix) {
+            Some((_, floor)) => *floor = to.max(*floor),
+            None => self.0.push((prefix.to_owned(), to)),
+        }
+    }
+
+    /// The highest of all.
+    pub(super) fn highest(&self) -> u64 {
+        self.0.iter().map(|(_, floor)| *floor).max().unwrap_or(0)
+    }
+
+    pub(super) fn read(conn: &Connection) -> rusqlite::Result<Self> {
+        let mut statement = conn.prepare_cached("SELECT prefix, rev FROM floors")?;
+        let rows = statement.query_map([], |row| {
+            Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned()))
+        })?;
+        rows.collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl Header {
+    /// Reads it, within whatever transaction there is.
+    pub(super) fn read(conn: &Connection) -> rusqlite::Result<Self> {
+        Ok(Self {
+            revision: meta(conn, "revision")?,
+            epoch: meta(conn, "epoch")?,
+            floors: Floors::read(conn)?,
+        })
+    }
+}
+
+/// A number of the table `meta`.
+pub(super) fn meta(conn: &Connection, name: &str) -> rusqlite::Result<u64> {
+    conn.prepare_cached("SELECT value FROM meta WHERE name = ?")?
+        .query_row([name], |row| row.get::<_, i64>(0))
+        .map(i64::cast_unsigned)
+}
+
+/// Writes a number of the table `meta`.
+pub(super) fn set_meta(conn: &Connection, name: &str, value: u64) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE meta SET value = ? WHERE name = ?")?
+        .execute((value.cast_signed(), name))
+        .map(drop)
+}
+
+/// What a connection is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Writes; creates the file where there is none.
+    Write,
+    /// Only reads.
+    Read,
+}
+
+/// Opens a connection, with settings that need no valid file.
+pub(super) fn connect(path: &Path, vfs: Option<&str>, role: Role) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | match role {
+            Role::Write => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+            Role::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        };
+    let conn = match vfs {
+        None => Connection::open_with_flags(path, flags)?,
+        Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs)?,
+    };
+    conn.busy_timeout(BUSY)?;
+    // Checkpoints have a thread of their own: here they would stall whoever commits.
+    // Deleted secrets do not stay readable in the file's free space.
+    conn.execute_batch(
+        "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;
+         PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = FULL;",
+    )?;
+    match role {
+        Role::Write => {
+            // The log's file is written over again and again; only after a long backup it is large.
+            conn.execute_batch(
+                "PRAGMA secure_delete = FAST; PRAGMA cache_size = -4096;
+                 PRAGMA journal_size_limit = 67108864;",
+            )?;
+        }
+        Role::Read => {
+            conn.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -4096;")?;
+        }
+    }
+    Ok(conn)
+}
+
+/// Brings the database to the schema that this program knows, in one transaction.
+pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<Header, OpenError> {
+    let failed = |source| OpenError::Database {
+        path: path.to_owned(),
+        source,
+    };
+    if version(conn, path)? < KNOWN {
+        // The mode is a property of the file; it stays what it is when this is done again.
+        let mode: String = conn
+            .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
+            .map_err(failed)?;
+        if mode != "wal" {
+            return Err(OpenError::Damaged {
+                path: path.to_owned(),
+                what: format!("its journal mode is {mode}"),
+            });
+        }
+        let step = conn
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        let from = version(&step, path)?;
+        take_steps(&step, from).map_err(failed)?;
+        step.commit().map_err(failed)?;
+    }
+    let header = Header::read(conn).map_err(failed)?;
+    sound(conn, &header)
+        .map_err(failed)?
+        .map_or(Ok(header), |what| {
+            Err(OpenError::Damaged {
+                path: path.to_owned(),
+                what,
+            })
+        })
+}
+
+fn take_steps(step: &Transaction<'_>, from: u32) -> rusqlite::Result<()> {
+    for sql in MIGRATIONS.iter().skip(from as usize) {
+        step.execute_batch(sql)?;
+    }
+    step.pragma_update(None, "application_id", APPLICATION)?;
+    step.pragma_update(None, "user_version", KNOWN)
+}
+
+/// The schema version of a file, 0 for a new one; refuses files that are not ours or newer.
+pub(super) fn version(conn: &Connection, path: &Path) -> Result<u32, OpenError> {
+    let read = || -> rusqlite::Result<(i32, i64, bool)> {
+        Ok((
+            conn.pragma_query_value(None, "application_id", |row| row.get(0))?,
+            conn.pragma_query_value(None, "user_version", |row| row.get(0))?,
+            conn.query_row("SELECT 1 FROM sqlite_schema LIMIT 1", [], |_| Ok(()))
+                .optional()?
+                .is_none(),
+        ))
+    };
+    let (application, found, empty) = read().map_err(|source| OpenError::Database {
+        path: path.to_owned(),
+        source,
+    })?;
+    match u32::try_from(found) {
+        Ok(0) if empty && application == 0 => Ok(0),
+        Ok(known @ 1..=KNOWN) if application == APPLICATION => Ok(known),
+        Ok(newer) if application == APPLICATION && newer > KNOWN => Err(OpenError::Newer {
+            path: path.to_owned(),
+            found: newer,
+            known: KNOWN,
+        }),
+        _ => Err(OpenError::Foreign(path.to_owned())),
+    }
+}
+
+/// What contradicts itself at first sight, if anything: cheap enough for every start.
+fn sound(conn: &Connection, header: &Header) -> rusqlite::Result<Option<String>> {
+    let last: Option<i64> = conn.query_row("SELECT max(rev) FROM log", [], |row| row.get(0))?;
+    let last = last.unwrap_or(0).cast_unsigned();
+    Ok(if last > header.revision {
+        Some(format!(
+            "its history goes to revision {last}, its revision is {}",
+            header.revision
+        ))
+    } else if header.floors.highest() > header.revision {
+        Some("its history begins after its revision".to_owned())
+    } else {
+        None
+    })
+}

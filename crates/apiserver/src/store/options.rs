@@ -1,0 +1,91 @@
+//! How a store is kept.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use super::compact::Retention;
+use super::feed::Bounds;
+use super::layout::{self, Role};
+
+/// How a store is kept.
+#[derive(Debug, Clone)]
+pub struct StoreOptions {
+    /// How long the history of changes is kept: for watches that begin in the past, and for lists
+    /// at an older revision.
+    pub history: Duration,
+    /// At most so many changes are kept.
+    pub history_changes: u64,
+    /// How long the history of `short_lived` is kept.
+    pub short_history: Duration,
+    /// Prefixes of keys that change much and whose history nobody needs for long.
+    pub short_lived: Vec<String>,
+    /// Changes kept in memory.
+    pub ring_changes: usize,
+    /// Bytes of changes kept in memory.
+    pub ring_bytes: usize,
+    /// Changes that may wait for one watcher; with more it is ended.
+    pub watch_changes: usize,
+    /// Bytes of changes that may wait for one watcher; with more it is ended.
+    pub watch_bytes: usize,
+    /// How often a watch with no events tells its progress.
+    pub progress_every: Duration,
+    /// The largest size of the database's file, in bytes; an eighth of it is kept for deletions
+    /// and compaction. Past it changes fail with
+    /// [`CommitError::Full`](super::CommitError::Full) until objects are deleted. None for no
+    /// limit but the disk's.
+    pub max_bytes: Option<u64>,
+    /// The name of a SQLite VFS to use in place of the system's own.
+    pub vfs: Option<String>,
+}
+
+impl Default for StoreOptions {
+    /// Five minutes of history, as kube-apiserver keeps etcd's; one for Events and Leases.
+    fn default() -> Self {
+        Self {
+            history: Duration::from_mins(5),
+            history_changes: 200_000,
+            short_history: Duration::from_mins(1),
+            short_lived: [
+                "/core/events/",
+                "/events.k8s.io/events/",
+                "/coordination.k8s.io/leases/",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            ring_changes: 16_384,
+            ring_bytes: 8 << 20,
+            watch_changes: 4096,
+            watch_bytes: 16 << 20,
+            progress_every: Duration::from_secs(5),
+            max_bytes: None,
+            vfs: None,
+        }
+    }
+}
+
+impl StoreOptions {
+    pub(super) fn bounds(&self) -> Bounds {
+        Bounds {
+            ring_events: self.ring_changes,
+            ring_bytes: self.ring_bytes,
+            queue_events: self.watch_changes,
+            queue_bytes: self.watch_bytes,
+        }
+    }
+
+    pub(super) fn retention(&self) -> Retention {
+        Retention {
+            history: self.history,
+            history_changes: self.history_changes,
+            short_history: self.short_history.min(self.history),
+            short_lived: self.short_lived.clone(),
+        }
+    }
+
+    /// A connection.
+    pub(super) fn connect(&self, path: &Path, role: Role) -> rusqlite::Result<Connection> {
+        layout::connect(path, self.vfs.as_deref(), role)
+    }
+}

@@ -1,0 +1,240 @@
+//! Reads: one object, and lists now and as they were.
+
+use std::iter::Peekable;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
+
+use super::error::{ListError, StoreError};
+use super::layout::{self, Floors};
+use super::stored::{Splice, Stored};
+
+/// What to list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct List {
+    /// Keys that begin so.
+    pub prefix: String,
+    /// Only keys after this one.
+    pub after: Option<String>,
+    /// At most so many.
+    pub limit: Option<usize>,
+    /// As of when.
+    pub at: At,
+}
+
+/// As of when a list is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum At {
+    /// Now.
+    Latest,
+    /// When this revision was the latest.
+    Exact(u64),
+}
+
+/// A list, or a part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// In the order of their keys.
+    pub items: Vec<Stored>,
+    /// The revision as of which the list is.
+    pub revision: u64,
+    /// How many more there are after the last item.
+    pub remaining: u64,
+}
+
+impl List {
+    /// Everything below a prefix, now.
+    pub fn all(prefix: impl Into<String>) -> Self {
+        Self {
+            prefix: prefix.into(),
+            after: None,
+            limit: None,
+            at: At::Latest,
+        }
+    }
+
+    /// The first key that may be listed, and the first that may not.
+    fn bounds(&self) -> (String, String) {
+        let first = match &self.after {
+            // The next possible key.
+            Some(after) if *after >= self.prefix => format!("{after}\0"),
+            _ => self.prefix.clone(),
+        };
+        (first, prefix_end(&self.prefix))
+    }
+}
+
+/// The first key after all those with this prefix.
+pub(super) fn prefix_end(prefix: &str) -> String {
+    let mut end = prefix.to_owned();
+    while let Some(last) = end.pop() {
+        if let Some(next) = (u32::from(last) + 1..=0x10_ffff).find_map(char::from_u32) {
+            end.push(next);
+            return end;
+        }
+    }
+    char::MAX.to_string()
+}
+
+/// One object.
+pub(super) fn get(conn: &Connection, key: &str) -> Result<Option<Stored>, StoreError> {
+    let mut statement = conn.prepare_cached("SELECT rev, splice, value FROM cur WHERE key = ?")?;
+    let found = statement.query_row([key], |row| stored(key.into(), row, 0));
+    Ok(found.optional()?)
+}
+
+/// A stored value from three columns, of which `at` is the first.
+pub(super) fn stored(key: Arc<str>, row: &Row<'_>, at: usize) -> rusqlite::Result<Stored> {
+    let revision: i64 = row.get(at)?;
+    let splice = Splice::from_column(row.get(at + 1)?);
+    let value = Bytes::copy_from_slice(row.get_ref(at + 2)?.as_blob()?);
+    Ok(Stored::from_row(
+        key,
+        revision.cast_unsigned(),
+        value,
+        splice,
+    ))
+}
+
+fn key(row: &Row<'_>) -> rusqlite::Result<Arc<str>> {
+    Ok(row.get_ref(0)?.as_str()?.into())
+}
+
+/// A list, from one snapshot.
+pub(super) fn list(conn: &Connection, list: &List) -> Result<Page, ListError> {
+    let snapshot = conn.unchecked_transaction()?;
+    let current = layout::meta(&snapshot, "revision")?;
+    let page = match list.at {
+        At::Exact(revision) if revision > current => return Err(ListError::Future { current }),
+        At::Exact(revision) if revision < current => {
+            let floor = Floors::read(&snapshot)?.of(&list.prefix);
+            if revision < floor {
+                return Err(ListError::Compacted { floor });
+            }
+            list_past(&snapshot, list, revision)?
+        }
+        At::Exact(_) | At::Latest => list_now(&snapshot, list, current)?,
+    };
+    Ok(page)
+}
+
+fn list_now(conn: &Connection, list: &List, revision: u64) -> rusqlite::Result<Page> {
+    let (first, end) = list.bounds();
+    let mut statement = conn.prepare_cached(
+        "SELECT key, rev, splice, value FROM cur WHERE key >= ? AND key < ? ORDER BY key LIMIT ?",
+    )?;
+    let rows = statement.query_map(params![first, end, limit(list)], |row| {
+        stored(key(row)?, row, 1)
+    })?;
+    let items = rows.collect::<Result<Vec<_>, _>>()?;
+    let remaining = match items.last() {
+        Some(shown) if Some(items.len()) == list.limit => {
+            count_now(conn, &format!("{}\0", shown.key), &end)?
+        }
+        _ => 0,
+    };
+    Ok(Page {
+        items,
+        revision,
+        remaining: remaining.cast_unsigned(),
+    })
+}
+
+fn limit(list: &List) -> i64 {
+    list.limit
+        .map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX))
+}
+
+fn count_now(conn: &Connection, first: &str, end: &str) -> rusqlite::Result<i64> {
+    conn.prepare_cached("SELECT count(*) FROM cur WHERE key >= ? AND key < ?")?
+        .query_row([first, end], |row| row.get(0))
+}
+
+/// `cur` without what changed since, merged with what that was before.
+fn list_past(conn: &Connection, list: &List, revision: u64) -> rusqlite::Result<Page> {
+    let (first, end) = list.bounds();
+    let bounds = params![first, end, revision.cast_signed()];
+    let mut same = conn.prepare_cached(
+        "SELECT key, rev, splice, value FROM cur WHERE key >= ? AND key < ? AND rev <= ?
+         ORDER BY key",
+    )?;
+    let mut changed = conn.prepare_cached(
+        "SELECT key, min(rev) FROM log INDEXED BY log_by_key
+         WHERE key >= ? AND key < ? AND rev > ? GROUP BY key ORDER BY key",
+    )?;
+    let same = same.query_map(bounds, |row| stored(key(row)?, row, 1))?;
+    let mut undo = conn.prepare_cached(
+        "SELECT previous_rev, previous_splice, previous FROM log
+         WHERE rev = ? AND previous_rev IS NOT NULL",
+    )?;
+    let changed = changed
+        .query_map(bounds, |row| Ok((key(row)?, row.get(1)?)))?
+        .filter_map(|change| undone(&mut undo, change).transpose());
+    let mut merged = Merged {
+        left: same.peekable(),
+        right: changed.peekable(),
+    };
+    let limit = list.limit.unwrap_or(usize::MAX);
+    let items: Vec<Stored> = merged.by_ref().take(limit).collect::<Result<_, _>>()?;
+    drop(merged);
+    let remaining = match items.last() {
+        Some(shown) if items.len() == limit => {
+            count_past(conn, &format!("{}\0", shown.key), &end, revision)?
+        }
+        _ => 0,
+    };
+    Ok(Page {
+        items,
+        revision,
+        remaining: remaining.cast_unsigned(),
+    })
+}
+
+fn undone(
+    undo: &mut CachedStatement<'_>,
+    change: rusqlite::Result<(Arc<str>, i64)>,
+) -> rusqlite::Result<Option<Stored>> {
+    let (key, revision) = change?;
+    undo.query_row([revision], |row| stored(key, row, 0))
+        .optional()
+}
+
+/// Counts from the keys' index alone, then corrects for what changed since.
+fn count_past(conn: &Connection, first: &str, end: &str, revision: u64) -> rusqlite::Result<i64> {
+    let now = count_now(conn, first, end)?;
+    let difference: i64 = conn
+        .prepare_cached(
+            "SELECT coalesce(sum((log.previous_rev IS NOT NULL)
+                - EXISTS(SELECT 1 FROM cur WHERE cur.key = changed.key)), 0)
+             FROM (SELECT key, min(rev) AS rev FROM log INDEXED BY log_by_key
+                   WHERE key >= ? AND key < ? AND rev > ? GROUP BY key) AS changed
+             JOIN log ON log.rev = changed.rev",
+        )?
+        .query_row(params![first, end, revision.cast_signed()], |row| {
+            row.get(0)
+        })?;
+    Ok(now + difference)
+}
+
+/// Two lists in the order of their keys, which have no key in common, as one.
+struct Merged<L: Iterator, R: Iterator> {
+    left: Peekable<L>,
+    right: Peekable<R>,
+}
+
+impl<L, R> Iterator for Merged<L, R>
+where
+    L: Iterator<Item = rusqlite::Result<Stored>>,
+    R: Iterator<Item = rusqlite::Result<Stored>>,
+{
+    type Item = rusqlite::Result<Stored>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match (self.left.peek(), self.right.peek()) {
+            (Some(Ok(left)), Some(Ok(right))) if right.key < left.key => self.right.next(),
+            (Some(_), _) => self.left.next(),
+            (None, _) => self.right.next(),
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! A stored object, and how its revision gets into its JSON without parsing it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use super::error::StoreError;
+
+/// A value at one revision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// Such as `/apps/deployments/default/web`.
+    pub key: Arc<str>,
+    /// The revision of the change that wrote it: `metadata.resourceVersion`.
+    pub revision: u64,
+    /// JSON, without `metadata.resourceVersion`.
+    pub value: Bytes,
+    splice: Splice,
+}
+
+/// Where `"resourceVersion":"…"` goes.
+///
+/// It is found once, when the value is written, and kept beside it: text that looks like
+/// `"metadata":{` may stand anywhere in an object, so a search on the way out would be wrong
+/// for some.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Splice {
+    /// Nowhere: the value has no top-level `metadata` object.
+    Nowhere,
+    /// At this offset, just after the brace of the top-level `metadata`.
+    At(u32),
+}
+
+/// Why a value cannot be stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// Not JSON.
+    #[error("the value is not JSON")]
+    NotJson,
+    /// It has a `metadata.resourceVersion`, which is the store's to give.
+    #[error("the value has a resourceVersion of its own")]
+    HasRevision,
+    /// It has metadata twice.
+    #[error("the value has metadata twice")]
+    MetadataTwice,
+    /// Longer than 2^31 bytes.
+    #[error("the value is too long")]
+    TooLong,
+    /// A deletion of what is expected to be absent.
+    #[error("there is nothing to delete")]
+    NothingToDelete,
+}
+
+impl Splice {
+    /// Reads a value that is about to be written.
+    pub(super) fn find(json: &[u8]) -> Result<Self, Malformed> {
+        if i32::try_from(json.len()).is_err() {
+            return Err(Malformed::TooLong);
+        }
+        serde_json::from_slice::<IgnoredAny>(json).map_err(|_| Malformed::NotJson)?;
+        let mut scan = Scan { json, at: 0 };
+        if scan.enter().is_none() {
+            return Ok(Self::Nowhere);
+        }
+        let mut found = None;
+        while let Some(key) = scan.key() {
+            if !is(key, "metadata") {
+                scan.skip_value();
+            } else if found.is_some() {
+                return Err(Malformed::MetadataTwice);
+            } else {
+                found = Some(scan.metadata()?);
+            }
+        }
+        Ok(found.unwrap_or(Self::Nowhere))
+    }
+
+    /// As a column of the database.
+    pub(super) fn column(self) -> Option<u32> {
+        match self {
+            Self::Nowhere => None,
+            Self::At(offset) => Some(offset),
+        }
+    }
+
+    /// From a column of the database.
+    pub(super) fn from_column(column: Option<u32>) -> Self {
+        column.map_or(Self::Nowhere, Self::At)
+    }
+}
+
+impl Stored {
+    /// A value as the database has it.
+    pub(super) fn from_row(key: Arc<str>, revision: u64, value: Bytes, splice: Splice) -> Self {
+        Self {
+            key,
+            revision,
+            value,
+            splice,
+        }
+    }
+
+    /// A value that no store gave, for callers that make up events.
+    ///
+    /// # Errors
+    /// As [`Malformed`] says.
+    pub fn new(key: Arc<str>, revision: u64, value: Bytes) -> Result<Self, Malformed> {
+        let splice = Splice::find(&value)?;
+        Ok(Self::from_row(key, revision, value, splice))
+    }
+
+    /// The same value under another revision: a deletion is shown with its own revision.
+    #[must_use]
+    pub fn at_revision(&self, revision: u64) -> Self {
+        Self {
+            revision,
+            ..self.clone()
+        }
+    }
+
+    /// The object, with `metadata.resourceVersion` in place.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] if the bytes are no longer what was written.
+    pub fn object(&self) -> Result<Value, StoreError> {
+        let mut object: Value =
+            serde_json::from_slice(&self.value).map_err(|source| StoreError::Damaged {
+                key: Arc::clone(&self.key),
+                source,
+            })?;
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.insert(
+                "resourceVersion".to_owned(),
+                self.revision.to_string().into(),
+            );
+        }
+        Ok(object)
+    }
+
+    /// Appends the JSON of [`Self::object`] to `out`, without parsing.
+    pub fn write_json(&self, out: &mut Vec<u8>) {
+        let Splice::At(offset) = self.splice else {
+            out.extend_from_slice(&self.value);
+            return;
+        };
+        let (before, after) = self.value.split_at((offset as usize).min(self.value.len()));
+        out.reserve(self.value.len() + 42);
+        out.extend_from_slice(before);
+        out.extend_from_slice(b"\"resourceVersion\":\"");
+        push_decimal(out, self.revision);
+        out.push(b'"');
+        if after.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'}') {
+            out.push(b',');
+        }
+        out.extend_from_slice(after);
+    }
+
+    pub(super) fn splice_column(&self) -> Option<u32> {
+        self.splice.column()
+    }
+
+    /// The bytes that this value holds in memory, about.
+    pub(super) fn weight(&self) -> usize {
+        self.value.len() + self.key.len()
+    }
+}
+
+fn push_decimal(out: &mut Vec<u8>, mut number: u64) {
+    let start = out.len();
+    loop {
+        // The remainder is below ten.
+        out.push(b'0' + (number % 10) as u8);
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out[start..].reverse();
+}
+
+/// Whether a member's name, as it is written, reads as this one.
+fn is(key: &[u8], name: &str) -> bool {
+    if !key.contains(&b'\\') {
+        return key == name.as_bytes();
+    }
+    let quoted = [b"\"", key, b"\""].concat();
+    serde_json::from_slice::<String>(&quoted).is_ok_and(|read| read == name)
+}
+
+/// Walks over the members of an object that is known to be JSON.
+struct Scan<'a> {
+    json: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Scan<'a> {
+    fn peek(&mut self) -> Option<u8> {
+        while self.json.get(self.at)?.is_ascii_whitespace() {
+            self.at += 1;
+        }
+        self.json.get(self.at).copied()
+    }
+
+    fn enter(&mut self) -> Option<()> {
+        (self.peek()? == b'{').then(|| self.at += 1)
+    }
+
+    /// The next member's name as it is written, with the value next; none at the object's end.
+    fn key(&mut self) -> Option<&'a [u8]> {
+        if self.peek()? == b',' {
+            self.at += 1;
+        }
+        if self.peek()? != b'"' {
+            return None;
+        }
+        let start = self.at + 1;
+        self.skip_string();
+        let key = self.json.get(start..self.at.checked_sub(1)?)?;
+        if self.peek()? == b':' {
+            self.at += 1;
+        }
+        Some(key)
+    }
+
+    fn metadata(&mut self) -> Result<Splice, Malformed> {
+        if self.enter().is_none() {
+            self.skip_value();
+            return Ok(Splice::Nowhere);
+        }
+        let offset = u32::try_from(self.at).map_err(|_| Malformed::TooLong)?;
+        while let Some(key) = self.key() {
+            if is(key, "resourceVersion") {
+                return Err(Malformed::HasRevision);
+            }
+            self.skip_value();
+        }
+        // The closing brace.
+        self.at += 1;
+        Ok(Splice::At(offset))
+    }
+
+    fn skip_string(&mut self) {
+        self.at += 1;
+        while let Some(&byte) = self.json.get(self.at) {
+            self.at += 1;
+            match byte {
+                b'"' => return,
+                b'\\' => self.at += 1,
+                _ => {}
+            }
+        }
+    }
+
+    fn skip_value(&mut self) {
+        let mut depth = 0_usize;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => self.skip_string(),
+                b'{' | b'[' => {
+                    depth += 1;
+                    self.at += 1;
+                }
+                b'}' | b']' | b',' if depth == 0 => return,
+                b'}' | b']' => {
+                    depth -= 1;
+                    self.at += 1;
+                }
+                _ => self.at += 1,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn stored(value: &Value) -> Stored {
+        Stored::new("/k".into(), 42, serde_json::to_vec(value).unwrap().into()).unwrap()
+    }
+
+    fn written(stored: &Stored) -> Value {
+        let mut out = Vec::new();
+        stored.write_json(&mut out);
+        serde_json::from_slice(&out).unwrap()
+    }
+
+    #[test]
+    fn text_that_looks_like_metadata_is_left_alone() {
+        let value = json!({
+            "a": {"metadata": {"name": "inner"}},
+            "data": {"x": "\"metadata\":{\"name\"", "y\\\"metadata": "}]{"},
+            "list": [{"metadata": {}}, "metadata", [1, -2.5e3, null, true]],
+            "metadata": {"name": "outer"},
+        });
+        let written = written(&stored(&value));
+        assert_eq!(
+            written["metadata"],
+            json!({"name": "outer", "resourceVersion": "42"})
+        );
+        assert_eq!(written["a"], value["a"]);
+        assert_eq!(written["list"], value["list"]);
+        assert_eq!(written["data"], value["data"]);
+    }
+
+    #[test]
+    fn empty_metadata_gets_no_comma() {
+        assert_eq!(
+            written(&stored(&json!({"metadata": {}}))),
+            json!({"metadata": {"resourceVersion": "42"}})
+        );
+        let spaced = Bytes::from_static(b" { \"metadata\" : { } , \"z\":1 }");
+        let stored = Stored::new("/k".into(), 0, spaced).unwrap();
+        assert_eq!(
+            written(&stored),
+            json!({"metadata": {"resourceVersion": "0"}, "z": 1})
+        );
+    }
+
+    #[test]
+    fn a_value_with_a_revision_of_its_own_is_refused() {
+        let refused = |text: &'static str| Splice::find(text.as_bytes()).unwrap_err();
+        assert_eq!(
+            refused(r#"{"metadata":{"labels":{},"resourceVersion":"1"}}"#),
+            Malformed::HasRevision
+        );
+        assert_eq!(refused(r#"{"metadata":{}"#), Malformed::NotJson);
+        assert_eq!(
+            refused(r#"{"metadat\u0061":{"resource\u0056ersion":"1"}}"#),
+            Malformed::HasRevision
+        );
+        assert_eq!(
+            refused(r#"{"metadata":{"a":[{}]},"z":1,"metadata":7}"#),
+            Malformed::MetadataTwice
+        );
+        // A label of that name is no revision.
+        let label = r#"{"metadata":{"labels":{"resourceVersion":"1"}}}"#;
+        assert_eq!(Splice::find(label.as_bytes()), Ok(Splice::At(13)));
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let text = prop_oneof![
+            Just("metadata".to_owned()),
+            Just("resourceVersioN".to_owned()),
+            "[a-z\"\\\\{}:,\\PC]{0,8}",
+        ];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            text.clone().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 48, 6, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map(text.clone(), inner, 0..5)
+                    .prop_map(|map| map.into_iter().collect::<serde_json::Map<_, _>>().into()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn splicing_equals_parsing_and_inserting(value in any_json(), revision: u64, pretty: bool) {
+            let text = if pretty {
+                serde_json::to_vec_pretty(&value).unwrap()
+            } else {
+                serde_json::to_vec(&value).unwrap()
+            };
+            let stored = Stored::new("/k".into(), revision, text.into()).unwrap();
+            prop_assert_eq!(written(&stored), stored.object().unwrap());
+        }
+    }
+}

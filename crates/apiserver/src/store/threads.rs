@@ -1,0 +1,122 @@
+//! A store's threads, and how they end.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use rusqlite::Connection;
+
+use super::checkpoint::Checkpoints;
+use super::error::OpenError;
+use super::feed::Feed;
+use super::layout::Role;
+use super::options::StoreOptions;
+use super::readers::Lane;
+use super::writer::Writer;
+
+/// Threads that read single objects, and as many that read lists: a greedy lister cannot keep
+/// others from their objects.
+const READERS: usize = 2;
+
+/// All threads of a store. Dropping it ends them and waits for them; the writer ends when it can
+/// have no more orders, so their sender is dropped before this.
+#[derive(Debug)]
+pub(super) struct Threads {
+    pub(super) points: Arc<Lane>,
+    pub(super) scans: Arc<Lane>,
+    feed: Arc<Feed>,
+    checkpoints: Arc<Checkpoints>,
+    writer: Option<JoinHandle<Connection>>,
+    others: Vec<JoinHandle<()>>,
+}
+
+impl Threads {
+    pub(super) fn start(
+        path: &Path,
+        options: &StoreOptions,
+        feed: Arc<Feed>,
+        writer: impl FnOnce(Arc<Checkpoints>) -> Writer,
+    ) -> Result<Self, OpenError> {
+        let failed = |source| OpenError::Database {
+            path: path.to_owned(),
+            source,
+        };
+        let reader = |_| options.connect(path, Role::Read);
+        let readers: Vec<Connection> = (0..2 * READERS)
+            .map(reader)
+            .collect::<Result<_, _>>()
+            .map_err(failed)?;
+        let mover = options.connect(path, Role::Write).map_err(failed)?;
+        let checkpoints = Arc::new(Checkpoints::default());
+        let writer = writer(Arc::clone(&checkpoints));
+        let mut threads = Self {
+            points: Arc::default(),
+            scans: Arc::default(),
+            feed,
+            checkpoints,
+            writer: None,
+            others: Vec::new(),
+        };
+        threads
+            .spawn_all(readers, mover, writer)
+            .map_err(|source| OpenError::File {
+                path: path.to_owned(),
+                source,
+            })?;
+        Ok(threads)
+    }
+
+    fn spawn_all(
+        &mut self,
+        readers: Vec<Connection>,
+        mover: Connection,
+        writer: Writer,
+    ) -> std::io::Result<()> {
+        for (number, conn) in readers.into_iter().enumerate() {
+            let (name, lane) = if number < READERS {
+                ("store-get", Arc::clone(&self.points))
+            } else {
+                ("store-list", Arc::clone(&self.scans))
+            };
+            self.spawn(name, move || lane.serve(&conn))?;
+        }
+        let feed = Arc::clone(&self.feed);
+        self.spawn("store-feed", move || feed.dispatch())?;
+        let checkpoints = Arc::clone(&self.checkpoints);
+        self.spawn("store-checkpoint", move || checkpoints.serve(&mover))?;
+        let thread = thread::Builder::new().name("store-write".to_owned());
+        self.writer = Some(thread.spawn(move || writer.run())?);
+        Ok(())
+    }
+
+    fn spawn(&mut self, name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+        let handle = thread::Builder::new().name(name.to_owned()).spawn(body)?;
+        self.others.push(handle);
+        Ok(())
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        // The others serve what the writer still writes.
+        let written = self.writer.take().and_then(join);
+        self.points.close();
+        self.scans.close();
+        self.feed.close();
+        self.checkpoints.close();
+        for handle in self.others.drain(..) {
+            join(handle);
+        }
+        // The last connection to close moves the write-ahead log into the database's file, which
+        // those that only read cannot.
+        drop(written);
+    }
+}
+
+fn join<T>(handle: JoinHandle<T>) -> Option<T> {
+    let ended = handle.join();
+    if ended.is_err() {
+        tracing::error!("a thread of the store panicked");
+    }
+    ended.ok()
+}

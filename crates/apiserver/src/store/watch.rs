@@ -1,0 +1,150 @@
+//! A watch: first what memory or the log still has, then what is handed on as it happens.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc::error::TryRecvError;
+use tokio::time::{Instant, sleep_until};
+
+use super::error::WatchEnd;
+use super::event::Batch;
+use super::feed::{Feed, Round, Subscription};
+use super::readers::Lane;
+use super::replay::replay;
+
+/// Events below a prefix, in order, none left out and none twice.
+#[derive(Debug)]
+pub struct Watch {
+    prefix: Arc<str>,
+    feed: Arc<Feed>,
+    scans: Arc<Lane>,
+    subscription: Subscription,
+    /// Everything up to this revision was told.
+    told: u64,
+    progress_every: Duration,
+    next_progress: Instant,
+}
+
+impl Watch {
+    pub(super) fn begin(
+        prefix: Arc<str>,
+        from: u64,
+        feed: Arc<Feed>,
+        scans: Arc<Lane>,
+        progress_every: Duration,
+    ) -> Option<Self> {
+        let subscription = feed.subscribe(&prefix)?;
+        Some(Self {
+            prefix,
+            feed,
+            scans,
+            subscription,
+            told: from,
+            progress_every,
+            next_progress: Instant::now() + progress_every,
+        })
+    }
+
+    /// The revision up to which everything was told: where a new watch would go on.
+    pub fn revision(&self) -> u64 {
+        self.told
+    }
+
+    /// Waits for events; now and then, if there are none, tells progress instead. Cancel-safe.
+    ///
+    /// # Errors
+    /// As [`WatchEnd`] says; the watch is over then.
+    pub async fn next(&mut self) -> Result<Batch, WatchEnd> {
+        while self.told < self.subscription.from {
+            if let Some(batch) = self.past().await? {
+                return Ok(batch);
+            }
+        }
+        loop {
+            let round = tokio::select! {
+                biased;
+                round = self.subscription.queue.recv() => Some(round),
+                () = sleep_until(self.next_progress) => None,
+            };
+            let batch = match round {
+                Some(Some(round)) => self.take(&round),
+                Some(None) => return Err(self.end()),
+                None => self.progress(),
+            };
+            if let Some(batch) = batch {
+                return Ok(batch);
+            }
+        }
+    }
+
+    /// What can be told without waiting: events, or progress as of now; for a last bookmark.
+    /// None if there is nothing new, or the past is still to be read.
+    pub fn progress(&mut self) -> Option<Batch> {
+        if self.told < self.subscription.from {
+            return None;
+        }
+        self.next_progress = Instant::now() + self.progress_every;
+        // Read first: whatever was dispatched up to here is in the queue by now.
+        let dispatched = self.feed.dispatched();
+        match self.subscription.queue.try_recv() {
+            Ok(round) => self.take(&round),
+            Err(TryRecvError::Empty) if dispatched > self.told => {
+                self.told = dispatched;
+                Some(Batch {
+                    events: Vec::new(),
+                    revision: dispatched,
+                })
+            }
+            Err(_) => None,
+        }
+    }
+
+    /// Events from before the subscription; none if this part of the past had none.
+    async fn past(&mut self) -> Result<Option<Batch>, WatchEnd> {
+        let until = self.subscription.from;
+        let recent = self.feed.recent(&self.prefix, self.told, until);
+        let (events, until) = if let Some(events) = recent {
+            (events, until)
+        } else {
+            let (prefix, range) = (Arc::clone(&self.prefix), self.told..=until);
+            let replayed = self
+                .scans
+                .read(move |conn| replay(conn, &prefix, range))
+                .await?;
+            (replayed.events, replayed.until)
+        };
+        self.told = until;
+        Ok((!events.is_empty()).then_some(Batch {
+            events,
+            revision: until,
+        }))
+    }
+
+    fn take(&mut self, round: &Round) -> Option<Batch> {
+        self.subscription.fill.taken(round);
+        // A watch may begin at a revision that is durable but not yet dispatched.
+        let events: Vec<_> = round
+            .iter()
+            .filter(|event| event.revision() > self.told)
+            .cloned()
+            .collect();
+        let revision = events.last()?.revision();
+        self.told = revision;
+        self.next_progress = Instant::now() + self.progress_every;
+        Some(Batch { events, revision })
+    }
+
+    fn end(&self) -> WatchEnd {
+        if self.subscription.fill.lagged() {
+            WatchEnd::Lagged
+        } else {
+            WatchEnd::Closed
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.feed.unsubscribe(&self.prefix, self.subscription.id);
+    }
+}

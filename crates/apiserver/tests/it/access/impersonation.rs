@@ -1,0 +1,216 @@
+use drover_apiserver::access::{Attributes, Authorizer, Caller, Impersonation, Target};
+use drover_apiserver::status::ApiError;
+use http::HeaderMap;
+use serde_json::{Value, json};
+
+use super::granting;
+
+fn headers(list: &[(&'static str, &str)]) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for (name, value) in list {
+        headers.append(*name, value.parse().unwrap());
+    }
+    headers
+}
+
+/// Lists pods in the name that the headers say.
+fn list_pods(
+    impersonation: &Impersonation,
+    authorizer: &dyn Authorizer,
+    requestor: &Caller,
+    list: &[(&'static str, &str)],
+) -> Result<Caller, ApiError> {
+    let attributes = Attributes {
+        caller: requestor,
+        verb: "list",
+        target: Target::Resource {
+            group: "",
+            version: "v1",
+            resource: "pods",
+            subresource: "",
+            namespace: "",
+            name: "",
+        },
+    };
+    let caller = impersonation.impersonate(&mut headers(list), &attributes, authorizer)?;
+    Ok(caller.expect("a user is named"))
+}
+
+fn alice(rules: Value, list: &[(&'static str, &str)]) -> Result<Caller, ApiError> {
+    let rbac = granting(&[("alice", rules)]);
+    list_pods(
+        &Impersonation::default(),
+        &rbac,
+        &Caller::user("alice", []),
+        list,
+    )
+}
+
+fn plain(resources: &[&str]) -> Value {
+    json!([{"apiGroups": ["", "authentication.k8s.io"], "resources": resources,
+            "verbs": ["impersonate"]}])
+}
+
+fn constrained(mode: &str, resources: &[&str]) -> Value {
+    json!([
+        {"apiGroups": [""], "resources": ["pods"],
+         "verbs": [format!("impersonate-on:{mode}:list")]},
+        {"apiGroups": ["authentication.k8s.io"], "resources": resources,
+         "verbs": [format!("impersonate:{mode}")]},
+    ])
+}
+
+const BOB: (&str, &str) = ("impersonate-user", "bob");
+
+#[test]
+fn without_headers_nobody_is_impersonated() {
+    let rbac = granting(&[]);
+    let caller = Caller::user("alice", []);
+    let attributes = Attributes {
+        caller: &caller,
+        verb: "get",
+        target: Target::Path("/"),
+    };
+    let answer = Impersonation::default().impersonate(&mut headers(&[]), &attributes, &rbac);
+    assert_eq!(answer, Ok(None));
+}
+
+#[test]
+fn the_verb_impersonate_lets_a_caller_be_anyone_with_standing_groups_added() {
+    let caller = alice(plain(&["users"]), &[BOB]).unwrap();
+    assert_eq!(caller, Caller::user("bob", ["system:authenticated"]));
+    let anonymous = [("impersonate-user", "system:anonymous")];
+    let caller = alice(plain(&["users"]), &anonymous).unwrap();
+    assert_eq!(caller.groups, ["system:unauthenticated"]);
+}
+
+#[test]
+fn each_part_of_an_identity_needs_a_right_of_its_own() {
+    let parts = [
+        ("groups", ("impersonate-group", "g")),
+        ("uids", ("impersonate-uid", "7")),
+        ("userextras/scopes", ("impersonate-extra-scopes", "s")),
+    ];
+    for (resource, header) in parts {
+        alice(plain(&["users"]), &[BOB, header]).unwrap_err();
+        alice(plain(&["users", resource]), &[BOB, header]).unwrap();
+    }
+}
+
+#[test]
+fn a_service_account_is_authorised_as_one_and_has_its_groups_unless_others_are_named() {
+    let account = ("impersonate-user", "system:serviceaccount:d:sa");
+    alice(plain(&["users"]), &[account]).unwrap_err();
+    let caller = alice(plain(&["serviceaccounts"]), &[account]).unwrap();
+    assert_eq!(
+        caller.groups,
+        [
+            "system:serviceaccounts",
+            "system:serviceaccounts:d",
+            "system:authenticated"
+        ]
+    );
+    let group = ("impersonate-group", "g");
+    let caller = alice(plain(&["serviceaccounts", "groups"]), &[account, group]).unwrap();
+    assert_eq!(caller.groups, ["g", "system:authenticated"]);
+}
+
+// The messages below were seen from kube-apiserver v1.36.3 for the same requests.
+
+#[test]
+fn a_refusal_names_the_first_right_that_is_lacking() {
+    let refusal = |user: &str| {
+        let error = alice(json!([]), &[("impersonate-user", user)]).unwrap_err();
+        error.message
+    };
+    let expected = |mode: &str| {
+        format!(
+            "pods is forbidden: User \"alice\" cannot impersonate-on:{mode}:list resource \
+             \"pods\" in API group \"\" at the cluster scope"
+        )
+    };
+    assert_eq!(refusal("bob"), expected("user-info"));
+    assert_eq!(
+        refusal("system:serviceaccount:default:x"),
+        expected("serviceaccount")
+    );
+    assert_eq!(refusal("system:node:x"), expected("arbitrary-node"));
+}
+
+#[test]
+fn who_impersonated_by_the_plain_verb_before_is_told_what_that_lacks() {
+    let rules = json!([{"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"],
+                        "resourceNames": ["bob"]}]);
+    let rbac = granting(&[("alice", rules)]);
+    let impersonation = Impersonation::default();
+    let alice = Caller::user("alice", []);
+    list_pods(&impersonation, &rbac, &alice, &[BOB]).unwrap();
+    let carol = [("impersonate-user", "carol")];
+    let error = list_pods(&impersonation, &rbac, &alice, &carol).unwrap_err();
+    assert_eq!(
+        error.message,
+        "users \"carol\" is forbidden: User \"alice\" cannot impersonate resource \"users\" in \
+         API group \"\" at the cluster scope"
+    );
+}
+
+#[test]
+fn a_constrained_right_needs_both_the_identity_and_what_is_done_in_its_name() {
+    let rules = constrained("user-info", &["users"]);
+    assert_eq!(alice(rules.clone(), &[BOB]).unwrap().name, "bob");
+    for half in [0, 1] {
+        alice(json!([rules[half]]), &[BOB]).unwrap_err();
+    }
+}
+
+#[test]
+fn a_constrained_right_never_makes_a_member_of_the_privileged_group() {
+    let rules = constrained("user-info", &["users", "groups"]);
+    let masters = ("impersonate-group", "system:masters");
+    let error = alice(rules.clone(), &[BOB, masters]).unwrap_err();
+    assert_eq!(
+        error.message,
+        "groups.authentication.k8s.io \"system:masters\" is forbidden: User \"alice\" cannot \
+         impersonate:user-info resource \"groups\" in API group \"authentication.k8s.io\" at the \
+         cluster scope: impersonating the system:masters group is not allowed"
+    );
+    alice(rules, &[BOB, ("impersonate-group", "team")]).unwrap();
+}
+
+#[test]
+fn extras_in_a_constrained_mode_have_keys_with_a_domain() {
+    let rules = constrained(
+        "user-info",
+        &["users", "userextras/acme.com/a", "userextras/a"],
+    );
+    let key = "impersonate-extra-acme.com%2fa";
+    alice(rules.clone(), &[BOB, (key, "v")]).unwrap();
+    alice(rules.clone(), &[BOB, ("impersonate-extra-a", "v")]).unwrap_err();
+    alice(rules, &[BOB, (key, "")]).unwrap_err();
+}
+
+#[test]
+fn nodes_in_a_constrained_mode_are_members_of_the_nodes_group() {
+    let node = ("impersonate-user", "system:node:n1");
+    let caller = alice(constrained("arbitrary-node", &["nodes"]), &[node]).unwrap();
+    assert_eq!(caller.groups, ["system:nodes", "system:authenticated"]);
+}
+
+#[test]
+fn a_service_account_may_be_the_node_that_it_runs_on_and_no_other() {
+    let name = "system:serviceaccount:d:agent";
+    let rbac = granting(&[(name, constrained("associated-node", &["nodes"]))]);
+    let mut agent = Caller::user(name, []);
+    let key = "authentication.kubernetes.io/node-name".to_owned();
+    agent.extra.insert(key, vec!["n1".to_owned()]);
+    let as_node = |node: &str| {
+        let user = format!("system:node:{node}");
+        let header = [("impersonate-user", user.as_str())];
+        list_pods(&Impersonation::default(), &rbac, &agent, &header)
+    };
+    assert_eq!(
+        as_node("n1").unwrap().groups,
+        ["system:nodes", "system:authenticated"]
+    );
+    as_node("n2").unwrap_err();
+}

@@ -1,0 +1,410 @@
+//! The edge: paths, methods, media types, limits, headers, and who may pass.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use drover_apiserver::access::Caller;
+use drover_apiserver::serve::audit::{Audit, Record, Stage};
+use drover_apiserver::serve::fair::Bounds;
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::hub::{Hub, MAPS, config_map};
+
+#[tokio::test]
+async fn unknown_paths_and_methods_are_refused_as_kube_apiserver_does() {
+    let hub = Hub::new().await;
+    for (method, path, code, message) in [
+        (
+            Method::GET,
+            "/api/v1/nonsense",
+            404,
+            "the server could not find the requested resource",
+        ),
+        (
+            Method::GET,
+            "/api/v1/configmaps/a",
+            404,
+            "the server could not find the requested resource",
+        ),
+        (
+            Method::POST,
+            "/api/v1/configmaps",
+            405,
+            "the server does not allow this method on the requested resource",
+        ),
+        (
+            Method::PUT,
+            MAPS,
+            405,
+            "the server does not allow this method on the requested resource",
+        ),
+        (
+            Method::POST,
+            "/version",
+            405,
+            "the server does not allow this method on the requested resource",
+        ),
+        (
+            Method::DELETE,
+            "/api/v1/namespaces",
+            405,
+            "the server does not allow this method on the requested resource",
+        ),
+        (
+            Method::GET,
+            "/api/v1/namespaces/default/pods/p/nonsense",
+            404,
+            "the server could not find the requested resource",
+        ),
+    ] {
+        let answer = hub.call(method.clone(), path).none().await;
+        assert_eq!(answer.code, code, "{method} {path}: {}", answer.text);
+        assert_eq!(answer.message(), message, "{method} {path}");
+    }
+    for path in [
+        "/nonsense",
+        "/apis/made.up/v1/things",
+        "/apis/made.up/v1/namespaces/x/things/y",
+    ] {
+        let answer = hub.get(path).await;
+        assert_eq!(
+            (answer.code.as_u16(), answer.text.as_str()),
+            (404, "404 page not found\n")
+        );
+    }
+}
+
+#[tokio::test]
+async fn media_types_that_are_not_known_are_refused() {
+    let hub = Hub::new().await;
+    let protobuf = "application/vnd.kubernetes.protobuf";
+    let refused = hub
+        .call(Method::GET, MAPS)
+        .header("accept", protobuf)
+        .none()
+        .await;
+    assert_eq!(
+        refused.message(),
+        "only the following media types are accepted: application/json, application/yaml"
+    );
+    refused.expect(406);
+    let refused = hub
+        .call(Method::POST, MAPS)
+        .header("content-type", "text/plain")
+        .send_text("k8s")
+        .await;
+    assert_eq!(
+        refused.message(),
+        "the body of the request was in an unknown format - accepted media types include: \
+         application/json, application/yaml, application/vnd.kubernetes.protobuf"
+    );
+    refused.expect(415);
+    let refused = hub
+        .call(Method::PATCH, &format!("{MAPS}/a"))
+        .send(json!({}))
+        .await;
+    assert_eq!(refused.message(), "415: Unsupported Media Type");
+    refused.expect(415);
+    let both = format!("{protobuf},application/json");
+    hub.call(Method::GET, MAPS)
+        .header("accept", &both)
+        .none()
+        .await
+        .expect(200);
+}
+
+#[tokio::test]
+async fn a_body_has_a_limit() {
+    let hub = Hub::new().await;
+    let mut map = config_map("a");
+    map["data"]["key"] = "x".repeat(3 * 1024 * 1024).into();
+    let refused = hub.post(MAPS, map).await;
+    assert_eq!(
+        refused.message(),
+        "Request entity too large: limit is 3145728"
+    );
+    refused.expect(413);
+    let refused = hub.call(Method::POST, MAPS).send_text("{nonsense").await;
+    assert!(refused.message().starts_with(
+        "the object provided is unrecognized (must be of type ConfigMap): couldn't get \
+         version/kind; json parse error: "
+    ));
+    refused.expect(400);
+}
+
+#[tokio::test]
+async fn a_body_must_be_of_the_paths_kind() {
+    let hub = Hub::new().await;
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}});
+    let refused = hub.post(MAPS, secret).await;
+    assert_eq!(
+        refused.message(),
+        "Secret in version \"v1\" cannot be handled as a ConfigMap: converting (v1.Secret) to \
+         (core.ConfigMap): unknown conversion"
+    );
+    refused.expect(400);
+}
+
+#[tokio::test]
+async fn every_answer_has_an_audit_id_and_is_not_cached() {
+    let hub = Hub::new().await;
+    let answer = hub.get(MAPS).await;
+    assert_eq!(answer.headers["cache-control"], "no-cache, private");
+    assert_eq!(answer.headers["audit-id"].to_str().unwrap().len(), 36);
+    let answer = hub
+        .call(Method::GET, MAPS)
+        .header("audit-id", "mine")
+        .none()
+        .await;
+    assert_eq!(answer.headers["audit-id"], "mine");
+}
+
+#[tokio::test]
+async fn strangers_may_look_at_little_and_tokens_must_hold() {
+    let hub = Hub::new().await;
+    let refused = hub
+        .call(Method::GET, MAPS)
+        .by(Caller::anonymous())
+        .none()
+        .await;
+    assert_eq!(
+        refused.message(),
+        "configmaps is forbidden: User \"system:anonymous\" cannot list resource \"configmaps\" \
+         in API group \"\" in the namespace \"default\""
+    );
+    refused.expect(403);
+    let version = hub
+        .call(Method::GET, "/version")
+        .by(Caller::anonymous())
+        .none()
+        .await;
+    assert_eq!(version.expect(200)["minor"], "36");
+    let refused = hub.outside(Method::GET, MAPS, "Bearer nonsense").await;
+    assert_eq!(refused.expect(401)["reason"], "Unauthorized");
+    // No header makes a caller one of this process.
+    let refused = hub
+        .call(Method::GET, MAPS)
+        .by(Caller::anonymous())
+        .header("x-remote-user", "admin")
+        .header("x-remote-group", "system:masters")
+        .none()
+        .await;
+    refused.expect(403);
+}
+
+#[tokio::test]
+async fn a_service_account_has_a_token_and_the_rights_that_it_was_given() {
+    let hub = Hub::new().await;
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    hub.create(accounts, json!({"metadata": {"name": "robot"}}))
+        .await;
+    let issued = hub
+        .post(&format!("{accounts}/robot/token"), json!({"spec": {}}))
+        .await
+        .expect(201);
+    assert_eq!(
+        (&issued["kind"], &issued["metadata"]["name"]),
+        (&json!("TokenRequest"), &json!("robot"))
+    );
+    let bearer = format!("Bearer {}", issued["status"]["token"].as_str().unwrap());
+    hub.outside(Method::GET, MAPS, &bearer).await.expect(403);
+    let rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
+    let role = json!({"metadata": {"name": "reader"}, "rules": [
+        {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]}]});
+    hub.create(&format!("{rbac}/roles"), role).await;
+    let binding = json!({"metadata": {"name": "robot"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"},
+        "subjects": [{"kind": "ServiceAccount", "name": "robot", "namespace": "default"}]});
+    hub.create(&format!("{rbac}/rolebindings"), binding).await;
+    // The index of rights follows the store.
+    for _ in 0..100 {
+        if hub.outside(Method::GET, MAPS, &bearer).await.code == 200 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    hub.outside(Method::GET, MAPS, &bearer).await.expect(200);
+    hub.outside(Method::GET, &format!("{MAPS}/a"), &bearer)
+        .await
+        .expect(403);
+    let who = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    let asked = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
+    let review = hub
+        .outside_with(Method::POST, who, &bearer, &asked)
+        .await
+        .expect(201);
+    assert_eq!(
+        review["status"]["userInfo"]["username"],
+        "system:serviceaccount:default:robot"
+    );
+}
+
+#[tokio::test]
+async fn nobody_grants_what_they_do_not_have() {
+    let hub = Hub::new().await;
+    let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    let role = |name: &str, verbs: Value| {
+        json!({"metadata": {"name": name}, "rules": [
+        {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterroles"], "verbs": verbs}]})
+    };
+    hub.create(roles, role("writer", json!(["create"]))).await;
+    let binding = json!({"metadata": {"name": "writer"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "writer"},
+        "subjects": [{"kind": "User", "name": "eve", "apiGroup": "rbac.authorization.k8s.io"}]});
+    hub.create(
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+        binding,
+    )
+    .await;
+    let eve = || Caller::user("eve", ["system:authenticated"]);
+    let mut refused = hub
+        .call(Method::POST, roles)
+        .by(eve())
+        .send(role("more", json!(["*"])))
+        .await;
+    for _ in 0..100 {
+        if refused.message().contains("escalat")
+            || refused.message().contains("attempting to grant")
+        {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        refused = hub
+            .call(Method::POST, roles)
+            .by(eve())
+            .send(role("more", json!(["*"])))
+            .await;
+    }
+    assert!(
+        refused
+            .message()
+            .contains("is attempting to grant RBAC permissions not currently held"),
+        "{}",
+        refused.text
+    );
+    refused.expect(403);
+    hub.call(Method::POST, roles)
+        .by(eve())
+        .send(role("same", json!(["create"])))
+        .await
+        .expect(201);
+}
+
+#[tokio::test]
+async fn who_may_impersonate_acts_as_the_other() {
+    let hub = Hub::new().await;
+    let refused = hub
+        .call(Method::GET, MAPS)
+        .header("impersonate-user", "eve")
+        .none()
+        .await;
+    assert!(
+        refused
+            .message()
+            .contains("User \"eve\" cannot list resource \"configmaps\"")
+    );
+    refused.expect(403);
+    let refused = hub
+        .call(Method::GET, MAPS)
+        .by(Caller::user("eve", ["system:authenticated"]))
+        .header("impersonate-user", "admin")
+        .header("impersonate-group", "system:masters")
+        .none()
+        .await;
+    assert!(
+        refused.message().contains("cannot impersonate"),
+        "{}",
+        refused.text
+    );
+    refused.expect(403);
+}
+
+#[tokio::test]
+async fn health_says_what_it_has_looked_at() {
+    let hub = Hub::new().await;
+    for path in ["/livez", "/readyz", "/healthz"] {
+        let answer = hub
+            .call(Method::GET, path)
+            .by(Caller::anonymous())
+            .none()
+            .await;
+        assert_eq!(
+            (answer.code.as_u16(), answer.text.as_str()),
+            (200, "ok"),
+            "{path}"
+        );
+    }
+    assert_eq!(hub.get("/livez/ping").await.text, "ok");
+    let verbose = hub.get("/readyz?verbose").await;
+    assert!(verbose.text.starts_with("[+]ping ok\n[+]store ok\n"));
+    assert!(verbose.text.ends_with("readyz check passed\n"));
+    hub.get("/livez/nonsense").await.expect(404);
+    let metrics = hub.get("/metrics").await;
+    assert!(metrics.text.contains("apiserver_request_total{"));
+}
+
+#[derive(Default)]
+struct Noted(Mutex<Vec<(String, String, Option<u16>)>>);
+
+impl Audit for Noted {
+    fn record(&self, record: &Record<'_>) {
+        let code = match record.stage {
+            Stage::Received => None,
+            Stage::Started(code) | Stage::Complete(code) => Some(code.as_u16()),
+        };
+        let verb = record.request.verb.to_string();
+        self.0
+            .lock()
+            .unwrap()
+            .push((record.caller.name.clone(), verb, code));
+    }
+}
+
+#[tokio::test]
+async fn requests_are_audited_from_their_beginning_to_their_end() {
+    let noted = Arc::new(Noted::default());
+    let hub = Hub::with(|options| options.audit = Arc::clone(&noted) as _).await;
+    hub.get(&format!("{MAPS}/a")).await.expect(404);
+    let record = |code| ("admin".to_owned(), "get".to_owned(), code);
+    assert_eq!(*noted.0.lock().unwrap(), [record(None), record(Some(404))]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_greedy_caller_delays_nobody_else() {
+    let bounds = Bounds {
+        running: 1,
+        waiting: 200,
+        ..Bounds::default()
+    };
+    let hub = Arc::new(Hub::with(|options| options.bounds = bounds).await);
+    hub.create(MAPS, config_map("a")).await;
+    let done = Arc::new(Mutex::new(Vec::new()));
+    let send = |name: &'static str| {
+        let (hub, done) = (Arc::clone(&hub), Arc::clone(&done));
+        tokio::spawn(async move {
+            let caller = Caller::privileged(name);
+            let answer = hub.call(Method::GET, MAPS).by(caller).none().await;
+            done.lock().unwrap().push(name);
+            answer.code.as_u16()
+        })
+    };
+    let mut greedy: Vec<_> = (0..400).map(|_| send("greedy")).collect();
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    let modest = send("modest");
+    assert_eq!(modest.await.unwrap(), 200);
+    let before = done.lock().unwrap().len();
+    let mut codes = Vec::new();
+    for request in greedy.drain(..) {
+        codes.push(request.await.unwrap());
+    }
+    let refused = codes.iter().filter(|code| **code == 429).count();
+    let served = codes.iter().filter(|code| **code == 200).count();
+    assert_eq!(refused + served, 400);
+    assert!(refused > 0, "the greedy one's queue has an end");
+    let finished_later = 400 - (before - 1);
+    assert!(
+        finished_later > 50,
+        "the modest one did not wait for all: {finished_later}"
+    );
+}

@@ -1,0 +1,210 @@
+//! The server's controllers, on the server itself.
+
+mod collection;
+mod definitions;
+mod namespaces;
+mod start;
+
+use std::path::Path;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use drover_apiserver::access::Caller;
+use drover_apiserver::lifecycle::LifecycleOptions;
+use drover_apiserver::server::{ApiServer, Options, StartError};
+use drover_apiserver::store::OpenError;
+use http::{Method, Request, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+
+/// A server that keeps itself in order.
+pub(crate) struct World {
+    router: Router,
+    shutdown: CancellationToken,
+    running: Option<JoinHandle<()>>,
+    folder: Option<tempfile::TempDir>,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        Self::with(LifecycleOptions::default()).await
+    }
+
+    pub(crate) async fn with(options: LifecycleOptions) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut world = Self::at(folder.path(), options).await;
+        world.folder = Some(folder);
+        world
+    }
+
+    /// A server on a store that may be there already.
+    pub(crate) async fn at(folder: &Path, options: LifecycleOptions) -> Self {
+        let server = open(folder, &options).await;
+        let shutdown = CancellationToken::new();
+        let router = server.router();
+        let ended = shutdown.clone();
+        let running = tokio::spawn(async move { server.run(ended).await });
+        Self {
+            router,
+            running: Some(running),
+            shutdown,
+            folder: None,
+        }
+    }
+
+    /// A server without its controllers.
+    pub(crate) fn bare(server: &ApiServer) -> Self {
+        Self {
+            router: server.router(),
+            shutdown: CancellationToken::new(),
+            running: None,
+            folder: None,
+        }
+    }
+
+    pub(crate) async fn stop(mut self) {
+        self.shutdown.cancel();
+        let running = self.running.take().expect("it runs");
+        tokio::time::timeout(Duration::from_secs(10), running)
+            .await
+            .expect("it ends when it is told to")
+            .unwrap();
+    }
+
+    /// Asks as someone.
+    pub(crate) async fn ask_as(
+        &self,
+        caller: Caller,
+        method: Method,
+        path: &str,
+        body: &Value,
+    ) -> (StatusCode, Value) {
+        let mut request = Request::builder().method(method.clone()).uri(path);
+        let body = if body.is_null() {
+            Body::empty()
+        } else {
+            let kind = if method == Method::PATCH {
+                "application/merge-patch+json"
+            } else {
+                "application/json"
+            };
+            request = request.header("content-type", kind);
+            Body::from(body.to_string())
+        };
+        let mut request = request.body(body).unwrap();
+        request.extensions_mut().insert(caller);
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let code = response.status();
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        (code, serde_json::from_slice(&bytes).unwrap_or_default())
+    }
+
+    pub(crate) async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        body: &Value,
+    ) -> (StatusCode, Value) {
+        let root = Caller::privileged("root");
+        self.ask_as(root, method, path, body).await
+    }
+
+    /// Makes an object and gives it back.
+    pub(crate) async fn create(&self, path: &str, object: &Value) -> Value {
+        let (code, made) = self.ask(Method::POST, path, object).await;
+        assert_eq!(code, StatusCode::CREATED, "{made}");
+        made
+    }
+
+    pub(crate) async fn patch(&self, path: &str, change: &Value) -> Value {
+        let (code, object) = self.ask(Method::PATCH, path, change).await;
+        assert!(code.is_success(), "{object}");
+        object
+    }
+
+    pub(crate) async fn delete(&self, path: &str, propagation: &str) {
+        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions",
+                             "propagationPolicy": propagation});
+        let (code, answer) = self.ask(Method::DELETE, path, &options).await;
+        assert!(code.is_success(), "{answer}");
+    }
+
+    /// The object, or `None`.
+    pub(crate) async fn find(&self, path: &str) -> Option<Value> {
+        let (code, object) = self.ask(Method::GET, path, &Value::Null).await;
+        match code {
+            StatusCode::NOT_FOUND => None,
+            code => {
+                assert_eq!(code, StatusCode::OK, "{object}");
+                Some(object)
+            }
+        }
+    }
+
+    /// Waits until an object is as it should be, and gives it back.
+    pub(crate) async fn until(&self, path: &str, is: impl Fn(&Value) -> bool) -> Value {
+        let mut last = None;
+        for _ in 0..1000 {
+            last = self.find(path).await;
+            if let Some(object) = last.as_ref().filter(|object| is(object)) {
+                return object.clone();
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("{path} stayed {last:?}");
+    }
+
+    pub(crate) async fn until_gone(&self, path: &str) {
+        for _ in 0..1000 {
+            if self.find(path).await.is_none() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("{path} is still {:?}", self.find(path).await);
+    }
+
+    /// Waits until the controllers have had time to do what they should not.
+    pub(crate) async fn settle(&self) {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+/// Opens a server; one before it on the same store may still be letting go.
+async fn open(folder: &Path, options: &LifecycleOptions) -> ApiServer {
+    for _ in 0..500 {
+        let mut setup = Options::new(folder.join("hub.db"));
+        setup.lifecycle = options.clone();
+        match ApiServer::open(setup).await {
+            Ok(server) => return server,
+            Err(StartError::Store {
+                source: OpenError::Locked { .. },
+                ..
+            }) => tokio::time::sleep(Duration::from_millis(10)).await,
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+    panic!("the store stays locked");
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.shutdown.cancel();
+    }
+}
+
+/// A ConfigMap with these owners.
+pub(crate) fn map(name: &str, owners: &[Value]) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap",
+           "metadata": {"name": name, "ownerReferences": owners}})
+}
+
+/// A reference to a ConfigMap.
+pub(crate) fn owner(object: &Value, blocks: bool) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "name": object["metadata"]["name"],
+           "uid": object["metadata"]["uid"], "blockOwnerDeletion": blocks})
+}

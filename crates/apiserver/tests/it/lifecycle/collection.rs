@@ -1,0 +1,188 @@
+use serde_json::{Value, json};
+
+use super::{World, map, owner};
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+fn at(name: &str) -> String {
+    format!("{MAPS}/{name}")
+}
+
+async fn owner_with(world: &World, dependents: &[(&str, bool)]) -> Value {
+    let made = world.create(MAPS, &map("owner", &[])).await;
+    for (name, blocks) in dependents {
+        world
+            .create(MAPS, &map(name, &[owner(&made, *blocks)]))
+            .await;
+    }
+    made
+}
+
+async fn hold(world: &World, name: &str) {
+    let finalizers = json!({"metadata": {"finalizers": ["example.com/wait"]}});
+    world.patch(&at(name), &finalizers).await;
+}
+
+async fn release(world: &World, name: &str) {
+    let path = at(name);
+    let object = world.find(&path).await.unwrap();
+    let mut finalizers = object["metadata"]["finalizers"].as_array().unwrap().clone();
+    finalizers.retain(|own| own != "example.com/wait");
+    world
+        .patch(&path, &json!({"metadata": {"finalizers": finalizers}}))
+        .await;
+}
+
+#[tokio::test]
+async fn dependents_go_after_an_owner_deleted_in_the_background_and_theirs_after_them() {
+    let world = World::new().await;
+    owner_with(&world, &[("a", false), ("b", true)]).await;
+    let a = world.find(&at("a")).await.unwrap();
+    world
+        .create(MAPS, &map("grandchild", &[owner(&a, false)]))
+        .await;
+    world.delete(&at("owner"), "Background").await;
+    for name in ["owner", "a", "b", "grandchild"] {
+        world.until_gone(&at(name)).await;
+    }
+}
+
+#[tokio::test]
+async fn an_object_with_another_owner_stays_and_forgets_the_one_that_went() {
+    let world = World::new().await;
+    let first = owner_with(&world, &[]).await;
+    let second = world.create(MAPS, &map("second", &[])).await;
+    world
+        .create(
+            MAPS,
+            &map("shared", &[owner(&first, false), owner(&second, false)]),
+        )
+        .await;
+    world.delete(&at("owner"), "Background").await;
+    let shared = world
+        .until(&at("shared"), |own| {
+            own["metadata"]["ownerReferences"].as_array().map(Vec::len) == Some(1)
+        })
+        .await;
+    assert_eq!(
+        shared["metadata"]["ownerReferences"][0]["uid"],
+        second["metadata"]["uid"]
+    );
+}
+
+#[tokio::test]
+async fn an_owner_deleted_in_the_foreground_waits_for_those_that_block_and_for_no_others() {
+    let world = World::new().await;
+    owner_with(&world, &[("blocks", true), ("free", false)]).await;
+    hold(&world, "blocks").await;
+    hold(&world, "free").await;
+    world.delete(&at("owner"), "Foreground").await;
+    for name in ["blocks", "free"] {
+        world
+            .until(&at(name), |own| {
+                own["metadata"].get("deletionTimestamp").is_some()
+            })
+            .await;
+    }
+    world.settle().await;
+    assert!(world.find(&at("owner")).await.is_some());
+    release(&world, "blocks").await;
+    world.until_gone(&at("owner")).await;
+    assert!(world.find(&at("free")).await.is_some());
+}
+
+#[tokio::test]
+async fn an_owner_deleted_in_the_foreground_without_dependents_just_goes() {
+    let world = World::new().await;
+    owner_with(&world, &[]).await;
+    world.delete(&at("owner"), "Foreground").await;
+    world.until_gone(&at("owner")).await;
+}
+
+#[tokio::test]
+async fn a_foreground_deletion_goes_through_generations_from_the_last_to_the_first() {
+    let world = World::new().await;
+    owner_with(&world, &[("a", true)]).await;
+    let a = world.find(&at("a")).await.unwrap();
+    world
+        .create(MAPS, &map("grandchild", &[owner(&a, true)]))
+        .await;
+    hold(&world, "grandchild").await;
+    world.delete(&at("owner"), "Foreground").await;
+    world
+        .until(&at("grandchild"), |own| {
+            own["metadata"].get("deletionTimestamp").is_some()
+        })
+        .await;
+    world.settle().await;
+    assert!(world.find(&at("a")).await.is_some());
+    release(&world, "grandchild").await;
+    for name in ["grandchild", "a", "owner"] {
+        world.until_gone(&at(name)).await;
+    }
+}
+
+#[tokio::test]
+async fn two_that_wait_for_each_other_do_not_wait_for_ever() {
+    let world = World::new().await;
+    let first = owner_with(&world, &[("second", true)]).await;
+    let second = world.find(&at("second")).await.unwrap();
+    let circle = json!({"metadata": {"ownerReferences": [owner(&second, true)]}});
+    world.patch(&at("owner"), &circle).await;
+    assert_ne!(first["metadata"]["uid"], second["metadata"]["uid"]);
+    world.delete(&at("owner"), "Foreground").await;
+    world.until_gone(&at("owner")).await;
+    world.until_gone(&at("second")).await;
+}
+
+#[tokio::test]
+async fn orphans_stay_and_forget_their_owner() {
+    let world = World::new().await;
+    owner_with(&world, &[("a", true), ("b", false)]).await;
+    world.delete(&at("owner"), "Orphan").await;
+    world.until_gone(&at("owner")).await;
+    for name in ["a", "b"] {
+        let orphan = world.find(&at(name)).await.unwrap();
+        let owners = orphan["metadata"]["ownerReferences"].as_array();
+        assert!(owners.is_none_or(Vec::is_empty), "{orphan}");
+    }
+}
+
+#[tokio::test]
+async fn an_object_whose_owner_never_was_or_is_another_by_now_goes() {
+    let world = World::new().await;
+    let made = owner_with(&world, &[]).await;
+    let mut stale = owner(&made, false);
+    stale["uid"] = "00000000-0000-0000-0000-000000000000".into();
+    world.create(MAPS, &map("stale", &[stale])).await;
+    let mut misnamed = owner(&made, false);
+    misnamed["name"] = "nobody".into();
+    world.create(MAPS, &map("misnamed", &[misnamed])).await;
+    world
+        .create(MAPS, &map("right", &[owner(&made, false)]))
+        .await;
+    world.until_gone(&at("stale")).await;
+    world.until_gone(&at("misnamed")).await;
+    world.settle().await;
+    assert!(world.find(&at("right")).await.is_some());
+}
+
+#[tokio::test]
+async fn owners_that_went_while_the_server_was_down_are_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = drover_apiserver::lifecycle::LifecycleOptions::default;
+    let world = World::at(folder.path(), options()).await;
+    owner_with(&world, &[("a", false)]).await;
+    world.stop().await;
+    // Without its controllers, the server only deletes.
+    let path = folder.path().join("hub.db");
+    let server =
+        drover_apiserver::server::ApiServer::open(drover_apiserver::server::Options::new(path));
+    let bare = World::bare(&server.await.unwrap());
+    bare.delete(&at("owner"), "Background").await;
+    bare.settle().await;
+    assert!(bare.find(&at("a")).await.is_some());
+    drop(bare);
+    let world = World::at(folder.path(), options()).await;
+    world.until_gone(&at("a")).await;
+}

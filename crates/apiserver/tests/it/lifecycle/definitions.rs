@@ -1,0 +1,108 @@
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::World;
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
+
+fn definition(plural: &str, kind: &str) -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.example.com")},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced",
+            "names": {"plural": plural, "kind": kind},
+            "versions": [{"name": "v1", "served": true, "storage": true,
+                          "schema": {"openAPIV3Schema": {"type": "object",
+                              "x-kubernetes-preserve-unknown-fields": true}}}],
+        },
+    })
+}
+
+fn has(object: &Value, kind: &str, status: &str) -> bool {
+    let conditions = object["status"]["conditions"].as_array();
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|own| own["type"] == kind && own["status"] == status)
+}
+
+fn widget(name: &str) -> Value {
+    json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": name}})
+}
+
+async fn served(world: &World) {
+    let path = format!("{DEFINITIONS}/widgets.example.com");
+    world
+        .until(&path, |own| has(own, "Established", "True"))
+        .await;
+    for _ in 0..500 {
+        let (code, _) = world.ask(Method::GET, WIDGETS, &Value::Null).await;
+        if code == StatusCode::OK {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("widgets are not served");
+}
+
+#[tokio::test]
+async fn a_definition_is_established_and_its_resource_served_also_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = drover_apiserver::lifecycle::LifecycleOptions::default;
+    let world = World::at(folder.path(), options()).await;
+    world
+        .create(DEFINITIONS, &definition("widgets", "Widget"))
+        .await;
+    served(&world).await;
+    world.create(WIDGETS, &widget("a")).await;
+    world.stop().await;
+    let world = World::at(folder.path(), options()).await;
+    assert!(world.find(&format!("{WIDGETS}/a")).await.is_some());
+}
+
+#[tokio::test]
+async fn a_definition_whose_kind_is_taken_comes_into_force_when_it_is_free() {
+    let world = World::new().await;
+    world
+        .create(DEFINITIONS, &definition("gadgets", "Widget"))
+        .await;
+    let gadgets = format!("{DEFINITIONS}/gadgets.example.com");
+    world
+        .until(&gadgets, |own| has(own, "Established", "True"))
+        .await;
+    world
+        .create(DEFINITIONS, &definition("widgets", "Widget"))
+        .await;
+    let widgets = format!("{DEFINITIONS}/widgets.example.com");
+    let refused = world
+        .until(&widgets, |own| has(own, "NamesAccepted", "False"))
+        .await;
+    assert!(has(&refused, "Established", "False"));
+    world.delete(&gadgets, "Background").await;
+    world.until_gone(&gadgets).await;
+    served(&world).await;
+}
+
+#[tokio::test]
+async fn a_deleted_definition_takes_its_objects_along() {
+    let world = World::new().await;
+    let path = format!("{DEFINITIONS}/widgets.example.com");
+    let first = definition("widgets", "Widget");
+    world.create(DEFINITIONS, &first).await;
+    served(&world).await;
+    let mut held = widget("held");
+    held["metadata"]["finalizers"] = json!(["example.com/wait"]);
+    world.create(WIDGETS, &held).await;
+    world.create(WIDGETS, &widget("free")).await;
+    world.delete(&path, "Background").await;
+    world
+        .until(&path, |own| has(own, "Terminating", "True"))
+        .await;
+    world.until_gone(&format!("{WIDGETS}/free")).await;
+    let released = json!({"metadata": {"finalizers": null}});
+    world.patch(&format!("{WIDGETS}/held"), &released).await;
+    world.until_gone(&path).await;
+    world.create(DEFINITIONS, &first).await;
+    served(&world).await;
+    assert_eq!(world.find(&format!("{WIDGETS}/free")).await, None);
+}

@@ -1,0 +1,246 @@
+//! Lists: pages, selectors, resource versions; and the forms that answers take.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::hub::{Hub, MAPS, config_map};
+
+const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
+
+async fn with_maps(count: usize) -> Hub {
+    let hub = Hub::new().await;
+    for number in 0..count {
+        let mut map = config_map(&format!("m{number:02}"));
+        let parity = if number % 2 == 0 { "even" } else { "odd" };
+        map["metadata"]["labels"] = json!({"parity": parity});
+        hub.create(MAPS, map).await;
+    }
+    hub
+}
+
+fn names(list: &Value) -> Vec<&str> {
+    let items = list["items"].as_array().unwrap().iter();
+    items
+        .map(|item| item["metadata"]["name"].as_str().unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn pages_show_one_state_whatever_happens_meanwhile() {
+    let hub = with_maps(5).await;
+    let first = hub.get(&format!("{MAPS}?limit=2")).await.expect(200);
+    assert_eq!(names(&first), ["m00", "m01"]);
+    assert_eq!(first["metadata"]["remainingItemCount"], 3);
+    assert_eq!(
+        (&first["kind"], &first["apiVersion"]),
+        (&json!("ConfigMapList"), &json!("v1"))
+    );
+    assert!(first["items"][0].get("kind").is_none());
+    hub.delete(&format!("{MAPS}/m02")).await.expect(200);
+    hub.create(MAPS, config_map("m03a")).await;
+    let token = first["metadata"]["continue"].as_str().unwrap();
+    let second = hub
+        .get(&format!("{MAPS}?limit=2&continue={token}"))
+        .await
+        .expect(200);
+    assert_eq!(names(&second), ["m02", "m03"]);
+    let version = &first["metadata"]["resourceVersion"];
+    assert_eq!(&second["metadata"]["resourceVersion"], version);
+    let token = second["metadata"]["continue"].as_str().unwrap();
+    let last = hub
+        .get(&format!("{MAPS}?limit=2&continue={token}"))
+        .await
+        .expect(200);
+    assert_eq!(names(&last), ["m04"]);
+    assert!(last["metadata"].get("continue").is_none());
+}
+
+#[tokio::test]
+async fn selectors_pick_and_pages_of_them_tell_no_count() {
+    let hub = with_maps(6).await;
+    let even = hub
+        .get(&format!("{MAPS}?labelSelector=parity%3Deven&limit=2"))
+        .await
+        .expect(200);
+    assert_eq!(names(&even), ["m00", "m02"]);
+    assert!(even["metadata"].get("remainingItemCount").is_none());
+    let token = even["metadata"]["continue"].as_str().unwrap();
+    let path = format!("{MAPS}?labelSelector=parity%3Deven&limit=2&continue={token}");
+    assert_eq!(names(&hub.get(&path).await.expect(200)), ["m04"]);
+    let one = hub
+        .get(&format!("{MAPS}?fieldSelector=metadata.name%3Dm03"))
+        .await
+        .expect(200);
+    assert_eq!(names(&one), ["m03"]);
+    let others = hub
+        .get(&format!("{MAPS}?fieldSelector=metadata.name!%3Dm03"))
+        .await
+        .expect(200);
+    assert_eq!(names(&others).len(), 5);
+    let unknown = hub.get(&format!("{MAPS}?fieldSelector=data.key%3Dx")).await;
+    assert_eq!(
+        unknown.message(),
+        "\"data.key\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+    );
+    unknown.expect(400);
+    hub.get(&format!("{MAPS}?labelSelector=a%3D%3D%3Db"))
+        .await
+        .expect(400);
+}
+
+#[tokio::test]
+async fn a_list_can_be_of_an_older_state() {
+    let hub = with_maps(2).await;
+    let before = hub.get(MAPS).await.expect(200);
+    let version = before["metadata"]["resourceVersion"].as_str().unwrap();
+    hub.delete(&format!("{MAPS}/m00")).await.expect(200);
+    let exact = format!("{MAPS}?resourceVersion={version}&resourceVersionMatch=Exact");
+    assert_eq!(names(&hub.get(&exact).await.expect(200)), ["m00", "m01"]);
+    let newer = format!("{MAPS}?resourceVersion={version}&resourceVersionMatch=NotOlderThan");
+    assert_eq!(names(&hub.get(&newer).await.expect(200)), ["m01"]);
+    assert_eq!(
+        names(
+            &hub.get(&format!("{MAPS}?resourceVersion=0"))
+                .await
+                .expect(200)
+        ),
+        ["m01"]
+    );
+    let future = hub.get(&format!("{MAPS}?resourceVersion=99999")).await;
+    assert!(
+        future
+            .message()
+            .starts_with("Timeout: Too large resource version: 99999, current: ")
+    );
+    future.expect(504);
+    let odd = hub.get(&format!("{MAPS}?resourceVersion=x")).await;
+    assert_eq!(
+        odd.message(),
+        "invalid resource version: resourceVersion: Invalid value: \"x\": strconv.ParseUint: \
+         parsing \"x\": invalid syntax"
+    );
+    odd.expect(400);
+}
+
+#[tokio::test]
+async fn an_expired_page_says_how_to_go_on() {
+    let hub = with_maps(4).await;
+    let first = hub.get(&format!("{MAPS}?limit=2")).await.expect(200);
+    hub.create(MAPS, config_map("z")).await;
+    let store = hub.server.store();
+    store.compact(store.revision()).await.unwrap();
+    let token = first["metadata"]["continue"].as_str().unwrap();
+    let gone = hub.get(&format!("{MAPS}?limit=2&continue={token}")).await;
+    let status = gone.expect(410);
+    assert_eq!(status["reason"], "Expired");
+    let fresh = status["metadata"]["continue"].as_str().unwrap();
+    let rest = hub
+        .get(&format!("{MAPS}?continue={fresh}"))
+        .await
+        .expect(200);
+    assert_eq!(names(&rest), ["m02", "m03", "z"]);
+    let version = first["metadata"]["resourceVersion"].as_str().unwrap();
+    let exact = format!("{MAPS}?resourceVersion={version}&resourceVersionMatch=Exact");
+    let gone = hub.get(&exact).await;
+    assert_eq!(
+        gone.message(),
+        "The resourceVersion for the provided list is too old."
+    );
+    gone.expect(410);
+}
+
+#[tokio::test]
+async fn lists_reach_across_namespaces() {
+    let hub = with_maps(1).await;
+    hub.create("/api/v1/namespaces/kube-system/configmaps", config_map("s"))
+        .await;
+    let all = hub.get("/api/v1/configmaps").await.expect(200);
+    assert_eq!(names(&all), ["m00", "s"]);
+    let one = hub
+        .get("/api/v1/configmaps?fieldSelector=metadata.namespace%3Dkube-system")
+        .await
+        .expect(200);
+    assert_eq!(names(&one), ["s"]);
+}
+
+#[tokio::test]
+async fn a_table_has_columns_and_a_row_for_each_object() {
+    let hub = with_maps(2).await;
+    let table = hub
+        .call(Method::GET, MAPS)
+        .header("accept", TABLE)
+        .none()
+        .await
+        .expect(200);
+    assert_eq!(
+        (&table["kind"], &table["apiVersion"]),
+        (&json!("Table"), &json!("meta.k8s.io/v1"))
+    );
+    assert_eq!(table["columnDefinitions"][0]["name"], "Name");
+    assert_eq!(table["rows"][1]["cells"][0], "m01");
+    assert_eq!(table["rows"][1]["object"]["kind"], "PartialObjectMetadata");
+    let path = format!("{MAPS}/m00?includeObject=Object");
+    let one = hub
+        .call(Method::GET, &path)
+        .header("accept", TABLE)
+        .none()
+        .await
+        .expect(200);
+    assert_eq!(one["rows"][0]["object"]["data"]["key"], "value");
+    let path = format!("{MAPS}?includeObject=Nonsense");
+    hub.call(Method::GET, &path)
+        .header("accept", TABLE)
+        .none()
+        .await
+        .expect(400);
+}
+
+#[tokio::test]
+async fn metadata_can_be_had_alone() {
+    let hub = with_maps(2).await;
+    let list = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+    let found = hub
+        .call(Method::GET, MAPS)
+        .header("accept", list)
+        .none()
+        .await
+        .expect(200);
+    assert_eq!(found["kind"], "PartialObjectMetadataList");
+    assert_eq!(found["items"][0]["kind"], "PartialObjectMetadata");
+    assert!(found["items"][0].get("data").is_none());
+    let one = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
+    let path = format!("{MAPS}/m00");
+    let found = hub
+        .call(Method::GET, &path)
+        .header("accept", one)
+        .none()
+        .await
+        .expect(200);
+    assert_eq!(found["metadata"]["name"], "m00");
+    hub.call(Method::GET, MAPS)
+        .header("accept", one)
+        .none()
+        .await
+        .expect(406);
+}
+
+#[tokio::test]
+async fn yaml_goes_in_and_out() {
+    let hub = Hub::new().await;
+    let body = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: plain\ndata:\n  a: \"1\"\n";
+    let made = hub
+        .call(Method::POST, MAPS)
+        .header("content-type", "application/yaml")
+        .send_text(body)
+        .await
+        .expect(201);
+    assert_eq!(made["data"]["a"], "1");
+    let path = format!("{MAPS}/plain");
+    let shown = hub
+        .call(Method::GET, &path)
+        .header("accept", "application/yaml")
+        .none()
+        .await;
+    assert_eq!(shown.headers["content-type"], "application/yaml");
+    assert!(shown.text.contains("name: plain"), "{}", shown.text);
+}

@@ -1,0 +1,28 @@
+//! The parts of the API server, from the outside.
+
+#[cfg(test)]
+mod access;
+#[cfg(test)]
+mod corpus;
+#[cfg(test)]
+mod differential;
+#[cfg(test)]
+mod edge;
+#[cfg(test)]
+mod hub;
+#[cfg(test)]
+mod kubectl;
+#[cfg(test)]
+mod lifecycle;
+#[cfg(test)]
+mod lists;
+#[cfg(test)]
+mod merge;
+#[cfg(test)]
+mod objects;
+#[cfg(test)]
+mod schema;
+#[cfg(test)]
+mod store;
+#[cfg(test)]
+mod watches;

@@ -1,0 +1,70 @@
+//! No space is left.
+
+use super::*;
+
+/// Writes until there is no space; answers with what was written.
+async fn fill(fixture: &Fixture) -> Vec<(String, u64)> {
+    let mut made = Vec::new();
+    for number in 0..10_000 {
+        let name = format!("n{number}");
+        let value = object(&name, &"x".repeat(3000));
+        match fixture
+            .store
+            .commit(Change::create(key(&name), value))
+            .await
+        {
+            Ok(revision) => made.push((name, revision)),
+            Err(CommitError::Full) => return made,
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    panic!("there is no limit");
+}
+
+#[tokio::test]
+async fn a_full_store_says_so_and_has_room_again_when_objects_go() {
+    let fixture = fixture_with(StoreOptions {
+        max_bytes: Some(2 << 20),
+        ..StoreOptions::default()
+    });
+    let made = fill(&fixture).await;
+    assert!((100..600).contains(&made.len()), "{}", made.len());
+    let revision = fixture.store.revision();
+    assert_eq!(revision, made.last().unwrap().1);
+    // Everything can be read, and what was refused is not there.
+    assert_eq!(fixture.specs(At::Latest).await.len(), made.len());
+    for (name, revision) in &made {
+        fixture.delete(name, *revision).await;
+    }
+    let again = fill(&fixture).await;
+    assert!(
+        again.len() > made.len() / 2,
+        "{} of {}",
+        again.len(),
+        made.len()
+    );
+    let report = Store::check(fixture.store.path()).unwrap();
+    assert_eq!(report.problems, Vec::<String>::new());
+    let figures = fixture.store.figures().await.unwrap();
+    assert!(figures.bytes <= 2 << 20, "{figures:?}");
+}
+
+#[tokio::test]
+async fn history_makes_room_for_what_is_there_now() {
+    let fixture = fixture_with(StoreOptions {
+        max_bytes: Some(2 << 20),
+        ..StoreOptions::default()
+    });
+    let mut last = fixture.create("a", "0").await;
+    // Many times what there is space for.
+    for number in 0..2000 {
+        last = fixture
+            .update("a", last, &format!("{number}{}", "x".repeat(3000)))
+            .await;
+    }
+    let watch = fixture.store.watch("/", 2);
+    assert!(
+        matches!(watch, Err(WatchError::Compacted { .. })),
+        "{watch:?}"
+    );
+}

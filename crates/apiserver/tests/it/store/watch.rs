@@ -1,0 +1,207 @@
+//! Watches.
+
+use super::*;
+
+#[tokio::test]
+async fn a_watch_tells_every_change_below_its_prefix_in_order() {
+    let fixture = fixture();
+    let mut all = fixture
+        .store
+        .watch("/core/things/", fixture.store.revision())
+        .unwrap();
+    let mut one = fixture
+        .store
+        .watch(key("a"), fixture.store.revision())
+        .unwrap();
+    let mut other = fixture
+        .store
+        .watch("/core/others/", fixture.store.revision())
+        .unwrap();
+    let first = fixture.create("a", "one").await;
+    let second = fixture.create("b", "one").await;
+    let third = fixture.update("a", first, "two").await;
+    let fourth = fixture.delete("a", third).await;
+    let a = |revision, kind| (revision, key("a"), kind);
+    assert_eq!(
+        events(&mut all, 4).await,
+        [
+            a(first, "added"),
+            (second, key("b"), "added"),
+            a(third, "modified"),
+            a(fourth, "deleted")
+        ]
+    );
+    assert_eq!(
+        events(&mut one, 3).await,
+        [
+            a(first, "added"),
+            a(third, "modified"),
+            a(fourth, "deleted")
+        ]
+    );
+    assert_eq!(all.revision(), fourth);
+    // The other one is told nothing but progress.
+    while other.revision() < fourth {
+        let batch = other.progress();
+        assert!(batch.is_none_or(|batch| batch.events.is_empty()));
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn an_event_brings_what_was_there_before() {
+    let fixture = fixture();
+    let first = fixture.create("a", "one").await;
+    let mut watch = fixture.store.watch("/core/things/", first).unwrap();
+    let second = fixture.update("a", first, "two").await;
+    let batch = next(&mut watch).await.unwrap();
+    match &**batch.events[0] {
+        Event::Put {
+            stored,
+            previous: Some(previous),
+        } => {
+            assert_eq!((stored.revision, previous.revision), (second, first));
+            assert_eq!(spec_of(&previous.object().unwrap()).1, "one");
+        }
+        other => panic!("{other:?}"),
+    }
+    let third = fixture.delete("a", second).await;
+    let batch = next(&mut watch).await.unwrap();
+    match &**batch.events[0] {
+        Event::Delete { stored, revision } => {
+            assert_eq!((stored.revision, *revision), (second, third));
+            assert_eq!(spec_of(&stored.object().unwrap()).1, "two");
+        }
+        other @ Event::Put { .. } => panic!("{other:?}"),
+    }
+}
+
+/// The same changes, told from memory and told from the log, are the same.
+#[tokio::test]
+async fn a_watch_from_the_past_leaves_nothing_out() {
+    for ring_changes in [0, 3, 10_000] {
+        let fixture = fixture_with(StoreOptions {
+            ring_changes,
+            ..StoreOptions::default()
+        });
+        let start = fixture.store.revision();
+        let mut live = fixture.store.watch("/core/things/", start).unwrap();
+        let mut expected = Vec::new();
+        for number in 0..40 {
+            let name = format!("n{}", number % 7);
+            let there = fixture.store.get(&key(&name)).await.unwrap();
+            let (revision, kind) = match there {
+                None => (fixture.create(&name, "x").await, "added"),
+                Some(stored) if number % 5 == 0 => {
+                    (fixture.delete(&name, stored.revision).await, "deleted")
+                }
+                Some(stored) => {
+                    let text = number.to_string();
+                    (
+                        fixture.update(&name, stored.revision, &text).await,
+                        "modified",
+                    )
+                }
+            };
+            expected.push((revision, key(&name), kind));
+        }
+        assert_eq!(events(&mut live, 40).await, expected);
+        for skipped in [0, 1, 17, 39] {
+            let from = start + skipped as u64;
+            let mut watch = fixture.store.watch("/core/things/", from).unwrap();
+            assert_eq!(events(&mut watch, 40 - skipped).await, expected[skipped..]);
+        }
+        // What each event carries is the same too.
+        let mut again = fixture.store.watch("/core/things/", start).unwrap();
+        let mut frames = Vec::new();
+        while frames.len() < 40 {
+            let batch = next(&mut again).await.unwrap();
+            frames.extend(batch.events.iter().map(|event| event.frame()));
+        }
+        let last: Value = serde_json::from_slice(frames.last().unwrap()).unwrap();
+        let revision = expected.last().unwrap().0.to_string();
+        assert_eq!(last["object"]["metadata"]["resourceVersion"], revision);
+    }
+}
+
+#[tokio::test]
+async fn a_watch_that_does_not_read_is_ended_and_the_writer_goes_on() {
+    let fixture = fixture_with(StoreOptions {
+        watch_changes: 10,
+        ..StoreOptions::default()
+    });
+    let mut slow = fixture
+        .store
+        .watch("/core/things/", fixture.store.revision())
+        .unwrap();
+    for number in 0..50 {
+        fixture.create(&format!("n{number}"), "x").await;
+    }
+    let mut told = 0;
+    let end = loop {
+        match next(&mut slow).await {
+            Ok(batch) => told += batch.events.len(),
+            Err(end) => break end,
+        }
+    };
+    assert!(matches!(end, WatchEnd::Lagged), "{end:?}");
+    // What had room is told, without a gap.
+    assert!((1..=50).contains(&told), "{told}");
+    // It can go on from where it was.
+    let mut resumed = fixture
+        .store
+        .watch("/core/things/", slow.revision())
+        .unwrap();
+    assert_eq!(events(&mut resumed, 50 - told).await.len(), 50 - told);
+}
+
+#[tokio::test]
+async fn a_quiet_watch_tells_progress() {
+    let fixture = fixture_with(StoreOptions {
+        progress_every: Duration::from_millis(5),
+        ..StoreOptions::default()
+    });
+    let mut watch = fixture
+        .store
+        .watch("/core/others/", fixture.store.revision())
+        .unwrap();
+    let mut last = 0;
+    for number in 0..3 {
+        let revision = fixture.create(&format!("n{number}"), "x").await;
+        while last < revision {
+            let batch = next(&mut watch).await.unwrap();
+            assert!(batch.events.is_empty() && batch.revision > last);
+            last = batch.revision;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_watch_begins_only_where_everything_is_known() {
+    let fixture = fixture();
+    let current = fixture.create("a", "one").await;
+    match fixture.store.watch("/core/things/", current + 1) {
+        Err(WatchError::Future { current: told }) => assert_eq!(told, current),
+        other => panic!("{other:?}"),
+    }
+    fixture.store.compact(current).await.unwrap();
+    match fixture.store.watch("/core/things/", current - 1) {
+        Err(WatchError::Compacted { floor }) => assert_eq!(floor, current),
+        other => panic!("{other:?}"),
+    }
+    fixture.store.watch("/core/things/", current).unwrap();
+}
+
+#[tokio::test]
+async fn watches_end_when_the_store_closes() {
+    let fixture = fixture();
+    let mut watch = fixture.store.watch("/", fixture.store.revision()).unwrap();
+    fixture.create("a", "one").await;
+    let folder = fixture.folder;
+    drop(fixture.store);
+    assert_eq!(next(&mut watch).await.unwrap().events.len(), 1);
+    let end = next(&mut watch).await.unwrap_err();
+    assert!(matches!(end, WatchEnd::Closed), "{end:?}");
+    // And the store is free again, though the watch is still there.
+    open(folder.path(), StoreOptions::default());
+}

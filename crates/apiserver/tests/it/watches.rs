@@ -1,0 +1,217 @@
+//! Watches: what they show first, what they show later, and how they end.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use http::Method;
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+
+use crate::hub::{Hub, MAPS, config_map};
+
+/// A watch that is being read.
+struct Lines {
+    body: Body,
+    rest: Vec<u8>,
+}
+
+impl Lines {
+    async fn of(hub: &Hub, path: &str) -> Self {
+        Self::shaped(hub, path, "application/json").await
+    }
+
+    async fn shaped(hub: &Hub, path: &str, accept: &str) -> Self {
+        let response = hub
+            .call(Method::GET, path)
+            .header("accept", accept)
+            .stream("")
+            .await;
+        assert_eq!(response.status(), 200);
+        Self {
+            body: response.into_body(),
+            rest: Vec::new(),
+        }
+    }
+
+    /// The next event, or nothing at the end.
+    async fn next(&mut self) -> Option<Value> {
+        loop {
+            if let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.rest.drain(..=end).collect();
+                return Some(serde_json::from_slice(&line).unwrap());
+            }
+            let frame = tokio::time::timeout(Duration::from_secs(90), self.body.frame());
+            let frame = frame.await.expect("an event within a minute and a half")?;
+            self.rest
+                .extend_from_slice(&frame.unwrap().into_data().unwrap());
+        }
+    }
+
+    /// Type and name of the next event.
+    async fn brief(&mut self) -> (String, String) {
+        let event = self.next().await.unwrap();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        (
+            text(&event["type"]),
+            text(&event["object"]["metadata"]["name"]),
+        )
+    }
+}
+
+fn pair(kind: &str, name: &str) -> (String, String) {
+    (kind.to_owned(), name.to_owned())
+}
+
+fn labelled(name: &str, label: &str) -> Value {
+    let mut map = config_map(name);
+    map["metadata"]["labels"] = json!({"l": label});
+    map
+}
+
+#[tokio::test]
+async fn a_watch_from_nowhere_shows_what_there_is_and_then_changes() {
+    let hub = Hub::new().await;
+    hub.create(MAPS, config_map("a")).await;
+    let mut lines = Lines::of(&hub, &format!("{MAPS}?watch=1")).await;
+    assert_eq!(lines.brief().await, pair("ADDED", "a"));
+    hub.create(MAPS, config_map("b")).await;
+    hub.patch(&format!("{MAPS}/b"), "merge", json!({"data": {"x": "1"}}))
+        .await
+        .expect(200);
+    hub.delete(&format!("{MAPS}/b")).await.expect(200);
+    assert_eq!(lines.brief().await, pair("ADDED", "b"));
+    assert_eq!(lines.brief().await, pair("MODIFIED", "b"));
+    assert_eq!(lines.brief().await, pair("DELETED", "b"));
+}
+
+#[tokio::test]
+async fn a_watch_from_a_version_shows_what_came_after_it() {
+    let hub = Hub::new().await;
+    let made = hub.create(MAPS, config_map("a")).await;
+    hub.create(MAPS, config_map("b")).await;
+    let version = made["metadata"]["resourceVersion"].as_str().unwrap();
+    let mut lines = Lines::of(&hub, &format!("{MAPS}?watch=1&resourceVersion={version}")).await;
+    assert_eq!(lines.brief().await, pair("ADDED", "b"));
+}
+
+#[tokio::test]
+async fn the_end_of_what_there_was_is_marked() {
+    let hub = Hub::new().await;
+    hub.create(MAPS, config_map("a")).await;
+    let path = format!(
+        "{MAPS}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&\
+         allowWatchBookmarks=true"
+    );
+    let mut lines = Lines::of(&hub, &path).await;
+    assert_eq!(lines.brief().await, pair("ADDED", "a"));
+    let mark = lines.next().await.unwrap();
+    assert_eq!(mark["type"], "BOOKMARK");
+    let metadata = &mark["object"]["metadata"];
+    assert_eq!(
+        metadata["annotations"],
+        json!({"k8s.io/initial-events-end": "true"})
+    );
+    assert!(
+        metadata["resourceVersion"]
+            .as_str()
+            .unwrap()
+            .parse::<u64>()
+            .unwrap()
+            > 0
+    );
+    hub.create(MAPS, config_map("b")).await;
+    assert_eq!(lines.brief().await, pair("ADDED", "b"));
+}
+
+#[tokio::test]
+async fn an_object_comes_and_goes_with_its_labels() {
+    let hub = Hub::new().await;
+    let mut lines = Lines::of(&hub, &format!("{MAPS}?watch=1&labelSelector=l%3Dx")).await;
+    hub.create(MAPS, labelled("a", "y")).await;
+    let relabel = |label: &str| json!({"metadata": {"labels": {"l": label}}});
+    let path = format!("{MAPS}/a");
+    hub.patch(&path, "merge", relabel("x")).await.expect(200);
+    hub.patch(&path, "merge", json!({"data": {"k": "2"}}))
+        .await
+        .expect(200);
+    let last = hub.patch(&path, "merge", relabel("z")).await.expect(200);
+    assert_eq!(lines.brief().await, pair("ADDED", "a"));
+    assert_eq!(lines.brief().await, pair("MODIFIED", "a"));
+    let gone = lines.next().await.unwrap();
+    assert_eq!(gone["type"], "DELETED");
+    // As it was when it was last in sight, at the revision of the change.
+    assert_eq!(gone["object"]["metadata"]["labels"]["l"], "x");
+    assert_eq!(
+        gone["object"]["metadata"]["resourceVersion"],
+        last["metadata"]["resourceVersion"]
+    );
+}
+
+#[tokio::test]
+async fn one_object_can_be_watched() {
+    let hub = Hub::new().await;
+    let path = format!("{MAPS}?watch=1&fieldSelector=metadata.name%3Da");
+    let mut lines = Lines::of(&hub, &path).await;
+    hub.create(MAPS, config_map("ab")).await;
+    hub.create(MAPS, config_map("a")).await;
+    assert_eq!(lines.brief().await, pair("ADDED", "a"));
+}
+
+#[tokio::test]
+async fn a_watch_ends_when_it_said_it_would() {
+    let hub = Hub::new().await;
+    let path =
+        format!("{MAPS}?watch=1&timeoutSeconds=1&allowWatchBookmarks=true&resourceVersion=1");
+    let mut lines = Lines::of(&hub, &path).await;
+    let last = lines.next().await.unwrap();
+    assert_eq!(last["type"], "BOOKMARK");
+    while lines.next().await.is_some() {}
+}
+
+#[tokio::test]
+async fn a_watch_from_too_long_ago_ends_with_an_error() {
+    let hub = Hub::new().await;
+    hub.create(MAPS, config_map("a")).await;
+    hub.create(MAPS, config_map("b")).await;
+    let store = hub.server.store();
+    store.compact(store.revision()).await.unwrap();
+    let mut lines = Lines::of(&hub, &format!("{MAPS}?watch=1&resourceVersion=1")).await;
+    let error = lines.next().await.unwrap();
+    assert_eq!(error["type"], "ERROR");
+    assert_eq!(error["object"]["code"], 410);
+    assert_eq!(error["object"]["reason"], "Expired");
+    assert!(lines.next().await.is_none());
+}
+
+#[tokio::test]
+async fn tables_and_metadata_can_be_watched() {
+    let hub = Hub::new().await;
+    hub.create(MAPS, config_map("a")).await;
+    hub.create(MAPS, config_map("b")).await;
+    let path = format!("{MAPS}?watch=1");
+    let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    let mut lines = Lines::shaped(&hub, &path, table).await;
+    let first = lines.next().await.unwrap();
+    assert_eq!(first["object"]["kind"], "Table");
+    assert_eq!(first["object"]["rows"][0]["cells"][0], "a");
+    assert!(first["object"]["columnDefinitions"].is_array());
+    let second = lines.next().await.unwrap();
+    assert!(second["object"]["columnDefinitions"].is_null());
+    let metadata = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
+    let mut lines = Lines::shaped(&hub, &path, metadata).await;
+    let first = lines.next().await.unwrap();
+    assert_eq!(first["object"]["kind"], "PartialObjectMetadata");
+    assert!(first["object"].get("data").is_none());
+}
+
+#[tokio::test]
+async fn a_version_that_is_no_number_is_refused_before_the_stream() {
+    let hub = Hub::new().await;
+    let refused = hub.get(&format!("{MAPS}?watch=1&resourceVersion=x")).await;
+    assert_eq!(
+        refused.message(),
+        "configmaps \"\" is invalid: resourceVersion: Invalid value: \"x\": strconv.ParseUint: \
+         parsing \"x\": invalid syntax"
+    );
+    refused.expect(422);
+}

@@ -1,0 +1,239 @@
+//! `xtask apiserver-schemas`: what `crates/apiserver` serves, trimmed from the module of Kubernetes
+//! that the end-to-end tests build.
+//!
+//! Written are the published OpenAPI definitions and paths, discovery, the columns of tables, and how
+//! the Go types write each field: their encoder, not OpenAPI, decides whether an empty value stays.
+
+mod columns;
+mod documents;
+mod go;
+mod protobuf;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Why there are no schemas.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SchemasError {
+    /// Go is not there, or refuses.
+    #[error("go list -m: {0}")]
+    Go(String),
+    /// A file cannot be read or written.
+    #[error("{path}")]
+    File {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file is not what it was.
+    #[error("{path} is not the JSON that was expected")]
+    Json {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// A document lacks something.
+    #[error("{document} has no {what}")]
+    Lacks {
+        /// Which one.
+        document: String,
+        /// What.
+        what: String,
+    },
+}
+
+/// One group's version, and what is served of it.
+pub(crate) struct Served {
+    /// Empty for the core group.
+    pub(crate) group: &'static str,
+    /// The version.
+    pub(crate) version: &'static str,
+    /// Plurals, and `plural/subresource`.
+    pub(crate) resources: &'static [&'static str],
+}
+
+impl Served {
+    /// The path below which it is served, without the leading slash.
+    pub(crate) fn root(&self) -> String {
+        if self.group.is_empty() {
+            format!("api/{}", self.version)
+        } else {
+            format!("apis/{}/{}", self.group, self.version)
+        }
+    }
+}
+
+const fn v1(group: &'static str, resources: &'static [&'static str]) -> Served {
+    Served {
+        group,
+        version: "v1",
+        resources,
+    }
+}
+
+/// All that is served, in the order of `/apis`.
+pub(crate) const SERVED: &[Served] = &[
+    v1(
+        "",
+        &[
+            "bindings",
+            "configmaps",
+            "endpoints",
+            "events",
+            "namespaces",
+            "namespaces/finalize",
+            "namespaces/status",
+            "nodes",
+            "nodes/status",
+            "persistentvolumeclaims",
+            "persistentvolumeclaims/status",
+            "persistentvolumes",
+            "persistentvolumes/status",
+            "pods",
+            "pods/binding",
+            "pods/ephemeralcontainers",
+            "pods/eviction",
+            "pods/log",
+            "pods/status",
+            "secrets",
+            "serviceaccounts",
+            "serviceaccounts/token",
+            "services",
+            "services/status",
+        ],
+    ),
+    v1(
+        "apps",
+        &[
+            "controllerrevisions",
+            "daemonsets",
+            "daemonsets/status",
+            "deployments",
+            "deployments/scale",
+            "deployments/status",
+            "replicasets",
+            "replicasets/scale",
+            "replicasets/status",
+            "statefulsets",
+            "statefulsets/scale",
+            "statefulsets/status",
+        ],
+    ),
+    v1("events.k8s.io", &["events"]),
+    v1(
+        "authentication.k8s.io",
+        &["tokenreviews", "selfsubjectreviews"],
+    ),
+    v1(
+        "authorization.k8s.io",
+        &[
+            "localsubjectaccessreviews",
+            "selfsubjectaccessreviews",
+            "selfsubjectrulesreviews",
+            "subjectaccessreviews",
+        ],
+    ),
+    v1(
+        "batch",
+        &["cronjobs", "cronjobs/status", "jobs", "jobs/status"],
+    ),
+    v1(
+        "rbac.authorization.k8s.io",
+        &[
+            "clusterrolebindings",
+            "clusterroles",
+            "rolebindings",
+            "roles",
+        ],
+    ),
+    v1(
+        "apiextensions.k8s.io",
+        &[
+            "customresourcedefinitions",
+            "customresourcedefinitions/status",
+        ],
+    ),
+    v1("coordination.k8s.io", &["leases"]),
+    v1("discovery.k8s.io", &["endpointslices"]),
+];
+
+/// `xtask apiserver-schemas`.
+#[derive(clap::Args)]
+pub(crate) struct Schemas {
+    /// Folder to write into
+    #[arg(long, default_value = "crates/apiserver/schemas")]
+    out: PathBuf,
+}
+
+impl Schemas {
+    pub(crate) fn run(self) -> Result<(), SchemasError> {
+        let kubernetes = module("k8s.io/kubernetes")?;
+        let mut definitions = BTreeMap::new();
+        for served in SERVED {
+            let document = documents::read(&kubernetes, served)?;
+            definitions.extend(document.definitions);
+            let name = served.root().replace('/', "__");
+            self.write(&format!("paths/{name}.json"), &document.paths)?;
+        }
+        self.write("discovery.json", &documents::discovery(&kubernetes)?)?;
+        self.write(
+            "columns.json",
+            &columns::columns(&kubernetes, &definitions)?,
+        )?;
+        self.write("encodings.json", &go::encodings(&definitions)?)?;
+        self.write("protobuf.json", &protobuf::messages(&definitions)?)?;
+        self.write("definitions.json", &definitions)
+    }
+
+    /// Writes an object with one line for each entry: compact, and a change is one line's.
+    fn write(&self, name: &str, entries: &BTreeMap<String, Value>) -> Result<(), SchemasError> {
+        let lines: Vec<String> = entries
+            .iter()
+            .map(|(key, value)| format!("{}:{value}", Value::from(key.as_str())))
+            .collect();
+        let path = self.out.join(name);
+        let file = |source| SchemasError::File {
+            path: path.clone(),
+            source,
+        };
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(file)?;
+        }
+        fs::write(&path, format!("{{\n{}\n}}\n", lines.join(",\n"))).map_err(file)
+    }
+}
+
+/// Where Go keeps a module, at the version that the tests build.
+fn module(name: &str) -> Result<PathBuf, SchemasError> {
+    let output = Command::new("go")
+        .args(["list", "-mod=mod", "-m", "-f", "{{.Dir}}", name])
+        .current_dir("e2e/kubernetes/kubernetes")
+        .output()
+        .map_err(|error| SchemasError::Go(error.to_string()))?;
+    let folder = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    if !output.status.success() || folder.is_empty() {
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(SchemasError::Go(format!(
+            "{said} (`go mod download` in e2e/kubernetes/kubernetes gets it)"
+        )));
+    }
+    Ok(PathBuf::from(folder))
+}
+
+fn read_json(path: &Path) -> Result<Value, SchemasError> {
+    let bytes = fs::read(path).map_err(|source| SchemasError::File {
+        path: path.to_owned(),
+        source,
+    })?;
+    serde_json::from_slice(&bytes).map_err(|source| SchemasError::Json {
+        path: path.to_owned(),
+        source,
+    })
+}
