@@ -33,11 +33,11 @@ test: ## Every test: units, components, fuzz corpora, real Kubernetes
 	@.ci/install test
 	@.ci/suite build 1500 cargo test $(CARGO_ALL) --no-run
 	@.ci/suite programs 600 cargo build $(CARGO_ALL) --bins
+	@.ci/suite go-programs 1800 $(XTASK) kubernetes build
 	@.ci/suite unit 600 cargo test $(CARGO_ALL) --lib --bins --test it --test rules
-	@.ci/suite trust 300 cargo test --locked -p drover-apiserver --test trust
+	@.ci/suite trust 300 cargo test $(CARGO_ALL) --test trust
 	@.ci/suite lost-sync 300 cargo test --locked -p lost-sync
 	@.ci/suite examples 300 cargo test $(CARGO_ALL) --doc
-	@.ci/suite go-programs 1800 $(XTASK) kubernetes build
 	@.ci/suite image 900 $(XTASK) image
 	@.ci/suite kubernetes 1200 cargo test $(CARGO_ALL) --test kubernetes
 	@.ci/suite e2e 1500 cargo test $(CARGO_ALL) --test road --test pods

@@ -51,7 +51,7 @@ fn read(text: &str, definitions: &BTreeMap<String, Value>, messages: &mut BTreeM
     let mut open: Option<(String, Vec<Value>)> = None;
     for line in text.lines().map(str::trim) {
         if let Some(name) = line.strip_prefix("package ") {
-            package = name.trim_end_matches(';').to_owned();
+            name.trim_end_matches(';').clone_into(&mut package);
         } else if let Some(name) = line.strip_prefix("message ") {
             let name = format!("{}.{}", published(&package), name.trim_end_matches(" {"));
             open = Some((name, Vec::new()));
@@ -118,5 +118,5 @@ fn field(
 
 /// A name as OpenAPI has it.
 fn published(name: &str) -> String {
-    format!("io.{}", name.replace("_", "-")).replacen("io.k8s.io.", "io.k8s.", 1)
+    format!("io.{}", name.replace('_', "-")).replacen("io.k8s.io.", "io.k8s.", 1)
 }

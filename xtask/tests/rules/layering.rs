@@ -28,6 +28,7 @@ const ROOMS: &[(&str, &[&str])] = &[
 
 /// What only tests use; a program never contains it.
 const ONLY_TESTS: &[&str] = &[
+    "lost-sync",
     "drover-testkit",
     "proptest",
     "insta",

@@ -104,11 +104,11 @@ impl Hub for OwnHub {
                 at: At::Latest,
             };
             let page = self.0.store.list(list).await.map_err(ApiError::internal)?;
-            let last = page.items.last().map(|stored| stored.key.to_string());
+            let end = page.items.last().map(|stored| stored.key.to_string());
             let read = page.items.iter().map(Stored::object);
             Ok(Page {
                 items: read.collect::<Result<_, _>>().map_err(ApiError::internal)?,
-                next: last.filter(|_| page.remaining > 0),
+                next: end.filter(|_| page.remaining > 0),
             })
         })
     }

@@ -28,7 +28,7 @@ fn ours(case: &Value) -> Result<Value, String> {
     let wrong = resource.validate_create(&object);
     if wrong.is_empty() {
         object["metadata"].as_object_mut().unwrap().remove("uid");
-        return Ok(normal(object));
+        return Ok(normal(&object));
     }
     let name = object["metadata"]["name"].as_str().unwrap();
     let group = &resource.group_version.group;
@@ -36,7 +36,7 @@ fn ours(case: &Value) -> Result<Value, String> {
 }
 
 /// Without what is made up on the way.
-fn normal(object: Value) -> Value {
+fn normal(object: &Value) -> Value {
     let text = object.to_string();
     let text = match text.find("kube-api-access-") {
         None => text,
