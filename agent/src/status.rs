@@ -136,7 +136,7 @@ impl StatusBoard {
     /// everything else: an API server that hangs holds no tunnel up. What was told meanwhile is
     /// written as its latest only.
     ///
-    /// Ends after `over`, with the last word written if that is possible in [`LAST_WORD`].
+    /// Ends after `over`, with the last word written if that is possible in `LAST_WORD`.
     pub fn keep_written(&self, over: CancellationToken) -> impl Future<Output = ()> + use<> {
         let board = self.clone();
         let mut told = self.subscribe();

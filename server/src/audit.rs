@@ -9,7 +9,7 @@
 //!
 //! What strangers do, people without a valid credential, is written whole once, and then counted:
 //! one record says how many requests of a network ended alike, once a second, and more seldom
-//! while it goes on, see [`strangers`]. A refusal for the want of room in this log adds none.
+//! while it goes on, see `audit::strangers`. A refusal for the want of room in this log adds none.
 //!
 //! | field | is |
 //! |---|---|

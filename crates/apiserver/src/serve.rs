@@ -1,6 +1,6 @@
 //! The HTTP edge: from a request to an answer.
 //!
-//! [`Exchange`] is one request on its way. The security order is one function, [`pass`]: who asks,
+//! `Exchange` is one request on its way. The security order is one function, `pass`: who asks,
 //! as whom, in whose turn, and whether they may; only then is the request routed to what answers
 //! it. Everything a client is told about a refusal is an [`ApiError`], made into a
 //! `metav1.Status` in one place.
