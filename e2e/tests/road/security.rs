@@ -69,6 +69,29 @@ async fn audited(world: &World, mark: &str) -> Value {
     .unwrap()
 }
 
+/// How many requests of strangers the audit log says were refused: it writes some of them whole and
+/// counts the others.
+fn strangers_refused(world: &World) -> u64 {
+    let records = world.server.audit().unwrap();
+    let of_strangers = |record: &&Value| record["user"].is_null() && record["outcome"] == "refused";
+    let refused = records.iter().filter(of_strangers);
+    refused.map(|r| r["count"].as_u64().unwrap_or(1)).sum()
+}
+
+/// The audit log tells of so many refusals of strangers more than `before`; counts come once a
+/// minute while they go on.
+async fn assert_refusals_audited(world: &World, before: u64, requests: usize) {
+    let wanted = before + requests as u64;
+    let what = format!("{requests} refusals in the audit log");
+    eventually(&what, Duration::from_secs(100), async || {
+        let seen = strangers_refused(world);
+        let enough = seen >= wanted;
+        enough.then_some(()).ok_or(format!("{seen} of {wanted}"))
+    })
+    .await
+    .unwrap();
+}
+
 /// The cluster has granted nothing to a request, whether it saw it or not.
 fn assert_not_granted_by_cluster(world: &World, mark: &str) {
     let events = world.east.cluster.audit_events().unwrap();
