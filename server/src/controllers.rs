@@ -1,10 +1,12 @@
 //! What keeps clusters as the hub wants them: observe → decide (pure) → act.
 //!
 //! Each cluster has a keeper, a task with four loops that meet in `keeper::Shared`: the report
-//! stream, access, the agent's upgrade, and the one place that writes the Cluster's status.
+//! stream, access, the agent's upgrade, and the one place that writes the Cluster's status. Beside
+//! them, one loop says on users and tokens whether they can be used (`credentials`).
 
 pub mod access;
 pub mod cluster;
+pub mod credentials;
 mod keeper;
 pub mod registration_tokens;
 pub mod removal;
@@ -89,7 +91,11 @@ impl Controllers {
     }
 
     async fn control(&self) {
-        tokio::join!(self.keep_clusters(), registration_tokens::purge(&self.hub));
+        tokio::join!(
+            self.keep_clusters(),
+            credentials::keep(&self.hub),
+            registration_tokens::purge(&self.hub),
+        );
     }
 
     /// One keeper for every Cluster, and no tunnel for what is none.

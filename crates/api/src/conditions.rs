@@ -15,7 +15,11 @@ pub const ACCESS_APPLIED: &str = "AccessApplied";
 pub const AGENT_UP_TO_DATE: &str = "AgentUpToDate";
 /// What Drover applied in a cluster that is being deleted is away again.
 pub const CLEANED_UP: &str = "CleanedUp";
-/// Everything above that must be true is true.
+/// A Setting's value can be taken; a Token is accepted.
+pub const VALID: &str = "Valid";
+/// A cluster can register with a ClusterRegistrationToken.
+pub const USABLE: &str = "Usable";
+/// Of a Cluster: everything above that must be true is true. Of a User: the person can work.
 pub const READY: &str = "Ready";
 
 /// What a condition says now.

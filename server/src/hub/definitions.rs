@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     /// SHA-256 of the definitions of [`SCHEMA_REVISION`].
-    const DIGEST: &str = "T3bxbD9ifBYPw6Ce/ynXUIz/X5xMwS9KBaB232ncrwg=";
+    const DIGEST: &str = "QYWLEN2qMVJLvh0fzAiYDJshzx10CY9dE4heuUtg/cE=";
 
     #[test]
     fn a_changed_schema_has_a_new_revision() {

@@ -117,6 +117,7 @@ mod tests {
         last_use.noted.lock().clear();
         used.status = Some(TokenStatus {
             last_used_at: Some(Time(Timestamp::now())),
+            ..TokenStatus::default()
         });
         last_use.note(&used);
         assert!(last_use.noted.lock().is_empty());

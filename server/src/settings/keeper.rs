@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use drover_access::setting::Setting;
-use drover_api::conditions::{Tristate, Verdict, set_condition};
+use drover_api::conditions::{Tristate, VALID, Verdict, set_condition};
 use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_api::kinds::{self, SettingSpec, SettingStatus};
 use jiff::Timestamp;
@@ -19,8 +19,6 @@ use crate::hub::lease::{Leadership, Standing};
 use crate::hub::{Hub, HubError, call};
 use crate::telemetry::LogFilter;
 
-/// Condition of a Setting: whether its value can be taken.
-const VALID: &str = "Valid";
 /// Changes that come together are handled together.
 const SETTLE: Duration = Duration::from_millis(100);
 

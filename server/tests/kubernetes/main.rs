@@ -7,6 +7,7 @@
 )]
 
 mod agents;
+mod conditions;
 mod hub;
 mod identity;
 mod people;

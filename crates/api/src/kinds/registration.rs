@@ -1,6 +1,6 @@
 //! Permission to register a cluster.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::ids::ClusterUid;
@@ -16,6 +16,7 @@ use crate::ids::ClusterUid;
         group = "management.drover.dev",
         version = "v1alpha1",
         kind = "ClusterRegistrationToken",
+        status = "ClusterRegistrationTokenStatus",
         shortname = "dcrt",
         category = "drover",
         derive = "PartialEq",
@@ -23,6 +24,8 @@ use crate::ids::ClusterUid;
         validation = Rule::new("self.spec == oldSelf.spec")
             .message("a registration token cannot be changed; delete it and make a new one"),
         printcolumn(name = "Cluster", type_ = "string", json_path = ".spec.clusterName"),
+        printcolumn(name = "Usable", type_ = "string", json_path = ".status.conditions[?(@.type==\"Usable\")].status"),
+        printcolumn(name = "Reason", type_ = "string", json_path = ".status.conditions[?(@.type==\"Usable\")].reason"),
         printcolumn(name = "Expires", type_ = "string", json_path = ".spec.expiresAt"),
         printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
     )
@@ -41,4 +44,15 @@ pub struct ClusterRegistrationTokenSpec {
     pub hash: String,
     /// From then on it is refused.
     pub expires_at: Time,
+}
+
+/// What the server knows of a registration token.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterRegistrationTokenStatus {
+    /// `Usable`: whether a cluster can register with it, or why not.
+    #[serde(default)]
+    #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
+    pub conditions: Vec<Condition>,
 }

@@ -1,6 +1,6 @@
 //! Credentials of users.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{ClusterUid, UserUid};
@@ -24,6 +24,8 @@ use crate::ids::{ClusterUid, UserUid};
         printcolumn(name = "User", type_ = "string", json_path = ".spec.userName"),
         printcolumn(name = "Purpose", type_ = "string", json_path = ".spec.purpose"),
         printcolumn(name = "Cluster", type_ = "string", json_path = ".spec.cluster.name"),
+        printcolumn(name = "Valid", type_ = "string", json_path = ".status.conditions[?(@.type==\"Valid\")].status"),
+        printcolumn(name = "Reason", type_ = "string", json_path = ".status.conditions[?(@.type==\"Valid\")].reason"),
         printcolumn(name = "Expires", type_ = "string", json_path = ".spec.expiresAt"),
         printcolumn(name = "Last Used", type_ = "date", json_path = ".status.lastUsedAt"),
         printcolumn(name = "Description", type_ = "string", json_path = ".spec.description", priority = "1"),
@@ -91,4 +93,8 @@ pub struct TokenStatus {
     /// Last use, exact to some minutes: it is written in batches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_used_at: Option<Time>,
+    /// `Valid`: whether it is accepted, or why not.
+    #[serde(default)]
+    #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
+    pub conditions: Vec<Condition>,
 }

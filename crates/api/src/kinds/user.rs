@@ -1,6 +1,6 @@
 //! People.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use serde::{Deserialize, Serialize};
 
 /// A person; the object's name is what they type to log in.
@@ -24,6 +24,8 @@ use serde::{Deserialize, Serialize};
         printcolumn(name = "Display Name", type_ = "string", json_path = ".spec.displayName"),
         printcolumn(name = "Enabled", type_ = "boolean", json_path = ".spec.enabled"),
         printcolumn(name = "Administrator", type_ = "boolean", json_path = ".spec.administrator"),
+        printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status"),
+        printcolumn(name = "Reason", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].reason"),
         printcolumn(name = "Last Login", type_ = "date", json_path = ".status.lastLoginAt"),
         printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
     )
@@ -57,4 +59,8 @@ pub struct UserStatus {
     /// Last successful login with a password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_login_at: Option<Time>,
+    /// `Ready`: whether the person can work, or what to do first.
+    #[serde(default)]
+    #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
+    pub conditions: Vec<Condition>,
 }

@@ -1,0 +1,134 @@
+//! What the conditions of Users, Tokens and ClusterRegistrationTokens say. Pure.
+
+use drover_api::conditions::{Tristate, Verdict};
+use drover_api::kinds::{Cluster, ClusterRegistrationToken, Token, TokenPurpose, User};
+use jiff::Timestamp;
+use kube::ResourceExt as _;
+
+fn yes(reason: &'static str, message: &str) -> Verdict {
+    Verdict {
+        status: Tristate::True,
+        reason,
+        message: message.to_owned(),
+    }
+}
+
+fn no(reason: &'static str, message: String) -> Verdict {
+    Verdict {
+        status: Tristate::False,
+        reason,
+        message,
+    }
+}
+
+/// `Ready` of a User: whether the person can work.
+pub fn user(user: &User) -> Verdict {
+    let name = user.name_any();
+    if !user.spec.enabled {
+        return no(
+            "Disabled",
+            format!(
+                "logging in and every token of the user are refused; \"drover user enable {name}\" \
+                 allows them again"
+            ),
+        );
+    }
+    if user.spec.must_change_password {
+        return no(
+            "PasswordChangeRequired",
+            "the next login can do nothing but set a new password: \"drover login\" asks for it"
+                .to_owned(),
+        );
+    }
+    yes("Enabled", "the user can log in")
+}
+
+/// `Valid` of a Token: whether it is accepted; `user` and `cluster` are those with its UIDs.
+///
+/// In the order in which a request is refused.
+pub fn token(
+    token: &Token,
+    user: Option<&User>,
+    cluster: Option<&Cluster>,
+    now: Timestamp,
+) -> Verdict {
+    if now >= token.spec.expires_at.0 {
+        return no(
+            "Expired",
+            "its time is over, and it will be deleted; \"drover login\" gets a new one".to_owned(),
+        );
+    }
+    let Some(user) = user.filter(|user| user.metadata.deletion_timestamp.is_none()) else {
+        let name = &token.spec.user_name;
+        return no(
+            "UserGone",
+            format!("its user {name:?} was deleted; a user of the same name needs new tokens"),
+        );
+    };
+    if !user.spec.enabled {
+        let name = user.name_any();
+        return no(
+            "UserDisabled",
+            format!("its user is disabled; \"drover user enable {name}\" makes it work again"),
+        );
+    }
+    if let (Some(scope), None) = (&token.spec.cluster, cluster) {
+        return no(
+            "ClusterGone",
+            format!(
+                "it works on cluster {:?} only, which was deleted; a cluster of the same name \
+                 needs a new token",
+                scope.name
+            ),
+        );
+    }
+    match token.spec.purpose {
+        TokenPurpose::PasswordChange => yes("Active", "it is accepted, to set a password only"),
+        TokenPurpose::Session
+        | TokenPurpose::Api
+        | TokenPurpose::Kubeconfig
+        | TokenPurpose::Credential => yes("Active", "it is accepted"),
+    }
+}
+
+/// `Usable` of a ClusterRegistrationToken; `cluster` is the one with its UID.
+///
+/// `registration_tokens` deletes within a minute what is not usable, but a token of a Cluster that
+/// registered with another one: that stays until it expires.
+pub fn registration_token(
+    token: &ClusterRegistrationToken,
+    cluster: Option<&Cluster>,
+    now: Timestamp,
+) -> Verdict {
+    let name = &token.spec.cluster_name;
+    let Some(cluster) = cluster.filter(|held| held.metadata.deletion_timestamp.is_none()) else {
+        return no(
+            "ClusterGone",
+            format!("cluster {name:?} was deleted; \"drover cluster import {name}\" starts over"),
+        );
+    };
+    let status = cluster.status.as_ref();
+    if let Some(registration) = status.and_then(|status| status.registration.as_ref()) {
+        let reason = if registration.token_id == token.name_any() {
+            "Used"
+        } else {
+            "ClusterRegistered"
+        };
+        return no(
+            reason,
+            format!("cluster {name:?} is registered, and no token can register it again"),
+        );
+    }
+    if now >= token.spec.expires_at.0 {
+        return no(
+            "Expired",
+            format!(
+                "its time is over; \"drover cluster import {name}\" prints a manifest with a new one"
+            ),
+        );
+    }
+    yes("Waiting", "the cluster's agent can register with it, once")
+}
+
+#[cfg(test)]
+pub(super) mod tests;

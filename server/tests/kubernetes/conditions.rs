@@ -1,0 +1,109 @@
+//! What kubectl on the hub shows of users and tokens.
+
+use std::time::Duration;
+
+use drover_api::ids::ClusterUid;
+use drover_api::kinds::{ClusterScope, TokenPurpose};
+use drover_e2e::{ControlPlane, Options, eventually};
+use drover_server::identity::tokens::{self, TokenWish};
+use jiff::{SignedDuration, Timestamp};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::server::Server;
+
+const SOON: Duration = Duration::from_secs(30);
+
+/// The object, once its only condition is this one.
+async fn saying(hub: &ControlPlane, object: &str, wanted: [&str; 3]) -> Value {
+    let (kind, name) = object.split_once('/').unwrap();
+    let kind = format!("{kind}.management.drover.dev");
+    let said = eventually(object, SOON, async || {
+        let got = hub.kubectl(["get", &kind, name, "-o", "json"]).await;
+        let got: Value = serde_json::from_str(&got.unwrap().stdout).unwrap();
+        let conditions = got["status"]["conditions"].as_array();
+        let says = conditions.is_some_and(|list| {
+            let [only] = &list[..] else { return false };
+            [&only["type"], &only["status"], &only["reason"]] == wanted
+        });
+        if says { Ok(got) } else { Err(got) }
+    });
+    said.await.unwrap()
+}
+
+/// A token of the administrator such as REST does not make.
+async fn made(server: &Server, seconds: i64, cluster: Option<ClusterScope>) -> String {
+    let owner = server.hub.users().get("admin").await.unwrap();
+    let wish = TokenWish {
+        purpose: TokenPurpose::Api,
+        cluster,
+        description: None,
+        expires_at: Timestamp::now() + SignedDuration::from_secs(seconds),
+    };
+    let (_, made) = tokens::create(&server.hub, &owner, wish).await.unwrap();
+    format!("tokens/{}", made.metadata.name.unwrap())
+}
+
+#[tokio::test]
+async fn kubectl_shows_who_and_what_can_be_used_and_a_restart_writes_nothing() {
+    let hub = ControlPlane::start(Options::default()).await.unwrap();
+    let server = Server::start(&hub).await;
+    let admin = server.administrator().await;
+    let ann = server.user(&admin, "ann").await;
+    let make = async |bearer: &str, wish: Value| {
+        let answer = server.post("/v1/tokens", bearer, wish).await.expect(201);
+        format!("tokens/{}", answer["metadata"]["id"].as_str().unwrap())
+    };
+    let lasting = make(&ann, json!({ "purpose": "Api", "ttlSeconds": 3600 })).await;
+    let brief = made(&server, 20, None).await;
+    // As if it had been made while its cluster was deleted: those there are go with the cluster.
+    let scope = ClusterScope {
+        name: "shop".to_owned(),
+        uid: ClusterUid::new("5b3c4fd4-0000-4000-8000-000000000000"),
+    };
+    let orphan = made(&server, 3600, Some(scope)).await;
+
+    saying(&hub, "users/admin", ["Ready", "True", "Enabled"]).await;
+    saying(&hub, "users/ann", ["Ready", "True", "Enabled"]).await;
+    saying(&hub, &lasting, ["Valid", "True", "Active"]).await;
+    saying(&hub, &brief, ["Valid", "True", "Active"]).await;
+    saying(&hub, &orphan, ["Valid", "False", "ClusterGone"]).await;
+
+    let off = Some(json!({ "enabled": false }));
+    server
+        .call(Method::PATCH, "/v1/users/ann", Some(&admin), off)
+        .await
+        .expect(200);
+    let disabled = saying(&hub, "users/ann", ["Ready", "False", "Disabled"]).await;
+    let advice = disabled["status"]["conditions"][0]["message"].as_str();
+    assert!(advice.unwrap().contains("drover user enable ann"));
+    let refused = saying(&hub, &lasting, ["Valid", "False", "UserDisabled"]).await;
+    let expired = saying(&hub, &brief, ["Valid", "False", "Expired"]).await;
+    let columns = hub
+        .kubectl(["get", "tokens.management.drover.dev"])
+        .await
+        .unwrap();
+    assert!(columns.stdout.contains("UserDisabled"), "{columns:?}");
+    server.stop().await;
+
+    let server = Server::start(&hub).await;
+    // Once it has looked at a new user, it has looked at all.
+    let body = json!({ "name": "bob", "password": "the very first password" });
+    server.post("/v1/users", &admin, body).await.expect(201);
+    let wanted = ["Ready", "False", "PasswordChangeRequired"];
+    saying(&hub, "users/bob", wanted).await;
+    let wish = json!({ "purpose": "Api", "ttlSeconds": 3600 });
+    let answer = server.post("/v1/tokens", &admin, wish).await.expect(201);
+    let new = format!("tokens/{}", answer["metadata"]["id"].as_str().unwrap());
+    saying(&hub, &new, ["Valid", "True", "Active"]).await;
+    for (object, before, says) in [
+        ("users/ann", disabled, ["Ready", "False", "Disabled"]),
+        (&*lasting, refused, ["Valid", "False", "UserDisabled"]),
+        (&*brief, expired, ["Valid", "False", "Expired"]),
+    ] {
+        let after = saying(&hub, object, says).await;
+        let version = "/metadata/resourceVersion";
+        assert_eq!(after.pointer(version), before.pointer(version), "{object}");
+    }
+    server.stop().await;
+}
