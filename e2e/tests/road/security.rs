@@ -86,7 +86,9 @@ async fn assert_refusals_audited(world: &World, before: u64, requests: usize) {
     eventually(&what, Duration::from_secs(100), async || {
         let seen = strangers_refused(world);
         let enough = seen >= wanted;
-        enough.then_some(()).ok_or(format!("{seen} of {wanted}"))
+        enough
+            .then_some(())
+            .ok_or_else(|| format!("{seen} of {wanted}"))
     })
     .await
     .unwrap();
