@@ -97,10 +97,12 @@ async fn two_servers_starting_at_once_agree_and_one_waits_for_the_other() {
     });
     let leader = leader.await.unwrap();
     let follower = 1 - leader;
-    assert!(matches!(
-        leaderships[follower].standing(),
-        Standing::Waiting { .. }
-    ));
+    let mut follows = leaderships[follower].clone();
+    let knows_whom = follows.wait_for(
+        |standing| matches!(standing, Standing::Waiting { holder } if !holder.is_empty()),
+    );
+    let known = tokio::time::timeout(SOON, knows_whom).await;
+    drop(known.unwrap().unwrap());
     let http = client(&authority(&hubs[0]).await);
     let version = |which: usize| {
         http.get(format!("https://{}/v1/version", addresses[which]))
