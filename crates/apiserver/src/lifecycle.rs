@@ -18,6 +18,7 @@ mod rights;
 mod run;
 mod served;
 mod start;
+mod writes;
 
 use std::fmt;
 use std::sync::Arc;

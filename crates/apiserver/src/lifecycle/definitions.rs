@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use http::StatusCode;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -17,7 +16,7 @@ pub(crate) use self::status::{CLEANUP, marked_for_deletion};
 use self::status::{Cleanup, holds, terminating};
 use super::feed::{Metadata, Observed};
 use super::run::{Controller, Next, ReconcileError};
-use super::{Act, Hub, ObjectPath, Propagation};
+use super::{Hub, ObjectPath};
 use crate::access::Clock;
 use crate::resource::GroupResource;
 
@@ -64,7 +63,7 @@ impl Definitions {
             return Ok(None);
         };
         object["status"] = status;
-        self.update(&path, object, "status").await?;
+        self.hub.update(MANAGER, &path, object, "status").await?;
         // The change is seen in the feed and brings the next step.
         Ok(None)
     }
@@ -72,7 +71,7 @@ impl Definitions {
     async fn clean_up(&self, path: &ObjectPath, mut object: Value) -> Result<Next, ReconcileError> {
         if let Some(status) = terminating(&object, &Cleanup::Running, (self.clock)()) {
             object["status"] = status;
-            self.update(path, object, "status").await?;
+            self.hub.update(MANAGER, path, object, "status").await?;
             return Ok(Some(Duration::ZERO));
         }
         let outcome = if holds(&object["status"], "Established") {
@@ -94,7 +93,7 @@ impl Definitions {
         if let Some(list) = object["metadata"]["finalizers"].as_array_mut() {
             list.retain(|own| own != CLEANUP);
         }
-        self.update(path, object, "").await?;
+        self.hub.update(MANAGER, path, object, "").await?;
         Ok(None)
     }
 
@@ -108,7 +107,7 @@ impl Definitions {
         let outcome = Cleanup::Failed(error.to_string());
         if let Some(status) = terminating(&object, &outcome, (self.clock)()) {
             object["status"] = status;
-            if let Err(second) = self.update(path, object, "status").await {
+            if let Err(second) = self.hub.update(MANAGER, path, object, "status").await {
                 tracing::debug!(%path, error = %second, "its failure could not be told");
             }
         }
@@ -123,9 +122,9 @@ impl Definitions {
             let page = self.hub.list(resource, None, after).await;
             let page = page.map_err(ReconcileError::list(&resource.resource, None))?;
             for item in &page.items {
-                let metadata = Metadata::of(item);
-                if !metadata.is_deleting() {
-                    self.delete_instance(resource, item, &metadata).await?;
+                if !Metadata::of(item).is_deleting() {
+                    let deleting = self.hub.delete_listed(MANAGER, resource, item, None);
+                    deleting.await?;
                 }
                 left += 1;
             }
@@ -134,44 +133,6 @@ impl Definitions {
                 return Ok(left);
             }
         }
-    }
-
-    async fn delete_instance(
-        &self,
-        resource: &GroupResource,
-        item: &Value,
-        metadata: &Metadata,
-    ) -> Result<(), ReconcileError> {
-        let path = ObjectPath {
-            resource: resource.clone(),
-            namespace: text(&item["metadata"]["namespace"]).to_owned(),
-            name: text(&item["metadata"]["name"]).to_owned(),
-        };
-        let act = Act::Delete {
-            uid: metadata.uid.clone(),
-            resource_version: None,
-            propagation: Propagation::Background,
-        };
-        match self.hub.act(MANAGER, &path, act).await {
-            Err(error) if matches!(error.code, StatusCode::NOT_FOUND | StatusCode::CONFLICT) => {
-                Ok(())
-            }
-            outcome => outcome.map_err(ReconcileError::write(&path)),
-        }
-    }
-
-    async fn update(
-        &self,
-        path: &ObjectPath,
-        object: Value,
-        subresource: &'static str,
-    ) -> Result<(), ReconcileError> {
-        let act = Act::Update {
-            object,
-            subresource,
-        };
-        let outcome = self.hub.act(MANAGER, path, act).await;
-        outcome.map_err(ReconcileError::write(path))
     }
 }
 

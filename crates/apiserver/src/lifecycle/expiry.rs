@@ -7,9 +7,8 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::feed::Metadata;
 use super::run::{ReconcileError, Sweep};
-use super::{Act, Hub, MANAGER, ObjectPath, Propagation};
+use super::{Hub, MANAGER};
 use crate::access::Clock;
 use crate::resource::GroupResource;
 
@@ -68,34 +67,18 @@ impl Expiry {
                 .iter()
                 .filter(|own| ends(own).is_some_and(|end| end <= now))
             {
-                self.delete(&resource, object).await?;
+                // A change in between makes it young again.
+                let version = &object["metadata"]["resourceVersion"];
+                let version = version.as_str().unwrap_or_default().to_owned();
+                let deleting = self
+                    .hub
+                    .delete_listed(MANAGER, &resource, object, Some(version));
+                deleting.await?;
             }
             after = page.next;
             if after.is_none() {
                 return Ok(());
             }
-        }
-    }
-
-    async fn delete(&self, resource: &GroupResource, object: &Value) -> Result<(), ReconcileError> {
-        let part = |key: &str| {
-            let text = object["metadata"][key].as_str();
-            text.unwrap_or_default().to_owned()
-        };
-        let path = ObjectPath {
-            resource: resource.clone(),
-            namespace: part("namespace"),
-            name: part("name"),
-        };
-        let act = Act::Delete {
-            uid: Metadata::of(object).uid,
-            // A change in between makes it young again.
-            resource_version: Some(part("resourceVersion")),
-            propagation: Propagation::Background,
-        };
-        match self.hub.act(MANAGER, &path, act).await {
-            Err(error) if matches!(error.code.as_u16(), 404 | 409) => Ok(()),
-            outcome => outcome.map_err(ReconcileError::write(&path)),
         }
     }
 }

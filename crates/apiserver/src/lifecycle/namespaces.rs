@@ -61,7 +61,7 @@ impl Namespaces {
         }
         if namespace["status"]["phase"] != "Terminating" {
             namespace["status"]["phase"] = "Terminating".into();
-            self.update(&path, namespace, "status").await?;
+            self.hub.update(MANAGER, &path, namespace, "status").await?;
             return Ok(Some(Duration::ZERO));
         }
         if finalizers(&namespace).is_empty() {
@@ -72,7 +72,7 @@ impl Namespaces {
         let old = old.map_or(&[][..], Vec::as_slice);
         if let Some(new) = conditions(old, &remaining, (self.clock)()) {
             namespace["status"]["conditions"] = new.into();
-            self.update(&path, namespace, "status").await?;
+            self.hub.update(MANAGER, &path, namespace, "status").await?;
         }
         match remaining.wait() {
             Wait::Failed => Err(ReconcileError::Content(remaining.errors.join(", "))),
@@ -86,7 +86,9 @@ impl Namespaces {
             let mut others = finalizers(&namespace);
             others.retain(|finalizer| finalizer != FINALIZER);
             namespace["spec"]["finalizers"] = json!(others);
-            self.update(path, namespace, "finalize").await?;
+            self.hub
+                .update(MANAGER, path, namespace, "finalize")
+                .await?;
         }
         Ok(None)
     }
@@ -194,20 +196,6 @@ impl Namespaces {
 
     async fn read(&self, path: &ObjectPath) -> Result<Option<Value>, ReconcileError> {
         self.hub.get(path).await.map_err(ReconcileError::read(path))
-    }
-
-    async fn update(
-        &self,
-        path: &ObjectPath,
-        object: Value,
-        subresource: &'static str,
-    ) -> Result<(), ReconcileError> {
-        let act = Act::Update {
-            object,
-            subresource,
-        };
-        let outcome = self.hub.act(MANAGER, path, act).await;
-        outcome.map_err(ReconcileError::write(path))
     }
 }
 

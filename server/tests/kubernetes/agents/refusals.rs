@@ -8,7 +8,7 @@ use drover_api::ids::ClusterUid;
 use drover_api::kinds::{ClusterRegistrationToken, ClusterRegistrationTokenSpec};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::api::PostParams;
+use kube::api::{Patch, PatchParams, PostParams};
 use reqwest::Method;
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
@@ -244,6 +244,13 @@ async fn a_name_made_again_inherits_nothing() {
         .await
         .expect(204);
     let new = drover_e2e::eventually("the name to be free", super::rig::SOON, async || {
+        // No agent will ever come to clean up: not waited for.
+        let free = Patch::Merge(json!({"metadata": {"uid": old, "finalizers": []}}));
+        let (clusters, params) = (rig.server.hub.clusters(), PatchParams::default());
+        match clusters.patch("a", &params, &free).await {
+            Err(kube::Error::Api(status)) if status.is_not_found() => {}
+            freed => drop(freed.unwrap()),
+        }
         let body = json!({ "name": "a" });
         let made = rig.server.post("/v1/clusters", &rig.admin, body).await;
         if made.code == 201 {
