@@ -16,6 +16,7 @@ pub use person::Person;
 pub use server::Server;
 
 use crate::control_plane::{ControlPlane, Options};
+use crate::image::Image;
 use crate::kubectl::CommandLine;
 use crate::metrics_server::MetricsServer;
 use crate::network::NodeNetwork;
@@ -172,6 +173,18 @@ impl World {
         let second = format!("the second password of {name}");
         person.log_in_first(&url, &fingerprint, &second).await?;
         Ok(person)
+    }
+
+    /// Runs a script in a pod of the default namespace of `east`, and waits until it is ready.
+    pub async fn run_pod(&self, name: &str, script: &str) -> Result<(), WorldError> {
+        let image = format!("--image={}", Image::TOOLS);
+        let run = ["run", name, &image, "--restart=Never", "--command", "--"];
+        let shell = ["sh", "-c", script];
+        self.direct.run(run.into_iter().chain(shell)).await?;
+        let pod = format!("pod/{name}");
+        let ready = ["wait", &pod, "--for=condition=Ready", "--timeout=90s"];
+        self.direct.run(ready).await?;
+        Ok(())
     }
 
     /// A folder for files of a test; it goes with the world.

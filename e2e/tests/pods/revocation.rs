@@ -2,16 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use drover_e2e::{CommandLine, Image, Running, World, eventually};
+use drover_e2e::{CommandLine, Running, World, eventually};
 
 const SOON: Duration = Duration::from_mins(1);
 const ENDLESS: &str = "while :; do echo ran; sleep 1; done";
+const SERVING: &str = "httpd -p 8080 -h /www; while :; do echo tick; sleep 1; done";
 const CUT_WITHIN: Duration = Duration::from_secs(5);
 
 pub(crate) async fn deleted_token_ends_exec_logs_and_port_forward(world: &mut World) {
     let kubeconfig = world.admin.token_kubeconfig("east").await.unwrap();
     let kubectl = world.admin.kubectl_with(&kubeconfig);
-    run_pod(world).await;
+    world.run_pod("streamer", SERVING).await.unwrap();
     let mut open = open_streams(world, &kubectl).await;
     let text = std::fs::read_to_string(&kubeconfig).unwrap();
     let id = text
@@ -44,31 +45,6 @@ pub(crate) async fn deleted_token_ends_exec_logs_and_port_forward(world: &mut Wo
         let refused = kubectl.output(words.split(' ')).await.unwrap();
         assert!(!refused.status.success(), "{words}: {refused:?}");
     }
-}
-
-async fn run_pod(world: &World) {
-    let image = format!("--image={}", Image::TOOLS);
-    let script = "httpd -p 8080 -h /www; while :; do echo tick; sleep 1; done";
-    let direct = world.direct();
-    let run = [
-        "run",
-        "streamer",
-        &image,
-        "--restart=Never",
-        "--command",
-        "--",
-        "sh",
-        "-c",
-        script,
-    ];
-    direct.run(run).await.unwrap();
-    let wait = [
-        "wait",
-        "pod/streamer",
-        "--for=condition=Ready",
-        "--timeout=90s",
-    ];
-    direct.run(wait).await.unwrap();
 }
 
 /// A command, a log, a forwarded port with a connection, and a watch; each has begun.

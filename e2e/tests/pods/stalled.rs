@@ -5,9 +5,11 @@
 
 use std::time::{Duration, Instant};
 
-use drover_e2e::{Image, Running, World};
+use drover_e2e::{Running, World};
 
 const SOON: Duration = Duration::from_mins(1);
+/// Lines of 8 MB; a log of 160 MB, which the node does not rotate away.
+const LONG_LINES: &str = "for i in $(seq 20); do head -c 8000000 /dev/zero | tr '\\0' x; echo; sleep 0.5; done; sleep 3600";
 const READERS: usize = 6;
 const OTHERS: usize = 40;
 /// Far more than an answer takes, far less than until a stalled reader is given up.
@@ -16,7 +18,7 @@ const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
 const HELD_KIB: u64 = 96 * 1024;
 
 pub(crate) async fn readers_that_never_read_keep_nobody_waiting(world: &mut World) {
-    write_long_lines(world).await;
+    world.run_pod("long-lines", LONG_LINES).await.unwrap();
     let before = pace(world).await;
     let (server, agents) = memory(world);
     let readers = stalled_readers(world).await;
@@ -59,32 +61,6 @@ pub(crate) async fn readers_that_never_read_keep_nobody_waiting(world: &mut Worl
         .run(["delete", "pod", "long-lines", "--now"])
         .await
         .unwrap();
-}
-
-/// A pod whose log has lines of 8 MB; a log of 160 MB, which the node does not rotate away.
-async fn write_long_lines(world: &World) {
-    let image = format!("--image={}", Image::TOOLS);
-    let script = "for i in $(seq 20); do head -c 8000000 /dev/zero | tr '\\0' x; echo; sleep 0.5; done; sleep 3600";
-    let direct = world.direct();
-    let run = [
-        "run",
-        "long-lines",
-        &image,
-        "--restart=Never",
-        "--command",
-        "--",
-        "sh",
-        "-c",
-        script,
-    ];
-    direct.run(run).await.unwrap();
-    let wait = [
-        "wait",
-        "pod/long-lines",
-        "--for=condition=Ready",
-        "--timeout=90s",
-    ];
-    direct.run(wait).await.unwrap();
 }
 
 /// kubectl at `logs -f`, stopped as soon as it has read something.

@@ -200,6 +200,16 @@ impl<'a> Resource<'a> {
 mod tests {
     use super::*;
 
+    fn assert_called(method: &str, target: &str, verb: Verb, stream: bool) {
+        let (path, query) = match target.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (target, None),
+        };
+        let got = Verb::of(&method.parse().unwrap(), path, query);
+        assert_eq!(got, verb, "{method} {target}");
+        assert_eq!(got.is_stream(query), stream, "{method} {target}");
+    }
+
     #[test]
     fn a_request_is_called_what_kubernetes_calls_it() {
         let pod = "/api/v1/namespaces/a/pods/p";
@@ -271,13 +281,7 @@ mod tests {
             ("GET", "/api", Verb::Get, false),
             ("HEAD", "/api/v1/pods", Verb::Other, false),
         ] {
-            let (path, query) = match target.split_once('?') {
-                Some((path, query)) => (path, Some(query)),
-                None => (target, None),
-            };
-            let got = Verb::of(&method.parse().unwrap(), path, query);
-            assert_eq!(got, verb, "{method} {target}");
-            assert_eq!(got.is_stream(query), stream, "{method} {target}");
+            assert_called(method, target, verb, stream);
         }
     }
 
@@ -317,13 +321,7 @@ mod tests {
             ("CONNECT", "/api/v1/pods?watch=1", Verb::Watch, true),
             ("CONNECT", "/version", Verb::Get, false),
         ] {
-            let (path, query) = match target.split_once('?') {
-                Some((path, query)) => (path, Some(query)),
-                None => (target, None),
-            };
-            let got = Verb::of(&method.parse().unwrap(), path, query);
-            assert_eq!(got, verb, "{method} {target}");
-            assert_eq!(got.is_stream(query), stream, "{method} {target}");
+            assert_called(method, target, verb, stream);
         }
     }
 }

@@ -62,6 +62,17 @@ impl Scene {
         (user, stream)
     }
 
+    /// A user's request to which the agent has sent a status and headers, and its stream.
+    async fn answered_request(&mut self) -> (JoinHandle<Answer>, u32) {
+        let (user, stream) = self.request().await;
+        let agent = &mut self.hostile.agent;
+        agent
+            .send(HEADERS, END_HEADERS, stream, STATUS_200)
+            .await
+            .unwrap();
+        (user, stream)
+    }
+
     /// The hostile tunnel ends by itself, for breaking the rules, and nothing else does.
     async fn assert_only_hostile_closed(mut self) {
         let mut driver = self.hostile.driver;
@@ -102,13 +113,7 @@ async fn closes(attack: impl AsyncFnOnce(&mut RawAgent) -> std::io::Result<()>) 
 /// As [`closes`], with a request whose response's head has been sent.
 async fn closes_in_answer(attack: impl AsyncFnOnce(&mut RawAgent, u32) -> std::io::Result<()>) {
     let mut scene = Scene::open(ROOMY).await;
-    let (user, stream) = scene.request().await;
-    scene
-        .hostile
-        .agent
-        .send(HEADERS, END_HEADERS, stream, STATUS_200)
-        .await
-        .unwrap();
+    let (user, stream) = scene.answered_request().await;
     let body = user.await.unwrap().unwrap().into_body();
     let attacked = attack(&mut scene.hostile.agent, stream);
     let _ = tokio::time::timeout(Duration::from_mins(1), attacked).await;
@@ -203,13 +208,7 @@ async fn empty_frames_without_end_close_only_their_tunnel() {
 #[tokio::test(start_paused = true)]
 async fn tiny_unread_frames_close_only_their_tunnel() {
     let mut scene = Scene::open(ROOMY).await;
-    let (user, stream) = scene.request().await;
-    scene
-        .hostile
-        .agent
-        .send(HEADERS, END_HEADERS, stream, STATUS_200)
-        .await
-        .unwrap();
+    let (user, stream) = scene.answered_request().await;
     let _unread = user.await.unwrap().unwrap();
     let tiny = frame(DATA, 0, stream, b"x").repeat(100_000);
     let _ = scene.hostile.agent.bytes(&tiny).await;
@@ -219,12 +218,8 @@ async fn tiny_unread_frames_close_only_their_tunnel() {
 #[tokio::test(start_paused = true)]
 async fn data_after_the_end_of_a_response_does_not_reach_the_user() {
     let mut scene = Scene::open(ROOMY).await;
-    let (user, stream) = scene.request().await;
+    let (user, stream) = scene.answered_request().await;
     let agent = &mut scene.hostile.agent;
-    agent
-        .send(HEADERS, END_HEADERS, stream, STATUS_200)
-        .await
-        .unwrap();
     agent
         .send(DATA, END_STREAM, stream, b"whole")
         .await
@@ -243,13 +238,7 @@ async fn data_after_the_end_of_a_response_does_not_reach_the_user() {
 #[tokio::test(start_paused = true)]
 async fn agent_that_exceeds_a_streams_window_gets_no_further_than_the_window() {
     let mut scene = Scene::open(ROOMY).await;
-    let (user, stream) = scene.request().await;
-    scene
-        .hostile
-        .agent
-        .send(HEADERS, END_HEADERS, stream, STATUS_200)
-        .await
-        .unwrap();
+    let (user, stream) = scene.answered_request().await;
     let body = user.await.unwrap().unwrap().into_body();
     for _ in 0..64 {
         if scene
@@ -274,13 +263,7 @@ async fn agent_that_exceeds_a_streams_window_gets_no_further_than_the_window() {
 #[tokio::test(start_paused = true)]
 async fn body_that_nobody_reads_is_bounded_and_reset_after_a_minute() {
     let mut scene = Scene::open(ROOMY).await;
-    let (user, stream) = scene.request().await;
-    scene
-        .hostile
-        .agent
-        .send(HEADERS, END_HEADERS, stream, STATUS_200)
-        .await
-        .unwrap();
+    let (user, stream) = scene.answered_request().await;
     let mut body = user.await.unwrap().unwrap().into_body();
     let data = frame(DATA, 0, stream, &[0; 16_384]).repeat(16);
     scene.hostile.agent.bytes(&data).await.unwrap();
