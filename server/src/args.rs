@@ -18,7 +18,8 @@ pub use road::{
     ClusterKubeconfig, ClusterName, CredentialArgs, CredentialKind, ImageFormat,
 };
 pub use server::{
-    HubKubeconfig, LogFormat, Recover, ServerArgs, ServerCommand, ServerOptions, TlsFiles,
+    DataFolder, HubKubeconfig, LogFormat, Recover, ServerArgs, ServerCommand, ServerOptions,
+    TlsFiles,
 };
 
 /// Exit codes, shown at the end of `drover --help`.

@@ -7,6 +7,7 @@
 pub mod authority;
 pub mod connect;
 pub mod definitions;
+pub mod embedded;
 pub mod error;
 pub mod follow;
 pub mod keys;

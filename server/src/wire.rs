@@ -17,7 +17,7 @@ pub use crate::hub::connect::HubOptions;
 
 use crate::audit::OpenAuditError;
 use crate::hub::authority::AuthorityError;
-use crate::hub::connect::{ConnectError, connect, ensure_namespace};
+use crate::hub::connect::{ConnectError, Connection, HubMetrics, connect, ensure_namespace};
 use crate::hub::definitions::{self, InstallError};
 use crate::hub::keys::{Keys, KeysError};
 use crate::hub::lease::{self, Ending, Leadership, Presence, Standing};
@@ -148,6 +148,8 @@ pub struct Server {
     first_password_file: Option<PathBuf>,
     /// Held until everything has ended: it shows other servers that this process lives.
     _presence: Presence,
+    /// Closed when nothing uses the hub any more.
+    connection: Connection,
 }
 
 impl Server {
@@ -177,6 +179,8 @@ impl Server {
         {
             tracing::warn!("ending although background work has not ended");
         }
+        // The Lease is free and the controllers are at rest: nothing has the hub to talk to.
+        self.connection.close().await;
         ended
     }
 
@@ -203,7 +207,46 @@ impl Server {
 pub async fn start(options: ServerOptions, stop: CancellationToken) -> Result<Server, StartError> {
     install_provider();
     files::raise_limit();
-    let client = connect(&options.hub).await?;
+    let connection = connect(&options.hub).await?;
+    match start_on(&connection, options, stop).await {
+        Ok(started) => Ok(started.on(connection)),
+        Err(error) => {
+            connection.close().await;
+            Err(error)
+        }
+    }
+}
+
+/// A server that lacks nothing but to hold its connection.
+struct Started {
+    address: SocketAddr,
+    authority: Option<String>,
+    base: Base,
+    passwords: Passwords,
+    first_password_file: Option<PathBuf>,
+    presence: Presence,
+}
+
+impl Started {
+    fn on(self, connection: Connection) -> Server {
+        Server {
+            address: self.address,
+            authority: self.authority,
+            base: self.base,
+            passwords: self.passwords,
+            first_password_file: self.first_password_file,
+            _presence: self.presence,
+            connection,
+        }
+    }
+}
+
+async fn start_on(
+    connection: &Connection,
+    options: ServerOptions,
+    stop: CancellationToken,
+) -> Result<Started, StartError> {
+    let client = connection.client();
     ensure_namespace(&client).await?;
     definitions::install(&client).await?;
     let stores = Stores::new();
@@ -227,6 +270,7 @@ pub async fn start(options: ServerOptions, stop: CancellationToken) -> Result<Se
 
     let base = Base {
         hub,
+        hub_metrics: connection.metrics(),
         settings,
         leadership,
         tasks,
@@ -248,13 +292,13 @@ pub async fn start(options: ServerOptions, stop: CancellationToken) -> Result<Se
     base.spawn(election);
     unfinished.disarm();
     let first_password_file = options.first_password_file;
-    Ok(Server {
+    Ok(Started {
         address,
         authority,
         base,
         passwords,
         first_password_file,
-        _presence: presence,
+        presence,
     })
 }
 
@@ -262,6 +306,7 @@ pub async fn start(options: ServerOptions, stop: CancellationToken) -> Result<Se
 #[derive(Clone, Debug)]
 struct Base {
     hub: Hub,
+    hub_metrics: HubMetrics,
     settings: Settings,
     leadership: Leadership,
     tasks: TaskTracker,

@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::{CancellationToken, DropGuard, WaitForCancellationFutureOwned};
 
 use crate::access::{
     Admission, AdmitAll, Authenticate, Authorizer, Keys, Rbac, Tokens, TokensOptions,
@@ -180,6 +180,12 @@ impl ApiServer {
     /// The store.
     pub fn store(&self) -> &Store {
         &self.inner.shared.store
+    }
+
+    /// Resolves once the last clone of the server and of its routers is gone and the store is
+    /// closed: from then on it can be opened again.
+    pub fn closed(&self) -> WaitForCancellationFutureOwned {
+        self.inner.shared.store.closed()
     }
 
     /// What is served now.

@@ -34,6 +34,7 @@ use std::time::Duration;
 use parking_lot::RwLock;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
+use tokio_util::sync::{CancellationToken, DropGuard, WaitForCancellationFutureOwned};
 
 pub use change::{Change, Expect, Write};
 pub use check::Report;
@@ -80,6 +81,9 @@ struct Inner {
     orders: Sender<Order>,
     threads: Threads,
     _lock: Lock,
+    // The very last: whoever waits for it may open the store again.
+    closed: CancellationToken,
+    _closes: DropGuard,
 }
 
 /// Figures for metrics.
@@ -133,8 +137,11 @@ impl Store {
                 Box::new(move || options.connect(&path, Role::Write))
             },
         })?;
+        let closed = CancellationToken::new();
         Ok(Self {
             inner: Arc::new(Inner {
+                _closes: closed.clone().drop_guard(),
+                closed,
                 path: path.to_owned(),
                 epoch: header.epoch,
                 feed,
@@ -146,6 +153,11 @@ impl Store {
                 _lock: lock,
             }),
         })
+    }
+
+    /// Resolves once the store is closed: when the last clone is gone, and its lock with it.
+    pub fn closed(&self) -> WaitForCancellationFutureOwned {
+        self.inner.closed.clone().cancelled_owned()
     }
 
     /// The last revision that is durable.

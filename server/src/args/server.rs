@@ -12,7 +12,12 @@ use super::ServerUrl;
 #[command(
     args_conflicts_with_subcommands = true,
     after_long_help = "\
+Without --kubeconfig, and outside of a pod with a service account, the server keeps its state by
+itself: in the folder \"hub\" of --data-dir, which nobody else may read. See \"drover hub --help\".
+
 Examples:
+  drover server
+  drover server --data-dir /srv/drover
   drover server --kubeconfig hub.yaml
   drover server --kubeconfig hub.yaml --listen 0.0.0.0:8443 --server-url https://drover.example.com:8443
 
@@ -37,12 +42,14 @@ pub enum ServerCommand {
 /// The hub: the Kubernetes API that holds the server's state.
 #[derive(Clone, Debug, Default, Args)]
 pub struct HubKubeconfig {
-    /// Kubeconfig of the hub; the pod's own service account if left out
+    /// Kubeconfig of the hub, the Kubernetes API that holds the server's state; in a pod with a
+    /// service account its own if left out, else the embedded hub in --data-dir
     #[arg(
         long,
         value_name = "FILE",
         env = "DROVER_KUBECONFIG",
-        hide_env_values = true
+        hide_env_values = true,
+        conflicts_with = "data_dir"
     )]
     pub kubeconfig: Option<PathBuf>,
     /// Context in that kubeconfig; its current one if left out
@@ -53,6 +60,23 @@ pub struct HubKubeconfig {
         hide_env_values = true
     )]
     pub kubeconfig_context: Option<String>,
+    /// The embedded hub's.
+    #[command(flatten)]
+    pub data: DataFolder,
+}
+
+/// Where the embedded hub lies.
+#[derive(Clone, Debug, Default, Args)]
+pub struct DataFolder {
+    /// Folder of the embedded hub; /var/lib/drover for root, else drover in $XDG_DATA_HOME or
+    /// ~/.local/share, if left out
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "DROVER_DATA_DIR",
+        hide_env_values = true
+    )]
+    pub data_dir: Option<PathBuf>,
 }
 
 /// A certificate and its key; without them the server makes an authority of its own on the hub.

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::failure::Failure;
 use super::terminal::{notice, print};
 use crate::args::{self, HubKubeconfig, Recover, ServerArgs, ServerCommand, ServerOptions};
-use crate::hub::connect::{HubOptions, connect};
+use crate::hub::connect::{Connection, HubOptions, Surroundings, connect};
 use crate::hub::{Hub, Keys, Stores, call};
 use crate::identity::passwords::random_password;
 use crate::identity::{Logins, Passwords};
@@ -37,15 +37,16 @@ async fn serve(options: ServerOptions) -> Result<(), Failure> {
     let logging = telemetry::start(&log).map_err(Failure::server)?;
     let stop = CancellationToken::new();
     let signals = stop_on_signals(stop.clone()).map_err(Failure::Start)?;
-    let ended = wire::run(wired(options, logging.filter.clone()), stop).await;
+    let options = wired(options, logging.filter.clone())?;
+    let ended = wire::run(options, stop).await;
     signals.abort();
     logging.finish().await;
     ended.map_err(Failure::server)
 }
 
-fn wired(options: ServerOptions, log_filter: LogFilter) -> wire::ServerOptions {
-    wire::ServerOptions {
-        hub: hub_options(options.hub),
+fn wired(options: ServerOptions, log_filter: LogFilter) -> Result<wire::ServerOptions, Failure> {
+    Ok(wire::ServerOptions {
+        hub: hub_options(options.hub)?,
         listen: options.listen,
         server_url: options.server_url.map(|url| url.to_string()),
         tls: options
@@ -57,14 +58,17 @@ fn wired(options: ServerOptions, log_filter: LogFilter) -> wire::ServerOptions {
         audit_log: options.audit_log,
         log_filter,
         log_filter_by_setting: options.log_filter.is_none(),
-    }
+    })
 }
 
-fn hub_options(hub: HubKubeconfig) -> HubOptions {
-    HubOptions {
-        kubeconfig: hub.kubeconfig,
-        context: hub.kubeconfig_context,
-    }
+fn hub_options(hub: HubKubeconfig) -> Result<HubOptions, Failure> {
+    HubOptions::choose(
+        hub.kubeconfig,
+        hub.kubeconfig_context,
+        hub.data.data_dir,
+        &Surroundings::read(),
+    )
+    .map_err(Failure::server)
 }
 
 /// Stops in good order at SIGTERM, or at the person's Ctrl-C; a second one stops at once.
@@ -90,9 +94,15 @@ fn stop_on_signals(stop: CancellationToken) -> std::io::Result<tokio::task::Join
 
 /// Sets a new random password on the hub; whoever has its kubeconfig may do anything there anyway.
 async fn recover(args: Recover) -> Result<(), Failure> {
-    let client = connect(&hub_options(args.hub))
-        .await
-        .map_err(Failure::server)?;
+    let hub = hub_options(args.hub.clone())?;
+    let connection = connect(&hub).await.map_err(Failure::server)?;
+    let done = recover_on(&connection, &args).await;
+    connection.close().await;
+    done
+}
+
+async fn recover_on(connection: &Connection, args: &Recover) -> Result<(), Failure> {
+    let client = connection.client();
     let users: Api<User> = Api::all(client.clone());
     let found = call("read the user", users.get_opt(&args.user)).await;
     let user = found.map_err(Failure::server)?.ok_or_else(|| {

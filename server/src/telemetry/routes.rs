@@ -11,6 +11,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{Findings, Health, LogFilter, LogFilterError, Metrics};
+use crate::hub::connect::HubMetrics;
 use crate::identity::Authenticator;
 use crate::rest::audited::identify;
 use crate::rest::body;
@@ -22,6 +23,8 @@ use crate::status::Status;
 pub struct Telemetry {
     /// The counters.
     pub metrics: Metrics,
+    /// What the hub counts, where it is a part of this process.
+    pub hub_metrics: HubMetrics,
     /// The checks.
     pub health: Health,
     /// The filter of the logs.
@@ -84,12 +87,21 @@ fn checked(findings: &Findings, endpoint: &str, uri: &Uri) -> Response {
 
 async fn metrics(State(telemetry): State<Telemetry>, request: Request) -> Result<Response, Status> {
     administrator(&telemetry, request.headers(), request.extensions()).await?;
-    let text = telemetry
+    let own = telemetry
         .metrics
         .encode()
         .map_err(|_| Status::internal("the metrics cannot be written"))?;
+    let text = match telemetry.hub_metrics.text().await {
+        Some(of_hub) => joined(&own, &of_hub),
+        None => own,
+    };
     let content = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(CONTENT_TYPE, content), (CACHE_CONTROL, "no-store")], text).into_response())
+}
+
+/// Two expositions as one: only the last has an end.
+fn joined(first: &str, last: &str) -> String {
+    format!("{}{last}", first.strip_suffix("# EOF\n").unwrap_or(first))
 }
 
 /// Which log lines are written at present.

@@ -72,6 +72,7 @@ pub(super) fn build(
     let log_filter = options.log_filter.clone();
     let telemetry = telemetry::router(Telemetry {
         metrics,
+        hub_metrics: base.hub_metrics.clone(),
         health,
         log_filter,
         authenticator,

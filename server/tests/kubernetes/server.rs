@@ -48,8 +48,8 @@ impl Answer {
 
 pub(crate) fn options(hub: &ControlPlane, first_password: Option<PathBuf>) -> ServerOptions {
     ServerOptions {
-        hub: HubOptions {
-            kubeconfig: Some(hub.kubeconfig_path().to_owned()),
+        hub: HubOptions::Kubeconfig {
+            file: hub.kubeconfig_path().to_owned(),
             context: None,
         },
         listen: "127.0.0.1:0".parse().unwrap(),

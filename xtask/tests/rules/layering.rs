@@ -19,7 +19,12 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     (
         "drover-server",
-        &["drover-tunnel", "drover-access", "drover-api"],
+        &[
+            "drover-apiserver",
+            "drover-tunnel",
+            "drover-access",
+            "drover-api",
+        ],
     ),
     ("drover-e2e", &["drover-api"]),
     ("drover-bench", &["drover-agent", "drover-e2e"]),

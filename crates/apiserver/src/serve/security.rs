@@ -78,7 +78,8 @@ pub(crate) async fn queue(exchange: &Exchange) -> Result<Place, ApiError> {
         return Ok(Place::Exempt);
     }
     let fair = &exchange.shared.fair;
-    let caller = exchange.requestor.name.as_str();
+    // As kube-apiserver counts: whoever is acted as, or all that one proxy carries would be one.
+    let caller = exchange.caller.name.as_str();
     if exchange.info.verb == "watch" {
         let watch = fair.watch(caller)?;
         return Ok(Place::Watching(fair.enter(caller).await?, watch));

@@ -26,7 +26,7 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
 use super::super::certificate::Certificate;
-use super::super::{Base, HubOptions, ServerOptions};
+use super::super::{Base, HubMetrics, HubOptions, ServerOptions};
 use super::build;
 use crate::hub::lease::Leadership;
 use crate::hub::{Hub, Keys, Stores};
@@ -57,6 +57,7 @@ impl Whole {
         let folder = tempfile::tempdir().unwrap();
         let base = Base {
             hub,
+            hub_metrics: HubMetrics::default(),
             settings: Settings::new(stores.clone(), "https://127.0.0.1:8443"),
             leadership: Leadership::alone(),
             tasks: TaskTracker::new(),
@@ -154,7 +155,7 @@ fn cluster() -> Cluster {
 
 fn options(folder: &Path) -> ServerOptions {
     ServerOptions {
-        hub: HubOptions::default(),
+        hub: HubOptions::Pod,
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         server_url: None,
         tls: None,

@@ -1,5 +1,6 @@
 //! Health, metrics and the log filter.
 
+use drover_server::hub::connect::HubMetrics;
 use drover_server::telemetry::{Health, LogFilter, Telemetry, router};
 use http_body_util::Full;
 use tokio_util::sync::CancellationToken;
@@ -20,6 +21,7 @@ async fn told() -> Told {
     let stop = CancellationToken::new();
     let telemetry = Telemetry {
         metrics: rig.metrics.clone(),
+        hub_metrics: HubMetrics::default(),
         health: health.clone(),
         log_filter: LogFilter::apart(),
         authenticator: rig.authenticator.clone(),

@@ -1,0 +1,138 @@
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kube::Api;
+use kube::api::{ObjectMeta, PostParams};
+
+use super::*;
+
+async fn open(folder: &std::path::Path) -> Embedded {
+    Embedded::open(&Place::new(folder)).await.unwrap()
+}
+
+fn map(name: &str) -> ConfigMap {
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            ..ObjectMeta::default()
+        },
+        ..ConfigMap::default()
+    }
+}
+
+#[tokio::test]
+async fn what_one_server_wrote_the_next_reads_as_soon_as_the_first_has_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let hub = open(folder.path()).await;
+    // A client that outlives its hub does not keep the file.
+    let client = hub.client();
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
+    maps.create(&PostParams::default(), &map("kept"))
+        .await
+        .unwrap();
+    hub.close().await;
+    let refused = maps.get("kept").await.unwrap_err();
+    assert!(format!("{refused:?}").contains("Closed"), "{refused:?}");
+
+    let hub = open(folder.path()).await;
+    let maps: Api<ConfigMap> = Api::namespaced(hub.client(), "default");
+    maps.get("kept").await.unwrap();
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn a_second_server_on_one_folder_is_refused_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let hub = open(folder.path()).await;
+    let refused = Embedded::open(&Place::new(folder.path()))
+        .await
+        .unwrap_err();
+    assert!(matches!(refused, EmbeddedError::InUse(_)), "{refused:?}");
+    assert!(refused.to_string().contains("--data-dir"), "{refused}");
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn no_header_makes_a_caller_and_those_that_impersonate_do_what_they_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let hub = open(folder.path()).await;
+    let ask = async |header: Option<(&str, &str)>| {
+        let review = serde_json::to_vec(&SelfSubjectReview::default()).unwrap();
+        let uri = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+        let mut request = Request::post(uri)
+            .header("content-type", "application/json")
+            .extension(Caller::user("somebody", []));
+        if let Some((name, value)) = header {
+            request = request.header(name, value);
+        }
+        let request = request.body(review).unwrap();
+        let answer: SelfSubjectReview = hub.client().request(request).await.unwrap();
+        answer.status.unwrap().user_info.unwrap().username.unwrap()
+    };
+    assert_eq!(ask(None).await, SERVER);
+    assert_eq!(ask(Some(("x-remote-user", "eve"))).await, SERVER);
+    assert_eq!(ask(Some(("impersonate-user", "eve"))).await, "eve");
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn somebody_without_rights_gets_none_by_being_impersonated() {
+    let folder = tempfile::tempdir().unwrap();
+    let hub = open(folder.path()).await;
+    let request = Request::get("/api/v1/namespaces")
+        .header("impersonate-user", "drover:user:1")
+        .body(Vec::new())
+        .unwrap();
+    let refused = hub
+        .client()
+        .request::<kube::core::ObjectList<Namespace>>(request)
+        .await
+        .unwrap_err();
+    let kube::Error::Api(status) = refused else {
+        unreachable!("{refused}")
+    };
+    assert_eq!(status.code, 403);
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn a_service_accounts_token_is_known_to_the_hub() {
+    use k8s_openapi::api::authentication::v1::{
+        TokenRequest, TokenRequestSpec, TokenReview, TokenReviewSpec,
+    };
+    use k8s_openapi::api::core::v1::ServiceAccount;
+    let folder = tempfile::tempdir().unwrap();
+    let hub = open(folder.path()).await;
+    let accounts: Api<ServiceAccount> = Api::namespaced(hub.client(), "default");
+    let mut account = ServiceAccount::default();
+    account.metadata.name = Some("robot".to_owned());
+    accounts
+        .create(&PostParams::default(), &account)
+        .await
+        .unwrap();
+    let request = TokenRequest {
+        spec: Some(TokenRequestSpec::default()),
+        ..TokenRequest::default()
+    };
+    let made = accounts
+        .create_token_request("robot", &PostParams::default(), &request)
+        .await
+        .unwrap();
+    let token = made.status.unwrap().token.unwrap();
+    let reviews: Api<TokenReview> = Api::all(hub.client());
+    let review = async |token: &str| {
+        let review = TokenReview {
+            spec: TokenReviewSpec {
+                token: token.to_owned(),
+                ..TokenReviewSpec::default()
+            },
+            ..TokenReview::default()
+        };
+        let said = reviews.create(&PostParams::default(), &review).await;
+        said.unwrap().status.unwrap()
+    };
+    let said = review(&token).await;
+    let user = said.user.unwrap().username.unwrap();
+    assert_eq!(user, "system:serviceaccount:default:robot");
+    assert_ne!(review("a.b.c").await.authenticated, Some(true));
+    hub.close().await;
+}
