@@ -183,9 +183,9 @@ mod tests {
     fn strangers_behind_the_same_address_cannot_lock_a_user_out_of_it() {
         let limits = LoginLimits::default();
         limits.succeeded("ann", address(1));
-        let tried = (0..200).filter(|i| limits.check(&format!("u{i}"), address(1)).is_ok());
-        assert_eq!(tried.count(), ADDRESS.get() as usize);
-        assert!(limits.check("bob", address(1)).is_err());
+        for stranger in 0..200 {
+            let _ = limits.check(&format!("u{stranger}"), address(1));
+        }
         assert!(limits.check("ann", address(1)).is_ok());
     }
 
