@@ -11,7 +11,7 @@ XTASK := $(CARGO_TARGET_DIR)/debug/xtask
 
 .PHONY: help
 help: ## Show this
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: ## Start a hub and a first cluster here, joined, and say how to use them (no root needed)
@@ -38,10 +38,20 @@ test: ## Every test: units, components, fuzz corpora, real Kubernetes
 	@.ci/suite trust 300 cargo test $(CARGO_ALL) --test trust
 	@.ci/suite lost-sync 300 cargo test --locked -p lost-sync
 	@.ci/suite examples 300 cargo test $(CARGO_ALL) --doc
+	@.ci/suite conformance 180 cargo test $(CARGO_ALL) --test conformance
 	@.ci/suite image 900 $(XTASK) image
 	@.ci/suite kubernetes 1200 cargo test $(CARGO_ALL) --test kubernetes
 	@.ci/suite e2e 1500 cargo test $(CARGO_ALL) --test road --test pods
 	@.ci/suite weaken 60 $(XTASK) weaken --check
+
+.PHONY: conformance
+conformance: ## The embedded API beside kube-apiserver: the same requests to both (SCRIPTS=FOLDER for your own)
+	@.ci/install test
+	@cargo test $(CARGO_ALL) --test conformance -- $(if $(SCRIPTS),--scripts $(abspath $(SCRIPTS))) $(NAMES)
+
+.PHONY: conformance-table
+conformance-table: ## Write e2e/conformance/COVERAGE.md anew from what the scripts say that they cover
+	@cargo test $(CARGO_ALL) --test conformance -- --write-table
 
 .PHONY: weaken
 weaken: ## Remove each defence in turn; the test that it names must fail, and no other (long)

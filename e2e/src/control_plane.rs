@@ -48,6 +48,8 @@ pub struct Options {
     pub audit: bool,
     /// Further flags of kube-apiserver, for example `--v=4`.
     pub api_server_flags: Vec<String>,
+    /// Further flags of kube-controller-manager, for example `--controllers=…`.
+    pub controller_manager_flags: Vec<String>,
 }
 
 impl Default for Options {
@@ -59,6 +61,7 @@ impl Default for Options {
             scheduler: false,
             audit: false,
             api_server_flags: Vec::new(),
+            controller_manager_flags: Vec::new(),
         }
     }
 }

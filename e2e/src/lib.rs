@@ -4,6 +4,7 @@
 //! temporary folder on free ports; any number of them run side by side, and need no root. What a
 //! handle started ends with that handle, and leaves nothing behind. `e2e/README.md` shows the use.
 
+pub mod conformance;
 mod control_plane;
 mod drover;
 mod image;

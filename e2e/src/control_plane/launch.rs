@@ -41,8 +41,9 @@ pub(super) async fn start(options: Options) -> Result<ControlPlane, StartError> 
     // Both give up when the API does not answer, so they start after it.
     let user = "system:kube-controller-manager";
     let kubeconfig = identify("controller-manager.kubeconfig", user, None)?;
-    let controller_manager = controller_manager(&folder, &credentials, &kubeconfig).await?;
-    let mut controller_manager = controller_manager.start()?;
+    let program = controller_manager(&folder, &credentials, &kubeconfig).await?;
+    let program = program.args(&options.controller_manager_flags);
+    let mut controller_manager = program.start()?;
     let mut scheduler_process = None;
     if options.scheduler {
         let kubeconfig = identify("scheduler.kubeconfig", "system:kube-scheduler", None)?;

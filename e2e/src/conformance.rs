@@ -1,0 +1,31 @@
+//! Compares Kubernetes API servers: the same request scripts go to two of them, and what they
+//! answer must be the same once uids, times, versions and generated names are taken out.
+//!
+//! `e2e/conformance/README.md` describes the scripts. This module knows nothing of who the servers
+//! are: [`Pair`] is handed two [`Side`]s.
+
+mod accepted;
+mod answer;
+mod cells;
+mod client;
+mod difference;
+mod normal;
+mod place;
+mod run;
+mod script;
+mod streams;
+mod substitute;
+
+pub use accepted::{Accepted, AcceptedError, Judgement, MOST_ACCEPTED};
+pub use cells::{Cells, CellsError};
+pub use client::{Credential, Side, SideError};
+pub use difference::Difference;
+pub use run::{Outcome, Pair, RunError};
+pub use script::{Script, ScriptError, load};
+
+use std::path::{Path, PathBuf};
+
+/// The folder of the scripts, the features and the accepted differences.
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance")
+}

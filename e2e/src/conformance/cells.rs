@@ -1,0 +1,168 @@
+//! The table of verbs and features, and which of its cells scripts cover.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde::Deserialize;
+
+use super::script::Script;
+
+/// Why the table cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum CellsError {
+    /// The list of features cannot be read.
+    #[error("read {path}")]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// It says something else.
+    #[error("{path} is no list of features: {why}")]
+    Parse {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// A script covers what is no cell.
+    #[error("script {script} covers {cell:?}, which features.yaml does not list")]
+    Unknown {
+        /// The script.
+        script: String,
+        /// What it says.
+        cell: String,
+    },
+}
+
+/// The features, and with which verbs each can be met.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cells {
+    verbs: Vec<String>,
+    groups: Vec<Group>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Group {
+    title: String,
+    /// Feature and its verbs.
+    features: BTreeMap<String, Vec<String>>,
+}
+
+impl Cells {
+    /// Reads the list.
+    pub fn load(path: &Path) -> Result<Self, CellsError> {
+        let text = fs::read_to_string(path).map_err(|source| CellsError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        serde_saphyr::from_str(&text).map_err(|error| CellsError::Parse {
+            path: path.to_owned(),
+            why: error.to_string(),
+        })
+    }
+
+    /// All cells, as scripts name them: verb, space, feature.
+    fn all(&self) -> BTreeSet<String> {
+        self.groups
+            .iter()
+            .flat_map(|group| &group.features)
+            .flat_map(|(feature, verbs)| verbs.iter().map(move |verb| format!("{verb} {feature}")))
+            .collect()
+    }
+
+    /// Which scripts cover each cell.
+    fn covered<'s>(&self, scripts: &'s [Script]) -> Result<BTreeMap<&'s str, usize>, CellsError> {
+        let all = self.all();
+        let mut covered = BTreeMap::new();
+        for script in scripts {
+            for cell in &script.covers {
+                if !all.contains(cell) {
+                    return Err(CellsError::Unknown {
+                        script: script.name.clone(),
+                        cell: cell.clone(),
+                    });
+                }
+                *covered.entry(cell.as_str()).or_insert(0) += 1;
+            }
+        }
+        Ok(covered)
+    }
+
+    /// Cells that no script covers.
+    pub fn missing(&self, scripts: &[Script]) -> Result<Vec<String>, CellsError> {
+        let covered = self.covered(scripts)?;
+        let all = self.all().into_iter();
+        Ok(all
+            .filter(|cell| !covered.contains_key(cell.as_str()))
+            .collect())
+    }
+
+    /// The table, as Markdown.
+    pub fn table(&self, scripts: &[Script]) -> Result<String, CellsError> {
+        let covered = self.covered(scripts)?;
+        let mut text = format!(
+            "# What the conformance scripts cover\n\n\
+             Made from the scripts' own `covers` by `make conformance-table`; a test sees that it is \
+             current. A number says how many scripts cover the cell, 0 that none does, an empty cell \
+             that there is no such thing.\n\n{} scripts cover {} of {} cells.\n",
+            scripts.len(),
+            covered.len(),
+            self.all().len()
+        );
+        for group in &self.groups {
+            let verbs: Vec<&String> = self
+                .verbs
+                .iter()
+                .filter(|verb| group.features.values().any(|own| own.contains(verb)))
+                .collect();
+            let _ = writeln!(text, "\n## {}\n", group.title);
+            let names: Vec<&str> = verbs.iter().map(|verb| verb.as_str()).collect();
+            let _ = writeln!(text, "| | {} |", names.join(" | "));
+            let _ = writeln!(text, "|---|{}", "---|".repeat(verbs.len()));
+            for (feature, own) in &group.features {
+                let _ = write!(text, "| {feature} |");
+                for verb in &verbs {
+                    let count = covered.get(format!("{verb} {feature}").as_str());
+                    let cell = match (own.contains(verb), count) {
+                        (false, _) => String::new(),
+                        (true, count) => count.copied().unwrap_or(0).to_string(),
+                    };
+                    let _ = write!(text, " {cell} |");
+                }
+                text.push('\n');
+            }
+        }
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{folder, load};
+    use super::*;
+
+    #[test]
+    fn coverage_table_is_current() {
+        let scripts = load(&folder().join("scripts")).unwrap();
+        let cells = Cells::load(&folder().join("features.yaml")).unwrap();
+        let written = fs::read_to_string(folder().join("COVERAGE.md")).unwrap();
+        assert!(
+            written == cells.table(&scripts).unwrap(),
+            "run `make conformance-table`"
+        );
+    }
+
+    #[test]
+    fn every_script_covers_something_and_has_steps() {
+        for script in load(&folder().join("scripts")).unwrap() {
+            assert!(!script.covers.is_empty(), "{} covers nothing", script.name);
+            assert!(!script.steps.is_empty(), "{} does nothing", script.name);
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! A server under comparison, and how requests get to it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use super::script::{Body, Caller, Request};
+use super::substitute::{self, Variables};
+use crate::pki::KeyedCertificate;
+
+/// An answer that takes longer does not come.
+const LIMIT: Duration = Duration::from_secs(40);
+
+/// Why a server cannot be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum SideError {
+    /// The certificates are none.
+    #[error("read the certificates for {side}")]
+    Certificates {
+        /// For which server.
+        side: &'static str,
+        /// What is wrong with them.
+        source: rustls::pki_types::pem::Error,
+    },
+    /// They cannot be used.
+    #[error("use the certificates for {side}")]
+    Tls {
+        /// For which server.
+        side: &'static str,
+        /// What is wrong with them.
+        source: rustls::Error,
+    },
+    /// There is no client.
+    #[error("make an HTTP client for {side}")]
+    Client {
+        /// For which server.
+        side: &'static str,
+        /// Why.
+        source: reqwest::Error,
+    },
+}
+
+/// What proves to a server that its administrator asks.
+#[derive(Clone)]
+pub enum Credential {
+    /// A bearer token, over plain HTTP on this machine.
+    Token(String),
+    /// A client certificate, and the authority that certified the server, as PEM.
+    Certificate {
+        /// The authority.
+        ca: String,
+        /// The administrator's.
+        client: KeyedCertificate,
+    },
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Token(_) => "Token",
+            Self::Certificate { .. } => "Certificate",
+        })
+    }
+}
+
+/// A server under comparison.
+#[derive(Debug)]
+pub struct Side {
+    pub(super) name: &'static str,
+    base: String,
+    /// Sends the administrator's certificate, if that is the credential.
+    admin: reqwest::Client,
+    /// Sends none.
+    stranger: reqwest::Client,
+    token: Option<String>,
+}
+
+impl Side {
+    /// The server at `base`, a URL without a slash at the end.
+    pub fn new(name: &'static str, base: &str, credential: Credential) -> Result<Self, SideError> {
+        let (admin, stranger, token) = match credential {
+            Credential::Token(token) => (client(name, None)?, client(name, None)?, Some(token)),
+            Credential::Certificate { ca, client: own } => (
+                client(name, Some(tls(name, &ca, Some(&own))?))?,
+                client(name, Some(tls(name, &ca, None)?))?,
+                None,
+            ),
+        };
+        Ok(Self {
+            name,
+            base: base.to_owned(),
+            admin,
+            stranger,
+            token,
+        })
+    }
+
+    /// Host and port.
+    pub(super) fn host(&self) -> &str {
+        self.base
+            .split_once("//")
+            .map_or(self.base.as_str(), |(_, host)| host)
+    }
+
+    /// Sends a request of a script; gives the answer once its head is there.
+    pub(super) async fn send(
+        &self,
+        request: &Request,
+        variables: &Variables,
+    ) -> Result<reqwest::Response, String> {
+        let path = substitute::text(&request.path, variables)?;
+        let method = Method::from_bytes(request.method.as_bytes())
+            .map_err(|_| format!("{} is no method", request.method))?;
+        let mut headers = HeaderMap::new();
+        for (name, value) in &request.headers {
+            let name: HeaderName = name.parse().map_err(|_| format!("{name} is no header"))?;
+            let value = substitute::text(value, variables)?;
+            // Several lines are several headers of the same name.
+            for line in value.lines() {
+                let line: HeaderValue =
+                    line.parse().map_err(|_| format!("{line:?} in a header"))?;
+                headers.append(name.clone(), line);
+            }
+        }
+        let client = self.identify(&request.caller, variables, &mut headers)?;
+        let mut built = client
+            .request(method, format!("{}{path}", self.base))
+            .headers(headers);
+        match &request.body {
+            Body::None => {}
+            Body::Document(document) => {
+                built = built.body(substitute::document(document, variables)?.to_string());
+            }
+            Body::Text(text) => built = built.body(substitute::text(text, variables)?),
+        }
+        let answer = tokio::time::timeout(LIMIT, built.send()).await;
+        let answer = answer.map_err(|_| format!("no answer in {} s", LIMIT.as_secs()))?;
+        answer.map_err(|error| chain(&error))
+    }
+
+    /// Adds what shows who asks; gives the client that shows the rest.
+    fn identify(
+        &self,
+        caller: &Caller,
+        variables: &Variables,
+        headers: &mut HeaderMap,
+    ) -> Result<&reqwest::Client, String> {
+        let bearer = |token: &str| {
+            HeaderValue::try_from(format!("Bearer {token}"))
+                .map_err(|_| "a token that fits no header".to_owned())
+        };
+        match caller {
+            Caller::Nobody => return Ok(&self.stranger),
+            Caller::Token(token) => {
+                let token = substitute::text(token, variables)?;
+                headers.insert(http::header::AUTHORIZATION, bearer(&token)?);
+                return Ok(&self.stranger);
+            }
+            Caller::User(user) => {
+                let user = HeaderValue::try_from(substitute::text(user, variables)?)
+                    .map_err(|_| format!("{user:?} fits no header"))?;
+                headers.insert("impersonate-user", user);
+            }
+            Caller::Admin => {}
+        }
+        if let Some(token) = &self.token {
+            headers.insert(http::header::AUTHORIZATION, bearer(token)?);
+        }
+        Ok(&self.admin)
+    }
+}
+
+/// An error with its causes.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
+fn client(
+    side: &'static str,
+    tls: Option<rustls::ClientConfig>,
+) -> Result<reqwest::Client, SideError> {
+    let builder = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .user_agent("conformance/1.0");
+    // Without certificates nothing is trusted: plain HTTP is all that is asked for then.
+    let builder = match tls {
+        Some(tls) => builder.tls_backend_preconfigured(tls),
+        None => builder.tls_certs_only([]),
+    };
+    builder
+        .build()
+        .map_err(|source| SideError::Client { side, source })
+}
+
+fn tls(
+    side: &'static str,
+    ca: &str,
+    client: Option<&KeyedCertificate>,
+) -> Result<rustls::ClientConfig, SideError> {
+    let unread = |source| SideError::Certificates { side, source };
+    let unusable = |source| SideError::Tls { side, source };
+    let mut roots = rustls::RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(ca.as_bytes()) {
+        roots.add(certificate.map_err(unread)?).map_err(unusable)?;
+    }
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(unusable)?
+        .with_root_certificates(roots);
+    let Some(client) = client else {
+        return Ok(builder.with_no_client_auth());
+    };
+    let certificates = CertificateDer::pem_slice_iter(client.certificate.as_bytes())
+        .collect::<Result<_, _>>()
+        .map_err(unread)?;
+    let key = PrivateKeyDer::from_pem_slice(client.key.as_bytes()).map_err(unread)?;
+    builder
+        .with_client_auth_cert(certificates, key)
+        .map_err(unusable)
+}

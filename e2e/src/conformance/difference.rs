@@ -1,0 +1,93 @@
+//! Where two documents differ.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde_json::Value;
+
+use super::place;
+
+/// The longest value that a report shows in full.
+const SHOWN: usize = 900;
+
+/// A place at which the two sides differ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Where, such as `body.metadata.labels`.
+    pub path: String,
+    /// What the server under test has there.
+    pub ours: Option<Value>,
+    /// What the reference has there.
+    pub real: Option<Value>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(formatter, "    {}", self.path)?;
+        writeln!(formatter, "      real: {}", shown(self.real.as_ref()))?;
+        write!(formatter, "      ours: {}", shown(self.ours.as_ref()))
+    }
+}
+
+fn shown(value: Option<&Value>) -> String {
+    let Some(value) = value else {
+        return "(nothing)".to_owned();
+    };
+    let mut text = value.to_string();
+    if text.len() > SHOWN {
+        let end = text.floor_char_boundary(SHOWN);
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+/// All places at which they differ, in their order.
+pub(super) fn compare(ours: &Value, real: &Value) -> Vec<Difference> {
+    let mut found = Vec::new();
+    walk("", Some(ours), Some(real), &mut found);
+    found
+}
+
+fn walk(path: &str, ours: Option<&Value>, real: Option<&Value>, found: &mut Vec<Difference>) {
+    match (ours, real) {
+        (Some(Value::Object(left)), Some(Value::Object(right))) => {
+            let keys: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
+            for key in keys {
+                let path = place::member(path, key);
+                walk(&path, left.get(key), right.get(key), found);
+            }
+        }
+        (Some(Value::Array(left)), Some(Value::Array(right))) => {
+            for index in 0..left.len().max(right.len()) {
+                let path = format!("{path}[{index}]");
+                walk(&path, left.get(index), right.get(index), found);
+            }
+        }
+        (ours, real) if ours != real => found.push(Difference {
+            path: path.to_owned(),
+            ours: ours.cloned(),
+            real: real.cloned(),
+        }),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn differences_are_told_with_their_place() {
+        let ours = json!({"a": {"b": 1}, "same": [1], "l": [1, 2]});
+        let real = json!({"a": {"b": 2, "c.d": true}, "same": [1], "l": [1]});
+        let paths: Vec<_> = compare(&ours, &real)
+            .into_iter()
+            .map(|difference| difference.path)
+            .collect();
+        assert_eq!(paths, ["a.b", "a[\"c.d\"]", "l[1]"]);
+        assert_eq!(compare(&ours, &ours), []);
+    }
+}

@@ -1,0 +1,395 @@
+//! Takes out of answers what differs between any two servers: uids, times, versions, generated
+//! names, tokens, addresses. What they mean stays: equal uids stay equal, versions keep their order.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use regex::{Captures, Regex};
+use serde_json::{Map, Value};
+
+static UID: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
+/// Times of this run; those that scripts write are older.
+static TIME: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?:202[5-9]|20[3-9]\d)-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(?:Z|[+-]\d\d:\d\d)")
+});
+static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[dhms])+$"));
+/// What a server says how far it has come.
+static CURRENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"current: \d+"));
+/// Smaller numbers in messages are limits, not versions.
+static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b\d{3,}\b"));
+/// The volumes that hold a pod's token.
+static ACCESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"kube-api-access-[0-9a-z]{5}"));
+static PEM: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"-----BEGIN ([A-Z ]+)-----[A-Za-z0-9+/=\s]+-----END [A-Z ]+-----\n?")
+});
+/// A value that a message quotes.
+static QUOTED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"Invalid value: ("\{(?:[^"\\]|\\.)*")"#));
+static JWT: LazyLock<Regex> = LazyLock::new(|| pattern(r"^eyJ[\w-]+\.(eyJ[\w-]+)\.[\w-]+$"));
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the patterns here are constant and tested")
+}
+
+/// What one server's answers in a script have in common.
+#[derive(Debug, Default)]
+pub(super) struct Normal {
+    host: String,
+    uids: BTreeMap<String, usize>,
+    versions: BTreeSet<u64>,
+    /// Generated names and what stands for them, longest first when used.
+    names: BTreeMap<String, String>,
+}
+
+impl Normal {
+    /// For a server at this host and port.
+    pub(super) fn new(host: &str) -> Self {
+        Self {
+            host: host.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Notes the uids, versions and generated names of an answer; all answers are learnt, in their
+    /// order, before any is made normal.
+    pub(super) fn learn(&mut self, value: &Value) {
+        match value {
+            Value::String(text) => {
+                for uid in UID.find_iter(text) {
+                    let next = self.uids.len() + 1;
+                    self.uids.entry(uid.as_str().to_owned()).or_insert(next);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.learn(item)),
+            Value::Object(members) => {
+                self.learn_name(members);
+                if let Some(version) = version(members) {
+                    self.versions.insert(version);
+                }
+                for (key, member) in sorted(members) {
+                    if key == "metadata" && is_list(members) {
+                        continue;
+                    }
+                    self.learn(member);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn learn_name(&mut self, metadata: &Map<String, Value>) {
+        let text = |key| metadata.get(key).and_then(Value::as_str);
+        if let (Some(base), Some(name)) = (text("generateName"), text("name"))
+            && let Some(suffix) = name.strip_prefix(base)
+            && suffix.len() == 5
+        {
+            self.names
+                .insert(name.to_owned(), format!("{base}<generated>"));
+        }
+    }
+
+    /// The answer without what differs between any two servers. `newest` is the highest version
+    /// that an object had in this answer or one before.
+    pub(super) fn apply(&self, value: &Value, newest: u64) -> Value {
+        self.walk("", value, newest)
+    }
+
+    fn walk(&self, key: &str, value: &Value, newest: u64) -> Value {
+        match value {
+            Value::String(text) => self.string(key, text),
+            Value::Array(items) if key == "cells" => {
+                items.iter().map(|item| self.cell(item, newest)).collect()
+            }
+            Value::Array(items) => items
+                .iter()
+                .map(|item| self.walk(key, item, newest))
+                .collect(),
+            Value::Object(members) => {
+                let list = is_list(members);
+                let bookmark = members.get("type").and_then(Value::as_str) == Some("BOOKMARK");
+                let walked = members.iter().map(|(key, member)| {
+                    let mut normal = self.walk(key, member, newest);
+                    if list && key == "metadata" {
+                        list_version(&mut normal, member, newest);
+                    }
+                    if bookmark && key == "object" {
+                        list_version(&mut normal["metadata"], &member["metadata"], newest);
+                    }
+                    (self.text(key), normal)
+                });
+                Value::Object(walked.collect())
+            }
+            plain => plain.clone(),
+        }
+    }
+
+    fn cell(&self, cell: &Value, newest: u64) -> Value {
+        match cell.as_str() {
+            Some(text) if AGE.is_match(text) => "<age>".into(),
+            _ => self.walk("", cell, newest),
+        }
+    }
+
+    fn string(&self, key: &str, text: &str) -> Value {
+        if key == "resourceVersion"
+            && let Ok(version) = text.parse()
+            && self.versions.contains(&version)
+        {
+            return self.rank(version).into();
+        }
+        if key == "continue" && !text.is_empty() {
+            return "<continue>".into();
+        }
+        if let Some(token) = JWT.captures(text)
+            && let Some(claims) = claims(&token[1])
+        {
+            return self.walk("", &claims, 0);
+        }
+        let text = self.text(text);
+        if matches!(key, "message" | "warning" | "reason") {
+            let text = CURRENT.replace_all(&text, "current: <version>");
+            return NUMBER
+                .replace_all(&text, |found: &Captures<'_>| {
+                    let version = found[0].parse().unwrap_or(0);
+                    if self.versions.contains(&version) {
+                        self.rank(version)
+                    } else {
+                        found[0].to_owned()
+                    }
+                })
+                .into();
+        }
+        text.into()
+    }
+
+    /// Versions in their order: the first of the script is `<version 1>`.
+    fn rank(&self, version: u64) -> String {
+        let rank = self.versions.range(..=version).count();
+        format!("<version {rank}>")
+    }
+
+    fn text(&self, text: &str) -> String {
+        let text = text.replace(&self.host, "<host>");
+        let text = UID.replace_all(&text, |found: &Captures<'_>| {
+            match self.uids.get(&found[0]) {
+                Some(number) => format!("<uid {number}>"),
+                None => found[0].to_owned(),
+            }
+        });
+        let text = TIME.replace_all(&text, |found: &Captures<'_>| {
+            if found.get(1).is_some() {
+                "<time with fractions>"
+            } else {
+                "<time>"
+            }
+        });
+        let text = ACCESS.replace_all(&text, "kube-api-access-<generated>");
+        let text = PEM.replace_all(&text, "<$1>");
+        let mut text = in_order(&text);
+        for (name, stand_in) in self.names.iter().rev() {
+            if text.contains(name.as_str()) {
+                text = text.replace(name.as_str(), stand_in);
+            }
+        }
+        text
+    }
+}
+
+/// The text with objects that it quotes as JSON written with their members in order.
+fn in_order(text: &str) -> String {
+    QUOTED
+        .replace_all(text, |found: &Captures<'_>| {
+            let object = serde_json::from_str::<String>(&found[1])
+                .and_then(|inner| serde_json::from_str::<Value>(&inner));
+            match object {
+                Ok(object) => format!("Invalid value: {}", ordered(&object)),
+                Err(_) => found[0].to_owned(),
+            }
+        })
+        .into_owned()
+}
+
+/// JSON with members in the order of their names.
+fn ordered(value: &Value) -> String {
+    match value {
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(ordered).collect();
+            format!("[{}]", items.join(","))
+        }
+        Value::Object(members) => {
+            let members: Vec<String> = sorted(members)
+                .into_iter()
+                .map(|(key, member)| format!("{key:?}:{}", ordered(member)))
+                .collect();
+            format!("{{{}}}", members.join(","))
+        }
+        plain => plain.to_string(),
+    }
+}
+
+/// The highest version of an object in the answer.
+pub(super) fn newest(value: &Value) -> u64 {
+    match value {
+        Value::Array(items) => items.iter().map(newest).max().unwrap_or(0),
+        Value::Object(members) => {
+            let own = version(members).unwrap_or(0);
+            let rest = members
+                .iter()
+                .filter(|(key, _)| !(*key == "metadata" && is_list(members)))
+                .map(|(_, member)| newest(member));
+            rest.max().unwrap_or(0).max(own)
+        }
+        _ => 0,
+    }
+}
+
+fn sorted(members: &Map<String, Value>) -> BTreeMap<&String, &Value> {
+    members.iter().collect()
+}
+
+fn version(metadata: &Map<String, Value>) -> Option<u64> {
+    // Only an object's metadata: involved objects have a version of somebody else's.
+    metadata.contains_key("uid").then_some(())?;
+    metadata.get("resourceVersion")?.as_str()?.parse().ok()
+}
+
+fn is_list(members: &Map<String, Value>) -> bool {
+    members.contains_key("metadata")
+        && ["items", "rows"].iter().any(|key| {
+            members
+                .get(*key)
+                .is_some_and(|items| items.is_array() || items.is_null())
+        })
+}
+
+/// A list's version says how new the list is: whether it is as new as what the script has seen.
+fn list_version(normal: &mut Value, raw: &Value, newest: u64) {
+    let Some(version) = raw["resourceVersion"].as_str() else {
+        return;
+    };
+    let word = match version.parse::<u64>() {
+        Ok(version) if version >= newest => "<as new as anything seen>",
+        Ok(_) => "<older than something seen>",
+        Err(_) => return,
+    };
+    normal["resourceVersion"] = word.into();
+}
+
+/// What a token says; its times as seconds from when it was issued.
+fn claims(part: &str) -> Option<Value> {
+    let bytes = URL_SAFE_NO_PAD.decode(part).ok()?;
+    let mut claims: Value = serde_json::from_slice(&bytes).ok()?;
+    let issued = claims["iat"].as_i64()?;
+    for key in ["exp", "iat", "nbf"] {
+        if let Some(time) = claims[key].as_i64() {
+            claims[key] = format!("{} s after its issue", time - issued).into();
+        }
+    }
+    if let Some(time) = claims["kubernetes.io"]["warnafter"].as_i64() {
+        claims["kubernetes.io"]["warnafter"] =
+            format!("{} s after its issue", time - issued).into();
+    }
+    Some(serde_json::json!({"token that says": claims}))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn normal(answers: &[Value]) -> Vec<Value> {
+        let mut normal = Normal::new("127.0.0.1:1");
+        for answer in answers {
+            normal.learn(answer);
+        }
+        let mut seen = 0;
+        answers
+            .iter()
+            .map(|answer| {
+                seen = newest(answer).max(seen);
+                normal.apply(answer, seen)
+            })
+            .collect()
+    }
+
+    fn object(uid: char, version: &str) -> Value {
+        let uid = format!("{}-0000-4000-8000-000000000000", uid.to_string().repeat(8));
+        json!({"metadata": {"uid": uid, "resourceVersion": version}})
+    }
+
+    #[test]
+    fn equal_uids_stay_equal_and_versions_keep_their_order() {
+        let answers = normal(&[object('a', "120"), object('b', "99"), object('a', "120")]);
+        assert_eq!(answers[0], answers[2]);
+        assert_eq!(answers[0]["metadata"]["resourceVersion"], "<version 2>");
+        assert_eq!(answers[1]["metadata"]["resourceVersion"], "<version 1>");
+        assert_ne!(answers[0]["metadata"]["uid"], answers[1]["metadata"]["uid"]);
+    }
+
+    #[test]
+    fn versions_in_messages_are_recognised_and_limits_left() {
+        let answers = normal(&[object('a', "120"), json!({"message": "120 is not 253"})]);
+        assert_eq!(answers[1]["message"], "<version 1> is not 253");
+    }
+
+    #[test]
+    fn list_is_as_new_as_what_was_seen_or_older() {
+        let list = |version| json!({"items": [], "metadata": {"resourceVersion": version}});
+        let answers = normal(&[object('a', "120"), list("120"), list("119")]);
+        assert_eq!(
+            answers[1]["metadata"]["resourceVersion"],
+            "<as new as anything seen>"
+        );
+        assert_eq!(
+            answers[2]["metadata"]["resourceVersion"],
+            "<older than something seen>"
+        );
+    }
+
+    #[test]
+    fn generated_names_times_hosts_and_ages_are_taken_out_and_old_times_stay() {
+        let answers = normal(&[
+            json!({"generateName": "a-", "name": "a-x7f2k"}),
+            json!({"message": "a-x7f2k at 127.0.0.1:1 on 2026-01-01T00:00:00Z"}),
+            json!({"cells": ["5m3s", "x"], "t": "2020-01-01T00:00:00Z"}),
+        ]);
+        assert_eq!(answers[1]["message"], "a-<generated> at <host> on <time>");
+        assert_eq!(
+            answers[2],
+            json!({"cells": ["<age>", "x"], "t": "2020-01-01T00:00:00Z"})
+        );
+    }
+
+    #[test]
+    fn order_of_members_in_a_quoted_object_says_nothing() {
+        let quote = |inner: &str| json!({"m": format!("Invalid value: {inner:?}: no")});
+        let answers = normal(&[quote(r#"{"b":1,"a":[{}]}"#), quote(r#"{"a":[{}],"b":1}"#)]);
+        assert_eq!(answers[0], answers[1]);
+        assert_ne!(
+            normal(&[quote(r#"{"a":2}"#)]),
+            normal(&[quote(r#"{"a":1}"#)])
+        );
+    }
+
+    #[test]
+    fn certificates_are_taken_out() {
+        let pem = "-----BEGIN CERTIFICATE-----\nMII/+=\n-----END CERTIFICATE-----\n";
+        assert_eq!(normal(&[json!(pem)])[0], "<CERTIFICATE>");
+    }
+
+    #[test]
+    fn token_is_compared_by_its_claims() {
+        let part =
+            URL_SAFE_NO_PAD.encode(json!({"iat": 100, "exp": 3700, "sub": "me"}).to_string());
+        let token = format!("eyJhbGciOiJSUzI1NiJ9.{part}.c2ln");
+        let answers = normal(&[json!({"token": token})]);
+        assert_eq!(
+            answers[0]["token"]["token that says"],
+            json!({"iat": "0 s after its issue", "exp": "3600 s after its issue", "sub": "me"})
+        );
+    }
+}

@@ -1,0 +1,329 @@
+//! Runs a script on both servers and compares what they answered.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::answer;
+use super::client::{Side, chain};
+use super::difference::{Difference, compare};
+use super::normal::{Normal, newest};
+use super::place;
+use super::script::{Action, Body, Caller, Request, Script, Step, Until};
+use super::streams::Stream;
+use super::substitute::Variables;
+
+/// What a controller does is done within this time, or not at all.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Between two questions whether it is done.
+const PAUSE: Duration = Duration::from_millis(60);
+
+/// Why a script says nothing: the reference does not do what the script expects of it.
+#[derive(Debug, thiserror::Error)]
+#[error("script {script} does not say what Kubernetes does:\n{}", whys.join("\n"))]
+pub struct RunError {
+    script: String,
+    whys: Vec<String>,
+}
+
+/// What came out of a script.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Its name.
+    pub script: String,
+    /// How many steps were compared.
+    pub steps: usize,
+    /// Where the servers differ: the step's name, and all differences in it.
+    pub differences: Vec<(String, Vec<Difference>)>,
+}
+
+/// Two servers that are compared.
+#[derive(Debug)]
+pub struct Pair {
+    /// The server under test.
+    pub ours: Side,
+    /// The reference.
+    pub real: Side,
+}
+
+/// One server's way through a script.
+struct Walk<'a> {
+    side: &'a Side,
+    variables: Variables,
+    streams: HashMap<String, Stream>,
+    answers: Vec<Value>,
+}
+
+impl Pair {
+    /// Runs a script in a namespace of its own.
+    pub async fn run(&self, script: &Script) -> Result<Outcome, RunError> {
+        let failed = |whys| RunError {
+            script: script.name.clone(),
+            whys,
+        };
+        let mut ours = Walk::new(&self.ours, script);
+        let mut real = Walk::new(&self.real, script);
+        let (left, right) = tokio::join!(ours.prepare(), real.prepare());
+        right.and(left).map_err(|why| failed(vec![why]))?;
+        let mut broken = None;
+        let mut wrong = Vec::new();
+        for step in &script.steps {
+            let (left, right) = tokio::join!(ours.take(step), real.take(step));
+            let fine = right.is_ok();
+            if let Err(why) = right.and_then(|()| real.check(step)) {
+                wrong.push(format!("  step {:?}: {why}", step.name));
+            }
+            if !fine {
+                break;
+            }
+            if let Err(why) = left {
+                broken = Some((step.name.clone(), why));
+                break;
+            }
+        }
+        if !wrong.is_empty() {
+            return Err(failed(wrong));
+        }
+        let steps = ours.answers.len();
+        let mut differences = compare_all(script, &ours, &real);
+        if let Some((step, why)) = broken {
+            let difference = Difference {
+                path: "step".to_owned(),
+                ours: Some(why.into()),
+                real: Some("done".into()),
+            };
+            match differences.iter_mut().find(|(name, _)| *name == step) {
+                Some((_, found)) => found.push(difference),
+                None => differences.push((step, vec![difference])),
+            }
+        }
+        Ok(Outcome {
+            script: script.name.clone(),
+            steps,
+            differences,
+        })
+    }
+}
+
+fn compare_all(
+    script: &Script,
+    ours: &Walk<'_>,
+    real: &Walk<'_>,
+) -> Vec<(String, Vec<Difference>)> {
+    let ours = ours.normal_answers();
+    let real = real.normal_answers();
+    script
+        .steps
+        .iter()
+        .zip(ours.iter().zip(&real))
+        .map(|(step, (ours, real))| {
+            let found = compare(&chosen(step, ours), &chosen(step, real));
+            (step.name.clone(), found)
+        })
+        .filter(|(_, found)| !found.is_empty())
+        .collect()
+}
+
+/// The parts of the answer that the step compares.
+fn chosen(step: &Step, answer: &Value) -> Value {
+    if step.only.is_empty() {
+        return answer.clone();
+    }
+    let mut chosen = json!({"code": answer["code"]});
+    for wanted in &step.only {
+        let found = place::find(answer, wanted).ok().flatten();
+        chosen[wanted] = found.unwrap_or(Value::Null);
+    }
+    chosen
+}
+
+impl<'a> Walk<'a> {
+    fn new(side: &'a Side, script: &Script) -> Self {
+        Self {
+            side,
+            variables: first_variables(&script.name),
+            streams: HashMap::new(),
+            answers: Vec::new(),
+        }
+    }
+
+    /// Makes the script's namespace, with what each has from the start.
+    async fn prepare(&self) -> Result<(), String> {
+        let make = Request {
+            method: "POST".to_owned(),
+            path: "/api/v1/namespaces".to_owned(),
+            headers: BTreeMap::from([("Content-Type".to_owned(), "application/json".to_owned())]),
+            caller: Caller::Admin,
+            body: Body::Document(json!({"metadata": {"name": "${ns}"}})),
+        };
+        let answer = self.ask(&make).await?;
+        if answer["code"] != 201 {
+            return Err(format!("{}: {answer}", self.side.name));
+        }
+        let look = Request {
+            method: "GET".to_owned(),
+            path: "/api/v1/namespaces/${ns}/serviceaccounts/default".to_owned(),
+            headers: BTreeMap::new(),
+            caller: Caller::Admin,
+            body: Body::None,
+        };
+        let until = Until {
+            code: Some(200),
+            at: None,
+            is: None,
+            without: None,
+        };
+        let answer = self.ask_until(&look, &until, 200).await?;
+        if answer["code"] == 200 {
+            return Ok(());
+        }
+        Err(format!("{}: no default account: {answer}", self.side.name))
+    }
+
+    /// Takes a step, and keeps the answer.
+    async fn take(&mut self, step: &Step) -> Result<(), String> {
+        let answer = match &step.action {
+            Action::Ask {
+                request,
+                until: None,
+                ..
+            } => self.ask(request).await?,
+            Action::Ask {
+                request,
+                until: Some(until),
+                expect,
+            } => self.ask_until(request, until, *expect).await?,
+            Action::Watch { request, id } => self.open(request, id).await?,
+            Action::Read { id, events } => {
+                let stream = self.streams.get_mut(id);
+                let stream = stream.ok_or_else(|| format!("no watch {id} is open"))?;
+                stream.read(*events).await?
+            }
+        };
+        let captured = self.capture(step, &answer);
+        self.answers.push(answer);
+        captured
+    }
+
+    async fn ask(&self, request: &Request) -> Result<Value, String> {
+        let answer = self.side.send(request, &self.variables).await?;
+        whole(answer).await
+    }
+
+    async fn ask_until(
+        &self,
+        request: &Request,
+        until: &Until,
+        expect: u16,
+    ) -> Result<Value, String> {
+        let end = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let answer = self.ask(request).await?;
+            if holds(until, expect, &answer)? || tokio::time::Instant::now() > end {
+                return Ok(answer);
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    async fn open(&mut self, request: &Request, id: &str) -> Result<Value, String> {
+        let answer = self.side.send(request, &self.variables).await?;
+        if !answer.status().is_success() {
+            return whole(answer).await;
+        }
+        let opened = answer::document(answer.status().as_u16(), answer.headers(), &[]);
+        self.streams.insert(id.to_owned(), Stream::new(answer));
+        Ok(opened)
+    }
+
+    fn capture(&mut self, step: &Step, answer: &Value) -> Result<(), String> {
+        for (name, wanted) in &step.capture {
+            let found = place::find(answer, wanted)?
+                .ok_or_else(|| format!("the answer has no {wanted}: {answer}"))?;
+            let text = match found {
+                Value::String(text) => text,
+                other => other.to_string(),
+            };
+            self.variables.insert(name.clone(), text);
+        }
+        Ok(())
+    }
+
+    /// Whether the last answer is what the script says that Kubernetes answers.
+    fn check(&self, step: &Step) -> Result<(), String> {
+        let Some(answer) = self.answers.last() else {
+            return Ok(());
+        };
+        let Action::Ask { expect, until, .. } = &step.action else {
+            return Ok(());
+        };
+        if answer["code"] != *expect {
+            let (name, code) = (self.side.name, &answer["code"]);
+            return Err(format!(
+                "{name} answers {code}, not {expect}: {}",
+                answer["body"]
+            ));
+        }
+        match until {
+            Some(until) if !holds(until, *expect, answer)? => Err(format!(
+                "{} never answered what the step waits for, but {}",
+                self.side.name, answer["body"]
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn normal_answers(&self) -> Vec<Value> {
+        let mut normal = Normal::new(self.side.host());
+        self.answers.iter().for_each(|answer| normal.learn(answer));
+        let mut seen = 0;
+        let made = self.answers.iter().map(|answer| {
+            seen = newest(answer).max(seen);
+            normal.apply(answer, seen)
+        });
+        made.collect()
+    }
+}
+
+/// What every script can say: its namespace, and the paths of the usual groups in it.
+fn first_variables(namespace: &str) -> Variables {
+    let groups = [
+        ("core", "/api/v1"),
+        ("apps", "/apis/apps/v1"),
+        ("batch", "/apis/batch/v1"),
+        ("rbac", "/apis/rbac.authorization.k8s.io/v1"),
+    ];
+    let mut variables = Variables::from([("ns".to_owned(), namespace.to_owned())]);
+    for (name, path) in groups {
+        variables.insert(name.to_owned(), format!("{path}/namespaces/{namespace}"));
+    }
+    variables
+}
+
+fn holds(until: &Until, expect: u16, answer: &Value) -> Result<bool, String> {
+    if answer["code"] != until.code.unwrap_or(expect) {
+        return Ok(false);
+    }
+    let body = &answer["body"];
+    if let Some(absent) = &until.without
+        && place::find(body, absent)?.is_some()
+    {
+        return Ok(false);
+    }
+    let Some(at) = &until.at else {
+        return Ok(true);
+    };
+    let found = place::find(body, at)?;
+    Ok(match (&until.is, found) {
+        (_, None) => false,
+        (None, Some(_)) => true,
+        (Some(wanted), Some(found)) => *wanted == found,
+    })
+}
+
+async fn whole(answer: reqwest::Response) -> Result<Value, String> {
+    let (code, headers) = (answer.status().as_u16(), answer.headers().clone());
+    let body = answer.bytes().await.map_err(|error| chain(&error))?;
+    Ok(answer::document(code, &headers, &body))
+}

@@ -1,0 +1,338 @@
+//! What a script says: one file, a list of steps.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Why the scripts of a folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ScriptError {
+    /// The folder or a file in it cannot be read.
+    #[error("read {path}")]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A file is not a script.
+    #[error("{path} is not a script; e2e/conformance/README.md describes the format: {why}")]
+    Parse {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// There is nothing to run.
+    #[error("there is no script (*.yaml) in {0}")]
+    Empty(PathBuf),
+}
+
+/// A script: requests in their order, and what they cover.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Script {
+    /// The name of its file, without the extension; also that of its namespace.
+    #[serde(skip)]
+    pub name: String,
+    /// A sentence about what Kubernetes does.
+    pub about: String,
+    /// The cells that it covers, such as `create dry-run`.
+    #[serde(default)]
+    pub covers: Vec<String>,
+    /// What it does.
+    pub(super) steps: Vec<Step>,
+}
+
+/// A step of a script.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "Written")]
+pub(super) struct Step {
+    pub(super) name: String,
+    pub(super) action: Action,
+    /// What later steps can say as `${name}`, and where it is in the answer.
+    pub(super) capture: BTreeMap<String, String>,
+    /// What of the answer is compared; everything if empty.
+    pub(super) only: Vec<String>,
+}
+
+/// What a step does.
+#[derive(Clone, Debug)]
+pub(super) enum Action {
+    /// Sends a request and reads its answer.
+    Ask {
+        request: Request,
+        /// The status code that Kubernetes answers with.
+        expect: u16,
+        /// Asks again until this holds.
+        until: Option<Until>,
+    },
+    /// Opens a watch, whose events later steps read.
+    Watch { request: Request, id: String },
+    /// Reads events of a watch.
+    Read { id: String, events: Events },
+}
+
+/// How many events a step reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Events {
+    /// So many.
+    Count(usize),
+    /// All until the server ends the stream.
+    Rest,
+}
+
+/// A request, with `${variables}` in it.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    pub(super) method: String,
+    pub(super) path: String,
+    pub(super) headers: BTreeMap<String, String>,
+    pub(super) caller: Caller,
+    pub(super) body: Body,
+}
+
+/// Who sends a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub(super) enum Caller {
+    /// A member of `system:masters`.
+    #[default]
+    Admin,
+    /// Nobody: no credential at all.
+    Nobody,
+    /// The administrator, impersonating this user.
+    User(String),
+    /// Whoever the bearer token belongs to.
+    Token(String),
+}
+
+/// What a request carries.
+#[derive(Clone, Debug)]
+pub(super) enum Body {
+    /// Nothing.
+    None,
+    /// A document, sent as JSON.
+    Document(Value),
+    /// Text, sent as it is.
+    Text(String),
+}
+
+/// What an answer must say before a step goes on.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Until {
+    /// The status code; the step's own if there is none.
+    #[serde(default)]
+    pub(super) code: Option<u16>,
+    /// A place in the body…
+    #[serde(default)]
+    pub(super) at: Option<String>,
+    /// … which holds this. Without it, it is enough that the place is there.
+    #[serde(default)]
+    pub(super) is: Option<Value>,
+    /// A place in the body that must not be there.
+    #[serde(default)]
+    pub(super) without: Option<String>,
+}
+
+/// A step as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    step: String,
+    #[serde(default)]
+    request: Option<String>,
+    #[serde(default)]
+    watch: Option<String>,
+    #[serde(default)]
+    read: Option<String>,
+    #[serde(default)]
+    events: Option<usize>,
+    #[serde(default, rename = "as")]
+    id: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    #[serde(default)]
+    caller: Caller,
+    #[serde(default)]
+    body: Option<Value>,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    patch: Option<String>,
+    #[serde(default)]
+    expect: Option<u16>,
+    #[serde(default)]
+    until: Option<Until>,
+    #[serde(default)]
+    capture: BTreeMap<String, String>,
+    #[serde(default)]
+    only: Vec<String>,
+}
+
+impl TryFrom<Written> for Step {
+    type Error = String;
+
+    fn try_from(mut written: Written) -> Result<Self, String> {
+        let step = written.step.clone();
+        let wrong = |why: &str| format!("step {step:?}: {why}");
+        let asked = written.request.take();
+        let watched = written.watch.take();
+        let read = written.read.take();
+        let action = match (asked, watched, read) {
+            (Some(line), None, None) => Action::Ask {
+                request: request(&line, &mut written).map_err(|why| wrong(&why))?,
+                expect: written
+                    .expect
+                    .ok_or_else(|| wrong("`expect` says with which code Kubernetes answers"))?,
+                until: written.until.take(),
+            },
+            (None, Some(path), None) => Action::Watch {
+                request: request(&format!("GET {path}"), &mut written)
+                    .map_err(|why| wrong(&why))?,
+                id: written
+                    .id
+                    .take()
+                    .ok_or_else(|| wrong("`as` names the watch"))?,
+            },
+            (None, None, Some(id)) => Action::Read {
+                id,
+                events: written.events.map_or(Events::Rest, Events::Count),
+            },
+            _ => return Err(wrong("it needs one of `request`, `watch`, `read`")),
+        };
+        Ok(Self {
+            name: written.step,
+            action,
+            capture: written.capture,
+            only: written.only,
+        })
+    }
+}
+
+fn request(line: &str, written: &mut Written) -> Result<Request, String> {
+    let (method, path) = line
+        .split_once(' ')
+        .ok_or("`request` is a method and a path, as in `GET /api/v1/namespaces`")?;
+    if !path.starts_with(['/', '$']) {
+        return Err(format!("the path {path:?} does not begin with a slash"));
+    }
+    let mut headers = std::mem::take(&mut written.headers);
+    let kind = match written.patch.as_deref() {
+        None => "application/json",
+        Some("json") => "application/json-patch+json",
+        Some("merge") => "application/merge-patch+json",
+        Some("strategic") => "application/strategic-merge-patch+json",
+        Some("apply") => "application/apply-patch+yaml",
+        Some(other) => {
+            return Err(format!(
+                "`patch` is json, merge, strategic or apply, not {other:?}"
+            ));
+        }
+    };
+    let body = match (written.body.take(), written.text.take()) {
+        (None, None) => Body::None,
+        (Some(document), None) => Body::Document(document),
+        (None, Some(text)) => Body::Text(text),
+        (Some(_), Some(_)) => return Err("it has both `body` and `text`".to_owned()),
+    };
+    let named = headers
+        .keys()
+        .any(|name| name.eq_ignore_ascii_case("content-type"));
+    if !named && !matches!(body, Body::None) {
+        headers.insert("Content-Type".to_owned(), kind.to_owned());
+    }
+    Ok(Request {
+        method: method.to_owned(),
+        path: path.to_owned(),
+        headers,
+        caller: written.caller.clone(),
+        body,
+    })
+}
+
+/// Reads the scripts of a folder, in the order of their names.
+pub fn load(folder: &Path) -> Result<Vec<Script>, ScriptError> {
+    let read = |source| ScriptError::Read {
+        path: folder.to_owned(),
+        source,
+    };
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).map_err(read)? {
+        let path = entry.map_err(read)?.path();
+        if path.extension().is_some_and(|ending| ending == "yaml") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    if paths.is_empty() {
+        return Err(ScriptError::Empty(folder.to_owned()));
+    }
+    paths.iter().map(|path| load_one(path)).collect()
+}
+
+fn load_one(path: &Path) -> Result<Script, ScriptError> {
+    let text = fs::read_to_string(path).map_err(|source| ScriptError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    let mut script: Script = read(&text).map_err(|why| ScriptError::Parse {
+        path: path.to_owned(),
+        why,
+    })?;
+    let stem = path.file_stem().unwrap_or_default();
+    script.name = stem.to_string_lossy().into_owned();
+    Ok(script)
+}
+
+/// Reads YAML 1.2, in which `y` and `no` are words.
+fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+    let options = serde_saphyr::options! { strict_booleans: true };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(text: &str) -> Result<Step, String> {
+        read(text)
+    }
+
+    #[test]
+    fn request_without_an_expected_code_is_no_step() {
+        let error = step("{step: look, request: GET /version}").unwrap_err();
+        assert!(error.contains("expect"), "{error}");
+    }
+
+    #[test]
+    fn patch_names_its_content_type() {
+        let step = step("{step: p, request: PATCH /x, patch: apply, body: {a: 1}, expect: 200}");
+        let Action::Ask { request, .. } = step.unwrap().action else {
+            panic!("it asks");
+        };
+        assert_eq!(
+            request.headers["Content-Type"],
+            "application/apply-patch+yaml"
+        );
+    }
+
+    #[test]
+    fn misspelt_word_is_told() {
+        let error = step("{step: p, request: GET /x, expct: 200}").unwrap_err();
+        assert!(error.contains("expct"), "{error}");
+    }
+
+    #[test]
+    fn caller_is_nobody_or_a_user() {
+        let step = step("{step: p, request: GET /x, caller: {user: mary}, expect: 403}").unwrap();
+        let Action::Ask { request, .. } = step.action else {
+            panic!("it asks");
+        };
+        assert_eq!(request.caller, Caller::User("mary".to_owned()));
+    }
+}

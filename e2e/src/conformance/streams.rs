@@ -1,0 +1,67 @@
+//! Watches that stay open over several steps.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::script::Events;
+
+/// Events come within this time, or not at all.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// A watch that has been opened.
+#[derive(Debug)]
+pub(super) struct Stream {
+    answer: reqwest::Response,
+    /// What has come, and is not a whole line yet.
+    begun: Vec<u8>,
+}
+
+impl Stream {
+    pub(super) fn new(answer: reqwest::Response) -> Self {
+        Self {
+            answer,
+            begun: Vec::new(),
+        }
+    }
+
+    /// The next events, as a list. What did not come is missing in it, so that it is compared.
+    pub(super) async fn read(&mut self, wanted: Events) -> Result<Value, String> {
+        let mut events = Vec::new();
+        let end = tokio::time::Instant::now() + LIMIT;
+        loop {
+            if wanted == Events::Count(events.len()) {
+                break;
+            }
+            match tokio::time::timeout_at(end, self.line()).await {
+                Ok(Ok(Some(event))) => events.push(event),
+                Ok(Ok(None)) => {
+                    events.push("(the stream has ended)".into());
+                    break;
+                }
+                Ok(Err(why)) => return Err(why),
+                Err(_) => {
+                    events.push("(no further event came)".into());
+                    break;
+                }
+            }
+        }
+        Ok(serde_json::json!({"code": 200, "events": events}))
+    }
+
+    async fn line(&mut self) -> Result<Option<Value>, String> {
+        loop {
+            if let Some(end) = self.begun.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.begun.drain(..=end).collect();
+                return serde_json::from_slice(&line)
+                    .map(Some)
+                    .map_err(|error| format!("an event that is no JSON: {error}"));
+            }
+            let chunk = self.answer.chunk().await;
+            match chunk.map_err(|error| super::client::chain(&error))? {
+                Some(bytes) => self.begun.extend_from_slice(&bytes),
+                None => return Ok(None),
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Starts both servers, runs the scripts, and says what came out.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use drover_e2e::conformance::{
+    Accepted, Cells, Credential, Outcome, Pair, RunError, Script, Side, folder, load,
+};
+use drover_e2e::{ControlPlane, Options};
+use futures::StreamExt as _;
+
+use crate::embedded::{Embedded, TOKEN};
+use crate::report::{say, tell};
+
+/// Why nothing can be compared.
+pub(crate) type Failure = Box<dyn Error + Send + Sync>;
+
+/// So many scripts run at once; both servers share this machine.
+const AT_ONCE: usize = 6;
+
+/// The controllers that the embedded API has too; others would change what scripts made.
+const CONTROLLERS: &str = "--controllers=namespace-controller,garbage-collector-controller,\
+                           serviceaccount-controller,root-ca-certificate-publisher-controller,\
+                           clusterrole-aggregation-controller";
+
+/// What the command line asks for.
+struct Wishes {
+    scripts: PathBuf,
+    names: Vec<String>,
+    write_table: bool,
+}
+
+impl Wishes {
+    /// Arguments of the ordinary harness that mean nothing here are ignored.
+    fn read() -> Result<Self, Failure> {
+        let mut wishes = Self {
+            scripts: folder().join("scripts"),
+            names: Vec::new(),
+            write_table: false,
+        };
+        let mut words = std::env::args().skip(1);
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--scripts" => {
+                    let folder = words.next().ok_or("--scripts needs a folder")?;
+                    wishes.scripts = std::path::absolute(folder)?;
+                }
+                "--write-table" => wishes.write_table = true,
+                _ if word.starts_with('-') => {}
+                _ => wishes.names.push(word),
+            }
+        }
+        Ok(wishes)
+    }
+}
+
+/// Does what the command line asks for.
+pub(crate) fn main() -> ExitCode {
+    let done = Wishes::read().and_then(|wishes| {
+        if wishes.write_table {
+            return write_table().map(|()| true);
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()?;
+        runtime.block_on(compare(&wishes))
+    });
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            say(&format!("{error}"));
+            let mut cause = error.source();
+            while let Some(error) = cause {
+                say(&format!("  because: {error}"));
+                cause = error.source();
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn write_table() -> Result<(), Failure> {
+    let cells = Cells::load(&folder().join("features.yaml"))?;
+    let scripts = load(&folder().join("scripts"))?;
+    std::fs::write(folder().join("COVERAGE.md"), cells.table(&scripts)?)?;
+    Ok(())
+}
+
+async fn compare(wishes: &Wishes) -> Result<bool, Failure> {
+    let mut scripts = load(&wishes.scripts)?;
+    if !wishes.names.is_empty() {
+        scripts.retain(|script| wishes.names.iter().any(|name| script.name.contains(name)));
+    }
+    let accepted = Accepted::load(&wishes.scripts.join("../accepted.yaml"))?;
+    let begin = Instant::now();
+    let options = Options {
+        name: "conformance".to_owned(),
+        controller_manager_flags: vec![CONTROLLERS.to_owned()],
+        ..Options::default()
+    };
+    let (real, ours) = tokio::try_join!(
+        async { ControlPlane::start(options).await.map_err(Failure::from) },
+        Embedded::start(),
+    )?;
+    let pair = pair(&real, &ours)?;
+    say(&format!(
+        "both servers run after {:.1} s",
+        begin.elapsed().as_secs_f64()
+    ));
+    let results = run_all(&pair, &scripts).await;
+    Ok(conclude(&accepted, results, begin))
+}
+
+fn pair(real: &ControlPlane, ours: &Embedded) -> Result<Pair, Failure> {
+    let admin = real.identity("admin", Some("system:masters"))?;
+    let credential = Credential::Certificate {
+        ca: real.ca().to_owned(),
+        client: admin.certificate,
+    };
+    Ok(Pair {
+        real: Side::new("kube-apiserver", &real.url(), credential)?,
+        ours: Side::new(
+            "the embedded API",
+            &format!("http://{}", ours.address),
+            Credential::Token(TOKEN.to_owned()),
+        )?,
+    })
+}
+
+async fn run_all(pair: &Pair, scripts: &[Script]) -> Vec<Result<Outcome, RunError>> {
+    let runs = scripts.iter().map(|script| async move {
+        let begin = Instant::now();
+        let result = pair.run(script).await;
+        let word = match &result {
+            Ok(outcome) if outcome.differences.is_empty() => "same",
+            Ok(_) => "different",
+            Err(_) => "FAILED",
+        };
+        let seconds = begin.elapsed().as_secs_f64();
+        say(&format!(
+            "script {} ... {word} ({seconds:.1} s)",
+            script.name
+        ));
+        result
+    });
+    let mut results: Vec<_> = futures::stream::iter(runs)
+        .buffer_unordered(AT_ONCE)
+        .collect()
+        .await;
+    results.sort_by_key(|result| match result {
+        Ok(outcome) => outcome.script.clone(),
+        Err(error) => error.to_string(),
+    });
+    results
+}
+
+/// Says what came out; whether nothing differs.
+fn conclude(accepted: &Accepted, results: Vec<Result<Outcome, RunError>>, begin: Instant) -> bool {
+    let (mut outcomes, mut failures) = (Vec::new(), Vec::new());
+    for result in results {
+        match result {
+            Ok(outcome) => outcomes.push(outcome),
+            Err(error) => failures.push(error),
+        }
+    }
+    let steps: usize = outcomes.iter().map(|outcome| outcome.steps).sum();
+    let scripts = outcomes.len();
+    let judgement = accepted.judge(outcomes);
+    tell(&judgement);
+    for error in &failures {
+        say(&format!("\n{error}"));
+    }
+    let different = judgement
+        .differences
+        .iter()
+        .map(|(script, _, _)| script)
+        .collect::<std::collections::BTreeSet<_>>()
+        .len();
+    let places: usize = judgement
+        .differences
+        .iter()
+        .map(|(_, _, found)| found.len())
+        .sum();
+    say(&format!(
+        "\n{scripts} scripts, {steps} steps compared in {:.0} s: {different} scripts differ, at \
+         {places} places; {} differences accepted, {} accepted no longer seen, {} scripts failed",
+        begin.elapsed().as_secs_f64(),
+        judgement.accepted,
+        judgement.stale.len(),
+        failures.len()
+    ));
+    judgement.differences.is_empty() && judgement.stale.is_empty() && failures.is_empty()
+}

@@ -1,0 +1,74 @@
+//! The embedded API, served on this machine.
+
+use std::net::SocketAddr;
+
+use drover_apiserver::access::{Authenticate, AuthenticateError, Authenticated, Caller};
+use drover_apiserver::server::{ApiServer, Options};
+use futures::future::BoxFuture;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::command::Failure;
+
+/// Whoever has it is the administrator.
+pub(crate) const TOKEN: &str = "conformance";
+
+struct Administrator;
+
+impl Authenticate for Administrator {
+    fn authenticate<'a>(
+        &'a self,
+        token: &'a str,
+        audiences: &'a [String],
+    ) -> BoxFuture<'a, Result<Option<Authenticated>, AuthenticateError>> {
+        let found = (token == TOKEN).then(|| Authenticated {
+            caller: Caller::privileged("admin"),
+            audiences: audiences.to_vec(),
+        });
+        Box::pin(std::future::ready(Ok(found)))
+    }
+}
+
+/// A running one; it ends with the handle.
+pub(crate) struct Embedded {
+    pub(crate) address: SocketAddr,
+    serving: JoinHandle<()>,
+    _end: DropGuard,
+    _folder: tempfile::TempDir,
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+impl Embedded {
+    /// Opens it on a store of its own, and serves it without TLS.
+    pub(crate) async fn start() -> Result<Self, Failure> {
+        let folder = tempfile::tempdir()?;
+        let mut options = Options::new(folder.path().join("hub.db"));
+        options.authenticators.push(Box::new(Administrator));
+        let authority = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
+        options.lifecycle.root_ca = Some(authority.cert.pem());
+        let server = ApiServer::open(options).await?;
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let end = CancellationToken::new();
+        tokio::spawn({
+            let (server, end) = (server.clone(), end.clone());
+            async move { server.run(end).await }
+        });
+        let serving = tokio::spawn(async move {
+            // Ends with the handle only; an error of one connection is that client's affair.
+            let _ = axum::serve(listener, server.router()).await;
+        });
+        Ok(Self {
+            address,
+            serving,
+            _end: end.drop_guard(),
+            _folder: folder,
+        })
+    }
+}
