@@ -60,10 +60,16 @@ weaken: ## Remove each defence in turn; the test that it names must fail, and no
 	@$(XTASK) weaken
 
 .PHONY: bench
-bench: bench-road ## Every bench
+bench: bench-road bench-hub ## Every bench
 
 .PHONY: bench-road
 bench-road: ## kubectl's road: added latency, throughput, stalled readers, memory
 	@.ci/install bench
 	@cargo build $(CARGO_ALL) --release --bins
 	@$(CARGO_TARGET_DIR)/release/drover-bench road
+
+.PHONY: bench-hub
+bench-hub: ## The embedded hub beside kube-apiserver and etcd: writes, reads, watches, memory, start
+	@.ci/install bench
+	@cargo build $(CARGO_ALL) --release --bins
+	@$(CARGO_TARGET_DIR)/release/drover-bench hub

@@ -6,8 +6,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use crate::api::Api;
 use crate::backend::Backend;
 use crate::fleet::Fleet;
+use crate::hub::Hub;
 use crate::road::Road;
 
 /// Drover's benches.
@@ -16,12 +18,17 @@ use crate::road::Road;
 enum Bench {
     /// kubectl's road: added latency, throughput, stalled readers, memory
     Road(Road),
+    /// The embedded hub beside kube-apiserver on etcd: writes, reads, watches, memory, start
+    Hub(Hub),
     /// The API server of a benched cluster; started by the benches
     #[command(hide = true)]
     Backend(Backend),
     /// Agents of many clusters in one process; started by the benches
     #[command(hide = true)]
     Fleet(Fleet),
+    /// The embedded hub's API by itself; started by the benches
+    #[command(hide = true)]
+    Api(Api),
 }
 
 pub(crate) fn run() -> ExitCode {
@@ -48,15 +55,24 @@ fn start(bench: Bench) -> Result<(), Box<dyn Error>> {
         .install_default()
         .map_err(|_| "the provider of cryptography is already chosen")?;
     match bench {
-        // One thread: its CPU is then a share of one core, which is easy to judge.
-        Bench::Road(road) => tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?
-            .block_on(road.run())
-            .map_err(Into::into),
+        Bench::Road(road) => generates(road.run()),
+        Bench::Hub(hub) => generates(hub.run()),
         Bench::Backend(backend) => served(backend.run()),
         Bench::Fleet(fleet) => served(fleet.run()),
+        Bench::Api(api) => served(api.run()),
     }
+}
+
+/// Runs what generates load, on one thread: its CPU is then a share of one core, which is easy to
+/// judge.
+fn generates<E: Error + 'static>(
+    work: impl Future<Output = Result<(), E>>,
+) -> Result<(), Box<dyn Error>> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?
+        .block_on(work)
+        .map_err(Into::into)
 }
 
 /// Runs what is loaded, on two threads.

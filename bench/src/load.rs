@@ -2,6 +2,7 @@
 
 mod exchange;
 mod length;
+mod numbers;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,7 +12,8 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-pub(crate) use exchange::{Connection, ExchangeError, Target};
+pub(crate) use exchange::{Connection, ExchangeError, Sent, Target};
+pub(crate) use numbers::{NUMBER, Numbers, TURN};
 
 /// How long after its planned end a run at a fixed rate may still work off what is late.
 const GRACE: Duration = Duration::from_secs(2);
@@ -99,6 +101,30 @@ pub(crate) async fn closed_loop(
         total.bytes += bytes / elapsed.as_secs_f64();
     }
     Ok(total)
+}
+
+/// Sends `total` requests over the connections, each as soon as the last on its connection is
+/// answered.
+pub(crate) async fn repeat(
+    target: &Target,
+    connections: u32,
+    total: u32,
+) -> Result<(), ExchangeError> {
+    let mut tasks = JoinSet::new();
+    for number in 0..connections {
+        let mut connection = Connection::open(target).await?;
+        let own = total / connections + u32::from(number < total % connections);
+        tasks.spawn(async move {
+            for _ in 0..own {
+                connection.exchange().await?;
+            }
+            Ok::<_, ExchangeError>(())
+        });
+    }
+    while let Some(joined) = tasks.join_next().await {
+        joined.expect("a load task neither panics nor is aborted")?;
+    }
+    Ok(())
 }
 
 /// Sends `rate` requests a second over the connections, whether earlier ones are answered or not.

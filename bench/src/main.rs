@@ -1,16 +1,23 @@
 //! `drover-bench`: what `make bench-NAME` runs.
 
+mod api;
 mod args;
 mod backend;
 mod certificate;
 mod figures;
 mod fleet;
+mod hub;
 mod load;
 mod machine;
+mod meter;
 mod process;
 mod road;
 
 use std::process::ExitCode;
+
+/// As in the program `drover`, whose parts are measured in here.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     args::run()

@@ -14,13 +14,13 @@ mod small;
 mod stage;
 mod stall;
 
-use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use crate::figures::{Figures, FiguresError};
 use crate::load::ExchangeError;
 use crate::machine;
-use crate::process::{self, ProcessError};
+use crate::meter::{Meter, say, shares_line};
+use crate::process::ProcessError;
 use stage::{Stage, StageError};
 
 /// Why there are no figures.
@@ -135,63 +135,4 @@ impl Road {
         }
         Ok(())
     }
-}
-
-/// The CPU that a measurement took of one core, by process.
-struct Meter {
-    start: Instant,
-    used: Vec<(&'static str, u32, Duration)>,
-}
-
-impl Meter {
-    /// Begins with this process, the generator, and those given.
-    fn start(others: &[(&'static str, u32)]) -> Result<Self, ProcessError> {
-        let own = [("generator", std::process::id())];
-        let used = own
-            .iter()
-            .chain(others)
-            .map(|&(name, id)| Ok((name, id, process::cpu(id)?)))
-            .collect::<Result<_, ProcessError>>()?;
-        Ok(Self {
-            start: Instant::now(),
-            used,
-        })
-    }
-
-    /// Shares of one core since the start, the generator's first.
-    fn shares(&self) -> Result<Vec<(&'static str, f64)>, ProcessError> {
-        let elapsed = self.start.elapsed().as_secs_f64();
-        self.used
-            .iter()
-            .map(|&(name, id, before)| {
-                let used = process::cpu(id)?.saturating_sub(before);
-                Ok((name, used.as_secs_f64() / elapsed))
-            })
-            .collect()
-    }
-}
-
-/// Above this share of its one core, the generator is what was measured.
-const GENERATOR_LIMIT: f64 = 0.9;
-
-/// The shares of a measurement as one line.
-fn shares_line(what: &str, shares: &[(&'static str, f64)]) -> String {
-    let list: Vec<String> = shares
-        .iter()
-        .map(|(name, share)| format!("{name} {:.0} %", share * 100.0))
-        .collect();
-    let limited = shares
-        .first()
-        .is_some_and(|(_, share)| *share > GENERATOR_LIMIT);
-    let verdict = if limited {
-        "; the generator was the limit"
-    } else {
-        ""
-    };
-    format!("{what}: CPU of one core: {}{verdict}", list.join(", "))
-}
-
-fn say(text: &str) {
-    // Whoever closed standard output reads the file.
-    let _ = writeln!(std::io::stdout(), "{text}");
 }

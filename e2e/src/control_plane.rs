@@ -46,6 +46,8 @@ pub struct Options {
     pub scheduler: bool,
     /// Whether the API server writes an audit log, for [`ControlPlane::audit_events`].
     pub audit: bool,
+    /// Whether etcd answers only when what was written is on disk; only measurements need that.
+    pub durable: bool,
     /// Further flags of kube-apiserver, for example `--v=4`.
     pub api_server_flags: Vec<String>,
     /// Further flags of kube-controller-manager, for example `--controllers=…`.
@@ -60,6 +62,7 @@ impl Default for Options {
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             scheduler: false,
             audit: false,
+            durable: false,
             api_server_flags: Vec::new(),
             controller_manager_flags: Vec::new(),
         }
@@ -199,6 +202,11 @@ impl ControlPlane {
     /// Lets a program run on after [`ControlPlane::pause`].
     pub fn resume(&self, component: Component) -> Result<(), StartError> {
         Ok(self.program(component)?.resume()?)
+    }
+
+    /// The process of a program.
+    pub fn id(&self, component: Component) -> Result<u32, StartError> {
+        Ok(self.program(component)?.id())
     }
 
     /// Kills a program: an API server that is down. Its port stays reserved for

@@ -3,6 +3,7 @@
 //! A generator shares the machine with what it measures, so each microsecond that it saves makes
 //! the figures truer. Requests are bytes made once; bodies are counted and thrown away.
 
+use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::length::{Chunks, Length, body_length};
+use super::numbers::{Numbered, Numbers};
 
 /// How much is read at once.
 const BUFFER: usize = 256 * 1024;
@@ -34,7 +36,7 @@ pub(crate) enum ExchangeError {
     /// The answer is no HTTP/1.1 that this generator knows.
     #[error("an answer that this generator does not understand: {0}")]
     Malformed(&'static str),
-    /// The answer was not 200.
+    /// The answer was neither 200 nor 201.
     #[error("an answer with status {status}: {body}")]
     Status { status: u16, body: String },
 }
@@ -50,6 +52,18 @@ pub(crate) struct Target {
     pub(crate) path: String,
     /// Further headers.
     pub(crate) headers: Vec<(String, String)>,
+    /// What is sent, unless something is only asked for.
+    pub(crate) sent: Option<Sent>,
+    /// What stands for the numbers in path and body.
+    pub(crate) numbers: Arc<Numbers>,
+}
+
+/// A body, and how it is sent.
+#[derive(Clone)]
+pub(crate) struct Sent {
+    pub(crate) method: &'static str,
+    pub(crate) content_type: &'static str,
+    pub(crate) body: String,
 }
 
 impl Target {
@@ -61,13 +75,42 @@ impl Target {
         }
     }
 
-    fn request(&self) -> Vec<u8> {
-        let mut text = format!("GET {} HTTP/1.1\r\nHost: {}\r\n", self.path, self.address);
+    /// The same target, asked to take something.
+    pub(crate) fn sending(&self, path: &str, sent: Sent) -> Self {
+        Self {
+            sent: Some(sent),
+            ..self.at(path)
+        }
+    }
+
+    /// The same target with other numbers.
+    pub(crate) fn numbered(self, numbers: Numbers) -> Self {
+        Self {
+            numbers: Arc::new(numbers),
+            ..self
+        }
+    }
+
+    fn request(&self) -> Numbered {
+        let (method, body) = match &self.sent {
+            None => ("GET", ""),
+            Some(sent) => (sent.method, sent.body.as_str()),
+        };
+        let mut text = format!(
+            "{method} {} HTTP/1.1\r\nHost: {}\r\n",
+            self.path, self.address
+        );
         for (name, value) in &self.headers {
             text.extend([name.as_ref(), ": ", value.as_ref(), "\r\n"]);
         }
-        text.push_str("\r\n");
-        text.into_bytes()
+        if let Some(sent) = &self.sent {
+            let length = body.len().to_string();
+            let kind = ["Content-Type: ", sent.content_type, "\r\n"];
+            text.extend(kind);
+            text.extend(["Content-Length: ", length.as_str(), "\r\n"]);
+        }
+        text.extend(["\r\n", body]);
+        Numbered::new(text, Arc::clone(&self.numbers))
     }
 }
 
@@ -77,7 +120,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 /// A connection with its one request.
 pub(crate) struct Connection {
     stream: Box<dyn Stream>,
-    request: Vec<u8>,
+    request: Numbered,
     buffer: Vec<u8>,
     /// How much of the buffer is filled.
     filled: usize,
@@ -143,15 +186,31 @@ impl Connection {
         }
     }
 
+    /// Sends the request, and tells what the endless answer brings, a line at a time, for as long
+    /// as the caller waits.
+    pub(crate) async fn lines(&mut self, count: impl Fn(u64)) -> Result<Infallible, ExchangeError> {
+        let head = self.begin().await?;
+        self.buffer.copy_within(head.end..self.filled, 0);
+        self.filled -= head.end;
+        let mut last = 0;
+        loop {
+            let piece = &self.buffer[..self.filled];
+            count(ends(last, piece));
+            last = piece.last().copied().unwrap_or(last);
+            self.filled = 0;
+            self.fill().await?;
+        }
+    }
+
     async fn begin(&mut self) -> Result<Head, ExchangeError> {
         self.filled = 0;
         self.stream
-            .write_all(&self.request)
+            .write_all(self.request.next())
             .await
             .map_err(ExchangeError::Broken)?;
         self.stream.flush().await.map_err(ExchangeError::Broken)?;
         let head = self.read_head().await?;
-        if head.status == 200 {
+        if matches!(head.status, 200 | 201) {
             return Ok(head);
         }
         let end = self.filled.min(head.end + 300);
@@ -225,5 +284,31 @@ impl Connection {
                 .ok_or_else(malformed)?;
         }
         Ok(chunks.bytes())
+    }
+}
+
+/// How many objects of JSON, a line each, end in this piece after the byte `last`. Chunks' own line
+/// ends follow no brace.
+fn ends(last: u8, piece: &[u8]) -> u64 {
+    let first = u64::from(last == b'}' && piece.first() == Some(&b'\n'));
+    let within = piece.iter().zip(piece.iter().skip(1));
+    first
+        + within
+            .filter(|(one, next)| **one == b'}' && **next == b'\n')
+            .count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_counted_however_they_are_cut() {
+        let text = b"1f\r\n{\"a\":{}}\n{}\n\r\n4\r\n{1}\n\r\n";
+        for cut in 0..text.len() {
+            let (one, other) = text.split_at(cut);
+            let last = one.last().copied().unwrap_or(0);
+            assert_eq!(ends(0, one) + ends(last, other), 3, "cut at {cut}");
+        }
     }
 }

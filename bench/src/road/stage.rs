@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use drover_e2e::{
@@ -241,6 +242,8 @@ impl Targets {
             tls,
             path: "/small".to_owned(),
             headers: headers.to_vec(),
+            sent: None,
+            numbers: Arc::default(),
         };
         let token = api_token(server).await?;
         let trusts_server = certificate::client(server.authority())?;

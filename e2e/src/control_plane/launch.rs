@@ -34,7 +34,7 @@ pub(super) async fn start(options: Options) -> Result<ControlPlane, StartError> 
     let client = client(&admin).await?;
     let kubectl = Tool::Kubectl.locate().await?;
 
-    let etcd = etcd(&folder, &ports).await?.start()?;
+    let etcd = etcd(&folder, &ports, &options).await?.start()?;
     let api_server = api_server(&folder, &ports, &credentials, &options).await?;
     let mut api_server = api_server.start()?;
     wait_for_api(&mut api_server, &client).await?;
@@ -64,21 +64,23 @@ pub(super) async fn start(options: Options) -> Result<ControlPlane, StartError> 
     })
 }
 
-async fn etcd(folder: &Folder, ports: &Ports) -> Result<Program, StartError> {
+async fn etcd(folder: &Folder, ports: &Ports, options: &Options) -> Result<Program, StartError> {
     let clients = format!("http://127.0.0.1:{}", ports.etcd.port());
     let peers = format!("http://127.0.0.1:{}", ports.etcd_peer.port());
-    Ok(
-        Program::new("etcd", Tool::Etcd.locate().await?, &folder.logs())
-            .arg("--data-dir")
-            .arg(folder.etcd())
-            .arg(format!("--listen-client-urls={clients}"))
-            .arg(format!("--advertise-client-urls={clients}"))
-            .arg(format!("--listen-peer-urls={peers}"))
-            .arg(format!("--initial-advertise-peer-urls={peers}"))
-            .arg(format!("--initial-cluster=default={peers}"))
-            .arg("--unsafe-no-fsync")
-            .arg("--log-level=warn"),
-    )
+    let program = Program::new("etcd", Tool::Etcd.locate().await?, &folder.logs())
+        .arg("--data-dir")
+        .arg(folder.etcd())
+        .arg(format!("--listen-client-urls={clients}"))
+        .arg(format!("--advertise-client-urls={clients}"))
+        .arg(format!("--listen-peer-urls={peers}"))
+        .arg(format!("--initial-advertise-peer-urls={peers}"))
+        .arg(format!("--initial-cluster=default={peers}"))
+        .arg("--log-level=warn");
+    Ok(if options.durable {
+        program
+    } else {
+        program.arg("--unsafe-no-fsync")
+    })
 }
 
 async fn api_server(

@@ -27,7 +27,10 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     ("drover-e2e", &["drover-api"]),
-    ("drover-bench", &["drover-agent", "drover-e2e"]),
+    (
+        "drover-bench",
+        &["drover-agent", "drover-apiserver", "drover-e2e"],
+    ),
     ("xtask", &["drover-e2e"]),
 ];
 

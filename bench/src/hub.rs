@@ -1,0 +1,235 @@
+//! `drover-bench hub`: the embedded hub beside kube-apiserver on etcd.
+//!
+//! Both are real, on this machine, behind TLS, and write to the same disk: what is acknowledged is
+//! on it. They take turns within one run, so that whatever else the machine does touches both. The
+//! reference runs without its controller manager, ours with its controllers.
+
+mod fanout;
+mod footprint;
+mod stage;
+
+use std::time::{Duration, Instant};
+
+use tokio::time::timeout;
+
+use crate::figures::{Figures, FiguresError, Goal, median};
+use crate::load::{ExchangeError, closed_loop};
+use crate::machine;
+use crate::meter::{Meter, say, shares_line};
+use crate::process::ProcessError;
+use stage::{Side, Stage, StageError};
+
+/// Writers and readers of single objects.
+const CONNECTIONS: usize = 32;
+/// Readers of whole lists, which are 14 MB each.
+const LISTERS: usize = 2;
+/// How many times better than the reference.
+const BETTER: f64 = 2.0;
+/// What no measurement takes, however slow the machine is.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// Why there are no figures.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HubError {
+    /// Something did not start.
+    #[error(transparent)]
+    Stage(#[from] StageError),
+    /// The load broke.
+    #[error("{what} of {side} failed under load")]
+    Load {
+        what: &'static str,
+        side: &'static str,
+        source: ExchangeError,
+    },
+    /// A measurement did not end.
+    #[error("{what} of {side} took longer than {PATIENCE:?}")]
+    Stuck {
+        what: &'static str,
+        side: &'static str,
+    },
+    /// A process could not be looked at.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// The figures could not be kept.
+    #[error(transparent)]
+    Figures(#[from] FiguresError),
+}
+
+/// `drover-bench hub`.
+#[derive(clap::Args)]
+pub(crate) struct Hub {
+    /// Turns that each comparison takes
+    #[arg(long, default_value_t = 5)]
+    turns: u32,
+    /// Seconds of each measurement
+    #[arg(long, default_value_t = 3)]
+    seconds: u64,
+    /// Only these parts, while looking for what costs time; the figures are not kept
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<Part>,
+}
+
+/// A part of the bench.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// The hub's start
+    Ready,
+    /// Creations
+    Create,
+    /// Reads of single objects
+    Get,
+    /// Lists of 10,000 objects
+    List,
+    /// Merge patches
+    Patch,
+    /// Changes told to 1,000 watchers
+    Fanout,
+    /// Memory, after all that
+    Memory,
+}
+
+/// A comparison: what it is called, and what its ratio is.
+#[derive(Clone, Copy)]
+struct Comparison {
+    what: &'static str,
+    key: &'static str,
+    ratio: &'static str,
+}
+
+impl Hub {
+    pub(crate) async fn run(self) -> Result<(), HubError> {
+        let start = Instant::now();
+        let mut figures = Figures::default();
+        say("starting the hub, and kube-apiserver on etcd");
+        let mut stage = Stage::start().await?;
+        let measured = self.measure(&mut stage, &mut figures).await;
+        figures.note(format!("{} s", start.elapsed().as_secs()));
+        say(&figures.table(&format!("hub: {}", machine::description())));
+        // What was measured before a failure is worth seeing, but is no result to keep.
+        measured?;
+        if !self.only.is_empty() {
+            return Ok(());
+        }
+        say(&format!("written to {}", figures.write("hub")?.display()));
+        Ok(())
+    }
+
+    async fn measure(&self, stage: &mut Stage, figures: &mut Figures) -> Result<(), HubError> {
+        let wanted = |part| self.only.is_empty() || self.only.contains(&part);
+        footprint::measure_disk(stage, figures)?;
+        if wanted(Part::Ready) {
+            footprint::measure_ready(stage, figures).await?;
+        }
+        if wanted(Part::Memory) {
+            footprint::measure_rest(stage, figures).await?;
+        }
+        stage.fill().await?;
+        if wanted(Part::Create) {
+            self.compare(CREATE, stage, figures, create).await?;
+        }
+        if wanted(Part::Get) {
+            self.compare(GET, stage, figures, get).await?;
+        }
+        if wanted(Part::Patch) {
+            self.compare(PATCH, stage, figures, patch).await?;
+        }
+        if wanted(Part::List) {
+            self.compare(LIST, stage, figures, list).await?;
+        }
+        if wanted(Part::Fanout) {
+            self.compare(FANOUT, stage, figures, fanout::rate).await?;
+        }
+        if wanted(Part::Memory) {
+            footprint::measure_rss(stage, figures).await?;
+        }
+        if wanted(Part::Ready) {
+            footprint::measure_restart(stage, figures).await?;
+        }
+        Ok(())
+    }
+
+    /// Measures the two in turns.
+    async fn compare(
+        &self,
+        comparison: Comparison,
+        stage: &Stage,
+        figures: &mut Figures,
+        rate: impl AsyncFn(&Side, Duration) -> Result<f64, ExchangeError>,
+    ) -> Result<(), HubError> {
+        let Comparison { what, key, ratio } = comparison;
+        say(what);
+        let duration = Duration::from_secs(self.seconds);
+        let mut rates = [Vec::new(), Vec::new()];
+        let mut shares = [Vec::new(), Vec::new()];
+        for _ in 0..self.turns {
+            for (number, side) in stage.sides().into_iter().enumerate() {
+                let name = side.name;
+                let meter = Meter::start(&side.processes)?;
+                let measured = timeout(PATIENCE, rate(side, duration)).await;
+                let measured = measured.map_err(|_| HubError::Stuck { what, side: name })?;
+                rates[number].push(measured.map_err(|source| HubError::Load {
+                    what,
+                    side: name,
+                    source,
+                })?);
+                shares[number] = meter.shares()?;
+            }
+        }
+        for (side, shares) in stage.sides().into_iter().zip(&shares) {
+            figures.note(shares_line(&format!("{what}, {}", side.name), shares));
+        }
+        let (ours, theirs) = (median(&rates[0]), median(&rates[1]));
+        figures.add(key, ours, Goal::None);
+        figures.add(&format!("kube_{key}"), theirs, Goal::None);
+        figures.add(ratio, ours / theirs, Goal::AtLeast(BETTER));
+        Ok(())
+    }
+}
+
+const CREATE: Comparison = Comparison {
+    what: "creations",
+    key: "create_rps",
+    ratio: "create_rps_ratio",
+};
+const GET: Comparison = Comparison {
+    what: "gets",
+    key: "get_rps",
+    ratio: "get_rps_ratio",
+};
+const PATCH: Comparison = Comparison {
+    what: "merge patches",
+    key: "patch_rps",
+    ratio: "patch_rps_ratio",
+};
+const LIST: Comparison = Comparison {
+    what: "lists of 10,000",
+    key: "list10k_rps",
+    ratio: "list10k_rps_ratio",
+};
+const FANOUT: Comparison = Comparison {
+    what: "events to 1,000 watchers",
+    key: "fanout1000_events_per_s",
+    ratio: "fanout1000_ratio",
+};
+
+async fn create(side: &Side, duration: Duration) -> Result<f64, ExchangeError> {
+    Ok(closed_loop(&side.creating, CONNECTIONS, duration)
+        .await?
+        .rate)
+}
+
+async fn get(side: &Side, duration: Duration) -> Result<f64, ExchangeError> {
+    Ok(closed_loop(&side.getting, CONNECTIONS, duration)
+        .await?
+        .rate)
+}
+
+async fn patch(side: &Side, duration: Duration) -> Result<f64, ExchangeError> {
+    Ok(closed_loop(&side.patching, CONNECTIONS, duration)
+        .await?
+        .rate)
+}
+
+async fn list(side: &Side, duration: Duration) -> Result<f64, ExchangeError> {
+    Ok(closed_loop(&side.listing, LISTERS, duration).await?.rate)
+}

@@ -1,0 +1,125 @@
+//! What the two hold in memory, how soon the hub is ready, and how fast the disk is beneath.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use super::HubError;
+use super::stage::{Stage, StageError, prepare};
+use crate::figures::{Figures, Goal, median};
+use crate::load::{Connection, ExchangeError, Target};
+use crate::meter::say;
+use crate::process::{ProcessError, rss_kib};
+
+const KIB_PER_MIB: f64 = 1024.0;
+/// Long enough for what was allocated to be given back.
+const SETTLE: Duration = Duration::from_secs(10);
+const STARTS: usize = 7;
+const SYNCS: usize = 100;
+const READY_MS: f64 = 250.0;
+const RSS_RATIO: f64 = 0.15;
+const ORDERLY: Duration = Duration::from_secs(15);
+
+/// How long the disk takes to sync 4 KiB: both wait for it.
+pub(super) fn measure_disk(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
+    let path = stage.folder.path().join("synced");
+    let mut file = File::create(&path).map_err(prepare(&path))?;
+    let mut seen = Vec::new();
+    for _ in 0..SYNCS {
+        let start = Instant::now();
+        file.write_all(&[b'd'; 4096])
+            .and_then(|()| file.sync_data())
+            .map_err(prepare(&path))?;
+        seen.push(start.elapsed().as_secs_f64() * 1000.0);
+    }
+    figures.add("fdatasync_p50_ms", median(&seen), Goal::None);
+    Ok(())
+}
+
+/// First starts, each on a new store.
+pub(super) async fn measure_ready(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
+    say("first starts of the hub");
+    let mut seen = Vec::new();
+    let beside = stage.launch.beside()?;
+    let ready = beside.ready();
+    for number in 0..STARTS {
+        let store = stage.folder.path().join(format!("start-{number}.db"));
+        let start = Instant::now();
+        let mut running = beside.program(&store).start().map_err(StageError::from)?;
+        seen.push(until_ready(&ready, start).await?);
+        running.kill().map_err(StageError::from)?;
+    }
+    figures.add("ready_ms", median(&seen), Goal::AtMost(READY_MS));
+    Ok(())
+}
+
+/// Starts on the store that everything was written to.
+pub(super) async fn measure_restart(
+    stage: &mut Stage,
+    figures: &mut Figures,
+) -> Result<(), HubError> {
+    say("starts of the hub on what it holds");
+    let ready = stage.launch.ready();
+    let mut seen = Vec::new();
+    for _ in 0..STARTS {
+        let hub = &mut stage.hub;
+        hub.terminate(ORDERLY).await.map_err(StageError::from)?;
+        let start = Instant::now();
+        hub.restart().map_err(StageError::from)?;
+        seen.push(until_ready(&ready, start).await?);
+    }
+    figures.add("ready_full_ms", median(&seen), Goal::AtMost(READY_MS));
+    Ok(())
+}
+
+/// Not by the harness, whose pauses are too coarse for this.
+async fn until_ready(target: &Target, start: Instant) -> Result<f64, HubError> {
+    while let Err(source) = answers(target).await {
+        if start.elapsed() > super::PATIENCE {
+            return Err(HubError::Load {
+                what: "a start",
+                side: "drover",
+                source,
+            });
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    Ok(start.elapsed().as_secs_f64() * 1000.0)
+}
+
+async fn answers(target: &Target) -> Result<u64, ExchangeError> {
+    Connection::open(target).await?.exchange().await
+}
+
+/// Memory before anything is asked of the two.
+pub(super) async fn measure_rest(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
+    say("memory at rest");
+    tokio::time::sleep(SETTLE).await;
+    let [ours, theirs] = memory(stage)?;
+    figures.add("rest_rss_mib", ours, Goal::None);
+    figures.add("kube_rest_rss_mib", theirs, Goal::None);
+    figures.add("rest_rss_ratio", ours / theirs, Goal::None);
+    Ok(())
+}
+
+/// Memory with what was written, after everything that was asked.
+pub(super) async fn measure_rss(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
+    say("memory after the load");
+    tokio::time::sleep(SETTLE).await;
+    let [ours, theirs] = memory(stage)?;
+    figures.add("rss_mib", ours, Goal::None);
+    figures.add("kube_rss_mib", theirs, Goal::None);
+    figures.add("rss_ratio", ours / theirs, Goal::AtMost(RSS_RATIO));
+    Ok(())
+}
+
+/// MiB of ours and of the reference, all its processes together.
+fn memory(stage: &Stage) -> Result<[f64; 2], ProcessError> {
+    let mut sums = [0.0; 2];
+    for (sum, side) in sums.iter_mut().zip(stage.sides()) {
+        for &(_, process) in &side.processes {
+            *sum += rss_kib(process)? / KIB_PER_MIB;
+        }
+    }
+    Ok(sums)
+}

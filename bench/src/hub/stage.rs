@@ -1,0 +1,298 @@
+//! The two that are compared, and what they hold.
+
+use std::fs;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_e2e::{
+    Component, ControlPlane, NoFreePort, Options, PortLease, Program, ProgramError, Running,
+    StartError,
+};
+use rustls::ClientConfig;
+use tempfile::TempDir;
+
+use crate::api::TOKEN;
+use crate::certificate::{self, CertificateError, Files};
+use crate::load::{Connection, ExchangeError, NUMBER, Numbers, Sent, TURN, Target, repeat};
+
+/// Objects in the list.
+pub(super) const LISTED: u32 = 10_000;
+/// Objects that are patched.
+const PATCHED: u32 = 1000;
+/// Objects that are watched.
+pub(super) const WATCHED: u32 = 10;
+/// Connections that fill the two.
+const FILLERS: u32 = 32;
+const SOON: Duration = Duration::from_secs(30);
+
+/// Why something did not start.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StageError {
+    /// The reference.
+    #[error(transparent)]
+    ControlPlane(#[from] StartError),
+    /// The hub.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// The bench's certificate.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// A port.
+    #[error(transparent)]
+    NoFreePort(#[from] NoFreePort),
+    /// A file or folder.
+    #[error("prepare {path}")]
+    Prepare { path: PathBuf, source: io::Error },
+    /// What both are to hold could not be put there.
+    #[error("fill {side}")]
+    Fill {
+        side: &'static str,
+        source: ExchangeError,
+    },
+}
+
+/// One of the two, and the ways to load it.
+pub(super) struct Side {
+    pub(super) name: &'static str,
+    /// Its processes, for a meter.
+    pub(super) processes: Vec<(&'static str, u32)>,
+    pub(super) creating: Target,
+    pub(super) getting: Target,
+    pub(super) listing: Target,
+    pub(super) patching: Target,
+    pub(super) watching: Target,
+    pub(super) changing: Target,
+    root: Target,
+}
+
+/// What runs; dropped in this order.
+pub(super) struct Stage {
+    ours: Side,
+    theirs: Side,
+    pub(super) hub: Running,
+    _reference: ControlPlane,
+    pub(super) launch: Launch,
+    pub(super) folder: TempDir,
+}
+
+impl Stage {
+    pub(super) async fn start() -> Result<Self, StageError> {
+        let folder =
+            TempDir::with_prefix("drover-bench-").map_err(prepare(std::env::temp_dir()))?;
+        let files = certificate::make(folder.path())?;
+        let (reference, authority) = start_reference(folder.path()).await?;
+        let launch = Launch::new(files, folder.path())?;
+        let mut hub = launch.program(&launch.store).start()?;
+        hub.wait_for_log("ready", SOON).await?;
+        let ours = Side::new(
+            "drover",
+            vec![("drover", hub.id())],
+            &launch.address(),
+            &launch.trust,
+        );
+        let theirs = Side::new(
+            "kube-apiserver",
+            vec![
+                ("kube-apiserver", reference.id(Component::ApiServer)?),
+                ("etcd", reference.id(Component::Etcd)?),
+            ],
+            &reference.api_address().to_string(),
+            &authority,
+        );
+        Ok(Self {
+            ours,
+            theirs,
+            hub,
+            _reference: reference,
+            launch,
+            folder,
+        })
+    }
+
+    /// Ours, then the reference.
+    pub(super) fn sides(&self) -> [&Side; 2] {
+        [&self.ours, &self.theirs]
+    }
+
+    /// Puts the same objects into both.
+    pub(super) async fn fill(&self) -> Result<(), StageError> {
+        for side in self.sides() {
+            side.fill().await.map_err(|source| StageError::Fill {
+                side: side.name,
+                source,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// How the hub is started.
+pub(super) struct Launch {
+    files: Files,
+    port: PortLease,
+    program: PathBuf,
+    logs: PathBuf,
+    store: PathBuf,
+    trust: Arc<ClientConfig>,
+}
+
+impl Launch {
+    fn new(files: Files, folder: &Path) -> Result<Self, StageError> {
+        Ok(Self {
+            trust: certificate::client(&files.authority)?,
+            files,
+            port: PortLease::take(IpAddr::V4(Ipv4Addr::LOCALHOST))?,
+            program: std::env::current_exe().map_err(prepare("drover-bench"))?,
+            logs: folder.to_owned(),
+            store: folder.join("hub.db"),
+        })
+    }
+
+    /// The same at another port.
+    pub(super) fn beside(&self) -> Result<Self, StageError> {
+        Self::new(self.files.clone(), &self.logs)
+    }
+
+    fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port.port())
+    }
+
+    /// Whoever asks whether the hub is ready.
+    pub(super) fn ready(&self) -> Target {
+        target(&self.address(), &self.trust).at("/readyz")
+    }
+
+    /// The hub on this store.
+    pub(super) fn program(&self, store: &Path) -> Program {
+        Program::new("api", &self.program, &self.logs)
+            .args(["api", "--listen", &self.address()])
+            .arg("--certificate")
+            .arg(&self.files.certificate)
+            .arg("--key")
+            .arg(&self.files.key)
+            .arg("--store")
+            .arg(store)
+    }
+}
+
+/// kube-apiserver on an etcd that syncs, and no controllers that would ask it for anything.
+async fn start_reference(folder: &Path) -> Result<(ControlPlane, Arc<ClientConfig>), StageError> {
+    let tokens = folder.join("tokens.csv");
+    let line = format!("{TOKEN},bench,bench,system:masters\n");
+    fs::write(&tokens, line).map_err(prepare(&tokens))?;
+    let mut reference = ControlPlane::start(Options {
+        name: "reference".to_owned(),
+        durable: true,
+        api_server_flags: vec![format!("--token-auth-file={}", tokens.display())],
+        ..Options::default()
+    })
+    .await?;
+    reference.kill(Component::ControllerManager)?;
+    let authority = folder.join("reference-ca.crt");
+    fs::write(&authority, reference.ca()).map_err(prepare(&authority))?;
+    Ok((reference, certificate::client(&authority)?))
+}
+
+fn target(address: &str, trust: &Arc<ClientConfig>) -> Target {
+    Target {
+        address: address.to_owned(),
+        tls: Some(Arc::clone(trust)),
+        path: "/".to_owned(),
+        headers: vec![
+            ("Authorization".to_owned(), format!("Bearer {TOKEN}")),
+            ("Accept".to_owned(), "application/json".to_owned()),
+        ],
+        sent: None,
+        numbers: Arc::default(),
+    }
+}
+
+impl Side {
+    fn new(
+        name: &'static str,
+        processes: Vec<(&'static str, u32)>,
+        address: &str,
+        trust: &Arc<ClientConfig>,
+    ) -> Self {
+        let root = target(address, trust);
+        let patch = |namespace, round| {
+            root.sending(&format!("{}/c-{TURN}", path(namespace)), change())
+                .numbered(Numbers::in_rounds_of(u64::from(round)))
+        };
+        Self {
+            name,
+            processes,
+            creating: root
+                .sending(&path("created"), config_map())
+                .numbered(Numbers::default()),
+            getting: root
+                .at(&format!("{}/c-{TURN}", path("listed")))
+                .numbered(Numbers::in_rounds_of(u64::from(LISTED))),
+            listing: root.at(&path("listed")),
+            patching: patch("patched", PATCHED),
+            watching: root.at(&format!("{}?watch=1", path("watched"))),
+            changing: patch("watched", WATCHED),
+            root,
+        }
+    }
+
+    async fn fill(&self) -> Result<(), ExchangeError> {
+        for (namespace, objects) in [
+            ("created", 0),
+            ("listed", LISTED),
+            ("patched", PATCHED),
+            ("watched", WATCHED),
+        ] {
+            let made = sent(
+                "POST",
+                &format!(r#"{{"metadata":{{"name":"{namespace}"}}}}"#),
+            );
+            let making = self.root.sending("/api/v1/namespaces", made);
+            Connection::open(&making).await?.exchange().await?;
+            let filling = self
+                .root
+                .sending(&path(namespace), config_map())
+                .numbered(Numbers::default());
+            repeat(&filling, FILLERS, objects).await?;
+        }
+        Ok(())
+    }
+}
+
+fn path(namespace: &str) -> String {
+    format!("/api/v1/namespaces/{namespace}/configmaps")
+}
+
+fn sent(method: &'static str, body: &str) -> Sent {
+    Sent {
+        method,
+        content_type: "application/json",
+        body: body.to_owned(),
+    }
+}
+
+/// A ConfigMap of 1 KiB.
+fn config_map() -> Sent {
+    let text = "x".repeat(1024);
+    sent(
+        "POST",
+        &format!(r#"{{"metadata":{{"name":"c-{NUMBER}"}},"data":{{"text":"{text}"}}}}"#),
+    )
+}
+
+/// A patch that changes something each time.
+fn change() -> Sent {
+    Sent {
+        method: "PATCH",
+        content_type: "application/merge-patch+json",
+        body: format!(r#"{{"data":{{"number":"{NUMBER}"}}}}"#),
+    }
+}
+
+pub(super) fn prepare(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> StageError {
+    let path = path.into();
+    |source| StageError::Prepare { path, source }
+}

@@ -1,0 +1,94 @@
+//! Requests that differ from each other by a number.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Stands for the request's number, eight digits.
+pub(crate) const NUMBER: &str = "########";
+/// Stands for the request's number among those that come round again.
+pub(crate) const TURN: &str = "~~~~~~~~";
+
+const DIGITS: usize = 8;
+
+/// What numbers requests get, on all connections together.
+#[derive(Debug)]
+pub(crate) struct Numbers {
+    next: AtomicU64,
+    round: u64,
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Self::in_rounds_of(1)
+    }
+}
+
+impl Numbers {
+    /// From 0; [`TURN`] begins again after so many.
+    pub(crate) const fn in_rounds_of(round: u64) -> Self {
+        Self {
+            next: AtomicU64::new(0),
+            round,
+        }
+    }
+}
+
+/// A request's bytes, with the places where its number goes.
+pub(super) struct Numbered {
+    bytes: Vec<u8>,
+    numbers: Vec<usize>,
+    turns: Vec<usize>,
+    source: Arc<Numbers>,
+}
+
+impl Numbered {
+    pub(super) fn new(text: String, source: Arc<Numbers>) -> Self {
+        let places = |mark: &str| text.match_indices(mark).map(|(place, _)| place).collect();
+        Self {
+            numbers: places(NUMBER),
+            turns: places(TURN),
+            bytes: text.into_bytes(),
+            source,
+        }
+    }
+
+    /// The bytes of the next request.
+    pub(super) fn next(&mut self) -> &[u8] {
+        if self.numbers.is_empty() && self.turns.is_empty() {
+            return &self.bytes;
+        }
+        let number = self.source.next.fetch_add(1, Ordering::Relaxed);
+        for &place in &self.numbers {
+            write(&mut self.bytes[place..place + DIGITS], number);
+        }
+        for &place in &self.turns {
+            let turn = number % self.source.round;
+            write(&mut self.bytes[place..place + DIGITS], turn);
+        }
+        &self.bytes
+    }
+}
+
+/// Writes the last decimal digits.
+fn write(digits: &mut [u8], mut number: u64) {
+    for digit in digits.iter_mut().rev() {
+        *digit = b"0123456789"[usize::try_from(number % 10).unwrap_or(0)];
+        number /= 10;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_request_has_its_own_number_and_turns_come_round() {
+        let source = Arc::new(Numbers::in_rounds_of(2));
+        let text = format!("{NUMBER} of {TURN}");
+        let mut one = Numbered::new(text.clone(), Arc::clone(&source));
+        let mut other = Numbered::new(text, source);
+        assert_eq!(one.next(), b"00000000 of 00000000");
+        assert_eq!(other.next(), b"00000001 of 00000001");
+        assert_eq!(one.next(), b"00000002 of 00000000");
+    }
+}
