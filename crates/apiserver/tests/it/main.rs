@@ -3,11 +3,15 @@
 #[cfg(test)]
 mod access;
 #[cfg(test)]
+mod controller;
+#[cfg(test)]
 mod corpus;
 #[cfg(test)]
 mod differential;
 #[cfg(test)]
 mod edge;
+#[cfg(test)]
+mod helm;
 #[cfg(test)]
 mod hub;
 #[cfg(test)]
@@ -23,6 +27,10 @@ mod objects;
 #[cfg(test)]
 mod schema;
 #[cfg(test)]
+mod served;
+#[cfg(test)]
 mod store;
+#[cfg(test)]
+mod transcript;
 #[cfg(test)]
 mod watches;

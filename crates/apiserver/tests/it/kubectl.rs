@@ -1,0 +1,93 @@
+//! kubectl 1.36 prints what it prints against kube-apiserver.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use tokio::process::{ChildStdout, Command};
+
+use crate::served::{Served, tool};
+use crate::transcript::holds;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_applies_both_ways_and_tells_of_conflicts() {
+    holds("kubectl", "apply").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_changes_what_there_is() {
+    holds("kubectl", "change").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_shows_explains_and_describes() {
+    holds("kubectl", "show").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_works_with_custom_resources() {
+    holds("kubectl", "custom").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_finds_out_who_may_do_what() {
+    holds("kubectl", "access").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_follows_rollouts_and_undoes_them() {
+    holds("kubectl", "rollout").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_deletes_with_what_depends_on_it_or_without() {
+    holds("kubectl", "delete").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_taints_cordons_and_drains_nodes() {
+    holds("kubectl", "nodes").await;
+}
+
+async fn next(lines: &mut Lines<BufReader<ChildStdout>>) -> String {
+    let line = tokio::time::timeout(Duration::from_secs(30), lines.next_line()).await;
+    line.expect("the watch tells").unwrap().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_watches_what_happens() {
+    let hub = Served::new().await;
+    let kubectl = |args: &str| {
+        let mut command = Command::new(tool("kubernetes", "kubectl"));
+        command
+            .args(args.split_whitespace())
+            .env("KUBECONFIG", hub.kubeconfig())
+            .env("HOME", hub.folder())
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        command
+    };
+    let done = async |args: &str| {
+        let ended = tokio::time::timeout(Duration::from_mins(1), kubectl(args).output()).await;
+        let output = ended.expect("kubectl ends").unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    done("create configmap first --from-literal=a=b").await;
+    let watch = "get configmaps --field-selector metadata.name!=kube-root-ca.crt \
+                 --watch --output-watch-events";
+    let mut watching = kubectl(watch).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
+    let mut columns = async || {
+        let line = next(&mut lines).await;
+        let words: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
+        words[..3].join(" ")
+    };
+    assert_eq!(columns().await, "EVENT NAME DATA");
+    assert_eq!(columns().await, "ADDED first 1");
+    done("create configmap second --from-literal=a=b").await;
+    assert_eq!(columns().await, "ADDED second 1");
+    done("patch configmap second -p {\"data\":{\"c\":\"d\"}}").await;
+    assert_eq!(columns().await, "MODIFIED second 2");
+    done("delete configmap first").await;
+    assert_eq!(columns().await, "DELETED first 1");
+}
