@@ -54,8 +54,8 @@ pub(super) async fn rate(side: &Side, duration: Duration) -> Result<f64, Exchang
     while start.elapsed() < duration {
         wanted += round;
         let patches = try_join_all(writers.iter_mut().map(Connection::exchange));
-        let (patched, told) = tokio::join!(patches, until(&heard, wanted, &mut watching));
-        patched?;
+        let (sent, told) = tokio::join!(patches, until(&heard, wanted, &mut watching));
+        sent?;
         told?;
     }
     #[expect(

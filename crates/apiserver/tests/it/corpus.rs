@@ -2,6 +2,10 @@
 
 #[path = "../../fuzz/access.rs"]
 mod access;
+#[path = "../../fuzz/edge.rs"]
+mod edge;
+#[path = "../../fuzz/kinds.rs"]
+mod kinds;
 #[path = "../../fuzz/properties.rs"]
 mod properties;
 
@@ -55,4 +59,49 @@ fn corpus_of_impersonation_holds() {
 #[test]
 fn corpus_of_stored_values_holds() {
     replay("stored", properties::stored);
+}
+
+#[test]
+fn corpus_of_paths_holds() {
+    replay("path", edge::path);
+}
+
+#[test]
+fn corpus_of_queries_holds() {
+    replay("query", edge::query);
+}
+
+#[test]
+fn corpus_of_accepted_types_holds() {
+    replay("accept", edge::accept);
+}
+
+#[test]
+fn corpus_of_places_in_lists_holds() {
+    replay("page", edge::page);
+}
+
+#[test]
+fn corpus_of_protobuf_bodies_holds() {
+    replay("protobuf", edge::protobuf);
+}
+
+#[test]
+fn corpus_of_bodies_holds() {
+    replay("body", edge::body);
+}
+
+#[test]
+fn corpus_of_quantities_holds() {
+    replay("quantity", kinds::quantity);
+}
+
+#[test]
+fn corpus_of_columns_holds() {
+    replay("column", kinds::column);
+}
+
+#[test]
+fn corpus_of_schemas_holds() {
+    replay("schema", kinds::schema);
 }

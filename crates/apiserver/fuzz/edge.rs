@@ -1,0 +1,124 @@
+//! What must hold for any bytes of a request before its kind is known; run by the fuzzer and, over
+//! the corpus, by `cargo test`.
+
+use drover_apiserver::serve::body::decode;
+use drover_apiserver::serve::negotiate::{BodyFormat, Transforms, accepted, accepted_stream};
+use drover_apiserver::serve::options::{DeleteOptions, ListOptions, WriteOptions, WriteVerb};
+use drover_apiserver::serve::page::Position;
+use drover_apiserver::serve::query::{Query, parse_resource_version};
+use drover_apiserver::serve::request::parse;
+use http::header::ACCEPT;
+use http::{HeaderMap, HeaderValue, Method, Uri};
+use serde_json::Value;
+
+fn text(data: &[u8]) -> Option<&str> {
+    std::str::from_utf8(data).ok()
+}
+
+/// A path means the same with a slash at its end, and what it names are whole segments. The bytes
+/// are a method and a path.
+pub(crate) fn path(data: &[u8]) {
+    let Some((method, path)) = text(data).and_then(|text| text.split_once(' ')) else {
+        return;
+    };
+    let Ok(method) = Method::from_bytes(method.as_bytes()) else {
+        return;
+    };
+    for (watch, name) in [(false, None), (true, Some("n"))] {
+        let info = parse(&method, path, watch, name);
+        assert!(!info.verb.is_empty());
+        let longer = parse(&method, &format!("{path}/"), watch, name);
+        assert_eq!(longer.resource, info.resource, "{path:?}");
+        let Some(resource) = info.resource else {
+            continue;
+        };
+        for part in [&resource.group, &resource.resource, &resource.subresource] {
+            assert!(!part.contains('/'), "{resource:?}");
+        }
+        if watch && info.verb == "watch" {
+            assert!(method == Method::GET || method == Method::HEAD, "{method}");
+        }
+    }
+}
+
+/// No query does worse than to be refused.
+pub(crate) fn query(data: &[u8]) {
+    let Some(Ok(uri)) = text(data).map(|text| format!("/?{text}").parse::<Uri>()) else {
+        return;
+    };
+    let query = Query::of(&uri);
+    let refused = |code: u16| assert!(matches!(code, 400 | 422), "{code}");
+    match ListOptions::of(&query) {
+        Ok(options) => {
+            assert_ne!(options.limit, Some(0));
+            assert!(!options.send_initial_events || options.watch);
+        }
+        Err(error) => refused(error.code.as_u16()),
+    }
+    let headers = HeaderMap::new();
+    for verb in [
+        WriteVerb::Create,
+        WriteVerb::Update,
+        WriteVerb::Patch,
+        WriteVerb::Apply,
+    ] {
+        if let Err(error) = WriteOptions::of(verb, &query, &headers) {
+            refused(error.code.as_u16());
+        }
+    }
+    if let Err(error) = DeleteOptions::of(&query, None) {
+        refused(error.code.as_u16());
+    }
+    let _ = parse_resource_version(&query.text("resourceVersion"));
+}
+
+/// Whatever is asked for is given or refused with 406.
+pub(crate) fn accept(data: &[u8]) {
+    let Ok(value) = HeaderValue::from_bytes(data) else {
+        return;
+    };
+    let headers = HeaderMap::from_iter([(ACCEPT, value)]);
+    let answers = [
+        accepted(&headers, Transforms::Allowed).map(drop),
+        accepted(&headers, Transforms::None).map(drop),
+        accepted_stream(&headers).map(drop),
+    ];
+    for answer in answers {
+        if let Err(error) = answer {
+            assert_eq!(error.code, 406, "{error}");
+        }
+    }
+}
+
+/// A page goes on below its own prefix, and its place reads as it was written.
+pub(crate) fn page(data: &[u8]) {
+    const PREFIX: &str = "/core/configmaps/shop/";
+    let Some(Ok(position)) = text(data).map(|text| Position::decode(text, PREFIX)) else {
+        return;
+    };
+    assert!(position.after.starts_with(PREFIX), "{position:?}");
+    let again = Position::decode(&position.encode(PREFIX), PREFIX);
+    assert_eq!(again.as_ref(), Ok(&position));
+}
+
+/// A body in Protobuf is an object of a kind, and can be written as JSON.
+pub(crate) fn protobuf(data: &[u8]) {
+    let Ok(decoded) = decode(BodyFormat::Protobuf, data) else {
+        return;
+    };
+    assert!(decoded.value["kind"].is_string(), "{}", decoded.value);
+    let written = decoded.value.to_string();
+    let read: Value = serde_json::from_str(&written).expect("what is written is JSON");
+    assert_eq!(read, decoded.value);
+}
+
+/// JSON says the same when it is read as YAML, and no text does worse than to be refused.
+pub(crate) fn body(data: &[u8]) {
+    let yaml = decode(BodyFormat::Yaml, data);
+    if let Ok(json) = decode(BodyFormat::Json, data) {
+        assert_eq!(yaml.as_ref(), Ok(&json));
+    }
+    if let Ok(yaml) = yaml {
+        assert!(serde_json::from_str::<Value>(&yaml.value.to_string()).is_ok());
+    }
+}

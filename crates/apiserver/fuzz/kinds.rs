@@ -1,0 +1,85 @@
+//! What must hold for any bytes that say what objects look like; run by the fuzzer and, over the
+//! corpus, by `cargo test`.
+
+use drover_apiserver::crd;
+use drover_apiserver::resource::Resource;
+use drover_apiserver::schema::quantity::Quantity;
+use drover_apiserver::table;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+/// A quantity is written in one way, which means the same.
+pub(crate) fn quantity(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let Ok(written) = Quantity::canonical(text) else {
+        return;
+    };
+    assert_eq!(Quantity::canonical(&written).as_ref(), Ok(&written));
+    if let (Ok(read), Ok(again)) = (Quantity::parse(text.trim()), Quantity::parse(&written)) {
+        assert_eq!(read.nano(), again.nano(), "{text:?} is written {written:?}");
+        let bounds = read.milli() * 1_000_000 - read.nano();
+        assert!((-999_999..=999_999).contains(&bounds), "{text:?}");
+    }
+}
+
+fn definition(version: Value) -> Vec<Resource> {
+    let mut version = version;
+    version["name"] = "v1".into();
+    version["served"] = true.into();
+    version["storage"] = true.into();
+    let crd = json!({"spec": {
+        "group": "example.com", "scope": "Namespaced", "versions": [version],
+        "names": {"plural": "widgets", "singular": "widget", "kind": "Widget",
+                  "listKind": "WidgetList"},
+    }});
+    crd::resources(&crd).unwrap_or_default()
+}
+
+/// A column's path finds a cell or nothing. The bytes are the path, and an object on the next line.
+pub(crate) fn column(data: &[u8]) {
+    let Some((path, object)) = std::str::from_utf8(data)
+        .ok()
+        .and_then(|text| text.split_once('\n'))
+    else {
+        return;
+    };
+    let Ok(object) = serde_json::from_str::<Value>(object) else {
+        return;
+    };
+    for kind in ["string", "integer", "number", "boolean", "date"] {
+        let version = json!({"additionalPrinterColumns": [
+            {"name": "C", "type": kind, "jsonPath": path},
+        ]});
+        for resource in definition(version) {
+            let cells = table::cells(&resource, &object, Timestamp::UNIX_EPOCH);
+            assert_eq!(cells.len(), table::columns(&resource).len());
+        }
+    }
+}
+
+/// What a schema has pruned and filled in stays as it is the second time, and no schema and no
+/// object crash whoever reads, fills or validates. The bytes are a list of the two.
+pub(crate) fn schema(data: &[u8]) {
+    let Ok(Value::Array(case)) = serde_json::from_slice(data) else {
+        return;
+    };
+    let [schema, object] = case.as_slice() else {
+        return;
+    };
+    for resource in definition(json!({"schema": {"openAPIV3Schema": schema}})) {
+        let mut object = object.clone();
+        if resource.read(&mut object).is_err() {
+            continue;
+        }
+        resource.fill(&mut object);
+        let mut again = object.clone();
+        if resource.read(&mut again).is_ok() {
+            resource.fill(&mut again);
+            assert_eq!(again, object);
+        }
+        let faults = resource.validate_create(&object);
+        assert_eq!(resource.validate_create(&object), faults);
+    }
+}
