@@ -54,7 +54,7 @@ impl Quantity {
         let value: i128 = shifted.parse().map_err(|_| QuantityError::Numeric)?;
         let places = i32::try_from(fraction.len()).map_err(|_| QuantityError::Numeric)?;
         let nano = match base {
-            10 => scaled(value, exponent + 9 - places),
+            10 => scaled(value, exponent.saturating_add(9).saturating_sub(places)),
             _ => 1_i128
                 .checked_shl(exponent.unsigned_abs())
                 .and_then(|factor| value.checked_mul(factor))
@@ -280,6 +280,8 @@ mod tests {
         assert_eq!(Quantity::parse("1.2.3"), Err(QuantityError::Format));
         assert_eq!(Quantity::parse("10Zi"), Err(QuantityError::Format));
         assert_eq!(Quantity::parse("10mm"), Err(QuantityError::Suffix));
+        assert_eq!(Quantity::parse("1e2147483647"), Err(QuantityError::Numeric));
+        assert_eq!(Quantity::parse("0.1e-2147483648").unwrap().nano(), 1);
         assert_eq!(Quantity::parse("250m").unwrap().milli(), 250);
         assert_eq!(Quantity::parse("1Gi").unwrap().value(), 1 << 30);
     }
