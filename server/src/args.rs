@@ -18,8 +18,8 @@ pub use road::{
     ClusterKubeconfig, ClusterName, CredentialArgs, CredentialKind, ImageFormat,
 };
 pub use server::{
-    DataFolder, HubKubeconfig, LogFormat, Recover, ServerArgs, ServerCommand, ServerOptions,
-    TlsFiles,
+    DataFolder, HubArgs, HubBackup, HubCheck, HubCommand, HubKubeconfig, HubRestore, LogFormat,
+    Recover, ServerArgs, ServerCommand, ServerOptions, TlsFiles,
 };
 
 /// Exit codes, shown at the end of `drover --help`.
@@ -72,6 +72,8 @@ pub enum Command {
     User(UserArgs),
     /// Read and change the server's settings (administrators)
     Setting(SettingArgs),
+    /// Back up, restore and check the embedded hub
+    Hub(HubArgs),
     /// Get what runs in the clusters
     Agent(AgentArgs),
     /// Hand kubectl a short-lived token (run by kubectl, from a kubeconfig)

@@ -9,6 +9,7 @@ mod config;
 mod credential;
 mod environment;
 mod failure;
+mod hub;
 mod image;
 mod kubeconfig;
 mod login;
@@ -88,6 +89,7 @@ async fn run(command: Command, environment: &Environment) -> Result<(), Failure>
         Command::Token(args) => tokens::run(&args, environment).await,
         Command::User(args) => users::run(&args, environment).await,
         Command::Setting(args) => settings::run(&args, environment).await,
+        Command::Hub(args) => hub::run(args).await,
         Command::Agent(args) => match args.command {
             AgentCommand::Image(args) => image::run(&args),
         },

@@ -4,6 +4,7 @@
 //! mirrors in memory from which requests are decided. *Never* offers another way to state:
 //! everything goes through one [`kube::Client`].
 
+pub mod admission;
 pub mod authority;
 pub mod connect;
 pub mod definitions;

@@ -193,3 +193,81 @@ pub struct Recover {
     #[arg(long, value_name = "NAME", default_value = "admin")]
     pub user: String,
 }
+
+/// `drover hub`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+These commands work on the file of the embedded hub itself, on the machine and as the user of the
+server. A hub elsewhere is backed up as its etcd is.
+
+Examples:
+  drover hub backup /backup/drover-$(date +%F).db
+  drover hub check /backup/drover-2026-11-21.db
+  systemctl stop drover && drover hub restore --replace /backup/drover-2026-11-21.db")]
+pub struct HubArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: HubCommand,
+}
+
+/// What can be done with the embedded hub's file.
+#[derive(Debug, Subcommand)]
+pub enum HubCommand {
+    /// Copy the hub into a new file; the server may run
+    ///
+    /// The copy holds what the server holds: hashes of passwords and tokens, and private keys. It
+    /// is readable to its owner only; keep it so.
+    Backup(HubBackup),
+    /// Make the hub from a backup; the server must not run
+    ///
+    /// The backup is checked first, and nothing changes if it is not sound. Everything that was
+    /// written after the backup is gone: clusters imported since then have to be imported again.
+    Restore(HubRestore),
+    /// Read all of the hub, or of a backup, and say whether it is sound; the server may run
+    Check(HubCheck),
+}
+
+/// `drover hub backup`.
+#[derive(Debug, Args)]
+pub struct HubBackup {
+    /// File to make; it must not be there yet
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Which hub.
+    #[command(flatten)]
+    pub data: DataFolder,
+    /// How to print.
+    #[command(flatten)]
+    pub output: super::Output,
+}
+
+/// `drover hub restore`.
+#[derive(Debug, Args)]
+pub struct HubRestore {
+    /// The backup
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Replace the hub that is there; it is kept beside the new one as hub.db-replaced
+    #[arg(long)]
+    pub replace: bool,
+    /// Which hub.
+    #[command(flatten)]
+    pub data: DataFolder,
+    /// How to print.
+    #[command(flatten)]
+    pub output: super::Output,
+}
+
+/// `drover hub check`.
+#[derive(Debug, Args)]
+pub struct HubCheck {
+    /// A backup; the hub itself if left out
+    #[arg(value_name = "FILE", conflicts_with = "data_dir")]
+    pub file: Option<PathBuf>,
+    /// Which hub.
+    #[command(flatten)]
+    pub data: DataFolder,
+    /// How to print.
+    #[command(flatten)]
+    pub output: super::Output,
+}

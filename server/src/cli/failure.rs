@@ -57,6 +57,9 @@ pub(crate) enum Failure {
     /// No runtime could be started.
     #[error("cannot start: {0}")]
     Start(#[source] std::io::Error),
+    /// What was named is not there.
+    #[error("{0}")]
+    Absent(String),
     /// Everything else, already a sentence with advice.
     #[error("{0}")]
     Other(String),
@@ -74,6 +77,7 @@ impl Failure {
             Self::Usage(_) | Self::Ask(AskError::Nobody { .. }) => 2,
             Self::NotLoggedIn(_) => 3,
             Self::Call(error) => error.exit_code(),
+            Self::Absent(_) => 5,
             Self::Trust(_) => 6,
             Self::TimedOut(_) => 7,
             Self::Print(PrintError::ReaderGone) => 141,

@@ -27,6 +27,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tower::ServiceExt as _;
 
 use self::place::{Place, PlaceError};
+use super::admission::InProcess;
 use drover_api::group::HUB_NAMESPACE;
 
 /// The server's own name on its embedded hub.
@@ -83,7 +84,12 @@ impl Embedded {
     /// Opens the hub, and makes it if there is none.
     pub(super) async fn open(place: &Place) -> Result<Self, EmbeddedError> {
         let file = place.prepare()?;
-        let server = ApiServer::open(Options::new(file)).await?;
+        let rules = Arc::new(InProcess::new(SERVER));
+        let options = Options {
+            admission: Arc::clone(&rules) as _,
+            ..Options::new(file)
+        };
+        let server = ApiServer::open(options).await?;
         let stop = CancellationToken::new();
         let router = server.router();
         let closed = server.closed();
@@ -91,8 +97,10 @@ impl Embedded {
             let stop = stop.clone();
             tokio::spawn(async move { server.run(stop).await })
         };
+        let door = Door(Arc::new(RwLock::new(Some(router))));
+        rules.reads(Client::new(door.clone(), HUB_NAMESPACE));
         Ok(Self {
-            door: Door(Arc::new(RwLock::new(Some(router)))),
+            door,
             stop: stop.drop_guard(),
             running,
             closed,

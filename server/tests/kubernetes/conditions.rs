@@ -4,18 +4,21 @@ use std::time::Duration;
 
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::{ClusterScope, TokenPurpose};
-use drover_e2e::{ControlPlane, Options, eventually};
+use drover_e2e::eventually;
 use drover_server::identity::tokens::{self, TokenWish};
 use jiff::{SignedDuration, Timestamp};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::place::{TestHub, on_both_hubs};
 use crate::server::Server;
+
+on_both_hubs!(kubectl_shows_who_and_what_can_be_used_and_a_restart_writes_nothing,);
 
 const SOON: Duration = Duration::from_secs(30);
 
 /// The object, once its only condition is this one.
-async fn saying(hub: &ControlPlane, object: &str, wanted: [&str; 3]) -> Value {
+async fn saying(hub: &TestHub, object: &str, wanted: [&str; 3]) -> Value {
     let (kind, name) = object.split_once('/').unwrap();
     let kind = format!("{kind}.management.drover.dev");
     let said = eventually(object, SOON, async || {
@@ -44,9 +47,7 @@ async fn made(server: &Server, seconds: i64, cluster: Option<ClusterScope>) -> S
     format!("tokens/{}", made.metadata.name.unwrap())
 }
 
-#[tokio::test]
-async fn kubectl_shows_who_and_what_can_be_used_and_a_restart_writes_nothing() {
-    let hub = ControlPlane::start(Options::default()).await.unwrap();
+async fn kubectl_shows_who_and_what_can_be_used_and_a_restart_writes_nothing(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
     let ann = server.user(&admin, "ann").await;

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use drover_e2e::{Component, ControlPlane, Options, eventually};
+use drover_e2e::{Component, eventually};
 use drover_server::hub::authority::{CA_SECRET, SERVING_SECRET};
+use drover_server::hub::connect::connect;
 use drover_server::hub::definitions::{
     InstallError, REVISION_ANNOTATION, SCHEMA_REVISION, install,
 };
@@ -12,14 +13,21 @@ use drover_server::wire;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::place::{TestHub, on_both_hubs};
 use crate::server::{Server, authority, client, options};
+
+on_both_hubs!(
+    kinds_are_installed_upgraded_and_never_downgraded,
+    a_restarted_server_is_the_same_to_everybody,
+    a_damaged_certificate_is_made_anew_and_a_damaged_authority_is_named,
+);
 
 const SOON: Duration = Duration::from_mins(1);
 
-#[tokio::test]
-async fn kinds_are_installed_upgraded_and_never_downgraded() {
-    let hub = ControlPlane::start(Options::default()).await.unwrap();
-    install(&hub.client()).await.unwrap();
+async fn kinds_are_installed_upgraded_and_never_downgraded(hub: TestHub) {
+    let connection = connect(&hub.options()).await.unwrap();
+    let open = hub.opened(connection.client());
+    install(&connection.client()).await.unwrap();
     hub.kubectl(["get", "clusters.management.drover.dev,dusr,dtok,dset,dcrt"])
         .await
         .unwrap();
@@ -34,7 +42,7 @@ async fn kinds_are_installed_upgraded_and_never_downgraded() {
     hub.kubectl(["patch", "crd", name, "--type=json", "-p", columns])
         .await
         .unwrap();
-    install(&hub.client()).await.unwrap();
+    install(&connection.client()).await.unwrap();
     let upgraded = hub
         .kubectl(["get", "crd", name, "-o", "json"])
         .await
@@ -52,8 +60,10 @@ async fn kinds_are_installed_upgraded_and_never_downgraded() {
     hub.kubectl(["patch", "crd", name, "--type=merge", "-p", &patch])
         .await
         .unwrap();
-    let refused = install(&hub.client()).await.unwrap_err();
+    let refused = install(&connection.client()).await.unwrap_err();
     assert!(matches!(refused, InstallError::Newer { .. }), "{refused}");
+    drop(open);
+    connection.close().await;
     let refused = wire::start(options(&hub, None), CancellationToken::new())
         .await
         .unwrap_err();
@@ -62,7 +72,7 @@ async fn kinds_are_installed_upgraded_and_never_downgraded() {
 
 #[tokio::test]
 async fn two_servers_starting_at_once_agree_and_one_waits_for_the_other() {
-    let hub = ControlPlane::start(Options::default()).await.unwrap();
+    let hub = TestHub::kubernetes().await;
     let stop = [CancellationToken::new(), CancellationToken::new()];
     let (left, right) = tokio::join!(
         wire::start(options(&hub, None), stop[0].clone()),
@@ -148,9 +158,7 @@ async fn two_servers_starting_at_once_agree_and_one_waits_for_the_other() {
     }
 }
 
-#[tokio::test]
-async fn a_restarted_server_is_the_same_to_everybody() {
-    let hub = ControlPlane::start(Options::default()).await.unwrap();
+async fn a_restarted_server_is_the_same_to_everybody(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
     let (trust, keys) = (server.trust.clone(), server.hub.keys().plan_public_keys());
@@ -182,9 +190,7 @@ async fn a_restarted_server_is_the_same_to_everybody() {
     server.stop().await;
 }
 
-#[tokio::test]
-async fn a_damaged_certificate_is_made_anew_and_a_damaged_authority_is_named() {
-    let hub = ControlPlane::start(Options::default()).await.unwrap();
+async fn a_damaged_certificate_is_made_anew_and_a_damaged_authority_is_named(hub: TestHub) {
     Server::start(&hub).await.stop().await;
     let damage = r#"{"data":{"tls.crt":"bm9uc2Vuc2U="}}"#;
     let patch = async |name: &str| {
@@ -216,10 +222,10 @@ async fn a_damaged_certificate_is_made_anew_and_a_damaged_authority_is_named() {
 
 #[tokio::test]
 async fn identity_holds_while_the_hub_is_away_and_what_needs_it_says_so() {
-    let mut hub = ControlPlane::start(Options::default()).await.unwrap();
+    let mut hub = TestHub::kubernetes().await;
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
-    hub.kill(Component::ApiServer).unwrap();
+    hub.control_plane().kill(Component::ApiServer).unwrap();
     server.get("/v1/me", &admin).await.expect(200);
     server.get("/v1/clusters", &admin).await.expect(200);
     let refused = server
@@ -230,7 +236,10 @@ async fn identity_holds_while_the_hub_is_away_and_what_needs_it_says_so() {
         refused["details"]["retryAfterSeconds"].is_number(),
         "{refused}"
     );
-    hub.restart(Component::ApiServer).await.unwrap();
+    hub.control_plane()
+        .restart(Component::ApiServer)
+        .await
+        .unwrap();
     let made = eventually("a cluster", SOON, async || {
         let answer = server
             .post("/v1/clusters", &admin, json!({ "name": "shop" }))
@@ -262,5 +271,53 @@ async fn identity_holds_while_the_hub_is_away_and_what_needs_it_says_so() {
         }
     });
     out.await.unwrap();
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn two_servers_do_not_share_a_data_folder_and_the_next_finds_what_one_wrote() {
+    let hub = TestHub::embedded();
+    let server = Server::start(&hub).await;
+    let admin = server.administrator().await;
+    let refused = wire::start(options(&hub, None), CancellationToken::new()).await;
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("--data-dir"), "{refused}");
+    // The one that was there has noticed nothing, and the next finds what it wrote.
+    server.get("/v1/me", &admin).await.expect(200);
+    server.stop().await;
+    let server = Server::start(&hub).await;
+    server.get("/v1/me", &admin).await.expect(200);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_embedded_hub_is_cluster_local_and_counted_in_the_metrics() {
+    let hub = TestHub::embedded();
+    let server = Server::start(&hub).await;
+    let admin = server.administrator().await;
+    let ann = server.user(&admin, "ann").await;
+    let path = "/k8s/clusters/local/apis/management.drover.dev/v1alpha1/users";
+    let listed = eventually("the right to read", SOON, async || {
+        let answer = server.get(path, &admin).await;
+        if answer.code == 200 {
+            Ok(answer.body)
+        } else {
+            Err(answer.body)
+        }
+    });
+    assert_eq!(listed.await.unwrap()["items"].as_array().unwrap().len(), 2);
+    server.get(path, &ann).await.expect(403);
+    let path = "/k8s/clusters/local/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    let said = server.post(path, &admin, json!({})).await.expect(201);
+    let who = said["status"]["userInfo"]["username"].as_str().unwrap();
+    assert!(who.starts_with("drover:user:"), "{who}");
+    let (code, text) = server
+        .call_text(reqwest::Method::GET, "/metrics", Some(&admin))
+        .await;
+    assert_eq!(code, 200);
+    assert!(text.contains("drover_audit_records_total"), "{text}");
+    assert!(text.contains("apiserver_request_total"), "{text}");
+    assert_eq!(text.matches("# EOF").count(), 1, "one exposition");
+    assert!(text.ends_with("# EOF\n"), "{text}");
     server.stop().await;
 }

@@ -1,4 +1,4 @@
-//! The server against a real hub.
+//! The server against real Kubernetes, and on its own hub.
 
 #![expect(
     clippy::unwrap_used,
@@ -11,4 +11,5 @@ mod conditions;
 mod hub;
 mod identity;
 mod people;
+mod place;
 mod server;

@@ -1,14 +1,18 @@
 //! Users, clusters, settings and kubeconfigs over REST.
 
-use drover_e2e::{ControlPlane, Options};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::place::{TestHub, on_both_hubs};
 use crate::server::Server;
 
-#[tokio::test]
-async fn an_administrator_manages_what_others_cannot_see() {
-    let hub = ControlPlane::start(Options::default()).await.unwrap();
+on_both_hubs!(
+    an_administrator_manages_what_others_cannot_see,
+    settings_are_shown_with_defaults_checked_and_take_effect,
+    a_kubeconfig_is_read_by_kubectl_and_holds_one_scoped_token_for_each_cluster,
+);
+
+async fn an_administrator_manages_what_others_cannot_see(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
     let ann = server.user(&admin, "ann").await;
@@ -97,9 +101,7 @@ async fn an_administrator_manages_what_others_cannot_see() {
     server.stop().await;
 }
 
-#[tokio::test]
-async fn settings_are_shown_with_defaults_checked_and_take_effect() {
-    let hub = ControlPlane::start(Options::default()).await.unwrap();
+async fn settings_are_shown_with_defaults_checked_and_take_effect(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
     let settings = server.get("/v1/settings", &admin).await.expect(200);
@@ -157,9 +159,7 @@ async fn settings_are_shown_with_defaults_checked_and_take_effect() {
     server.stop().await;
 }
 
-#[tokio::test]
-async fn a_kubeconfig_is_read_by_kubectl_and_holds_one_scoped_token_for_each_cluster() {
-    let hub = ControlPlane::start(Options::default()).await.unwrap();
+async fn a_kubeconfig_is_read_by_kubectl_and_holds_one_scoped_token_for_each_cluster(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
     for name in ["one", "two"] {
@@ -176,7 +176,8 @@ async fn a_kubeconfig_is_read_by_kubectl_and_holds_one_scoped_token_for_each_clu
     let text = made["kubeconfig"].as_str().unwrap();
     let path = hub.folder().join("drover.kubeconfig");
     std::fs::write(&path, text).unwrap();
-    let kubectl = hub.command_line().with_kubeconfig(&path);
+    let (kubectl, _counter) = hub.command_line().await;
+    let kubectl = kubectl.with_kubeconfig(&path);
     let view = kubectl
         .run(["config", "view", "--raw", "-o", "json"])
         .await

@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use drover_e2e::ControlPlane;
-use drover_server::hub::connect::HubOptions;
 use drover_server::hub::lease::Standing;
 use drover_server::telemetry::LogFilter;
 use drover_server::wire::{self, EndError, ServerOptions};
@@ -13,6 +11,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+
+use crate::place::{OpenMark, TestHub};
 
 /// A password that keeps the rules.
 pub(crate) const PASSWORD: &str = "a long enough password";
@@ -27,6 +27,7 @@ pub(crate) struct Server {
     stop: CancellationToken,
     running: JoinHandle<Result<(), EndError>>,
     folder: TempDir,
+    open: Option<OpenMark>,
 }
 
 /// What the server answered.
@@ -46,12 +47,9 @@ impl Answer {
     }
 }
 
-pub(crate) fn options(hub: &ControlPlane, first_password: Option<PathBuf>) -> ServerOptions {
+pub(crate) fn options(hub: &TestHub, first_password: Option<PathBuf>) -> ServerOptions {
     ServerOptions {
-        hub: HubOptions::Kubeconfig {
-            file: hub.kubeconfig_path().to_owned(),
-            context: None,
-        },
+        hub: hub.options(),
         listen: "127.0.0.1:0".parse().unwrap(),
         server_url: None,
         tls: None,
@@ -64,10 +62,10 @@ pub(crate) fn options(hub: &ControlPlane, first_password: Option<PathBuf>) -> Se
 
 impl Server {
     /// Starts one and waits until it serves.
-    pub(crate) async fn start(hub: &ControlPlane) -> Self {
+    pub(crate) async fn start(on: &TestHub) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let stop = CancellationToken::new();
-        let options = options(hub, Some(folder.path().join("first-password")));
+        let options = options(on, Some(folder.path().join("first-password")));
         let server = wire::start(options, stop.clone()).await.unwrap();
         let (address, hub, mut leadership) = (
             server.address(),
@@ -77,6 +75,7 @@ impl Server {
         let running = tokio::spawn(server.wait());
         let serving = leadership.wait_for(Standing::may_serve);
         tokio::time::timeout(SOON, serving).await.unwrap().unwrap();
+        let open = on.opened(hub.client());
         let trust = authority(&hub).await;
         let http = client(&trust);
         let url = format!("https://{address}");
@@ -88,6 +87,7 @@ impl Server {
             stop,
             running,
             folder,
+            open,
         }
     }
 
@@ -197,6 +197,7 @@ impl Server {
 
     /// Ends it in good order.
     pub(crate) async fn stop(self) {
+        drop(self.open);
         self.stop.cancel();
         tokio::time::timeout(SOON, self.running)
             .await

@@ -14,7 +14,7 @@ use super::request::ResourcePath;
 use super::resources::{patch_route, update_route};
 use super::shared::Target;
 use super::{answer, incoming, list, metadata};
-use crate::access::{ReviewKind, Reviews, issue_requested};
+use crate::access::{Operation, Review, ReviewKind, Reviews, issue_requested};
 use crate::resource::Origin;
 use crate::status::ApiError;
 
@@ -112,6 +112,18 @@ async fn token(exchange: &Exchange, target: &Target) -> Result<Response, ApiErro
     let bytes = exchange.body().await?;
     let request = incoming::decode(format, &bytes, "TokenRequest")?.value;
     let (namespace, name) = (&target.namespace, &target.name);
+    let review = Review {
+        caller: &exchange.caller,
+        operation: Operation::Create,
+        resource: &target.resource,
+        subresource: &target.subresource,
+        namespace,
+        name,
+        object: Some(&request),
+        old: None,
+        dry_run: exchange.query.first("dryRun").is_some(),
+    };
+    exchange.shared.admission.admit(review).await?;
     let issued = issue_requested(&exchange.shared.tokens, namespace, name, &request).await?;
     for warning in issued.warnings {
         exchange.warn(warning);

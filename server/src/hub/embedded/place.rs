@@ -71,7 +71,7 @@ impl Place {
     }
 
     /// Makes the folders, and the hub's own private whatever it was before.
-    pub(super) fn prepare(&self) -> Result<PathBuf, PlaceError> {
+    pub(crate) fn prepare(&self) -> Result<PathBuf, PlaceError> {
         let folder = self.0.join(FOLDER);
         let made = DirBuilder::new()
             .recursive(true)

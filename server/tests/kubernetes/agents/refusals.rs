@@ -13,7 +13,8 @@ use reqwest::Method;
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 
-use super::rig::{Rig, control_plane};
+use super::rig::Rig;
+use crate::place::TestHub;
 use crate::server::{Answer, Server};
 
 /// A cluster's key, without a cluster.
@@ -41,10 +42,10 @@ impl Key {
 }
 
 async fn rig() -> Rig {
-    let hub = control_plane("hub").await;
+    let hub = TestHub::chosen().await;
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
-    Rig { hub, server, admin }
+    Rig::on(hub, server, admin)
 }
 
 async fn register(rig: &Rig, token: Option<&str>, body: Value) -> Answer {

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::place::TestHub;
 use crate::server::Server;
 
 pub(super) const SOON: Duration = Duration::from_mins(1);
@@ -24,9 +25,10 @@ pub(super) const NAMESPACE: &str = "drover-agent";
 
 /// A hub, its server and the administrator's session.
 pub(super) struct Rig {
-    pub(super) hub: ControlPlane,
     pub(super) server: Server,
     pub(super) admin: String,
+    /// Dropped after the server that is on it.
+    _hub: TestHub,
 }
 
 /// A running replica, ended when dropped.
@@ -59,13 +61,21 @@ pub(super) async fn control_plane(name: &str) -> ControlPlane {
 }
 
 impl Rig {
+    pub(super) fn on(hub: TestHub, server: Server, admin: String) -> Self {
+        Self {
+            server,
+            admin,
+            _hub: hub,
+        }
+    }
+
     /// A fresh hub with a server, and a cluster beside it.
     pub(super) async fn with_cluster() -> (Self, ControlPlane) {
         drover_agent::wire::install_crypto();
-        let (hub, cluster) = tokio::join!(control_plane("hub"), control_plane("shop"));
+        let (hub, cluster) = tokio::join!(TestHub::chosen(), control_plane("shop"));
         let server = Server::start(&hub).await;
         let admin = server.administrator().await;
-        (Self { hub, server, admin }, cluster)
+        (Self::on(hub, server, admin), cluster)
     }
 
     /// Makes a Cluster; returns its UID.
@@ -120,7 +130,7 @@ impl Rig {
 
     /// Reasons of the events on a Cluster.
     pub(super) async fn events(&self, name: &str) -> Vec<String> {
-        let api: Api<Event> = Api::default_namespaced(self.hub.client());
+        let api: Api<Event> = Api::namespaced(self.server.hub.client(), "default");
         let params = ListParams::default().fields(&format!("involvedObject.name={name}"));
         let events = api.list(&params).await.unwrap();
         events

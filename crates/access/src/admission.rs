@@ -1,0 +1,150 @@
+//! Rules about what is written to the hub that no schema can say: about Drover's own kinds, the
+//! server's Secrets and accounts, and the hub's roles and bindings.
+//!
+//! The embedded hub asks [`admit`] in process; a hub elsewhere asks it through a webhook. Either
+//! way it is asked before anything is stored, whoever writes and by whichever road.
+//!
+//! | who | may not | why |
+//! |---|---|---|
+//! | anybody but the server | make tokens and registration tokens, or change what they say | who writes a hash knows the secret |
+//! | anybody but the server | make administrators, unmake them, or waive a password's change | the server checks who asks, and that one stays |
+//! | anybody but the server | write the status of Drover's kinds, or their `management.drover.dev/` annotations | a status binds a cluster's key |
+//! | anybody but the server | write its Secrets, or make tokens of its account | they are the server |
+//! | anybody but the server | bind a role to a `drover:` name | rights would outlive the person's role in Drover |
+//! | anybody | bind a back door to everybody | everybody is somebody |
+//! | a person of Drover | give a back door to anybody, by role, binding, label or aggregation | it would outlive their own rights |
+//! | a person of Drover | make tokens of accounts in the system's namespaces | likewise |
+//! | anybody | set a setting to what it cannot be | it would not take effect |
+//!
+//! A *back door* is a right with which somebody becomes an administrator of Drover: see
+//! [`back_door`]. Kubernetes itself (its garbage collector and other controllers) is let through.
+
+pub mod back_door;
+mod kinds;
+mod rbac;
+mod secrets;
+
+use drover_api::group::GROUP;
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::names;
+
+pub use rbac::RoleName;
+pub use secrets::{SERVERS_SECRETS, is_servers_secret};
+
+/// The group of Kubernetes' roles and bindings.
+pub const RBAC: &str = "rbac.authorization.k8s.io";
+/// Accounts of this namespace are Kubernetes' own controllers.
+pub const SYSTEM_NAMESPACE: &str = "kube-system";
+
+/// What is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// A new object, or a new token of an account.
+    Create,
+    /// A changed one.
+    Update,
+    /// One that goes.
+    Delete,
+}
+
+/// Something that is about to be stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Write<'a> {
+    /// The name of whoever writes.
+    pub writer: &'a str,
+    /// Their groups.
+    pub groups: &'a [String],
+    /// What they do.
+    pub operation: Operation,
+    /// The API group; empty for the core.
+    pub group: &'a str,
+    /// The plural.
+    pub resource: &'a str,
+    /// Such as `status`; empty for the object itself.
+    pub subresource: &'a str,
+    /// Empty for what is in no namespace.
+    pub namespace: &'a str,
+    /// The object's name; empty where the hub makes it up.
+    pub name: &'a str,
+    /// As it would be stored.
+    pub object: Option<&'a Value>,
+    /// As it is stored.
+    pub old: Option<&'a Value>,
+}
+
+/// Why something may not be stored; says what to do instead.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct Refusal(String);
+
+impl Refusal {
+    fn new(why: impl Into<String>) -> Self {
+        Self(why.into())
+    }
+}
+
+impl<'a> Write<'a> {
+    /// Whether a person writes under a name that Drover gave.
+    fn by_person(&self) -> bool {
+        self.writer.starts_with(names::PREFIX)
+    }
+
+    fn of(&self, part: &str) -> Option<&'a Value> {
+        self.object.and_then(|object| object.pointer(part))
+    }
+
+    fn of_old(&self, part: &str) -> Option<&'a Value> {
+        self.old.and_then(|object| object.pointer(part))
+    }
+
+    /// Whether a part is another than before; nothing, null and empty are the same.
+    fn changes(&self, part: &str) -> bool {
+        !same(self.of(part), self.of_old(part))
+    }
+}
+
+fn same(one: Option<&Value>, other: Option<&Value>) -> bool {
+    let nothing = |value: Option<&Value>| match value {
+        None | Some(Value::Null) => true,
+        Some(Value::Object(map)) => map.is_empty(),
+        Some(Value::Array(list)) => list.is_empty(),
+        Some(_) => false,
+    };
+    one == other || (nothing(one) && nothing(other))
+}
+
+/// Whether rules are asked at all: not for the server itself, and not for Kubernetes.
+pub fn concerns(writer: &str, server: &str) -> bool {
+    let accounts = writer.strip_prefix("system:serviceaccount:");
+    let of_kubernetes = matches!(
+        writer,
+        "system:apiserver" | "system:kube-controller-manager"
+    ) || accounts.is_some_and(|name| name.starts_with("kube-system:"));
+    writer != server && !of_kubernetes
+}
+
+/// The role without whose rules [`admit`] cannot decide.
+pub fn role_needed(write: &Write<'_>, server: &str) -> Option<RoleName> {
+    if concerns(write.writer, server) {
+        rbac::role_needed(write)
+    } else {
+        None
+    }
+}
+
+/// Whether it may be stored; `server` is the server's own name on the hub, `role` the stored role
+/// that [`role_needed`] names, if there is one.
+pub fn admit(write: &Write<'_>, server: &str, role: Option<&Value>) -> Result<(), Refusal> {
+    if !concerns(write.writer, server) {
+        return Ok(());
+    }
+    match (write.group, write.resource) {
+        (GROUP, _) => kinds::admit(write),
+        ("", "secrets") => secrets::admit(write, server),
+        ("", "serviceaccounts") => secrets::admit_account(write, server),
+        (RBAC, _) => rbac::admit(write, role),
+        _ => Ok(()),
+    }
+}

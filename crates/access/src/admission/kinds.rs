@@ -1,0 +1,107 @@
+//! Drover's own kinds.
+
+use drover_api::group::GROUP;
+use serde_json::Value;
+
+use super::{Operation, Refusal, Write};
+use crate::setting::Setting;
+
+pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
+    if write.operation == Operation::Delete {
+        return Ok(());
+    }
+    if !write.subresource.is_empty() {
+        return Err(Refusal::new(format!(
+            "only Drover's server writes the {} of {}: change the spec, and it follows",
+            write.subresource, write.resource
+        )));
+    }
+    marks(write)?;
+    match write.resource {
+        "tokens" => credential(write, "\"drover token create\" makes one"),
+        "clusterregistrationtokens" => credential(write, "\"drover cluster import\" makes one"),
+        "users" => user(write),
+        "settings" => setting(write),
+        _ => Ok(()),
+    }
+}
+
+/// The server's own notes on an object.
+fn marks(write: &Write<'_>) -> Result<(), Refusal> {
+    let prefix = format!("{GROUP}/");
+    let of = |object: Option<&Value>| -> Vec<(String, Value)> {
+        let annotations = object.and_then(|object| object.pointer("/metadata/annotations"));
+        let annotations = annotations.and_then(Value::as_object).into_iter().flatten();
+        annotations
+            .filter(|(key, _)| key.starts_with(&prefix))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect()
+    };
+    if of(write.object) == of(write.old) {
+        return Ok(());
+    }
+    Err(Refusal::new(format!(
+        "annotations that begin with \"{prefix}\" are notes of Drover's server: use a prefix of \
+         your own"
+    )))
+}
+
+fn credential(write: &Write<'_>, how: &str) -> Result<(), Refusal> {
+    if write.operation == Operation::Create {
+        return Err(Refusal::new(format!(
+            "only Drover's server makes {}, whoever writes a hash knows the secret: {how}",
+            write.resource
+        )));
+    }
+    let parts = ["/spec", "/metadata/ownerReferences", "/metadata/finalizers"];
+    match parts.iter().find(|part| write.changes(part)) {
+        None => Ok(()),
+        Some(part) => Err(Refusal::new(format!(
+            "{} of {} cannot be changed: delete it, and {how}",
+            part.rsplit('/').next().unwrap_or_default(),
+            write.resource
+        ))),
+    }
+}
+
+fn user(write: &Write<'_>) -> Result<(), Refusal> {
+    let flag = |object: Option<&Value>, name: &str| {
+        let value = object.and_then(|object| object.pointer("/spec")?.get(name));
+        value.and_then(Value::as_bool).unwrap_or(false)
+    };
+    if flag(write.object, "administrator") != flag(write.old, "administrator") {
+        return Err(Refusal::new(
+            "only Drover's server makes and unmakes administrators: use \"drover user create \
+             --administrator\" or PATCH /v1/users/NAME, which check who asks",
+        ));
+    }
+    let waived = flag(write.old, "mustChangePassword") && !flag(write.object, "mustChangePassword");
+    if waived {
+        return Err(Refusal::new(
+            "only the person can lift mustChangePassword, by setting a password of their own: \
+             \"drover login\"",
+        ));
+    }
+    Ok(())
+}
+
+fn setting(write: &Write<'_>) -> Result<(), Refusal> {
+    let text = |value: Option<&Value>| {
+        let text = value.and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
+    };
+    let wanted = text(write.of("/spec/value"));
+    // One that an older server let through may stay until somebody changes it.
+    if wanted.is_empty() || wanted == text(write.of_old("/spec/value")) {
+        return Ok(());
+    }
+    // A name that is none is for the schema to refuse.
+    let checked = Setting::parse(write.name).map(|setting| setting.check(&wanted));
+    match checked {
+        Some(Err(problem)) => Err(Refusal::new(format!(
+            "the setting {:?} cannot be {wanted:?}: {problem}",
+            write.name
+        ))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,151 @@
+//! The hub's roles and bindings.
+
+use serde_json::Value;
+
+use super::back_door::{self, Scope};
+use super::{Operation, Refusal, Write, same};
+use crate::names;
+
+/// Names that stand for everybody.
+const EVERYBODY: &[&str] = &[
+    "system:anonymous",
+    "system:authenticated",
+    "system:serviceaccounts",
+    "system:unauthenticated",
+];
+
+/// A role on the hub.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoleName {
+    /// Its namespace; `None` for a ClusterRole.
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+}
+
+/// The role of a binding that is judged by what it grants.
+pub(super) fn role_needed(write: &Write<'_>) -> Option<RoleName> {
+    if !is_binding(write) || !judged_by_role(write) {
+        return None;
+    }
+    let text = |part: &str| write.of(part).and_then(Value::as_str).unwrap_or_default();
+    let namespaced = text("/roleRef/kind") == "Role";
+    Some(RoleName {
+        namespace: namespaced.then(|| write.namespace.to_owned()),
+        name: text("/roleRef/name").to_owned(),
+    })
+}
+
+pub(super) fn admit(write: &Write<'_>, role: Option<&Value>) -> Result<(), Refusal> {
+    if write.operation == Operation::Delete {
+        return Ok(());
+    }
+    if is_binding(write) {
+        admit_binding(write, role)
+    } else {
+        admit_role(write)
+    }
+}
+
+fn is_binding(write: &Write<'_>) -> bool {
+    matches!(write.resource, "rolebindings" | "clusterrolebindings")
+}
+
+fn judged_by_role(write: &Write<'_>) -> bool {
+    let new = new_subjects(write);
+    !new.is_empty() && (write.by_person() || new.iter().any(|subject| is_everybody(subject)))
+}
+
+/// Subjects that the binding did not have; all of them if it binds another role.
+fn new_subjects<'a>(write: &Write<'a>) -> Vec<&'a Value> {
+    let list = |value: Option<&'a Value>| {
+        let list = value.and_then(Value::as_array);
+        list.into_iter().flatten()
+    };
+    let same_role = same(write.of("/roleRef"), write.of_old("/roleRef"));
+    let had: Vec<_> = list(write.of_old("/subjects").filter(|_| same_role)).collect();
+    let subjects = list(write.of("/subjects"));
+    subjects.filter(|subject| !had.contains(subject)).collect()
+}
+
+fn name_of(subject: &Value) -> &str {
+    subject["name"].as_str().unwrap_or_default()
+}
+
+fn is_everybody(subject: &Value) -> bool {
+    subject["kind"] != "ServiceAccount" && EVERYBODY.contains(&name_of(subject))
+}
+
+fn admit_binding(write: &Write<'_>, role: Option<&Value>) -> Result<(), Refusal> {
+    let new = new_subjects(write);
+    let drovers = new.iter().find(|subject| {
+        subject["kind"] != "ServiceAccount" && name_of(subject).starts_with(names::PREFIX)
+    });
+    if let Some(subject) = drovers {
+        return Err(Refusal::new(format!(
+            "{:?} is a name that Drover gives, and Drover alone gives it rights: they would outlive \
+             the person's role otherwise",
+            name_of(subject)
+        )));
+    }
+    if !judged_by_role(write) {
+        return Ok(());
+    }
+    let scope = scope(write);
+    let Some(right) = role.and_then(|role| back_door::of_role(role, scope)) else {
+        return Ok(());
+    };
+    let everybody = new.iter().find(|subject| is_everybody(subject));
+    Err(Refusal::new(match everybody {
+        Some(subject) => format!(
+            "the role lets somebody {right}, which makes an administrator of Drover of everybody \
+             in {:?}: bind it to accounts of their own",
+            name_of(subject)
+        ),
+        None => format!(
+            "the role lets somebody {right}, which makes an administrator of Drover of them and \
+             outlives your own rights: make them an administrator with \"drover user\", or bind a \
+             lesser role"
+        ),
+    }))
+}
+
+fn scope<'a>(write: &Write<'a>) -> Scope<'a> {
+    if write.namespace.is_empty() {
+        Scope::Everywhere
+    } else {
+        Scope::Namespace(write.namespace)
+    }
+}
+
+/// What a person of Drover makes of a role that may be bound already, now or later.
+fn admit_role(write: &Write<'_>) -> Result<(), Refusal> {
+    if !write.by_person() {
+        return Ok(());
+    }
+    if write.changes("/aggregationRule") && write.of("/aggregationRule").is_some() {
+        return Err(Refusal::new(
+            "an aggregated role gets what others say, now and later: list the rules themselves",
+        ));
+    }
+    // Labels say into which roles a role's rules are taken over.
+    let gains = write.changes("/metadata/labels") || !added_rules(write).is_empty();
+    let right = write
+        .object
+        .filter(|_| gains)
+        .and_then(|role| back_door::of_role(role, scope(write)));
+    match right {
+        None => Ok(()),
+        Some(right) => Err(Refusal::new(format!(
+            "the role would let somebody {right}, which makes an administrator of Drover of them: \
+             leave that out, or make them one with \"drover user\""
+        ))),
+    }
+}
+
+fn added_rules<'a>(write: &Write<'a>) -> Vec<&'a Value> {
+    let list = |value: Option<&'a Value>| value.and_then(Value::as_array).into_iter().flatten();
+    let had: Vec<_> = list(write.of_old("/rules")).collect();
+    let rules = list(write.of("/rules"));
+    rules.filter(|rule| !had.contains(rule)).collect()
+}

@@ -1,0 +1,81 @@
+//! The server's Secrets, and the tokens of accounts.
+
+use drover_api::group::HUB_NAMESPACE;
+
+use super::{Operation, Refusal, SYSTEM_NAMESPACE, Write};
+
+/// Names of the Secrets that make a server what it is; those that end with `*` are prefixes.
+pub const SERVERS_SECRETS: &[&str] = &[
+    "password-*",
+    "server-ca",
+    "server-serving",
+    "plan-signing-keys",
+    "challenge-key",
+];
+
+/// Type of a Secret that Kubernetes fills with an account's token.
+const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
+/// Annotation that names the account.
+const ACCOUNT: &str = "/metadata/annotations/kubernetes.io~1service-account.name";
+/// The group of nodes, which ask for the tokens of the pods on them.
+const NODES: &str = "system:nodes";
+
+/// Whether a Secret of the hub's namespace is one of the server's.
+pub fn is_servers_secret(name: &str) -> bool {
+    SERVERS_SECRETS
+        .iter()
+        .any(|pattern| match pattern.strip_suffix('*') {
+            Some(prefix) => name.starts_with(prefix),
+            None => name == *pattern,
+        })
+}
+
+pub(super) fn admit(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
+    // A name that the hub makes up begins with what the writer says.
+    let made_up = write.of("/metadata/generateName");
+    let begin = made_up.and_then(|name| name.as_str()).unwrap_or_default();
+    let name = if write.name.is_empty() {
+        begin
+    } else {
+        write.name
+    };
+    if write.namespace == HUB_NAMESPACE && is_servers_secret(name) {
+        return Err(Refusal::new(format!(
+            "the Secret {name:?} is the server's own, and nobody else writes it: passwords are set \
+             with \"drover user password\", or with \"drover server recover\" when nobody can log in"
+        )));
+    }
+    let of_account = write.of("/type").and_then(|kind| kind.as_str()) == Some(ACCOUNT_TOKEN);
+    if write.operation == Operation::Delete || !of_account {
+        return Ok(());
+    }
+    let account = write.of(ACCOUNT).and_then(|name| name.as_str());
+    token_of(write, account.unwrap_or_default(), server)
+}
+
+pub(super) fn admit_account(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
+    let for_a_pod = write.groups.iter().any(|group| group == NODES);
+    if write.subresource != "token" || for_a_pod {
+        return Ok(());
+    }
+    token_of(write, write.name, server)
+}
+
+fn token_of(write: &Write<'_>, account: &str, server: &str) -> Result<(), Refusal> {
+    let name = format!("system:serviceaccount:{}:{account}", write.namespace);
+    if name == server {
+        return Err(Refusal::new(
+            "whoever has a token of the server's account is the server: only nodes get one, for \
+             its pods",
+        ));
+    }
+    let private = [SYSTEM_NAMESPACE, HUB_NAMESPACE].contains(&write.namespace);
+    if private && write.by_person() {
+        return Err(Refusal::new(format!(
+            "a token of an account in {:?} would outlive your own rights: use an account in another \
+             namespace",
+            write.namespace
+        )));
+    }
+    Ok(())
+}

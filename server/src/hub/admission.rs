@@ -1,0 +1,57 @@
+//! The rules about what is written to the hub (`drover_access::admission`), asked in process by
+//! the embedded hub and over HTTP by one elsewhere.
+
+mod embedded;
+
+use drover_access::admission::{self, Refusal, RoleName, Write};
+use k8s_openapi::api::rbac::v1::{ClusterRole, Role};
+use kube::{Api, Client};
+use serde_json::Value;
+use thiserror::Error;
+
+use super::{HubError, call};
+
+pub(super) use embedded::InProcess;
+
+/// Why something is not stored.
+#[derive(Debug, Error)]
+pub enum NotAdmitted {
+    /// A rule says so.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// What a rule has to know could not be read, so nobody can say.
+    #[error("the role that is bound could not be read, so what it grants is not known; try again")]
+    Unknown(#[source] HubError),
+    /// What was read is no role.
+    #[error("the role that is bound is none")]
+    Unreadable(#[source] serde_json::Error),
+}
+
+/// Decides about one write; `server` is the server's own name on the hub.
+pub async fn decide(client: &Client, server: &str, write: &Write<'_>) -> Result<(), NotAdmitted> {
+    let role = match admission::role_needed(write, server) {
+        None => None,
+        Some(name) => read_role(client, &name).await?,
+    };
+    Ok(admission::admit(write, server, role.as_ref())?)
+}
+
+async fn read_role(client: &Client, role: &RoleName) -> Result<Option<Value>, NotAdmitted> {
+    const READ: &str = "read the role of a binding";
+    let found = match &role.namespace {
+        Some(namespace) => {
+            let api: Api<Role> = Api::namespaced(client.clone(), namespace);
+            let role = call(READ, api.get_opt(&role.name)).await;
+            role.map(|role| role.map(serde_json::to_value))
+        }
+        None => {
+            let api: Api<ClusterRole> = Api::all(client.clone());
+            let role = call(READ, api.get_opt(&role.name)).await;
+            role.map(|role| role.map(serde_json::to_value))
+        }
+    };
+    found
+        .map_err(NotAdmitted::Unknown)?
+        .transpose()
+        .map_err(NotAdmitted::Unreadable)
+}
