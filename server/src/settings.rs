@@ -19,6 +19,8 @@ pub struct Settings {
     fallback_url: Arc<str>,
     /// The filter in the program's command line, which counts more than the setting.
     log_filter: Option<Arc<str>>,
+    /// A name under which the hub knows the server.
+    further_name: Option<String>,
 }
 
 impl Settings {
@@ -28,6 +30,7 @@ impl Settings {
             stores,
             fallback_url: fallback_url.into(),
             log_filter: None,
+            further_name: None,
         }
     }
 
@@ -35,6 +38,13 @@ impl Settings {
     #[must_use]
     pub fn with_log_filter(mut self, filter: Option<String>) -> Self {
         self.log_filter = filter.map(Arc::from);
+        self
+    }
+
+    /// The same, with a further name for the serving certificate.
+    #[must_use]
+    pub fn with_certificate_name(mut self, name: Option<String>) -> Self {
+        self.further_name = name;
         self
     }
 
@@ -105,6 +115,7 @@ impl Settings {
         if !listen.ip().is_unspecified() {
             names.insert(listen.ip().to_string());
         }
+        names.extend(self.further_name.clone());
         for url in [&*self.fallback_url, &self.server_url()] {
             let host = url
                 .parse::<http::Uri>()

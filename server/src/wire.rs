@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 pub use crate::hub::connect::HubOptions;
 
 use crate::audit::OpenAuditError;
+use crate::hub::admission::webhook::Address;
 use crate::hub::authority::AuthorityError;
 use crate::hub::connect::{ConnectError, Connection, HubMetrics, connect, ensure_namespace};
 use crate::hub::definitions::{self, InstallError};
@@ -41,6 +42,8 @@ const ENDED_WITHIN: Duration = Duration::from_secs(15);
 pub struct ServerOptions {
     /// Where the server's state lives.
     pub hub: HubOptions,
+    /// Where a hub elsewhere asks the rules about writes; at the server's own URL if absent.
+    pub hub_webhook: Option<Address>,
     /// Address to listen on.
     pub listen: SocketAddr,
     /// `https://host:port` while the setting `server-url` is empty; the address listened on if
@@ -260,7 +263,13 @@ async fn start_on(
     let address = listener.local_addr().unwrap_or(options.listen);
     let typed_filter = (!options.log_filter_by_setting).then(|| options.log_filter.current());
     let settings = Settings::new(stores.clone(), &fallback_url(&options, address))
-        .with_log_filter(typed_filter);
+        .with_log_filter(typed_filter)
+        .with_certificate_name(
+            options
+                .hub_webhook
+                .as_ref()
+                .and_then(Address::certificate_name),
+        );
     if !stores.wait_until_synced(SYNCED_WITHIN).await {
         return Err(StartError::NotSynced);
     }
@@ -271,6 +280,7 @@ async fn start_on(
     let base = Base {
         hub,
         hub_metrics: connection.metrics(),
+        hub_asks_in_process: connection.asks_in_process(),
         settings,
         leadership,
         tasks,
@@ -307,6 +317,7 @@ async fn start_on(
 struct Base {
     hub: Hub,
     hub_metrics: HubMetrics,
+    hub_asks_in_process: bool,
     settings: Settings,
     leadership: Leadership,
     tasks: TaskTracker,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::ServerUrl;
+use crate::hub::admission::webhook::Address;
 
 /// `drover server`, alone or with a subcommand.
 #[derive(Debug, Args)]
@@ -109,6 +110,16 @@ pub struct ServerOptions {
     /// Where the server's state lives.
     #[command(flatten)]
     pub hub: HubKubeconfig,
+    /// Where the hub's API server reaches this server, to ask about writes: https://HOST[:PORT], or
+    /// NAMESPACE/NAME[:PORT] of a Service; the server's own URL if left out. The embedded hub needs
+    /// none
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        env = "DROVER_HUB_WEBHOOK",
+        hide_env_values = true
+    )]
+    pub hub_webhook: Option<Address>,
     /// Address to listen on
     #[arg(
         long,

@@ -47,6 +47,7 @@ async fn serve(options: ServerOptions) -> Result<(), Failure> {
 fn wired(options: ServerOptions, log_filter: LogFilter) -> Result<wire::ServerOptions, Failure> {
     Ok(wire::ServerOptions {
         hub: hub_options(options.hub)?,
+        hub_webhook: options.hub_webhook,
         listen: options.listen,
         server_url: options.server_url.map(|url| url.to_string()),
         tls: options

@@ -2,6 +2,9 @@
 //! the embedded hub and over HTTP by one elsewhere.
 
 mod embedded;
+pub mod install;
+pub mod review;
+pub mod webhook;
 
 use drover_access::admission::{self, Refusal, RoleName, Write};
 use k8s_openapi::api::rbac::v1::{ClusterRole, Role};

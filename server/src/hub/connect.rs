@@ -134,6 +134,11 @@ impl Connection {
         self.client.0.clone()
     }
 
+    /// Whether the hub asks the rules about writes in process; one elsewhere has to be told where.
+    pub fn asks_in_process(&self) -> bool {
+        self.embedded.is_some()
+    }
+
     /// What the hub itself counts, where it is a part of this process.
     pub fn metrics(&self) -> HubMetrics {
         HubMetrics(self.embedded.as_ref().map(Embedded::metrics))

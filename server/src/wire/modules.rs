@@ -9,6 +9,8 @@ use super::{Base, ServerOptions, StartError, gate};
 use crate::audit::{Audit, Destination};
 use crate::controllers::Controllers;
 use crate::hub::Stores;
+use crate::hub::admission::install::Installer;
+use crate::hub::admission::review::{self, Reviews};
 use crate::hub::lease::{Leadership, Standing};
 use crate::identity::{Authenticator, LastUse, Logins, Passwords, tokens};
 use crate::proxy::{self, OpenStreams, Road, end_in_order, keep_hub_access, watch_permits};
@@ -81,8 +83,25 @@ pub(super) fn build(
         .merge(agents)
         .merge(telemetry)
         .layer(middleware::from_fn_with_state(audit, audited))
+        .merge(admission(base, options, certificate))
         .merge(proxy::router(road));
     Ok(gate::stand_before(routes, base.leadership.clone()))
+}
+
+/// The rules about writes to the hub, for a hub that asks over HTTP.
+fn admission(base: &Base, options: &ServerOptions, certificate: &Certificate) -> Router {
+    let reviews = Reviews::new(base.hub.client());
+    if !base.hub_asks_in_process {
+        let installer = Installer {
+            client: base.hub.client(),
+            reviews: reviews.clone(),
+            address: options.hub_webhook.clone(),
+            settings: base.settings.clone(),
+            trust: certificate.trust().map(str::to_owned),
+        };
+        base.spawn(installer.keep(base.leadership.clone(), base.stop.clone()));
+    }
+    review::router(reviews)
 }
 
 fn identity(base: &Base) -> Authenticator {

@@ -6,6 +6,7 @@
     reason = "steps of a test are functions of their own, and fail as the test does"
 )]
 
+mod admission;
 mod agents;
 mod conditions;
 mod hub;

@@ -50,6 +50,7 @@ impl Answer {
 pub(crate) fn options(hub: &TestHub, first_password: Option<PathBuf>) -> ServerOptions {
     ServerOptions {
         hub: hub.options(),
+        hub_webhook: None,
         listen: "127.0.0.1:0".parse().unwrap(),
         server_url: None,
         tls: None,

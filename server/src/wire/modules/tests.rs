@@ -58,6 +58,7 @@ impl Whole {
         let base = Base {
             hub,
             hub_metrics: HubMetrics::default(),
+            hub_asks_in_process: true,
             settings: Settings::new(stores.clone(), "https://127.0.0.1:8443"),
             leadership: Leadership::alone(),
             tasks: TaskTracker::new(),
@@ -156,6 +157,7 @@ fn cluster() -> Cluster {
 fn options(folder: &Path) -> ServerOptions {
     ServerOptions {
         hub: HubOptions::Pod,
+        hub_webhook: None,
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         server_url: None,
         tls: None,

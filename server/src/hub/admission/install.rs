@@ -1,0 +1,243 @@
+//! Puts the rules into force on a hub elsewhere, and keeps them there.
+//!
+//! A webhook that fails closed and that nobody answers would stop people from working, so the
+//! first time the hub is made to show that it reaches the server: with a webhook for one object
+//! that nobody makes, and an attempt, not to be stored, to make that object.
+
+use std::time::Duration;
+
+use drover_api::group::{HUB_NAMESPACE, SERVER_FIELD_MANAGER};
+use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::Value;
+use thiserror::Error;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::review::Reviews;
+use super::webhook::{Address, Asking, CONFIGURATION, PROBE};
+use crate::backoff::Backoff;
+use crate::hub::lease::{Leadership, Standing};
+use crate::hub::{HubError, call};
+use crate::settings::Settings;
+
+/// Applied again after this long, in case somebody else changed it.
+const AGAIN: Duration = Duration::from_mins(5);
+/// How long a hub may take to ask a new webhook.
+const PROBES: u32 = 40;
+const BETWEEN_PROBES: Duration = Duration::from_millis(250);
+
+/// Why the rules are not in force.
+#[derive(Debug, Error)]
+enum NotInForce {
+    #[error(transparent)]
+    Hub(#[from] HubError),
+    #[error("the hub does not say who the server is")]
+    Nameless,
+    #[error("there is no address: {0:?} is none that a hub could reach")]
+    NoAddress(String),
+    #[error("the hub cannot reach the server at {address}: {said}")]
+    Unreachable { address: String, said: String },
+    #[error("the hub never asked the server at {0}")]
+    NeverAsked(String),
+    #[error("the hub knows no matchConditions: it is older than Kubernetes 1.30")]
+    TooOld,
+}
+
+/// What it takes to put the rules into force.
+pub struct Installer {
+    /// The hub.
+    pub client: Client,
+    /// Where the hub asks.
+    pub reviews: Reviews,
+    /// The address that was given.
+    pub address: Option<Address>,
+    /// The address if none was given: the server's own.
+    pub settings: Settings,
+    /// What the hub has to trust, PEM.
+    pub trust: Option<String>,
+}
+
+impl Installer {
+    /// Keeps the rules in force until `stop`, as long as this server leads.
+    pub async fn keep(self, mut leadership: Leadership, stop: CancellationToken) {
+        let keeping = async {
+            let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(5));
+            let mut applied = None;
+            loop {
+                let pause = match self.step(&mut leadership, &mut applied).await {
+                    Ok(()) => {
+                        backoff.reset();
+                        AGAIN
+                    }
+                    Err(error) => {
+                        let error = &error as &dyn std::error::Error;
+                        tracing::warn!(
+                            error,
+                            "the rules about writes to the hub are not in force for who writes to \
+                             it directly; name an address at which the hub's API server reaches \
+                             this server with --hub-webhook"
+                        );
+                        backoff.next_delay()
+                    }
+                };
+                sleep(pause).await;
+            }
+        };
+        stop.run_until_cancelled(keeping).await;
+    }
+
+    async fn step(
+        &self,
+        leadership: &mut Leadership,
+        applied: &mut Option<Value>,
+    ) -> Result<(), NotInForce> {
+        let server = self.whoami().await?;
+        self.reviews.server_is(&server);
+        // Only one of several servers writes; one that waits goes on to answer.
+        if leadership.wait_for(Standing::may_control).await.is_none() {
+            return std::future::pending().await;
+        }
+        let address = self.address()?;
+        let asking = Asking {
+            address: &address,
+            trust: self.trust.as_deref(),
+            server: &server,
+        };
+        let rules = asking.rules();
+        if applied.as_ref() != Some(&rules) {
+            self.prove_reachable(&asking).await?;
+        }
+        self.apply(CONFIGURATION, &rules).await?;
+        if applied.as_ref() != Some(&rules) {
+            tracing::info!(%address, "the hub asks this server about writes");
+        }
+        *applied = Some(rules);
+        Ok(())
+    }
+
+    async fn whoami(&self) -> Result<String, NotInForce> {
+        let reviews: Api<SelfSubjectReview> = Api::all(self.client.clone());
+        let review = SelfSubjectReview::default();
+        let params = PostParams::default();
+        let asking = reviews.create(&params, &review);
+        let said = call("ask who the server is", asking).await?;
+        let user = said.status.and_then(|status| status.user_info);
+        let name = user.and_then(|user| user.username);
+        name.filter(|name| !name.is_empty())
+            .ok_or(NotInForce::Nameless)
+    }
+
+    fn address(&self) -> Result<Address, NotInForce> {
+        if let Some(address) = &self.address {
+            return Ok(address.clone());
+        }
+        let url = self.settings.server_url();
+        url.parse().map_err(|_| NotInForce::NoAddress(url))
+    }
+
+    async fn apply(&self, name: &str, configuration: &Value) -> Result<(), NotInForce> {
+        let api: Api<ValidatingWebhookConfiguration> = Api::all(self.client.clone());
+        let params = PatchParams::apply(SERVER_FIELD_MANAGER).force();
+        let patch = Patch::Apply(configuration);
+        let applying = api.patch(name, &params, &patch);
+        let stored = call("apply the webhook of the rules", applying).await?;
+        let bounded = stored.webhooks.into_iter().flatten().all(|webhook| {
+            let conditions = webhook.match_conditions;
+            conditions.is_some_and(|conditions| !conditions.is_empty())
+        });
+        if bounded {
+            return Ok(());
+        }
+        // It would ask about everybody's writes, the server's own included.
+        self.remove(name).await?;
+        Err(NotInForce::TooOld)
+    }
+
+    async fn remove(&self, name: &str) -> Result<(), HubError> {
+        let api: Api<ValidatingWebhookConfiguration> = Api::all(self.client.clone());
+        let params = DeleteParams::default();
+        match call("remove a webhook", api.delete(name, &params)).await {
+            Err(error) if !error.is_not_found() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    async fn prove_reachable(&self, asking: &Asking<'_>) -> Result<(), NotInForce> {
+        self.apply(PROBE, &asking.probe()).await?;
+        let proved = self.probe(&asking.address.to_string()).await;
+        self.remove(PROBE).await?;
+        proved
+    }
+
+    /// Tries to make the object until the hub asks about it; it is never stored.
+    async fn probe(&self, address: &str) -> Result<(), NotInForce> {
+        let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), HUB_NAMESPACE);
+        let map = ConfigMap {
+            metadata: ObjectMeta {
+                name: Some(PROBE.to_owned()),
+                ..ObjectMeta::default()
+            },
+            ..ConfigMap::default()
+        };
+        let params = PostParams {
+            dry_run: true,
+            ..PostParams::default()
+        };
+        for _ in 0..PROBES {
+            match call("try the webhook", maps.create(&params, &map)).await {
+                // The hub has not heard of the webhook yet.
+                Ok(_) => sleep(BETWEEN_PROBES).await,
+                Err(error) => return verdict(error, address),
+            }
+        }
+        Err(NotInForce::NeverAsked(address.to_owned()))
+    }
+}
+
+/// What the hub's refusal of the object says: the server's own word, or that it was not reached.
+fn verdict(error: HubError, address: &str) -> Result<(), NotInForce> {
+    let said = match &error {
+        HubError::Refused { source, .. } => match &**source {
+            kube::Error::Api(status) => status.message.clone(),
+            _ => String::new(),
+        },
+        HubError::TimedOut { .. } => String::new(),
+    };
+    if said.contains("failed calling webhook") {
+        let address = address.to_owned();
+        return Err(NotInForce::Unreachable { address, said });
+    }
+    if said.contains("denied the request") && said.ends_with(PROBE) {
+        return Ok(());
+    }
+    Err(error.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(message: &str) -> HubError {
+        let status = kube::core::Status::failure(message, "Forbidden").with_code(403);
+        HubError::Refused {
+            operation: "try",
+            source: Box::new(kube::Error::Api(status.boxed())),
+        }
+    }
+
+    #[test]
+    fn only_the_servers_own_word_proves_that_it_is_reached() {
+        let reached =
+            "admission webhook \"probe.rules.drover.dev\" denied the request: drover-rules-probe";
+        assert!(verdict(refused(reached), "a").is_ok());
+        let unreachable = "failed calling webhook \"probe.rules.drover.dev\": connection refused";
+        let error = verdict(refused(unreachable), "a").unwrap_err();
+        assert!(matches!(error, NotInForce::Unreachable { .. }), "{error}");
+        let other = verdict(refused("configmaps is forbidden"), "a").unwrap_err();
+        assert!(matches!(other, NotInForce::Hub(_)), "{other}");
+    }
+}

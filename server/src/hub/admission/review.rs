@@ -1,0 +1,195 @@
+//! The rules as a hub elsewhere asks them: `POST /v1/hub/admission`, an `AdmissionReview`.
+//!
+//! A kube-apiserver proves nothing about itself unless it is configured to, so anybody may ask.
+//! Asking changes nothing, and an answer tells no more than the rules, which are known.
+
+use std::sync::{Arc, OnceLock};
+
+use axum::Router;
+use axum::body::to_bytes;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::post;
+use drover_access::admission::{Operation, Write};
+use http::StatusCode;
+use kube::Client;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use super::webhook::PROBE;
+use super::{NotAdmitted, decide};
+use crate::status::Status;
+
+/// Where the hub asks.
+pub const PATH: &str = "/v1/hub/admission";
+/// An object and what it was, each as large as a hub takes them, and room to spare.
+const LARGEST: usize = 8 << 20;
+/// Reviews at a time; each may read a role.
+const AT_ONCE: usize = 32;
+
+/// What the route needs; cheap to clone.
+#[derive(Clone)]
+pub struct Reviews {
+    client: Client,
+    /// The server's own name on the hub, once it is known.
+    server: Arc<OnceLock<String>>,
+    room: Arc<Semaphore>,
+}
+
+impl std::fmt::Debug for Reviews {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reviews")
+            .field("server", &self.server)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Reviews {
+    /// Answers for the hub behind this client.
+    pub fn new(client: Client) -> Self {
+        Self {
+            client,
+            server: Arc::default(),
+            room: Arc::new(Semaphore::new(AT_ONCE)),
+        }
+    }
+
+    /// From now on it is known whom the rules do not concern.
+    pub(super) fn server_is(&self, name: &str) {
+        // The account of a process does not change while it runs.
+        let _ = self.server.set(name.to_owned());
+    }
+}
+
+/// `AdmissionReview`, as far as the rules read it.
+#[derive(Debug, Deserialize)]
+pub(super) struct Asked {
+    request: Question,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Question {
+    uid: String,
+    resource: Plural,
+    #[serde(default)]
+    sub_resource: String,
+    #[serde(default)]
+    namespace: String,
+    #[serde(default)]
+    name: String,
+    operation: String,
+    user_info: Writer,
+    #[serde(default)]
+    object: Value,
+    #[serde(default)]
+    old_object: Value,
+}
+
+#[derive(Debug, Deserialize)]
+struct Plural {
+    #[serde(default)]
+    group: String,
+    resource: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Writer {
+    #[serde(default)]
+    username: String,
+    #[serde(default)]
+    groups: Vec<String>,
+}
+
+impl Question {
+    /// `None` for what stores nothing.
+    fn write(&self) -> Option<Write<'_>> {
+        let operation = match &*self.operation {
+            "CREATE" => Operation::Create,
+            "UPDATE" => Operation::Update,
+            "DELETE" => Operation::Delete,
+            _ => return None,
+        };
+        Some(Write {
+            writer: &self.user_info.username,
+            groups: &self.user_info.groups,
+            operation,
+            group: &self.resource.group,
+            resource: &self.resource.resource,
+            subresource: &self.sub_resource,
+            namespace: &self.namespace,
+            name: &self.name,
+            object: Some(&self.object).filter(|object| !object.is_null()),
+            old: Some(&self.old_object).filter(|object| !object.is_null()),
+        })
+    }
+}
+
+/// Reads what a hub asks; for fuzzing, too.
+pub(super) fn parse(body: &[u8]) -> Result<Asked, serde_json::Error> {
+    serde_json::from_slice(body)
+}
+
+/// The route.
+pub fn router(reviews: Reviews) -> Router {
+    Router::new().route(PATH, post(review)).with_state(reviews)
+}
+
+async fn review(State(reviews): State<Reviews>, request: Request) -> Result<Response, Status> {
+    let Ok(_room) = reviews.room.try_acquire() else {
+        return Err(Status::too_many_requests(
+            "too many reviews at a time; try again",
+            1,
+        ));
+    };
+    let body = to_bytes(request.into_body(), LARGEST).await;
+    let body = body.map_err(|_| Status::bad_request("the review is too large, or was cut off"))?;
+    let asked = parse(&body).map_err(|error| {
+        Status::bad_request(format!("this is no AdmissionReview of a hub: {error}"))
+    })?;
+    let question = asked.request;
+    let verdict = reviews.judge(&question).await?;
+    let mut answer = json!({ "uid": question.uid, "allowed": verdict.is_none() });
+    if let Some((code, why)) = verdict {
+        let reason = if code == StatusCode::FORBIDDEN {
+            "Forbidden"
+        } else {
+            "InternalError"
+        };
+        answer["status"] = json!({ "code": code.as_u16(), "reason": reason, "message": why });
+    }
+    let answer = json!({
+        "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": answer,
+    });
+    Ok(axum::Json(answer).into_response())
+}
+
+impl Reviews {
+    /// Why not, and as which error; `None` if it may be stored.
+    async fn judge(&self, question: &Question) -> Result<Option<(StatusCode, String)>, Status> {
+        if question.resource.resource == "configmaps" {
+            let probed = question.name == PROBE;
+            return Ok(probed.then(|| (StatusCode::FORBIDDEN, PROBE.to_owned())));
+        }
+        let Some(write) = question.write() else {
+            return Ok(None);
+        };
+        let server = self
+            .server
+            .get()
+            .ok_or_else(|| Status::unavailable("the server is starting; try again", 1))?;
+        match decide(&self.client, server, &write).await {
+            Ok(()) => Ok(None),
+            Err(NotAdmitted::Refused(refusal)) => {
+                Ok(Some((StatusCode::FORBIDDEN, refusal.to_string())))
+            }
+            Err(unknown) => {
+                let error = &unknown as &dyn std::error::Error;
+                tracing::warn!(error, "a write to the hub could not be judged");
+                let code = StatusCode::INTERNAL_SERVER_ERROR;
+                Ok(Some((code, unknown.to_string())))
+            }
+        }
+    }
+}
