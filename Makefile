@@ -42,6 +42,9 @@ test: ## Every test: units, components, fuzz corpora, real Kubernetes
 	@.ci/suite image 900 $(XTASK) image
 	@.ci/suite kubernetes 1200 cargo test $(CARGO_ALL) --test kubernetes
 	@.ci/suite e2e 1500 cargo test $(CARGO_ALL) --test road --test pods
+	@DROVER_TEST_HUB=embedded .ci/suite e2e-embedded 400 cargo test $(CARGO_ALL) --test road -- \
+	  journey revocation security::claims security::credentials security::secrets \
+	  --skip demoted_administrator
 	@.ci/suite weaken 60 $(XTASK) weaken --check
 
 .PHONY: conformance

@@ -37,4 +37,4 @@ pub use program::{Program, ProgramError, Running};
 pub use scratch::ScratchError;
 pub use tools::{BuildError, Tool};
 pub use wait::{TimedOut, eventually};
-pub use world::{Member, Person, World, WorldError, WorldOptions};
+pub use world::{EmbeddedHub, Hub, Member, Person, World, WorldError, WorldOptions};

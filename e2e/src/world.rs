@@ -3,6 +3,7 @@
 
 mod agent_image;
 mod error;
+mod hub;
 mod member;
 mod person;
 mod server;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 
 pub use agent_image::MissingImage;
 pub use error::WorldError;
+pub use hub::{EmbeddedHub, Hub};
 pub use member::Member;
 pub use person::Person;
 pub use server::Server;
@@ -46,7 +48,7 @@ pub struct World {
     /// The server.
     pub server: Server,
     /// The hub.
-    pub hub: ControlPlane,
+    pub hub: Hub,
     /// The administrator, logged in.
     pub admin: Person,
     direct: CommandLine,
@@ -72,7 +74,7 @@ impl World {
 
     async fn with_programs() -> Result<Self, WorldError> {
         let (hub, cluster) = tokio::join!(
-            ControlPlane::start(named("hub")),
+            Hub::start(),
             ControlPlane::start(Options {
                 audit: true,
                 ..named("east")
@@ -92,7 +94,7 @@ impl World {
             .map_err(crate::node::JoinError::Network)?;
         let address = network.host_address();
         let (hub, cluster) = tokio::join!(
-            ControlPlane::start(named("hub")),
+            Hub::start(),
             ControlPlane::start(Options {
                 address,
                 scheduler: true,
@@ -116,13 +118,14 @@ impl World {
     }
 
     async fn finish(
-        hub: ControlPlane,
+        hub: Hub,
         server: Server,
         mut east: Member,
         admin: Person,
         metrics: Option<MetricsServer>,
     ) -> Result<Self, WorldError> {
         east.wait_until_usable(&admin).await?;
+        hub.open_to(&admin, &server).await?;
         admin
             .drover()
             .run(["cluster", "kubeconfig", "--merge"])
@@ -203,10 +206,7 @@ fn named(name: &str) -> Options {
 }
 
 /// Starts the server, and logs the first administrator in with the password that it printed.
-async fn serve(
-    hub: &ControlPlane,
-    address: std::net::IpAddr,
-) -> Result<(Server, Person), WorldError> {
+async fn serve(hub: &Hub, address: std::net::IpAddr) -> Result<(Server, Person), WorldError> {
     let mut server = Server::start(hub, address).await?;
     server.wait_for_first_password().await?;
     let people = hub.folder().join("people");

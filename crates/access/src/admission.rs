@@ -148,3 +148,6 @@ pub fn admit(write: &Write<'_>, server: &str, role: Option<&Value>) -> Result<()
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

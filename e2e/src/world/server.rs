@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::Hub;
 use super::error::{WorldError, prepare};
-use crate::control_plane::ControlPlane;
 use crate::drover::Programs;
 use crate::kubectl::CommandLine;
 use crate::ports::PortLease;
@@ -27,22 +27,21 @@ pub struct Server {
 
 impl Server {
     /// Starts one on a hub, and waits until it is ready.
-    pub async fn start(hub: &ControlPlane, address: IpAddr) -> Result<Self, WorldError> {
+    pub async fn start(hub: &Hub, address: IpAddr) -> Result<Self, WorldError> {
         let port = PortLease::take(address)?;
         let address = SocketAddr::new(address, port.port());
         let audit = hub.logs().join(format!("audit-{}.jsonl", port.port()));
         let program = Programs::find()?.drover;
         let running = Program::new(&format!("server-{}", port.port()), program, &hub.logs())
             .arg("server")
-            .arg("--kubeconfig")
-            .arg(hub.kubeconfig_path())
+            .args(hub.arguments())
             .arg(format!("--listen={address}"))
             .arg(format!("--server-url=https://{address}"))
             .arg("--audit-log")
             .arg(&audit)
             .env("HOME", hub.folder())
             .start()?;
-        let curl = CommandLine::new(Path::new("curl"), hub.kubeconfig_path(), hub.folder())
+        let curl = CommandLine::new(Path::new("curl"), Path::new("/dev/null"), hub.folder())
             .with_limit(Duration::from_secs(30));
         let mut server = Self {
             running,

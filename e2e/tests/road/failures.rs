@@ -209,7 +209,8 @@ pub(crate) async fn api_server_that_is_down_is_told_at_once(world: &mut World) {
 
 pub(crate) async fn hub_that_is_down_leaves_the_road_open(world: &mut World) {
     ok(&ask(world).await).unwrap();
-    world.hub.kill(Component::ApiServer).unwrap();
+    let hub = world.hub.control_plane().unwrap();
+    hub.kill(Component::ApiServer).unwrap();
     for _ in 0..10 {
         ok(&ask(world).await).unwrap();
     }
@@ -222,7 +223,8 @@ pub(crate) async fn hub_that_is_down_leaves_the_road_open(world: &mut World) {
     let url = world.server.url();
     let words = ["login", &url, "--username=admin", "--password-stdin"];
     let refused = login.output(words).await.unwrap();
-    world.hub.restart(Component::ApiServer).await.unwrap();
+    let hub = world.hub.control_plane().unwrap();
+    hub.restart(Component::ApiServer).await.unwrap();
     assert!(!refused.status.success(), "{refused:?}");
     assert!(refused.stderr.contains("hub"), "{refused:?}");
     eventually("the login", SOON, async || {

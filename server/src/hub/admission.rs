@@ -41,17 +41,14 @@ pub async fn decide(client: &Client, server: &str, write: &Write<'_>) -> Result<
 
 async fn read_role(client: &Client, role: &RoleName) -> Result<Option<Value>, NotAdmitted> {
     const READ: &str = "read the role of a binding";
-    let found = match &role.namespace {
-        Some(namespace) => {
-            let api: Api<Role> = Api::namespaced(client.clone(), namespace);
-            let role = call(READ, api.get_opt(&role.name)).await;
-            role.map(|role| role.map(serde_json::to_value))
-        }
-        None => {
-            let api: Api<ClusterRole> = Api::all(client.clone());
-            let role = call(READ, api.get_opt(&role.name)).await;
-            role.map(|role| role.map(serde_json::to_value))
-        }
+    let found = if let Some(namespace) = &role.namespace {
+        let api: Api<Role> = Api::namespaced(client.clone(), namespace);
+        let role = call(READ, api.get_opt(&role.name)).await;
+        role.map(|role| role.map(serde_json::to_value))
+    } else {
+        let api: Api<ClusterRole> = Api::all(client.clone());
+        let role = call(READ, api.get_opt(&role.name)).await;
+        role.map(|role| role.map(serde_json::to_value))
     };
     found
         .map_err(NotAdmitted::Unknown)?

@@ -70,22 +70,61 @@ async fn try_write(server: &Server, row: &Row) -> (u16, String) {
     }
 }
 
-fn spec(spec: Value) -> Value {
-    json!({ "spec": spec })
+fn patch(writer: &'static str, path: &str, body: Value, refused: &'static str) -> Row {
+    row(
+        writer,
+        Method::PATCH,
+        format!("{OURS}/{path}"),
+        body,
+        refused,
+    )
 }
 
-/// Drover's own kinds.
-fn kinds(token: &str) -> Vec<Row> {
-    let patch = |writer, path: &str, body: Value, refused| {
-        row(
-            writer,
-            Method::PATCH,
-            format!("{OURS}/{path}"),
-            body,
-            refused,
-        )
+fn users() -> Vec<Row> {
+    let new = |name: &str, administrator: bool| {
+        json!({
+            "apiVersion": "management.drover.dev/v1alpha1", "kind": "User",
+            "metadata": { "name": name }, "spec": { "administrator": administrator },
+        })
     };
-    let new_token = json!({
+    let path = || format!("{OURS}/users");
+    let administrator = || json!({ "spec": { "administrator": true } });
+    let waived = json!({ "spec": { "mustChangePassword": false } });
+    let note = |key: &str| json!({ "metadata": { "annotations": { key: "x" } } });
+    let untold = note("management.drover.dev/first-password-untold");
+    let seen = json!({ "status": { "lastLoginAt": "2026-01-01T00:00:00Z" } });
+    vec![
+        row(
+            PERSON,
+            Method::POST,
+            path(),
+            new("eve", true),
+            "administrators",
+        ),
+        row(PERSON, Method::POST, path(), new("eve", false), ""),
+        patch(PERSON, "users/ann", administrator(), "administrators"),
+        patch(JANE, "users/ann", administrator(), "administrators"),
+        patch(
+            PERSON,
+            "users/ann",
+            json!({ "spec": { "displayName": "Ann" } }),
+            "",
+        ),
+        patch(
+            PERSON,
+            "users/ann",
+            json!({ "spec": { "enabled": false } }),
+            "",
+        ),
+        patch(PERSON, "users/ann", waived, "mustChangePassword"),
+        patch(JANE, "users/ann/status", seen, "only Drover's server"),
+        patch(JANE, "users/ann", untold, "notes"),
+        patch(JANE, "users/ann", note("example.com/mine"), ""),
+    ]
+}
+
+fn tokens(id: &str) -> Vec<Row> {
+    let new = json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": "Token",
         "metadata": { "name": "bcdfghjkmnpq" },
         "spec": {
@@ -93,91 +132,46 @@ fn kinds(token: &str) -> Vec<Row> {
             "hash": format!("sha256:{}", "0".repeat(64)), "expiresAt": "2100-01-01T00:00:00Z",
         },
     });
-    let new_user = |name: &str, administrator: bool| {
-        json!({
-            "apiVersion": "management.drover.dev/v1alpha1", "kind": "User",
-            "metadata": { "name": name }, "spec": { "administrator": administrator },
-        })
-    };
-    let users = format!("{OURS}/users");
-    let administrator = spec(json!({ "administrator": true }));
-    let key = json!({ "status": { "registration": {
-        "publicKey": "AAAA", "boundAt": "2026-01-01T00:00:00Z", "tokenId": "x",
-    } } });
-    let note = |key: &str| json!({ "metadata": { "annotations": { key: "x" } } });
     let owner = json!({ "metadata": { "ownerReferences": [] } });
     let label = json!({ "metadata": { "labels": { "mine": "yes" } } });
     let finalizer = json!({ "metadata": { "finalizers": ["example.com/stay"] } });
-    let the_token = format!("tokens/{token}");
-    let waived = spec(json!({ "mustChangePassword": false }));
+    let it = format!("tokens/{id}");
     vec![
         row(
             JANE,
             Method::POST,
             format!("{OURS}/tokens"),
-            new_token,
+            new,
             "drover token create",
         ),
+        patch(PERSON, &it, label, ""),
+        patch(PERSON, &it, finalizer, "finalizers"),
+        patch(PERSON, &it, owner, "ownerReferences"),
         row(
             PERSON,
-            Method::POST,
-            users.clone(),
-            new_user("eve", true),
-            "administrators",
-        ),
-        row(PERSON, Method::POST, users, new_user("eve", false), ""),
-        patch(PERSON, "users/ann", administrator.clone(), "administrators"),
-        patch(JANE, "users/ann", administrator, "administrators"),
-        patch(
-            PERSON,
-            "users/ann",
-            spec(json!({ "displayName": "Ann" })),
+            Method::DELETE,
+            format!("{OURS}/{it}"),
+            json!({}),
             "",
         ),
-        patch(PERSON, "users/ann", spec(json!({ "enabled": false })), ""),
-        patch(PERSON, "users/ann", waived, "mustChangePassword"),
-        patch(
-            JANE,
-            "users/ann/status",
-            json!({ "status": { "conditions": [] , "lastLoginAt": "2026-01-01T00:00:00Z" } }),
-            "only Drover's server",
-        ),
+    ]
+}
+
+fn clusters_and_settings() -> Vec<Row> {
+    let key = json!({ "status": { "registration": {
+        "publicKey": "AAAA", "boundAt": "2026-01-01T00:00:00Z", "tokenId": "x",
+    } } });
+    let value = |text: &str| json!({ "spec": { "value": text } });
+    vec![
         patch(PERSON, "clusters/shop/status", key, "only Drover's server"),
         patch(
             PERSON,
             "clusters/shop",
-            spec(json!({ "description": "x" })),
+            json!({ "spec": { "description": "x" } }),
             "",
         ),
-        patch(
-            JANE,
-            "users/ann",
-            note("management.drover.dev/first-password-untold"),
-            "notes",
-        ),
-        patch(JANE, "users/ann", note("example.com/mine"), ""),
-        patch(
-            PERSON,
-            "settings/session-ttl",
-            spec(json!({ "value": "soon" })),
-            "session-ttl",
-        ),
-        patch(
-            PERSON,
-            "settings/session-ttl",
-            spec(json!({ "value": "2h" })),
-            "",
-        ),
-        patch(PERSON, &the_token, label, ""),
-        patch(PERSON, &the_token, finalizer, "finalizers"),
-        patch(PERSON, &the_token, owner, "ownerReferences"),
-        row(
-            PERSON,
-            Method::DELETE,
-            format!("{OURS}/{the_token}"),
-            json!({}),
-            "",
-        ),
+        patch(PERSON, "settings/session-ttl", value("soon"), "session-ttl"),
+        patch(PERSON, "settings/session-ttl", value("2h"), ""),
     ]
 }
 
@@ -409,7 +403,7 @@ async fn writes_to_the_hub_are_judged_by_who_writes_what(hub: TestHub) {
     let made = server.post("/v1/tokens", &admin, wish).await.expect(201);
     let token = made["metadata"]["id"].as_str().unwrap();
     // A real hub asks only once it has been told to, and has shown that it reaches the server.
-    let first = kinds(token).remove(0);
+    let first = tokens(token).remove(0);
     let in_force = eventually("the rules to be in force", SOON, async || match try_write(
         &server, &first,
     )
@@ -425,7 +419,14 @@ async fn writes_to_the_hub_are_judged_by_who_writes_what(hub: TestHub) {
     settings.await.unwrap();
 
     let mut wrong = Vec::new();
-    let rows = [kinds(token), secrets(), bindings(), roles()];
+    let rows = [
+        users(),
+        tokens(token),
+        clusters_and_settings(),
+        secrets(),
+        bindings(),
+        roles(),
+    ];
     for row in rows.iter().flatten() {
         let (code, message) = try_write(&server, row).await;
         let as_wanted = if row.refused.is_empty() {

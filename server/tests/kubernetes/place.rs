@@ -147,13 +147,12 @@ impl TestHub {
 impl Embedded {
     async fn counter(&self) -> Counter {
         let open = self.open.lock().clone();
-        let (client, connection) = match open {
-            Some(client) => (client, None),
-            None => {
-                let place = Place::new(self.folder.path());
-                let opened = connect(&HubOptions::Embedded(place)).await.unwrap();
-                (opened.client(), Some(opened))
-            }
+        let (client, connection) = if let Some(client) = open {
+            (client, None)
+        } else {
+            let place = Place::new(self.folder.path());
+            let opened = connect(&HubOptions::Embedded(place)).await.unwrap();
+            (opened.client(), Some(opened))
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

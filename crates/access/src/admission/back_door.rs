@@ -205,9 +205,8 @@ fn impersonates(rule: &Value, scope: Scope<'_>) -> bool {
         Scope::Namespace(name) => is_private(name),
     };
     let resource = texts(rule, "resources").any(|asked| match asked {
-        "*" => true,
+        "*" | "serviceaccounts" => true,
         "users" | "groups" | "uids" | "nodes" => scope == Scope::Everywhere,
-        "serviceaccounts" => true,
         _ => false,
     });
     let mut limits = texts(rule, "resourceNames").peekable();

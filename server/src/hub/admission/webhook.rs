@@ -5,7 +5,6 @@
 //! those that a rule could refuse. The way out, should nobody ever answer again:
 //! `kubectl delete validatingwebhookconfiguration drover-rules`.
 
-use std::fmt::Write as _;
 use std::str::FromStr;
 
 use base64::Engine as _;
@@ -23,7 +22,7 @@ pub const CONFIGURATION: &str = "drover-rules";
 pub(super) const PROBE: &str = "drover-rules-probe";
 /// Longest that the hub waits for an answer.
 const SECONDS: u32 = 5;
-/// The most that a condition may be long.
+/// Whoever is not Kubernetes itself.
 const NO_KUBERNETES: &str = "!(request.userInfo.username in ['system:apiserver', 'system:kube-controller-manager']) \
      && !request.userInfo.username.startsWith('system:serviceaccount:kube-system:')";
 
@@ -242,23 +241,20 @@ fn configuration(name: &str, webhooks: &[Value]) -> Value {
 
 /// The server's Secrets, and those that hold accounts' tokens; all others must not wait for us.
 fn secrets_that_matter() -> String {
-    let mut text = "(object != null && has(object.type) && object.type == \
-                    'kubernetes.io/service-account-token')"
-        .to_owned();
-    for pattern in SERVERS_SECRETS {
-        let name =
-            "(request.name != '' ? request.name : object.metadata.?generateName.orValue(''))";
-        let test = match pattern.strip_suffix('*') {
+    let of_account = "(object != null && has(object.type) && object.type == \
+                      'kubernetes.io/service-account-token')";
+    let name = "(request.name != '' ? request.name : object.metadata.?generateName.orValue(''))";
+    let own = SERVERS_SECRETS
+        .iter()
+        .map(|pattern| match pattern.strip_suffix('*') {
             Some(prefix) => format!("{name}.startsWith({})", literal(prefix)),
             None => format!("{name} == {}", literal(pattern)),
-        };
-        // Writing to a String cannot fail.
-        let _ = write!(
-            text,
-            " || (request.namespace == '{HUB_NAMESPACE}' && {test})"
-        );
-    }
-    text
+        });
+    let own: Vec<_> = own.collect();
+    format!(
+        "{of_account} || (request.namespace == '{HUB_NAMESPACE}' && ({}))",
+        own.join(" || ")
+    )
 }
 
 /// What persons of Drover write, and bindings of Drover's names or of everybody.

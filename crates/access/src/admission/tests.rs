@@ -1,0 +1,119 @@
+//! What the hubs' common table (`server/tests/kubernetes/admission.rs`) does not reach: who is
+//! asked at all, and what is no gain.
+
+use serde_json::json;
+
+use super::*;
+
+const SERVER: &str = "system:serviceaccount:drover-system:drover";
+
+fn write<'a>(writer: &'a str, resource: &'a str, object: &'a Value, old: &'a Value) -> Write<'a> {
+    Write {
+        writer,
+        groups: &[],
+        operation: Operation::Update,
+        group: RBAC,
+        resource,
+        subresource: "",
+        namespace: "",
+        name: "x",
+        object: Some(object),
+        old: Some(old),
+    }
+}
+
+#[test]
+fn rules_concern_everybody_but_the_server_and_kubernetes() {
+    for (writer, concerned) in [
+        (SERVER, false),
+        ("system:apiserver", false),
+        (
+            "system:serviceaccount:kube-system:generic-garbage-collector",
+            false,
+        ),
+        ("system:serviceaccount:kube-system-2:x", true),
+        ("system:serviceaccount:drover-system:drover2", true),
+        ("kubernetes-admin", true),
+        ("drover:user:1", true),
+        ("", true),
+    ] {
+        assert_eq!(concerns(writer, SERVER), concerned, "{writer}");
+    }
+}
+
+#[test]
+fn only_what_a_binding_gains_is_judged() {
+    let subject = |name: &str| json!({ "kind": "User", "name": name });
+    let bind = |role: &str, names: &[&str]| {
+        let subjects: Vec<_> = names.iter().copied().map(subject).collect();
+        json!({ "roleRef": { "kind": "ClusterRole", "name": role }, "subjects": subjects })
+    };
+    let mighty = json!({ "rules": [{ "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] }] });
+    let two = bind("admin", &["ann", "bob"]);
+    for (new, allowed) in [
+        (bind("admin", &["ann"]), true),
+        (bind("admin", &["bob", "ann"]), true),
+        (bind("admin", &["ann", "bob", "eve"]), false),
+        (bind("other", &["ann"]), false),
+        (bind("admin", &[]), true),
+    ] {
+        let write = write("drover:user:1", "clusterrolebindings", &new, &two);
+        let needed = role_needed(&write, SERVER);
+        assert_eq!(needed.is_none(), allowed, "{new}");
+        let verdict = admit(&write, SERVER, Some(&mighty));
+        assert_eq!(verdict.is_ok(), allowed, "{new}: {verdict:?}");
+        // Somebody of the hub's own may, and a role that is not there grants nothing.
+        let jane = Write {
+            writer: "jane",
+            ..write
+        };
+        assert_eq!(role_needed(&jane, SERVER), None);
+        assert_eq!(admit(&jane, SERVER, None), Ok(()));
+        assert_eq!(admit(&write, SERVER, None), Ok(()));
+    }
+}
+
+#[test]
+fn only_what_a_role_gains_is_judged() {
+    let reading =
+        |resource: &str| json!({ "apiGroups": [""], "resources": [resource], "verbs": ["get"] });
+    let role = |rules: &[&str], label: &str| {
+        let rules: Vec<_> = rules.iter().copied().map(reading).collect();
+        json!({ "metadata": { "labels": { "a": label } }, "rules": rules })
+    };
+    let old = role(&["secrets", "pods"], "x");
+    for (new, allowed) in [
+        (role(&["secrets"], "x"), true),
+        (role(&["secrets", "pods"], "x"), true),
+        (role(&["secrets", "nodes/proxy"], "x"), false),
+        (role(&["pods", "configmaps"], "x"), true),
+        (role(&["secrets", "pods"], "y"), false),
+        (role(&["pods"], "y"), true),
+    ] {
+        let write = write("drover:user:1", "clusterroles", &new, &old);
+        let verdict = admit(&write, SERVER, None);
+        assert_eq!(verdict.is_ok(), allowed, "{new}: {verdict:?}");
+    }
+}
+
+#[test]
+fn nobody_but_nodes_gets_a_token_of_the_servers_account() {
+    let empty = json!({});
+    let nodes = ["system:nodes".to_owned()];
+    let ask = |writer, name, groups| {
+        let write = Write {
+            groups,
+            operation: Operation::Create,
+            group: "",
+            subresource: "token",
+            namespace: "drover-system",
+            name,
+            ..write(writer, "serviceaccounts", &empty, &empty)
+        };
+        admit(&write, SERVER, None).is_ok()
+    };
+    assert!(!ask("jane", "drover", &[]));
+    assert!(ask("jane", "other", &[]));
+    assert!(ask("system:node:one", "drover", &nodes));
+    assert!(ask(SERVER, "drover", &[]));
+}

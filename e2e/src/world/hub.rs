@@ -1,0 +1,139 @@
+//! The hub of a world: a control plane of its own, or the server's.
+
+use std::path::{Path, PathBuf};
+
+use super::error::{WorldError, prepare};
+use super::{Person, Server};
+use crate::control_plane::{ControlPlane, Options};
+use crate::kubectl::{CommandError, CommandLine, Output};
+use crate::scratch::Scratch;
+use crate::tools::Tool;
+
+/// Which hub a world has; `DROVER_TEST_HUB=embedded` chooses the server's own.
+#[derive(Debug)]
+pub enum Hub {
+    /// A real control plane.
+    Kubernetes(Box<ControlPlane>),
+    /// The server's own.
+    Embedded(EmbeddedHub),
+}
+
+/// The folder of an embedded hub, and kubectl to it as cluster `local`.
+#[derive(Debug)]
+pub struct EmbeddedHub {
+    folder: Scratch,
+    kubectl: PathBuf,
+}
+
+impl Hub {
+    /// Starts the chosen one.
+    pub(super) async fn start() -> Result<Self, WorldError> {
+        if std::env::var("DROVER_TEST_HUB").as_deref() != Ok("embedded") {
+            let options = Options {
+                name: "hub".to_owned(),
+                ..Options::default()
+            };
+            return Ok(Self::Kubernetes(Box::new(
+                ControlPlane::start(options).await?,
+            )));
+        }
+        let folder = Scratch::make("hub").map_err(crate::control_plane::StartError::from)?;
+        let kubectl = Tool::Kubectl
+            .locate()
+            .await
+            .map_err(crate::control_plane::StartError::from)?;
+        let hub = EmbeddedHub { folder, kubectl };
+        for made in [
+            hub.folder.path().join("logs"),
+            hub.folder.path().join("home"),
+        ] {
+            std::fs::create_dir_all(&made).map_err(prepare(&made))?;
+        }
+        Ok(Self::Embedded(hub))
+    }
+
+    /// The control plane, where the hub is one.
+    pub fn control_plane(&mut self) -> Option<&mut ControlPlane> {
+        match self {
+            Self::Kubernetes(hub) => Some(hub),
+            Self::Embedded(_) => None,
+        }
+    }
+
+    /// A folder for files beside the hub's own.
+    pub fn folder(&self) -> &Path {
+        match self {
+            Self::Kubernetes(hub) => hub.folder(),
+            Self::Embedded(hub) => hub.folder.path(),
+        }
+    }
+
+    /// The folder of the logs, one file a program.
+    pub fn logs(&self) -> PathBuf {
+        match self {
+            Self::Kubernetes(hub) => hub.logs(),
+            Self::Embedded(hub) => hub.folder.path().join("logs"),
+        }
+    }
+
+    fn kubeconfig(&self) -> PathBuf {
+        match self {
+            Self::Kubernetes(hub) => hub.kubeconfig_path().to_owned(),
+            Self::Embedded(hub) => hub.folder.path().join("local.yaml"),
+        }
+    }
+
+    /// What tells a server which hub to use.
+    pub(super) fn arguments(&self) -> [std::ffi::OsString; 2] {
+        match self {
+            Self::Kubernetes(_) => ["--kubeconfig".into(), self.kubeconfig().into()],
+            Self::Embedded(hub) => ["--data-dir".into(), hub.folder.path().join("data").into()],
+        }
+    }
+
+    /// kubectl: of a control plane's administrator, or of the server's through `local`.
+    pub fn command_line(&self) -> CommandLine {
+        match self {
+            Self::Kubernetes(hub) => hub.command_line(),
+            Self::Embedded(hub) => {
+                let home = hub.folder.path().join("home");
+                CommandLine::new(&hub.kubectl, &self.kubeconfig(), &home)
+            }
+        }
+    }
+
+    /// Runs kubectl, and fails when it does.
+    pub async fn kubectl<A: AsRef<str>>(
+        &self,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<Output, CommandError> {
+        self.command_line().run(arguments).await
+    }
+
+    /// Gives kubectl the way to an embedded hub: the administrator's, as cluster `local`.
+    pub(super) async fn open_to(&self, admin: &Person, server: &Server) -> Result<(), WorldError> {
+        if let Self::Kubernetes(_) = self {
+            return Ok(());
+        }
+        let words = ["token", "create", "--description=hub", "--output=json"];
+        let made = admin.drover().run(words).await?.stdout;
+        let made: serde_json::Value = serde_json::from_str(&made).unwrap_or_default();
+        let token = made["token"].as_str().ok_or(WorldError::NotPrinted {
+            program: "drover token create",
+            what: "a token",
+            printed: String::new(),
+        })?;
+        let url = format!("{}/k8s/clusters/local", server.url());
+        // This connection is a tool of the tests; other tests are about the server's certificate.
+        let text = serde_json::json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "local",
+            "clusters": [{ "name": "local", "cluster": {
+                "server": url, "insecure-skip-tls-verify": true,
+            } }],
+            "users": [{ "name": "admin", "user": { "token": token } }],
+            "contexts": [{ "name": "local", "context": { "cluster": "local", "user": "admin" } }],
+        });
+        let path = self.kubeconfig();
+        std::fs::write(&path, text.to_string()).map_err(prepare(&path))
+    }
+}
