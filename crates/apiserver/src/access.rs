@@ -153,8 +153,6 @@ pub enum Operation {
     Update,
     /// One that goes.
     Delete,
-    /// A subresource that is a conversation, such as `exec`.
-    Connect,
 }
 
 /// Rules about writes that the embedding program adds.

@@ -27,6 +27,9 @@ pub(crate) use validate::compile_pattern;
 /// The format of a time with microseconds; published as `date-time` too, but written otherwise.
 pub const MICRO_TIME: &str = "micro-time";
 
+/// Unknown fields of one object that are told of, as kube-apiserver tells of duplicate ones.
+const MOST_TOLD: usize = 100;
+
 /// A value's schema: type, bounds, and how merges treat it.
 #[derive(Debug, Clone, Default)]
 pub struct Node {

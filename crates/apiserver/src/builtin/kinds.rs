@@ -190,9 +190,8 @@ pub(crate) fn name_check(resource: &Resource) -> names::NameCheck {
     match of(resource) {
         ("", "Namespace") | ("apps", "StatefulSet") => names::dns_label,
         ("", "Service") => names::dns_1035_label,
-        ("rbac.authorization.k8s.io", _) => names::path_segment,
-        // Events are named by their writers; only the newer API looks.
-        ("", "Event") => |_| Vec::new(),
+        // Events are named by their writers; only the newer API looks closer.
+        ("rbac.authorization.k8s.io", _) | ("", "Event") => names::path_segment,
         _ => names::dns_subdomain,
     }
 }

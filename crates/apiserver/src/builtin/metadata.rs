@@ -85,8 +85,12 @@ pub(crate) fn annotations(
     }
 }
 
+/// Findings about second controllers that are told.
+const REPEATED: u8 = 8;
+
 fn owners(metadata: &Value, at: &Path<'_>, found: &mut Findings) {
     let mut first: Option<String> = None;
+    let mut repeated = 0;
     for owner in list(metadata, "ownerReferences") {
         let version = text(owner, "apiVersion");
         if version.rsplit('/').next().unwrap_or_default().is_empty() {
@@ -108,7 +112,10 @@ fn owners(metadata: &Value, at: &Path<'_>, found: &mut Findings) {
         let this = format!("{}/{}", text(owner, "kind"), text(owner, "name"));
         match &first {
             None => first = Some(this),
+            // Each of these repeats the whole list: a few say what is wrong.
+            Some(_) if repeated == REPEATED => {}
             Some(first) => {
+                repeated += 1;
                 let said = format!(
                     "Only one reference can have Controller set to true. Found \"true\" in \
                      references for {first} and {this}"

@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
-use super::feed::Observed;
+use super::feed::{Known, Observed};
 use super::run::{Controller, Next, ReconcileError};
 use super::{Act, Hub, ObjectPath};
 use crate::access::{RbacKind, Rule};
@@ -19,7 +19,7 @@ const MANAGER: &str = "clusterrole-aggregation-controller";
 /// The controller.
 pub(super) struct Aggregation {
     hub: Arc<dyn Hub>,
-    roles: Mutex<BTreeMap<String, Role>>,
+    roles: Mutex<Known<Role>>,
 }
 
 /// A cluster role, as far as it matters here.
@@ -55,7 +55,14 @@ impl Aggregation {
     }
 
     async fn aggregate(&self, name: &str) -> Result<Next, ReconcileError> {
-        let decided = gather(name, &self.roles.lock());
+        let decided = {
+            let roles = self.roles.lock();
+            if !roles.complete {
+                // Some of what it gathers may not have been seen: all are looked at once it was.
+                return Ok(None);
+            }
+            gather(name, &roles.all)
+        };
         let rules = match decided {
             Ok(Some(rules)) => rules,
             Ok(None) => return Ok(None),
@@ -75,6 +82,12 @@ impl Aggregation {
         outcome.map_err(ReconcileError::write(&path))?;
         Ok(None)
     }
+}
+
+/// The roles that gather others' rules.
+fn aggregated(all: &BTreeMap<String, Role>) -> Vec<String> {
+    let gathering = all.iter().filter(|(_, role)| role.selects.is_some());
+    gathering.map(|(name, _)| name.clone()).collect()
 }
 
 /// The rules that an aggregated role should have, or `None` if it has them or gathers nothing.
@@ -109,10 +122,13 @@ impl Controller for Aggregation {
         let mut roles = self.roles.lock();
         let (seen, gone) = match observed {
             Observed::Restart => {
-                roles.clear();
+                *roles = Known::default();
                 return Vec::new();
             }
-            Observed::Synced => return Vec::new(),
+            Observed::Synced => {
+                roles.complete = true;
+                return aggregated(&roles.all);
+            }
             Observed::Put(seen) => (seen, false),
             Observed::Gone(seen) => (seen, true),
         };
@@ -122,18 +138,17 @@ impl Controller for Aggregation {
             return Vec::new();
         }
         if gone {
-            roles.remove(&seen.path.name);
+            roles.all.remove(&seen.path.name);
         } else {
             let Ok(object) = serde_json::from_slice::<Value>(&seen.value) else {
                 return Vec::new();
             };
             let role = Role::parse(&object);
-            if roles.insert(seen.path.name.clone(), role.clone()) == Some(role) {
+            if roles.all.insert(seen.path.name.clone(), role.clone()) == Some(role) {
                 return Vec::new();
             }
         }
-        let aggregated = roles.iter().filter(|(_, role)| role.selects.is_some());
-        aggregated.map(|(name, _)| name.clone()).collect()
+        aggregated(&roles.all)
     }
 
     fn reconcile<'a>(

@@ -5,19 +5,23 @@ mod decide;
 mod graph;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use http::StatusCode;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use self::decide::{Decision, FOREGROUND, ORPHAN, OwnerState, decide};
+use self::decide::{Decision, Dependent, FOREGROUND, ORPHAN, OwnerState, decide};
 use self::graph::Graph;
 use super::feed::{Metadata, Observed, OwnerReference};
 use super::run::{Controller, Next, ReconcileError};
 use super::{Act, Hub, MANAGER, ObjectPath, Propagation};
 use crate::resource::{GroupResource, Scope};
 use crate::status::ApiError;
+
+/// How long to leave the graph to catch up with what an object says.
+const BEHIND: Duration = Duration::from_millis(100);
 
 /// The controller.
 pub(super) struct Collector {
@@ -63,7 +67,9 @@ impl Collector {
                 None => return Ok(None),
             }
         };
-        let dependents = self.graph.lock().dependents(&item.uid);
+        let Some(dependents) = self.dependents(&metadata) else {
+            return Ok(Some(BEHIND));
+        };
         match decide(&metadata, &owners, &dependents) {
             Decision::Keep => {}
             Decision::Wait(for_these) => for_these.into_iter().for_each(also),
@@ -86,6 +92,16 @@ impl Collector {
             } => self.delete(item, object, propagation, unblock).await?,
         }
         Ok(None)
+    }
+
+    /// The objects that belong to one; `None` if that one waits to let them go, and the graph
+    /// does not know yet whether it has seen all of them.
+    fn dependents(&self, owner: &Metadata) -> Option<Vec<Dependent>> {
+        let graph = self.graph.lock();
+        let known = !owner.is_deleting()
+            || !says_what_becomes_of_dependents(owner)
+            || graph.knows_dependents_of_ending(&owner.uid);
+        known.then(|| graph.dependents(&owner.uid))
     }
 
     /// Each owner's state; `None` if a reference can never hold, so that nothing is to be done.
@@ -227,13 +243,12 @@ impl Controller for Collector {
                 graph.clear();
                 Vec::new()
             }
-            Observed::Synced => Vec::new(),
-            // Events are many, and nobody's.
-            Observed::Put(seen) | Observed::Gone(seen)
-                if seen.path.resource.resource == "events" =>
-            {
+            Observed::Synced => {
+                graph.synced();
                 Vec::new()
             }
+            // Events are many, and nobody's.
+            Observed::Put(seen) | Observed::Gone(seen) if is_event(&seen.path) => Vec::new(),
             Observed::Put(seen) => graph.put(&seen.path, &seen.metadata),
             Observed::Gone(seen) => graph.gone(&seen.path, &seen.metadata),
         }
@@ -246,6 +261,11 @@ impl Controller for Collector {
     ) -> BoxFuture<'a, Result<Next, ReconcileError>> {
         Box::pin(self.collect(key, also))
     }
+}
+
+fn is_event(path: &ObjectPath) -> bool {
+    let GroupResource { group, resource } = &path.resource;
+    resource == "events" && matches!(group.as_str(), "" | "events.k8s.io")
 }
 
 /// Whether a finalizer says what becomes of an object's dependents.

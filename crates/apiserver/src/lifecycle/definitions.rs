@@ -3,7 +3,6 @@
 
 mod status;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,11 +13,11 @@ use serde_json::{Value, json};
 pub use self::status::next_status;
 pub(crate) use self::status::{CLEANUP, marked_for_deletion};
 use self::status::{Cleanup, holds, terminating};
-use super::feed::{Metadata, Observed};
+use super::feed::{Known, Metadata, Observed};
 use super::run::{Controller, Next, ReconcileError};
 use super::{Hub, ObjectPath};
 use crate::access::Clock;
-use crate::resource::GroupResource;
+use crate::resource::{Catalog, GroupResource, Origin};
 
 const GROUP: &str = "apiextensions.k8s.io";
 const RESOURCE: &str = "customresourcedefinitions";
@@ -32,7 +31,7 @@ pub(super) struct Definitions {
     hub: Arc<dyn Hub>,
     clock: Clock,
     /// The group and names of each; whole definitions are large.
-    known: Mutex<BTreeMap<String, Value>>,
+    known: Mutex<Known<Value>>,
 }
 
 impl Definitions {
@@ -54,11 +53,16 @@ impl Definitions {
         if metadata.is_deleting() && metadata.has_finalizer(CLEANUP) {
             return self.clean_up(&path, object).await;
         }
-        let others: Vec<Value> = {
+        let mut others = built_in_names(&self.hub.catalog(), text(&object["spec"]["group"]));
+        {
             let known = self.known.lock();
-            let others = known.iter().filter(|(other, _)| *other != name);
-            others.map(|(_, definition)| definition.clone()).collect()
-        };
+            if !known.complete {
+                // Another may have its names: all are looked at once all were seen.
+                return Ok(None);
+            }
+            let definitions = known.all.iter().filter(|(other, _)| *other != name);
+            others.extend(definitions.map(|(_, definition)| definition.clone()));
+        }
         let Some(status) = next_status(&object, &others, (self.clock)()) else {
             return Ok(None);
         };
@@ -72,7 +76,8 @@ impl Definitions {
         if let Some(status) = terminating(&object, &Cleanup::Running, (self.clock)()) {
             object["status"] = status;
             self.hub.update(MANAGER, path, object, "status").await?;
-            return Ok(Some(Duration::ZERO));
+            // Who was about to make an object when this was said gets the time to be seen.
+            return Ok(Some(CLEANUP_PAUSE));
         }
         let outcome = if holds(&object["status"], "Established") {
             let resource = GroupResource {
@@ -136,6 +141,23 @@ impl Definitions {
     }
 }
 
+/// The names that built-in kinds of a group have taken, as definitions without a name of their own.
+fn built_in_names(catalog: &Catalog, group: &str) -> Vec<Value> {
+    catalog
+        .iter()
+        .filter(|own| own.origin == Origin::BuiltIn && own.group_version.group == group)
+        .map(|own| {
+            json!({
+                "spec": { "group": group },
+                "status": { "acceptedNames": {
+                    "plural": own.plural, "singular": own.singular, "kind": own.kind,
+                    "listKind": format!("{}List", own.kind), "shortNames": own.short_names,
+                } },
+            })
+        })
+        .collect()
+}
+
 impl Controller for Definitions {
     type Key = String;
 
@@ -145,10 +167,13 @@ impl Controller for Definitions {
         let mut known = self.known.lock();
         let (seen, gone) = match observed {
             Observed::Restart => {
-                known.clear();
+                *known = Known::default();
                 return Vec::new();
             }
-            Observed::Synced => return Vec::new(),
+            Observed::Synced => {
+                known.complete = true;
+                return known.all.keys().cloned().collect();
+            }
             Observed::Put(seen) => (seen, false),
             Observed::Gone(seen) => (seen, true),
         };
@@ -158,18 +183,19 @@ impl Controller for Definitions {
         }
         let name = &seen.path.name;
         let former = if gone {
-            known.remove(name)
+            known.all.remove(name)
         } else {
             let Ok(object) = serde_json::from_slice::<Value>(&seen.value) else {
                 return Vec::new();
             };
-            known.insert(name.clone(), slim(&object))
+            known.all.insert(name.clone(), slim(&object))
         };
         let mut keys = vec![name.clone()];
         // Names that became free may be another's of the same group.
-        let now = known.get(name);
+        let now = known.all.get(name);
         if let Some(former) = former.filter(|former| now != Some(former)) {
             let others = known
+                .all
                 .iter()
                 .filter(|(_, other)| other["spec"] == former["spec"]);
             keys.extend(

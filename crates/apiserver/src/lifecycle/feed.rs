@@ -1,5 +1,7 @@
 //! The feed of all objects and their changes, and the parts of them that controllers look at.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use serde::Deserialize;
 
@@ -18,6 +20,23 @@ pub enum Observed {
     Synced,
 }
 
+/// What a controller has seen of the objects that it knows by name, since the feed started.
+#[derive(Debug)]
+pub(super) struct Known<T> {
+    pub(super) all: BTreeMap<String, T>,
+    /// Whether nothing is missing; before that, nothing may be decided from what is not there.
+    pub(super) complete: bool,
+}
+
+impl<T> Default for Known<T> {
+    fn default() -> Self {
+        Self {
+            all: BTreeMap::new(),
+            complete: false,
+        }
+    }
+}
+
 /// An object that was observed.
 #[derive(Debug, Clone)]
 pub struct Seen {
@@ -32,7 +51,7 @@ pub struct Seen {
 impl Seen {
     /// Reads an object's metadata; `None` if the bytes are not an object's JSON.
     pub fn parse(path: ObjectPath, value: Bytes) -> Option<Self> {
-        let metadata = serde_json::from_slice::<Whole>(&value).ok()?.metadata;
+        let metadata = Metadata::read(&value)?;
         Some(Self {
             path,
             metadata,
@@ -78,6 +97,11 @@ struct Whole {
 }
 
 impl Metadata {
+    /// The metadata in an object's JSON; `None` if it is not an object's.
+    pub fn read(object: &[u8]) -> Option<Self> {
+        Some(serde_json::from_slice::<Whole>(object).ok()?.metadata)
+    }
+
     /// The metadata of an object that was read whole.
     pub fn of(object: &serde_json::Value) -> Self {
         Self::deserialize(&object["metadata"]).unwrap_or_default()

@@ -95,7 +95,13 @@ impl Served {
     }
 
     fn publish(&self) {
+        // No definition takes a built-in kind's place, even one that was stored before this rule.
+        let is_built_in = |resource: &Resource| {
+            let name = resource.group_resource();
+            self.built_in.iter().any(|own| own.group_resource() == name)
+        };
         let defined = self.defined.values().flat_map(|own| &own.resources);
+        let defined = defined.filter(|resource| !is_built_in(resource));
         let all = self.built_in.iter().chain(defined).map(Arc::clone);
         self.catalog.store(Arc::new(Catalog::new(all)));
     }

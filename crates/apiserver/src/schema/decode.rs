@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::quantity::{Quantity, QuantityError};
-use super::{GoStruct, Node, Shape, Written};
+use super::{GoStruct, MOST_TOLD, Node, Shape, Written};
 
 /// Why an object cannot be read as its kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -200,6 +200,9 @@ impl<'a> Walk<'a> {
     }
 
     fn report(&mut self, key: &str) {
+        if self.unknown.len() == MOST_TOLD {
+            return;
+        }
         let path = if self.at.is_empty() {
             key.to_owned()
         } else {

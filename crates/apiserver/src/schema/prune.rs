@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{Node, Shape};
+use super::{MOST_TOLD, Node, Shape};
 
 /// Fields that every object with a kind has.
 const OF_EVERY_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -126,6 +126,9 @@ impl Walk {
     }
 
     fn report(&mut self, key: &str) {
+        if self.found.len() == MOST_TOLD {
+            return;
+        }
         let path = if self.at.is_empty() {
             key.to_owned()
         } else {

@@ -1,6 +1,7 @@
 //! Checking a custom object against its schema, with the findings of kube-openapi's validator.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use regex::Regex;
 use serde_json::Value;
@@ -289,11 +290,12 @@ fn check_unique(list: &ListType, items: &[Value], at: &Path<'_>, found: &mut Vec
     if *list == ListType::Atomic {
         return;
     }
-    let names: Vec<Value> = items.iter().map(name).collect();
-    for (index, name) in names.iter().enumerate() {
-        if names[..index].contains(name) {
-            let at = at.index(index);
-            found.push(error(FieldErrorKind::Duplicate, &at, name.clone(), ""));
+    let mut seen = HashSet::with_capacity(items.len());
+    for (index, name) in items.iter().map(name).enumerate() {
+        if seen.contains(&name) {
+            found.push(error(FieldErrorKind::Duplicate, &at.index(index), name, ""));
+        } else {
+            seen.insert(name);
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Answers: Status, objects, text, and the headers they all carry.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
@@ -117,13 +120,35 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
         .any(|coding| coding.trim() == "gzip")
 }
 
+/// Characters of all warnings together, and of each where they are more.
+const WARNINGS_LENGTH: usize = 4096;
+const WARNING_LENGTH: usize = 256;
+
 /// Adds a `Warning` header for each text (RFC 7234 §5.5, code 299), each once.
+///
+/// Together they are shorter than 4096 characters; where that is too little, each is cut to 256
+/// characters and the last are left out, as kube-apiserver does.
 pub fn add_warnings(response: &mut Response, warnings: &[String]) {
-    for (index, warning) in warnings.iter().enumerate() {
-        if warnings[..index].contains(warning) {
-            continue;
+    let mut seen = HashSet::new();
+    let each: Vec<&str> = warnings
+        .iter()
+        .map(String::as_str)
+        .filter(|text| seen.insert(*text))
+        .collect();
+    let length = |text: &str| text.chars().count();
+    let all_fit = each.iter().map(|text| length(text)).sum::<usize>() < WARNINGS_LENGTH;
+    let mut written = 0;
+    for text in each {
+        let shown: Cow<'_, str> = if all_fit {
+            text.into()
+        } else {
+            text.chars().take(WARNING_LENGTH).collect::<String>().into()
+        };
+        written += length(&shown);
+        if !all_fit && written > WARNINGS_LENGTH {
+            return;
         }
-        if let Some(value) = warning_header(warning) {
+        if let Some(value) = warning_header(&shown) {
             response.headers_mut().append(WARNING, value);
         }
     }

@@ -1,6 +1,7 @@
 //! Request bodies: read up to a bound, decoded from JSON or YAML, duplicate fields noted.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
@@ -18,11 +19,30 @@ pub use strict::Decoded;
 /// The longest body that is read, in bytes: 3 MiB, as kube-apiserver's.
 pub const LIMIT: usize = 3 * 1024 * 1024;
 
+/// The longest that a body is waited for.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
 /// Reads a body to its end.
 ///
 /// # Errors
-/// 413 once it is longer than [`LIMIT`]; 400 if the client breaks off.
-pub async fn read(mut body: Body) -> Result<Bytes, ApiError> {
+/// 413 once it is longer than [`LIMIT`]; 400 if the client breaks off; 408 if it takes longer than
+/// [`PATIENCE`], because a request has a place among those that run meanwhile.
+pub async fn read(body: Body) -> Result<Bytes, ApiError> {
+    tokio::time::timeout(PATIENCE, read_to_end(body))
+        .await
+        .unwrap_or_else(|_| {
+            Err(ApiError::new(
+                http::StatusCode::REQUEST_TIMEOUT,
+                "Timeout",
+                format!(
+                    "the request's body did not arrive within {} seconds",
+                    PATIENCE.as_secs()
+                ),
+            ))
+        })
+}
+
+async fn read_to_end(mut body: Body) -> Result<Bytes, ApiError> {
     let mut first: Option<Bytes> = None;
     let mut joined = BytesMut::new();
     while let Some(frame) = body.frame().await {

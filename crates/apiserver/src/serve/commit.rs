@@ -190,10 +190,30 @@ impl Written {
     }
 }
 
+/// Levels of a stored object. JSON parsers stop at 128, and managed fields grow by some levels.
+const DEEPEST: usize = 100;
+
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let below = |inside: &Value| levels == 0 || is_deeper(inside, levels - 1);
+    match value {
+        Value::Array(items) => items.iter().any(below),
+        Value::Object(fields) => fields.values().any(below),
+        _ => false,
+    }
+}
+
 /// An object as it is stored: what it is comes first, so that lists need not parse it to leave
 /// that out.
+///
+/// # Errors
+/// 400 if it is nested so deep that it could not be read again, 413 if it is too long.
 pub(crate) fn encode(object: &Value) -> Result<Bytes, ApiError> {
     const FIRST: [&str; 2] = ["apiVersion", "kind"];
+    if is_deeper(object, DEEPEST) {
+        return Err(ApiError::bad_request(format!(
+            "the object, with metadata.managedFields, is nested more than {DEEPEST} levels deep"
+        )));
+    }
     let fields = object
         .as_object()
         .ok_or_else(|| ApiError::internal("not an object"))?;

@@ -8,7 +8,9 @@ use super::options::{DryRun, WriteOptions};
 use super::shared::Target;
 use super::{metadata, namespace, prepare};
 use crate::access::{Operation, RbacKind, Review, RoleWrite, check_role_write};
+use crate::lifecycle::{DEFINITION_CLEANUP, Metadata};
 use crate::merge::{self, MergeKind, UpdateOptions};
+use crate::resource::{Origin, key};
 use crate::status::ApiError;
 
 /// Attempts to find a free name (`generateName`), as many as kube-apiserver makes.
@@ -74,6 +76,7 @@ pub(crate) async fn ready(
     dry_run: DryRun,
     mut object: Value,
 ) -> Result<Value, ApiError> {
+    check_definition_stays(exchange, target).await?;
     prepare::fill_system_fields(&mut object);
     if !metadata::resource_version(&object).is_empty() {
         // Not a Status of its own in kube-apiserver either.
@@ -100,6 +103,31 @@ pub(crate) async fn ready(
     };
     exchange.shared.admission.admit(review).await?;
     Ok(object)
+}
+
+/// Refuses a new custom object while the definition's deletion waits for the old ones to go.
+async fn check_definition_stays(exchange: &Exchange, target: &Target) -> Result<(), ApiError> {
+    let resource = &target.resource;
+    if resource.origin == Origin::BuiltIn {
+        return Ok(());
+    }
+    let name = format!("{}.{}", resource.plural, target.group());
+    let key = key(
+        "apiextensions.k8s.io",
+        "customresourcedefinitions",
+        "",
+        &name,
+    );
+    let stored = exchange.shared.store.get(&key).await;
+    let definition = stored.map_err(ApiError::internal)?;
+    let definition = definition.and_then(|stored| Metadata::read(&stored.value));
+    if definition.is_some_and(|own| own.is_deleting() && own.has_finalizer(DEFINITION_CLEANUP)) {
+        return Err(ApiError::definition_terminating(
+            target.group(),
+            &resource.plural,
+        ));
+    }
+    Ok(())
 }
 
 struct Absent<'t> {

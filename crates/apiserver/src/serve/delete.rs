@@ -1,7 +1,7 @@
 //! Delete: at once, gracefully, or once all finalizers are gone.
 
 use futures::future::BoxFuture;
-use jiff::{Timestamp, ToSpan};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::commit::{self, Edit, Live, Next, Outcome};
@@ -271,7 +271,7 @@ fn mark(object: &mut Value, live: &Value, period: i64) {
     {
         metadata::set(object, "generation", generation + 1);
     }
-    let end = Timestamp::now().saturating_add(period.max(0).seconds());
+    let end = Timestamp::now().saturating_add(SignedDuration::from_secs(period.max(0)));
     let end = end.unwrap_or(Timestamp::MAX);
     let begun = metadata::text(live, "deletionTimestamp").parse::<Timestamp>();
     if begun.is_err() || begun.is_ok_and(|begun| begun > end) {
@@ -287,7 +287,7 @@ fn shorten(object: &mut Value, running: i64, asked: i64) -> i64 {
         .parse::<Timestamp>()
         .unwrap_or(now);
     let moved = end
-        .saturating_add((asked - running).seconds())
+        .saturating_add(SignedDuration::from_secs(asked.saturating_sub(running)))
         .unwrap_or(now);
     // The end cannot be moved into the past; who was asked to be graceful gets a second.
     let (end, period) = match (moved < now, asked) {

@@ -15,6 +15,10 @@ use crate::status::ApiError;
 pub struct Bounds {
     /// Requests that run at once, watches aside.
     pub running: usize,
+    /// Of these, how many may be one caller's.
+    pub running_of_one: usize,
+    /// How many more may run for callers that everything stands on, when the others take all.
+    pub reserve: usize,
     /// Requests of one caller that wait.
     pub waiting: usize,
     /// Requests of all callers that wait.
@@ -31,6 +35,8 @@ impl Default for Bounds {
     fn default() -> Self {
         Self {
             running: 64,
+            running_of_one: 48,
+            reserve: 16,
             waiting: 256,
             waiting_total: 8192,
             watches: 10_000,
@@ -50,6 +56,8 @@ pub struct Fair {
 #[derive(Debug, Default)]
 struct State {
     running: usize,
+    /// Running requests of each caller.
+    running_by: BTreeMap<Arc<str>, usize>,
     waiting: usize,
     queues: BTreeMap<Arc<str>, VecDeque<oneshot::Sender<Seat>>>,
     /// Callers with waiting requests, in the order of their turns.
@@ -58,9 +66,22 @@ struct State {
     watches_by: BTreeMap<Arc<str>, usize>,
 }
 
-/// A place among the running requests; freed when dropped.
+/// A place among the running requests; freed when dropped, and given to who waits.
 #[derive(Debug)]
-pub struct Seat(Option<Arc<Mutex<State>>>);
+pub struct Seat {
+    /// Nothing once the place was given back.
+    fair: Option<Fair>,
+    caller: Arc<str>,
+}
+
+/// Whether a caller may take of the reserve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// As everybody.
+    Usual,
+    /// What everything stands on: it is let in when others take all there is.
+    Reserved,
+}
 
 /// A place among the watches; freed when dropped.
 #[derive(Debug)]
@@ -87,8 +108,8 @@ impl Fair {
     ///
     /// # Errors
     /// 429 if too many of its requests wait already, or after the patience.
-    pub async fn enter(&self, caller: &str) -> Result<Seat, ApiError> {
-        let turn = match self.seat_or_queue(caller)? {
+    pub async fn enter(&self, caller: &str, standing: Standing) -> Result<Seat, ApiError> {
+        let turn = match self.seat_or_queue(caller, standing)? {
             Entry::Seat(seat) => return Ok(seat),
             Entry::Turn(turn) => turn,
         };
@@ -99,11 +120,14 @@ impl Fair {
         }
     }
 
-    fn seat_or_queue(&self, caller: &str) -> Result<Entry, ApiError> {
+    fn seat_or_queue(&self, caller: &str, standing: Standing) -> Result<Entry, ApiError> {
         let mut state = self.state.lock();
-        if state.running < self.bounds.running {
-            state.running += 1;
-            return Ok(Entry::Seat(Seat(Some(Arc::clone(&self.state)))));
+        let room = match standing {
+            Standing::Usual => self.bounds.running,
+            Standing::Reserved => self.bounds.running + self.bounds.reserve,
+        };
+        if state.running < room && state.may_run(caller, self.bounds) {
+            return Ok(Entry::Seat(self.seat(&mut state, caller.into())));
         }
         if state.is_full_for(caller, self.bounds) {
             state.forget_those_gone();
@@ -114,6 +138,37 @@ impl Fair {
         let (sender, turn) = oneshot::channel();
         state.queue(caller, sender);
         Ok(Entry::Turn(turn))
+    }
+
+    fn seat(&self, state: &mut State, caller: Arc<str>) -> Seat {
+        state.running += 1;
+        *state.running_by.entry(Arc::clone(&caller)).or_default() += 1;
+        Seat {
+            fair: Some(self.clone()),
+            caller,
+        }
+    }
+
+    /// Lets in who waits, as long as there is room.
+    fn let_in(&self) {
+        loop {
+            let (seat, next) = {
+                let mut state = self.state.lock();
+                if state.running >= self.bounds.running {
+                    return;
+                }
+                let Some((caller, next)) = state.next(self.bounds) else {
+                    return;
+                };
+                (self.seat(&mut state, caller), next)
+            };
+            if let Err(mut unused) = next.send(seat) {
+                // That one went away: its place is given back here, and offered again.
+                if let Some(fair) = unused.fair.take() {
+                    fair.state.lock().leave(&unused.caller);
+                }
+            }
+        }
     }
 
     /// Takes a place among the watches.
@@ -164,18 +219,38 @@ impl State {
         self.queues.insert(caller, VecDeque::from([sender]));
     }
 
-    /// The longest waiting request of the caller whose turn it is.
-    fn next(&mut self) -> Option<oneshot::Sender<Seat>> {
-        let caller = self.turns.pop_front()?;
+    /// Whether one more request of this caller may run.
+    fn may_run(&self, caller: &str, bounds: Bounds) -> bool {
+        self.running_by.get(caller).copied().unwrap_or(0) < bounds.running_of_one
+    }
+
+    fn leave(&mut self, caller: &Arc<str>) {
+        self.running -= 1;
+        let Some(own) = self.running_by.get_mut(caller) else {
+            return;
+        };
+        *own -= 1;
+        if *own == 0 {
+            self.running_by.remove(caller);
+        }
+    }
+
+    /// The longest waiting request of the caller whose turn it is, among those who may run more.
+    fn next(&mut self, bounds: Bounds) -> Option<(Arc<str>, oneshot::Sender<Seat>)> {
+        let turn = self
+            .turns
+            .iter()
+            .position(|caller| self.may_run(caller, bounds))?;
+        let caller = self.turns.remove(turn)?;
         let queue = self.queues.get_mut(&caller)?;
-        let sender = queue.pop_front();
+        let sender = queue.pop_front()?;
+        self.waiting -= 1;
         if queue.is_empty() {
             self.queues.remove(&caller);
         } else {
-            self.turns.push_back(caller);
+            self.turns.push_back(Arc::clone(&caller));
         }
-        self.waiting -= usize::from(sender.is_some());
-        sender
+        Some((caller, sender))
     }
 
     /// Requests whose client went away hold no place in a queue.
@@ -195,21 +270,9 @@ impl State {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        let Some(shared) = self.0.take() else { return };
-        loop {
-            let next = {
-                let mut state = shared.lock();
-                let next = state.next();
-                state.running -= usize::from(next.is_none());
-                next
-            };
-            let Some(next) = next else { return };
-            match next.send(Self(Some(Arc::clone(&shared)))) {
-                Ok(()) => return,
-                // That one went away: its place is still this one's to pass on.
-                Err(mut returned) => drop(returned.0.take()),
-            }
-        }
+        let Some(fair) = self.fair.take() else { return };
+        fair.state.lock().leave(&self.caller);
+        fair.let_in();
     }
 }
 
@@ -233,6 +296,8 @@ mod tests {
     fn fair(running: usize, waiting: usize) -> Fair {
         Fair::new(Bounds {
             running,
+            running_of_one: running,
+            reserve: 1,
             waiting,
             waiting_total: 2 * waiting,
             watches: 1,
@@ -249,7 +314,7 @@ mod tests {
     ) -> tokio::task::JoinHandle<()> {
         let (fair, done) = (fair.clone(), Arc::clone(done));
         let task = tokio::spawn(async move {
-            let _seat = fair.enter(caller).await.unwrap();
+            let _seat = fair.enter(caller, Standing::Usual).await.unwrap();
             done.lock().push(caller);
         });
         tokio::task::yield_now().await;
@@ -260,7 +325,7 @@ mod tests {
     async fn callers_take_turns_however_many_requests_one_sends() {
         let fair = fair(1, 100);
         let done = Arc::default();
-        let running = fair.enter("first").await.unwrap();
+        let running = fair.enter("first", Standing::Usual).await.unwrap();
         let mut tasks = Vec::new();
         for _ in 0..50 {
             tasks.push(start(&fair, "greedy", &done).await);
@@ -280,11 +345,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_full_queue_refuses_its_caller_and_no_other() {
         let fair = fair(1, 2);
-        let _running = fair.enter("first").await.unwrap();
+        let _running = fair.enter("first", Standing::Usual).await.unwrap();
         let done = Arc::default();
         let _one = start(&fair, "greedy", &done).await;
         let _two = start(&fair, "greedy", &done).await;
-        let error = fair.enter("greedy").await.unwrap_err();
+        let error = fair.enter("greedy", Standing::Usual).await.unwrap_err();
         assert_eq!(error.code, http::StatusCode::TOO_MANY_REQUESTS);
         assert_eq!(error.details.unwrap().retry_after, Some(1));
         let _other = start(&fair, "modest", &done).await;
@@ -294,14 +359,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn waiting_ends_with_the_patience() {
         let fair = fair(1, 2);
-        let _running = fair.enter("first").await.unwrap();
-        assert!(fair.enter("second").await.is_err());
+        let _running = fair.enter("first", Standing::Usual).await.unwrap();
+        assert!(fair.enter("second", Standing::Usual).await.is_err());
     }
 
     #[tokio::test(start_paused = true)]
     async fn those_who_went_away_hold_no_place() {
         let fair = fair(1, 2);
-        let running = fair.enter("first").await.unwrap();
+        let running = fair.enter("first", Standing::Usual).await.unwrap();
         let done = Arc::default();
         for _ in 0..2 {
             let task = start(&fair, "greedy", &done).await;
@@ -313,6 +378,45 @@ mod tests {
         next.await.unwrap();
         assert_eq!(*done.lock(), ["greedy"]);
         assert_eq!(fair.load(), (0, 0, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_caller_leaves_room_for_others_however_slow_its_requests_are() {
+        let fair = Fair::new(Bounds {
+            running_of_one: 3,
+            ..fair(4, 2).bounds
+        });
+        let mut slow = Vec::new();
+        for _ in 0..3 {
+            slow.push(fair.enter("greedy", Standing::Usual).await.unwrap());
+        }
+        assert!(fair.enter("greedy", Standing::Usual).await.is_err());
+        let other = fair.enter("modest", Standing::Usual).await.unwrap();
+        assert_eq!(fair.load().0, 4);
+        // Its own end lets the next of the same caller in, and nobody else's does.
+        let done = Arc::default();
+        let next = start(&fair, "greedy", &done).await;
+        drop(other);
+        tokio::task::yield_now().await;
+        assert!(done.lock().is_empty());
+        slow.pop();
+        next.await.unwrap();
+        assert_eq!(*done.lock(), ["greedy"]);
+        drop(slow);
+        assert_eq!(fair.load(), (0, 0, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_everything_stands_on_runs_when_others_take_all_there_is() {
+        let fair = fair(1, 2);
+        let running = fair.enter("anybody", Standing::Usual).await.unwrap();
+        let reserved = fair.enter("server", Standing::Reserved).await.unwrap();
+        assert!(fair.enter("server", Standing::Reserved).await.is_err());
+        drop(running);
+        // What is above the usual room is nobody's to pass on.
+        assert!(fair.enter("other", Standing::Usual).await.is_err());
+        drop(reserved);
+        assert!(fair.enter("other", Standing::Usual).await.is_ok());
     }
 
     #[test]

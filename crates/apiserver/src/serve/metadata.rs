@@ -1,5 +1,7 @@
 //! An object's metadata, in place.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 /// A text of the metadata, or the empty one.
@@ -101,16 +103,15 @@ pub(crate) fn dedup_owners(object: &mut Value) -> Vec<String> {
     else {
         return Vec::new();
     };
-    let mut kept: Vec<Value> = Vec::with_capacity(owners.len());
     let mut twice = Vec::new();
-    for owner in owners.drain(..) {
-        if kept.contains(&owner) {
+    let mut kept: HashSet<Value> = HashSet::with_capacity(owners.len());
+    owners.retain(|owner| {
+        let is_new = kept.insert(owner.clone());
+        if !is_new {
             twice.push(owner["uid"].as_str().unwrap_or_default().to_owned());
-        } else {
-            kept.push(owner);
         }
-    }
-    *owners = kept;
+        is_new
+    });
     twice
 }
 

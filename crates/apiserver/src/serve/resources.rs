@@ -63,7 +63,9 @@ fn target(catalog: &Catalog, exchange: &Exchange, path: &ResourcePath) -> Option
         path.name.as_str()
     };
     let namespace = match resource.scope {
-        Scope::Cluster if path.namespace.is_empty() || is_namespaces => "",
+        Scope::Cluster if path.namespace.is_empty() => "",
+        // A namespace is in itself: whoever has rights in one reaches that one only.
+        Scope::Cluster if is_namespaces && path.namespace == path.name => "",
         Scope::Cluster => return None,
         Scope::Namespaced if path.namespace.is_empty() && !name.is_empty() => return None,
         Scope::Namespaced => path.namespace.as_str(),

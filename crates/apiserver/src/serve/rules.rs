@@ -110,7 +110,11 @@ pub(crate) fn grace_period(target: &Target, object: &Value, asked: Option<i64>) 
     if !placed || over {
         return Some(0);
     }
-    Some(if period < 0 { 1 } else { period })
+    Some(match period {
+        ..0 => 1,
+        // Nobody waits longer than decades, and an end that far away is still a date.
+        period => period.min(i64::from(i32::MAX)),
+    })
 }
 
 /// Whether an update that leaves no finalizers may remove the object.

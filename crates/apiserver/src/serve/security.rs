@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::exchange::Exchange;
-use super::fair::{Seat, WatchSeat};
+use super::fair::{Seat, Standing, WatchSeat};
 use crate::access::{Attributes, Bearer, Caller, Target, bearer, forbidden, with_standing_groups};
 use crate::status::ApiError;
 
@@ -80,11 +80,21 @@ pub(crate) async fn queue(exchange: &Exchange) -> Result<Place, ApiError> {
     let fair = &exchange.shared.fair;
     // As kube-apiserver counts: whoever is acted as, or all that one proxy carries would be one.
     let caller = exchange.caller.name.as_str();
+    let standing = standing(&exchange.caller);
     if exchange.info.verb == "watch" {
         let watch = fair.watch(caller)?;
-        return Ok(Place::Watching(fair.enter(caller).await?, watch));
+        return Ok(Place::Watching(fair.enter(caller, standing).await?, watch));
     }
-    Ok(Place::Running(fair.enter(caller).await?))
+    Ok(Place::Running(fair.enter(caller, standing).await?))
+}
+
+/// Who may do everything is who everything stands on: the embedding program's own controllers.
+fn standing(caller: &Caller) -> Standing {
+    if caller.groups.iter().any(|group| group == "system:masters") {
+        Standing::Reserved
+    } else {
+        Standing::Usual
+    }
 }
 
 /// Asks whether the caller may.

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use axum::response::Response;
 use http::{Method, StatusCode};
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::exchange::Exchange;
 use super::negotiate::{Accepted, Transforms, accepted, body_format};
-use super::options::{WriteOptions, WriteVerb};
+use super::options::{DryRun, WriteOptions, WriteVerb};
 use super::request::ResourcePath;
 use super::resources::{patch_route, update_route};
 use super::shared::Target;
@@ -52,6 +53,28 @@ pub(crate) async fn route(
         }
     }
     elsewhere(exchange, target, path).await
+}
+
+/// Asks the embedding program about what is made of an object, or begun with it.
+async fn admit(
+    exchange: &Exchange,
+    target: &Target,
+    operation: Operation,
+    object: Option<&Value>,
+    dry_run: DryRun,
+) -> Result<(), ApiError> {
+    let review = Review {
+        caller: &exchange.caller,
+        operation,
+        resource: &target.resource,
+        subresource: &target.subresource,
+        namespace: &target.namespace,
+        name: &target.name,
+        object,
+        old: None,
+        dry_run: dry_run.is_on(),
+    };
+    exchange.shared.admission.admit(review).await
 }
 
 /// What the embedding program answers, or nobody.
@@ -111,6 +134,9 @@ async fn token(exchange: &Exchange, target: &Target) -> Result<Response, ApiErro
     let format = body_format(&exchange.headers, Origin::BuiltIn)?;
     let bytes = exchange.body().await?;
     let request = incoming::decode(format, &bytes, "TokenRequest")?.value;
+    let options = WriteOptions::of(WriteVerb::Create, &exchange.query, &exchange.headers)?;
+    let asked = Some(&request);
+    admit(exchange, target, Operation::Create, asked, options.dry_run).await?;
     let (namespace, name) = (&target.namespace, &target.name);
     let review = Review {
         caller: &exchange.caller,

@@ -34,6 +34,8 @@ const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 /// Watches that name no end last this long, and up to as long again.
 const SHORTEST_SECS: u64 = 1800;
+/// No watch is open for longer, whatever its client asks for.
+const LONGEST: Duration = Duration::from_hours(24);
 /// Lines are joined up to about this many bytes.
 const CHUNK: usize = 64 * 1024;
 
@@ -103,7 +105,7 @@ fn lifetime(options: &ListOptions) -> Duration {
         .timeout
         .and_then(|seconds| u64::try_from(seconds).ok());
     match asked {
-        Some(seconds) if seconds > 0 => Duration::from_secs(seconds),
+        Some(seconds) if seconds > 0 => Duration::from_secs(seconds).min(LONGEST),
         _ => {
             // Spread, so that watches that began together do not all begin anew together.
             let random = u64::from(uuid::Uuid::new_v4().as_fields().0);
@@ -150,7 +152,9 @@ impl Watching {
                 ..ListOptions::default()
             };
             let found = find(&self.exchange, self.encoder.selection(), &latest).await?;
-            self.source = Some(open(&store, prefix, found.revision)?);
+            // The database may have a change already that the feed has not told of.
+            self.seen = found.revision;
+            self.source = Some(open(&store, prefix, found.revision.min(current))?);
             self.waiting = found.items.into_iter().map(Initial::Object).collect();
             if self.bookmarks {
                 self.waiting.push_back(Initial::End(found.revision));

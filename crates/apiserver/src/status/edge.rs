@@ -35,6 +35,13 @@ impl ApiError {
             .about(group, resource, "")
     }
 
+    /// Custom objects are not made while their definition goes.
+    pub fn definition_terminating(group: &str, resource: &str) -> Self {
+        let message = "create not allowed while custom resource definition is terminating";
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message)
+            .about(group, resource, "")
+    }
+
     /// None of the media types that the client takes can be written.
     pub fn not_acceptable(accepted: &[&str]) -> Self {
         let message = format!(

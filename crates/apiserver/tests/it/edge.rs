@@ -374,6 +374,7 @@ async fn requests_are_audited_from_their_beginning_to_their_end() {
 async fn a_greedy_caller_delays_nobody_else() {
     let bounds = Bounds {
         running: 1,
+        reserve: 0,
         waiting: 200,
         ..Bounds::default()
     };
@@ -407,4 +408,127 @@ async fn a_greedy_caller_delays_nobody_else() {
         finished_later > 50,
         "the modest one did not wait for all: {finished_later}"
     );
+}
+
+#[tokio::test]
+async fn rights_in_one_namespace_reach_no_other_through_its_path() {
+    let hub = Hub::new().await;
+    let other = "/api/v1/namespaces/default/namespaces/kube-public";
+    for (method, path) in [
+        (Method::GET, other.to_owned()),
+        (
+            Method::GET,
+            "/api/v1/namespaces/default/namespaces".to_owned(),
+        ),
+        (
+            Method::GET,
+            "/api/v1/namespaces/default/namespaces?watch=1".to_owned(),
+        ),
+        (Method::GET, format!("{other}/status")),
+        (Method::PUT, format!("{other}/finalize")),
+        (Method::DELETE, other.to_owned()),
+    ] {
+        let answer = hub.call(method.clone(), &path).none().await;
+        assert_eq!(answer.code, 404, "{method} {path}: {}", answer.text);
+    }
+    let made = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "made"}});
+    let into = "/api/v1/namespaces/default/namespaces";
+    hub.call(Method::POST, into).send(made).await.expect(404);
+    hub.get("/api/v1/namespaces/kube-public").await.expect(200);
+}
+
+#[tokio::test]
+async fn times_beyond_all_bounds_end_no_server() {
+    let hub = Hub::new().await;
+    let pods = "/api/v1/namespaces/default/pods";
+    let pod = |name: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+            "spec": {
+                "nodeName": "n", "terminationGracePeriodSeconds": i64::MAX,
+                "containers": [{"name": "c", "image": "i"}],
+            },
+        })
+    };
+    for (name, query) in [
+        ("own", String::new()),
+        ("asked", format!("?gracePeriodSeconds={}", i64::MAX)),
+    ] {
+        hub.create(pods, pod(name)).await;
+        let path = format!("{pods}/{name}");
+        let going = hub.call(Method::DELETE, &format!("{path}{query}")).none();
+        let going = going.await.expect(200);
+        assert_eq!(going["metadata"]["deletionGracePeriodSeconds"], i32::MAX);
+        let now = hub.call(Method::DELETE, &format!("{path}?gracePeriodSeconds=0"));
+        now.none().await.expect(200);
+        hub.get(&path).await.expect(404);
+    }
+    let watch = format!("{pods}?watch=1&timeoutSeconds={}", i64::MAX);
+    let watch = hub.call(Method::GET, &watch).stream("").await;
+    assert_eq!(watch.status(), 200);
+}
+
+#[tokio::test]
+async fn what_is_told_of_a_bad_object_is_bounded() {
+    let hub = Hub::new().await;
+    let mut unknown = config_map("unknown");
+    for number in 0..20_000 {
+        unknown[format!("unknown{number}")] = 1.into();
+    }
+    let warned = hub.call(Method::POST, MAPS).send(unknown).await;
+    assert_eq!(warned.code, 201);
+    let warnings = warned.warnings();
+    assert!((10..=100).contains(&warnings.len()), "{}", warnings.len());
+    let mut owned = config_map("owned");
+    let owner = |number: usize| {
+        json!({"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": number.to_string(),
+               "controller": true})
+    };
+    owned["metadata"]["ownerReferences"] = (0..2000).map(owner).collect();
+    let refused = hub.call(Method::POST, MAPS).send(owned).await;
+    assert_eq!(refused.code, 422);
+    assert!(refused.text.len() < 16 << 20, "{}", refused.text.len());
+}
+
+#[tokio::test]
+async fn an_object_that_could_not_be_read_again_is_not_stored() {
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "deeps.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced",
+            "names": {"plural": "deeps", "kind": "Deep"},
+            "versions": [{"name": "v1", "served": true, "storage": true,
+                          "schema": {"openAPIV3Schema": {"type": "object",
+                              "x-kubernetes-preserve-unknown-fields": true}}}],
+        },
+    });
+    let world = crate::lifecycle::World::new().await;
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    world.create(path, &definition).await;
+    let deeps = "/apis/example.com/v1/namespaces/default/deeps";
+    let nested = |levels: usize| {
+        let mut inside = json!({});
+        for _ in 0..levels {
+            inside = json!({ "a": inside });
+        }
+        json!({"apiVersion": "example.com/v1", "kind": "Deep",
+               "metadata": {"name": format!("deep-{levels}")}, "spec": inside})
+    };
+    world
+        .until(&format!("{path}/deeps.example.com"), |own| {
+            own["status"]["conditions"][1]["status"] == "True"
+        })
+        .await;
+    for (levels, wanted) in [(60, 201), (120, 400)] {
+        let (code, said) = world.ask(Method::POST, deeps, &nested(levels)).await;
+        assert_eq!(code, wanted, "{levels}: {said}");
+    }
+    let (code, _) = world
+        .ask(Method::GET, deeps, &serde_json::Value::Null)
+        .await;
+    assert_eq!(code, 200);
+    world
+        .delete(&format!("{deeps}/deep-60"), "Background")
+        .await;
 }

@@ -16,6 +16,10 @@ pub(super) struct Graph {
     nodes: HashMap<String, Node>,
     /// Owner's UID → dependents' UIDs; the owner itself need not be a node.
     dependents: HashMap<String, Dependents>,
+    /// Objects that were seen to be deleted, and that say what becomes of their dependents.
+    ending: HashSet<String>,
+    /// Whether all that there is was seen since the feed started.
+    synced: bool,
     /// Counts restarts of the feed.
     run: u64,
 }
@@ -47,6 +51,17 @@ impl Graph {
         };
     }
 
+    /// Takes in that everything was told that there is.
+    pub(super) fn synced(&mut self) {
+        self.synced = true;
+    }
+
+    /// Whether the dependents of an object that is deleted are known: all that there were when
+    /// its deletion began were seen.
+    pub(super) fn knows_dependents_of_ending(&self, uid: &str) -> bool {
+        self.synced && self.ending.contains(uid)
+    }
+
     /// Takes in an object that is there; tells what to look at because of it.
     pub(super) fn put(&mut self, path: &ObjectPath, metadata: &Metadata) -> Vec<Item> {
         let mut look: BTreeMap<String, ObjectPath> = BTreeMap::new();
@@ -54,6 +69,7 @@ impl Graph {
         let waits = metadata.is_deleting() && metadata.has_finalizer(FOREGROUND);
         let waited = self.nodes.get(uid).is_some_and(|former| former.waits);
         if metadata.is_deleting() && says_what_becomes_of_dependents(metadata) {
+            self.ending.insert(uid.clone());
             look.insert(uid.clone(), path.clone());
             if waits && !waited {
                 self.look_at_dependents(uid, &mut look);
@@ -82,6 +98,7 @@ impl Graph {
     /// Takes in that an object is gone; tells what to look at because of it.
     pub(super) fn gone(&mut self, path: &ObjectPath, metadata: &Metadata) -> Vec<Item> {
         let mut look = BTreeMap::new();
+        self.ending.remove(&metadata.uid);
         let former = self.remove_node(&metadata.uid).unwrap_or_else(|| Node {
             path: path.clone(),
             owners: metadata.owner_references.clone(),
@@ -266,6 +283,21 @@ mod tests {
 
     fn uids(items: Vec<Item>) -> Vec<String> {
         items.into_iter().map(|item| item.uid).collect()
+    }
+
+    #[test]
+    fn dependents_of_an_owner_that_goes_are_known_once_all_was_seen_and_its_deletion_too() {
+        let mut graph = Graph::default();
+        put(&mut graph, &waiting("o"));
+        assert!(!graph.knows_dependents_of_ending("o"), "more may come");
+        graph.synced();
+        assert!(graph.knows_dependents_of_ending("o"));
+        assert!(
+            !graph.knows_dependents_of_ending("p"),
+            "it was not seen to go"
+        );
+        graph.clear();
+        assert!(!graph.knows_dependents_of_ending("o"));
     }
 
     #[test]

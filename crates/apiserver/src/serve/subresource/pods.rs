@@ -16,6 +16,7 @@ use super::super::options::{DeleteOptions, DryRun, WriteOptions, WriteVerb};
 use super::super::query::Query;
 use super::super::shared::Target;
 use super::read_kind;
+use crate::access::Operation;
 use crate::status::ApiError;
 
 /// Deletes the pod; there are no disruption budgets here that could object.
@@ -41,6 +42,9 @@ pub(super) async fn evict(exchange: &Exchange, target: &Target) -> Result<Respon
         }
         (_, dry_run) => delete.dry_run = Some(dry_run),
     }
+    let dry_run = delete.dry_run.unwrap_or(DryRun::No);
+    let made = Some(&eviction);
+    super::admit(exchange, target, Operation::Create, made, dry_run).await?;
     let pod = Target {
         subresource: String::new(),
         ..target.clone()
@@ -73,6 +77,8 @@ pub(super) async fn bind(exchange: &Exchange, target: &Target) -> Result<Respons
             "target.name: Required value",
         ));
     }
+    let made = Some(&binding);
+    super::admit(exchange, target, Operation::Create, made, options.dry_run).await?;
     let edit = Bind {
         exchange,
         target,

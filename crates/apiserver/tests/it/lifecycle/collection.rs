@@ -1,3 +1,4 @@
+use futures::StreamExt as _;
 use serde_json::{Value, json};
 
 use super::{World, map, owner};
@@ -185,4 +186,36 @@ async fn owners_that_went_while_the_server_was_down_are_noticed() {
     drop(bare);
     let world = World::at(folder.path(), options()).await;
     world.until_gone(&at("a")).await;
+}
+
+#[tokio::test]
+async fn dependents_of_an_owner_orphaned_before_a_restart_stay() {
+    const MANY: usize = 1200;
+    let folder = tempfile::tempdir().unwrap();
+    let options = drover_apiserver::lifecycle::LifecycleOptions::default();
+    {
+        // Nobody collects yet.
+        let server = super::open(folder.path(), &options).await;
+        let world = World::bare(&server);
+        // Read before all of its dependents.
+        let made = world.create(MAPS, &map("a-owner", &[])).await;
+        let dependents: Vec<Value> = (0..MANY)
+            .map(|number| map(&format!("dependent-{number}"), &[owner(&made, true)]))
+            .collect();
+        let made = futures::stream::iter(&dependents).map(|own| world.create(MAPS, own));
+        made.buffer_unordered(40).for_each(|_| async {}).await;
+        world.delete(&at("a-owner"), "Orphan").await;
+    }
+    let world = World::at(folder.path(), options).await;
+    world.until_gone(&at("a-owner")).await;
+    world.settle().await;
+    let (_, left) = world.ask(http::Method::GET, MAPS, &Value::Null).await;
+    let left = left["items"].as_array().unwrap();
+    let free = left.iter().filter(|own| {
+        own["metadata"]["ownerReferences"]
+            .as_array()
+            .is_none_or(Vec::is_empty)
+    });
+    let free = free.filter(|own| own["metadata"]["name"].as_str().unwrap().starts_with("dep"));
+    assert_eq!(free.count(), MANY);
 }

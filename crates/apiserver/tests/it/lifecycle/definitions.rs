@@ -106,3 +106,44 @@ async fn a_deleted_definition_takes_its_objects_along() {
     served(&world).await;
     assert_eq!(world.find(&format!("{WIDGETS}/free")).await, None);
 }
+
+#[tokio::test]
+async fn a_definition_takes_no_built_in_kinds_place_and_its_end_takes_nothing_with_it() {
+    let world = World::new().await;
+    let mut taking = definition("clusterroles", "ClusterRole");
+    taking["metadata"] = json!({
+        "name": "clusterroles.rbac.authorization.k8s.io",
+        "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"},
+    });
+    taking["spec"]["group"] = "rbac.authorization.k8s.io".into();
+    taking["spec"]["scope"] = "Cluster".into();
+    world.create(DEFINITIONS, &taking).await;
+    let path = format!("{DEFINITIONS}/clusterroles.rbac.authorization.k8s.io");
+    let refused = world
+        .until(&path, |own| has(own, "NamesAccepted", "False"))
+        .await;
+    assert!(!has(&refused, "Established", "True"));
+    world.delete(&path, "Background").await;
+    world.until_gone(&path).await;
+    let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles/cluster-admin";
+    assert!(world.find(roles).await.is_some());
+}
+
+#[tokio::test]
+async fn no_custom_object_is_made_while_its_definition_goes() {
+    let world = World::new().await;
+    world
+        .create(DEFINITIONS, &definition("widgets", "Widget"))
+        .await;
+    served(&world).await;
+    let mut held = widget("held");
+    held["metadata"]["finalizers"] = json!(["example.com/wait"]);
+    world.create(WIDGETS, &held).await;
+    let path = format!("{DEFINITIONS}/widgets.example.com");
+    world.delete(&path, "Background").await;
+    let (code, said) = world.ask(Method::POST, WIDGETS, &widget("late")).await;
+    assert_eq!(code, StatusCode::METHOD_NOT_ALLOWED, "{said}");
+    let release = json!({"metadata": {"finalizers": null}});
+    world.patch(&format!("{WIDGETS}/held"), &release).await;
+    world.until_gone(&path).await;
+}
