@@ -163,7 +163,7 @@ async fn token(exchange: &Exchange, target: &Target) -> Result<Response, ApiErro
     Ok(created(accepted, &object))
 }
 
-fn created(accepted: Accepted, object: &serde_json::Value) -> Response {
+fn created(accepted: Accepted, object: &Value) -> Response {
     answer::value(StatusCode::CREATED, accepted.format, object)
 }
 
@@ -171,7 +171,7 @@ fn created(accepted: Accepted, object: &serde_json::Value) -> Response {
 pub(super) async fn read_kind(
     exchange: &Exchange,
     kind: &str,
-) -> Result<serde_json::Value, ApiError> {
+) -> Result<Value, ApiError> {
     let format = body_format(&exchange.headers, Origin::BuiltIn)?;
     let bytes = exchange.body().await?;
     Ok(incoming::decode(format, &bytes, kind)?.value)
