@@ -168,10 +168,7 @@ fn created(accepted: Accepted, object: &Value) -> Response {
 }
 
 /// Reads the body of a kind that is not the target's own.
-pub(super) async fn read_kind(
-    exchange: &Exchange,
-    kind: &str,
-) -> Result<Value, ApiError> {
+pub(super) async fn read_kind(exchange: &Exchange, kind: &str) -> Result<Value, ApiError> {
     let format = body_format(&exchange.headers, Origin::BuiltIn)?;
     let bytes = exchange.body().await?;
     Ok(incoming::decode(format, &bytes, kind)?.value)

@@ -35,7 +35,6 @@ impl InProcess {
             HubOperation::Create => Operation::Create,
             HubOperation::Update => Operation::Update,
             HubOperation::Delete => Operation::Delete,
-            HubOperation::Connect => return Ok(()),
         };
         let version = &review.resource.group_version;
         let write = Write {
