@@ -2,6 +2,7 @@
 
 mod clusters;
 mod help;
+mod hub;
 mod image;
 mod login;
 mod plugin;
