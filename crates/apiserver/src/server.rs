@@ -15,7 +15,7 @@ use crate::access::{
 };
 use crate::builtin;
 use crate::lifecycle::{self, LifecycleOptions};
-use crate::resource::Catalog;
+use crate::resource::{Catalog, Resource};
 use crate::serve::audit::{Audit, Silent};
 use crate::serve::fair::{Bounds, Fair};
 use crate::serve::metrics::Metrics;
@@ -45,8 +45,12 @@ pub struct Options {
     pub admission: Arc<dyn Admission>,
     /// Told who asked for what.
     pub audit: Arc<dyn Audit>,
-    /// Answers subresources that the server does not know.
+    /// Answers subresources that the server does not know, and the kinds of `answered`.
     pub connect: Option<Arc<dyn Connect>>,
+    /// Kinds that are stored and served as custom ones are, with no definition of theirs.
+    pub stored: Vec<Resource>,
+    /// Kinds that `connect` answers for as a whole, as an aggregated API would.
+    pub answered: Vec<Resource>,
     /// How much runs and waits at once.
     pub bounds: Bounds,
     /// What `/version` says.
@@ -68,6 +72,8 @@ impl Options {
             admission: Arc::new(AdmitAll),
             audit: Arc::new(Silent),
             connect: None,
+            stored: Vec::new(),
+            answered: Vec::new(),
             bounds: Bounds::default(),
             version: Version::default(),
             tokens: TokensOptions::default(),
@@ -125,11 +131,20 @@ impl ApiServer {
         let tokens = Arc::new(Tokens::new(options.tokens, keys, objects));
         let mut authenticators = options.authenticators;
         authenticators.push(Box::new(keys::ServiceAccounts(Arc::clone(&tokens))));
+        let mut catalog = builtin::catalog();
+        for resource in options.stored.into_iter().chain(options.answered.clone()) {
+            catalog.insert(Arc::new(resource));
+        }
         let rbac = Arc::new(Rbac::new());
         let own = Arc::clone(&rbac);
         let shared = Shared {
             store,
-            catalog: Arc::new(ArcSwap::from_pointee(builtin::catalog())),
+            answered: options
+                .answered
+                .iter()
+                .map(Resource::group_resource)
+                .collect(),
+            catalog: Arc::new(ArcSwap::from_pointee(catalog)),
             authenticator: Arc::new(authenticators),
             authorizer: options.authorizer.unwrap_or(own),
             rbac,

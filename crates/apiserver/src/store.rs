@@ -41,7 +41,7 @@ pub use check::Report;
 pub use copy::Over;
 pub use error::{CommitError, CopyError, ListError, OpenError, StoreError, WatchEnd, WatchError};
 pub use event::{Batch, Event, Notice};
-pub use options::StoreOptions;
+pub use options::{Durability, StoreOptions};
 pub use read::{At, List, Page};
 pub use stored::{Malformed, Stored};
 pub use watch::Watch;

@@ -35,6 +35,9 @@ pub(crate) async fn route(exchange: &Arc<Exchange>, place: Place) -> Result<Resp
         return subresource::route(exchange, &target, &path).await;
     }
     check_verb(exchange, &target)?;
+    if exchange.shared.answered.contains(&target.group_resource()) {
+        return subresource::elsewhere(exchange, &target, &path).await;
+    }
     if let Some(kind) = ReviewKind::of_resource(target.group(), &target.resource.plural) {
         return subresource::review(exchange, &target, kind).await;
     }

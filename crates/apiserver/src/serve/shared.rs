@@ -1,5 +1,6 @@
 //! What all requests share.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -33,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) admission: Arc<dyn Admission>,
     pub(crate) audit: Arc<dyn Audit>,
     pub(crate) connect: Option<Arc<dyn Connect>>,
+    /// Kinds that `connect` answers for as a whole.
+    pub(crate) answered: BTreeSet<GroupResource>,
     pub(crate) fair: Fair,
     pub(crate) metrics: Metrics,
     pub(crate) version: Version,
@@ -61,7 +64,8 @@ impl Default for Version {
     }
 }
 
-/// Subresources that the embedding program answers itself, such as a simulated pod's `log`.
+/// What the embedding program answers itself: subresources such as a simulated pod's `log`, and
+/// the kinds it has given to [`Options::answered`](crate::server::Options::answered).
 pub trait Connect: Send + Sync {
     /// The answer, or nothing if this is not one of them. The caller has been authorised.
     fn connect<'a>(

@@ -78,7 +78,7 @@ async fn admit(
 }
 
 /// What the embedding program answers, or nobody.
-async fn elsewhere(
+pub(crate) async fn elsewhere(
     exchange: &Arc<Exchange>,
     target: &Target,
     path: &ResourcePath,

@@ -38,6 +38,24 @@ pub struct StoreOptions {
     pub max_bytes: Option<u64>,
     /// The name of a SQLite VFS to use in place of the system's own.
     pub vfs: Option<String>,
+    /// Threads that read single objects, and as many that read lists: a greedy lister cannot keep
+    /// others from their objects. At least one.
+    pub readers: usize,
+    /// What each connection remembers of the file, in KiB at most.
+    pub cache_kib: u32,
+    /// What an acknowledgement promises.
+    pub durability: Durability,
+}
+
+/// What an acknowledgement promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// The change is on disk, whatever happens to the machine.
+    #[default]
+    Synced,
+    /// The change outlives the process, but not a power failure: that takes the latest changes
+    /// away, and never leaves a store that does not open. For what can be made again.
+    Written,
 }
 
 impl Default for StoreOptions {
@@ -61,6 +79,9 @@ impl Default for StoreOptions {
             progress_every: Duration::from_secs(5),
             max_bytes: None,
             vfs: None,
+            readers: 2,
+            cache_kib: 4096,
+            durability: Durability::Synced,
         }
     }
 }
@@ -86,6 +107,12 @@ impl StoreOptions {
 
     /// A connection.
     pub(super) fn connect(&self, path: &Path, role: Role) -> rusqlite::Result<Connection> {
-        layout::connect(path, self.vfs.as_deref(), role)
+        let conn = layout::connect(path, self.vfs.as_deref(), role)?;
+        // Negative: KiB and not pages.
+        conn.pragma_update(None, "cache_size", -i64::from(self.cache_kib))?;
+        if self.durability == Durability::Written {
+            conn.pragma_update(None, "synchronous", "NORMAL")?;
+        }
+        Ok(conn)
     }
 }

@@ -14,10 +14,6 @@ use super::options::StoreOptions;
 use super::readers::Lane;
 use super::writer::Writer;
 
-/// Threads that read single objects, and as many that read lists: a greedy lister cannot keep
-/// others from their objects.
-const READERS: usize = 2;
-
 /// All threads of a store. Dropping it ends them and waits for them; the writer ends when it can
 /// have no more orders, so their sender is dropped before this.
 #[derive(Debug)]
@@ -42,7 +38,7 @@ impl Threads {
             source,
         };
         let reader = |_| options.connect(path, Role::Read);
-        let readers: Vec<Connection> = (0..2 * READERS)
+        let readers: Vec<Connection> = (0..2 * options.readers.max(1))
             .map(reader)
             .collect::<Result<_, _>>()
             .map_err(failed)?;
@@ -72,8 +68,9 @@ impl Threads {
         mover: Connection,
         writer: Writer,
     ) -> std::io::Result<()> {
+        let for_single = readers.len() / 2;
         for (number, conn) in readers.into_iter().enumerate() {
-            let (name, lane) = if number < READERS {
+            let (name, lane) = if number < for_single {
                 ("store-get", Arc::clone(&self.points))
             } else {
                 ("store-list", Arc::clone(&self.scans))

@@ -1,0 +1,117 @@
+//! What a simulated cluster answers beside what is stored: logs, usage, and refusals.
+
+mod logs;
+mod usage;
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use drover_apiserver::access::Caller;
+use drover_apiserver::crd;
+use drover_apiserver::resource::Resource;
+use drover_apiserver::serve::Connect;
+use drover_apiserver::serve::request::ResourcePath;
+use drover_apiserver::status::ApiError;
+use futures::future::BoxFuture;
+use http::{Request, StatusCode};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::Clock;
+use crate::world::World;
+
+/// Whoever asks has been authorised.
+pub(crate) struct Answers {
+    pub(crate) world: Arc<Mutex<World>>,
+    pub(crate) clock: Clock,
+    pub(crate) stop: CancellationToken,
+}
+
+impl Connect for Answers {
+    fn connect<'a>(
+        &'a self,
+        _caller: &'a Caller,
+        path: &'a ResourcePath,
+        request: Request<Body>,
+    ) -> BoxFuture<'a, Option<Result<Response, ApiError>>> {
+        Box::pin(std::future::ready(self.answer(path, &request)))
+    }
+}
+
+impl Answers {
+    fn answer(
+        &self,
+        path: &ResourcePath,
+        request: &Request<Body>,
+    ) -> Option<Result<Response, ApiError>> {
+        let group = path.group.as_str();
+        match (group, path.resource.as_str(), path.subresource.as_str()) {
+            ("", "pods", "log") => Some(logs::answer(self, path, request.uri())),
+            ("", "pods", what @ ("exec" | "attach" | "portforward" | "proxy")) => {
+                Some(Err(self.refuse(path, what)))
+            }
+            ("metrics.k8s.io", "nodes", "") => Some(usage::nodes(self, path, request.uri())),
+            ("metrics.k8s.io", "pods", "") => Some(usage::pods(self, path, request.uri())),
+            _ => None,
+        }
+    }
+
+    fn refuse(&self, path: &ResourcePath, what: &str) -> ApiError {
+        let (namespace, name) = (&path.namespace, &path.name);
+        if self.world.lock().pods.get(namespace, name).is_none() {
+            return ApiError::not_found("", "pods", name);
+        }
+        let message = format!(
+            "pod {name:?} is simulated: no process runs in it, so {what} is not possible; its \
+             objects, events, logs and usage can be read"
+        );
+        ApiError::new(StatusCode::NOT_IMPLEMENTED, "NotImplemented", message)
+    }
+}
+
+fn resource(group: &str, kind: &str, names: &Value, scope: &str) -> Option<Resource> {
+    let definition = json!({"spec": {
+        "group": group, "scope": scope, "names": names,
+        "versions": [{
+            "name": if group == "policy" { "v1" } else { "v1beta1" }, "served": true,
+            "storage": true, "subresources": if group == "policy" { json!({"status": {}}) } else { json!({}) },
+            "schema": {"openAPIV3Schema": {
+                "type": "object", "description": format!("{kind} of a simulated cluster"),
+                "x-kubernetes-preserve-unknown-fields": true,
+            }},
+        }],
+    }});
+    let read = crd::resources(&definition);
+    read.ok()?.into_iter().next()
+}
+
+/// `metrics.k8s.io`, as metrics-server serves it.
+pub(crate) fn answered() -> Vec<Resource> {
+    let metrics = |kind: &str, plural: &str, scope| {
+        let names = json!({"kind": kind, "plural": plural, "singular": ""});
+        resource("metrics.k8s.io", kind, &names, scope)
+    };
+    let all = [
+        metrics("NodeMetrics", "nodes", "Cluster"),
+        metrics("PodMetrics", "pods", "Namespaced"),
+    ];
+    all.into_iter()
+        .flatten()
+        .map(|resource| Resource {
+            verbs: vec!["get", "list"],
+            ..resource
+        })
+        .collect()
+}
+
+/// Kinds that manifests bring and that are only stored: nothing here acts on them.
+pub(crate) fn stored() -> Vec<Resource> {
+    let names = json!({
+        "kind": "PodDisruptionBudget", "plural": "poddisruptionbudgets",
+        "singular": "poddisruptionbudget", "shortNames": ["pdb"],
+    });
+    let budget = resource("policy", "PodDisruptionBudget", &names, "Namespaced");
+    budget.into_iter().collect()
+}

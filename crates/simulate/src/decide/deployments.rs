@@ -1,0 +1,341 @@
+//! Deployments: a ReplicaSet for each template, and roll-outs from one to the next.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentCondition, ReplicaSet};
+use kube::ResourceExt;
+use serde_json::{Value, json};
+
+use super::owned::{controller, owner};
+use super::rollout::{Size, Wish, step};
+use super::template::{self, POD_TEMPLATE_HASH};
+use super::{Deciding, time};
+use crate::act::Part;
+use crate::world::World;
+
+const REVISION: &str = "deployment.kubernetes.io/revision";
+
+pub(super) fn decide(world: &World, deciding: &mut Deciding) {
+    let mut owned: BTreeMap<&str, Vec<&ReplicaSet>> = BTreeMap::new();
+    for set in world.replica_sets.iter() {
+        if let Some(uid) = controller(&set.metadata) {
+            owned.entry(uid).or_default().push(set);
+        }
+    }
+    for deployment in world.deployments.iter() {
+        let uid = deployment.metadata.uid.as_deref().unwrap_or_default();
+        if deployment.metadata.deletion_timestamp.is_none() {
+            let sets = owned.remove(uid).unwrap_or_default();
+            let clash = |name: &str| {
+                let namespace = deployment.namespace().unwrap_or_default();
+                world.replica_sets.get(&namespace, name).is_some()
+            };
+            one(deployment, sets, &clash, deciding);
+        }
+    }
+}
+
+/// A Deployment and its sets.
+struct Rollout<'w> {
+    deployment: &'w Deployment,
+    wish: Wish,
+    hash: String,
+    new: Option<&'w ReplicaSet>,
+    /// Oldest first.
+    old: Vec<&'w ReplicaSet>,
+}
+
+fn revision(annotations: &BTreeMap<String, String>) -> u64 {
+    let text = annotations.get(REVISION);
+    text.and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+fn one(
+    deployment: &Deployment,
+    mut sets: Vec<&ReplicaSet>,
+    clash: &dyn Fn(&str) -> bool,
+    deciding: &mut Deciding,
+) {
+    let Some(spec) = &deployment.spec else { return };
+    sets.sort_by_key(|set| (revision(set.annotations()), set.name_any()));
+    let hash = template::hash(&spec.template);
+    let same = |set: &&ReplicaSet| {
+        let own = set.spec.as_ref().and_then(|spec| spec.template.as_ref());
+        own.is_some_and(|own| template::hash(own) == hash)
+    };
+    let new = sets.iter().copied().find(same);
+    let is_new = |set: &ReplicaSet| new.is_some_and(|new| new.metadata.uid == set.metadata.uid);
+    let rollout = Rollout {
+        deployment,
+        wish: Wish::of(deployment),
+        new,
+        old: sets.iter().copied().filter(|set| !is_new(set)).collect(),
+        hash,
+    };
+    rollout.roll(clash, deciding);
+    rollout.number(deciding);
+    rollout.forget_oldest(deciding);
+    rollout.status(deciding);
+}
+
+impl Rollout<'_> {
+    fn roll(&self, clash: &dyn Fn(&str) -> bool, deciding: &mut Deciding) {
+        let sizes: Vec<Size> = self.old.iter().map(|set| Size::of(set)).collect();
+        let (new, old) = step(&self.wish, self.new.map(Size::of), &sizes);
+        match self.new {
+            None if self.wish.paused => {}
+            None => self.create(new, clash, deciding),
+            Some(set) => self.scale(set, new, deciding),
+        }
+        for (set, size) in self.old.iter().zip(old) {
+            self.scale(set, size, deciding);
+        }
+    }
+
+    fn create(&self, replicas: i32, clash: &dyn Fn(&str) -> bool, deciding: &mut Deciding) {
+        let Some(spec) = &self.deployment.spec else {
+            return;
+        };
+        let name = format!("{}-{}", self.deployment.name_any(), self.hash);
+        if clash(&name) {
+            return;
+        }
+        let label = [(POD_TEMPLATE_HASH, self.hash.clone())];
+        let mut pod = json!(spec.template);
+        template::add(&mut pod["metadata"], "labels", &label);
+        let mut selector = json!(spec.selector);
+        template::add(&mut selector, "matchLabels", &label);
+        let mut metadata = json!({
+            "name": name, "namespace": self.deployment.namespace(),
+            "labels": pod["metadata"]["labels"], "ownerReferences": owner(self.deployment),
+        });
+        let number = self.next_revision().to_string();
+        template::add(&mut metadata, "annotations", &[(REVISION, number)]);
+        deciding.create::<ReplicaSet>(json!({
+            "apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata,
+            "spec": {
+                "replicas": replicas, "selector": selector, "template": pod,
+                "minReadySeconds": spec.min_ready_seconds.unwrap_or(0),
+            },
+        }));
+        let message = format!("Scaled up replica set {name} from 0 to {replicas}");
+        deciding.tell(self.deployment, "ScalingReplicaSet", message);
+    }
+
+    fn scale(&self, set: &ReplicaSet, to: i32, deciding: &mut Deciding) {
+        let from = Size::of(set).wanted;
+        if from == to {
+            return;
+        }
+        deciding.patch(set, json!({"spec": {"replicas": to}}));
+        let way = if to > from { "up" } else { "down" };
+        let name = set.name_any();
+        let message = format!("Scaled {way} replica set {name} from {from} to {to}");
+        deciding.tell(self.deployment, "ScalingReplicaSet", message);
+    }
+
+    fn next_revision(&self) -> u64 {
+        let latest = self.old.iter().map(|set| revision(set.annotations()));
+        latest.max().unwrap_or(0) + 1
+    }
+
+    /// The set in force has the highest number, and the Deployment says it.
+    fn number(&self, deciding: &mut Deciding) {
+        let Some(new) = self.new else { return };
+        let own = revision(new.annotations());
+        let wanted = own.max(self.next_revision());
+        let patch = json!({"metadata": {"annotations": {REVISION: wanted.to_string()}}});
+        if own != wanted {
+            deciding.patch(new, patch.clone());
+        }
+        if revision(self.deployment.annotations()) != wanted {
+            deciding.patch(self.deployment, patch);
+        }
+    }
+
+    fn forget_oldest(&self, deciding: &mut Deciding) {
+        let spec = self.deployment.spec.as_ref();
+        let kept = spec.and_then(|spec| spec.revision_history_limit);
+        let kept = usize::try_from(kept.unwrap_or(10)).unwrap_or(0);
+        let surplus = self.old.len().saturating_sub(kept);
+        for set in self.old.iter().take(surplus) {
+            let size = Size::of(set);
+            if (size.wanted, size.present) == (0, Some(0)) {
+                deciding.delete(*set, None);
+            }
+        }
+    }
+
+    fn status(&self, deciding: &mut Deciding) {
+        let all = || self.old.iter().copied().chain(self.new);
+        let sum = |part: fn(&k8s_openapi::api::apps::v1::ReplicaSetStatus) -> Option<i32>| {
+            let parts = all().filter_map(|set| set.status.as_ref().and_then(part));
+            parts.sum::<i32>()
+        };
+        let replicas = sum(|status| Some(status.replicas));
+        let available = sum(|status| status.available_replicas);
+        let updated = self
+            .new
+            .and_then(|set| set.status.as_ref())
+            .map_or(0, |status| status.replicas);
+        let counts = Counts {
+            replicas,
+            updated,
+            ready: sum(|status| status.ready_replicas),
+            available,
+            unavailable: (replicas - available).max(0),
+            generation: self.deployment.metadata.generation,
+        };
+        let conditions = self.conditions(&counts, deciding);
+        let old = self.deployment.status.as_ref();
+        let same_conditions = old
+            .and_then(|status| status.conditions.as_ref())
+            .is_some_and(|old| json!(old) == conditions);
+        if Counts::of(self.deployment) != Some(counts) || !same_conditions {
+            let status = counts.status(conditions);
+            deciding.status(Part::Controllers, self.deployment, status);
+        }
+    }
+
+    fn conditions(&self, counts: &Counts, deciding: &mut Deciding) -> Value {
+        let enough = counts.available >= self.wish.min_available();
+        let available = if enough {
+            (
+                "True",
+                "MinimumReplicasAvailable",
+                "Deployment has minimum availability.",
+            )
+        } else {
+            (
+                "False",
+                "MinimumReplicasUnavailable",
+                "Deployment does not have minimum availability.",
+            )
+        };
+        let mut conditions = vec![self.condition("Available", available, false, deciding.now)];
+        if let Some((status, reason, message, news)) = self.progress(counts, deciding) {
+            let said = (status, reason, message.as_str());
+            conditions.push(self.condition("Progressing", said, news, deciding.now));
+        }
+        conditions.into()
+    }
+
+    fn known(&self, kind: &str) -> Option<&DeploymentCondition> {
+        let status = self.deployment.status.as_ref()?;
+        let mut conditions = status.conditions.iter().flatten();
+        conditions.find(|condition| condition.type_ == kind)
+    }
+
+    /// A condition as it was, unless it means something else now or there is news of it.
+    fn condition(
+        &self,
+        kind: &str,
+        (status, reason, message): (&str, &str, &str),
+        news: bool,
+        now: Timestamp,
+    ) -> Value {
+        let old = self.known(kind);
+        let same = |old: &&DeploymentCondition| {
+            old.status == status
+                && old.reason.as_deref() == Some(reason)
+                && old.message.as_deref() == Some(message)
+        };
+        if let Some(old) = old.filter(same).filter(|_| !news) {
+            return json!(old);
+        }
+        let since = old
+            .filter(|old| old.status == status)
+            .and_then(|old| old.last_transition_time.clone());
+        json!({
+            "type": kind, "status": status, "reason": reason, "message": message,
+            "lastUpdateTime": time(now),
+            "lastTransitionTime": since.map_or_else(|| time(now), |since| json!(since)),
+        })
+    }
+
+    /// What is said of the progress, and whether there was some since it was last said.
+    fn progress(
+        &self,
+        counts: &Counts,
+        deciding: &mut Deciding,
+    ) -> Option<(&'static str, &'static str, String, bool)> {
+        let spec = self.deployment.spec.as_ref()?;
+        let name = format!("{}-{}", self.deployment.name_any(), self.hash);
+        let name = self.new.map_or(name, ResourceExt::name_any);
+        let whole = self.wish.replicas;
+        let complete = (counts.updated, counts.replicas, counts.available) == (whole, whole, whole);
+        let known = self.known("Progressing");
+        let said = known.and_then(|known| known.message.as_deref());
+        let succeeded = format!("ReplicaSet \"{name}\" has successfully progressed.");
+        // Once rolled out it stays so: a pod that fails later is no roll-out.
+        if complete || said == Some(&succeeded) {
+            return Some(("True", "NewReplicaSetAvailable", succeeded, false));
+        }
+        if self.wish.paused {
+            let message = "Deployment is paused".to_owned();
+            return Some(("Unknown", "DeploymentPaused", message, false));
+        }
+        let progressing = format!("ReplicaSet \"{name}\" is progressing.");
+        let before = Counts::of(self.deployment);
+        let news = before.is_none_or(|before| before.is_behind(counts))
+            || known.is_none_or(|known| said_of_another(known, &name));
+        let since = known.and_then(|known| known.last_update_time.as_ref());
+        let within = spec.progress_deadline_seconds.unwrap_or(600);
+        if let Some(since) = since.filter(|_| !news && within < i32::MAX) {
+            let deadline = since.0 + SignedDuration::from_secs(within.into());
+            if deciding.due(deadline) {
+                let message = format!("ReplicaSet \"{name}\" has timed out progressing.");
+                return Some(("False", "ProgressDeadlineExceeded", message, false));
+            }
+        }
+        Some(("True", "ReplicaSetUpdated", progressing, news))
+    }
+}
+
+fn said_of_another(known: &DeploymentCondition, set: &str) -> bool {
+    let message = known.message.as_deref().unwrap_or_default();
+    !message.contains(&format!("\"{set}\""))
+}
+
+/// The numbers of a Deployment's status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Counts {
+    replicas: i32,
+    updated: i32,
+    ready: i32,
+    available: i32,
+    unavailable: i32,
+    generation: Option<i64>,
+}
+
+impl Counts {
+    fn of(deployment: &Deployment) -> Option<Self> {
+        let status = deployment.status.as_ref()?;
+        Some(Self {
+            replicas: status.replicas.unwrap_or(0),
+            updated: status.updated_replicas.unwrap_or(0),
+            ready: status.ready_replicas.unwrap_or(0),
+            available: status.available_replicas.unwrap_or(0),
+            unavailable: status.unavailable_replicas.unwrap_or(0),
+            generation: Some(status.observed_generation?),
+        })
+    }
+
+    /// Whether the new pods have come along since, or old ones have gone.
+    fn is_behind(&self, now: &Self) -> bool {
+        now.updated > self.updated
+            || now.ready > self.ready
+            || now.available > self.available
+            || now.replicas - now.updated < self.replicas - self.updated
+    }
+
+    fn status(&self, conditions: Value) -> Value {
+        json!({
+            "replicas": self.replicas, "updatedReplicas": self.updated,
+            "readyReplicas": self.ready, "availableReplicas": self.available,
+            "unavailableReplicas": self.unavailable, "observedGeneration": self.generation,
+            "conditions": conditions,
+        })
+    }
+}

@@ -1,0 +1,360 @@
+//! Jobs: pods until enough of them have succeeded, or too many have failed.
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::batch::v1::{Job, JobCondition, JobStatus};
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt as _;
+use serde_json::{Value, json};
+
+use super::owned::{Owned, is_active, is_ready, least_wanted, owner, phase};
+use super::template::{self, Name};
+use super::{Deciding, count, time};
+use crate::act::{Part, Severity};
+use crate::annotations::Pace;
+use crate::world::World;
+
+const INDEX: &str = "batch.kubernetes.io/job-completion-index";
+/// The longest pause after failures.
+const LONGEST_BACKOFF: SignedDuration = SignedDuration::from_mins(6);
+/// Pods made at once.
+const BURST: i32 = 100;
+
+pub(super) fn decide(world: &World, pace: &Pace, owned: &Owned<'_>, deciding: &mut Deciding) {
+    for job in world.jobs.iter() {
+        let uid = job.metadata.uid.as_deref().unwrap_or_default();
+        let pods = owned.get(uid).map_or(&[][..], Vec::as_slice);
+        if job.metadata.deletion_timestamp.is_none() {
+            Work::of(job, pods).go_on(pace, deciding);
+        }
+    }
+}
+
+struct Work<'w> {
+    job: &'w Job,
+    active: Vec<&'w Pod>,
+    succeeded: Vec<&'w Pod>,
+    failed: Vec<&'w Pod>,
+    completions: Option<i32>,
+    parallelism: i32,
+    indexed: bool,
+}
+
+/// How a job ends.
+struct End {
+    succeeded: bool,
+    reason: &'static str,
+    message: &'static str,
+}
+
+fn index(pod: &Pod) -> Option<i32> {
+    pod.annotations().get(INDEX)?.parse().ok()
+}
+
+fn restarts(pod: &Pod) -> i32 {
+    let statuses = pod
+        .status
+        .as_ref()
+        .and_then(|status| status.container_statuses.as_ref());
+    statuses
+        .into_iter()
+        .flatten()
+        .map(|status| status.restart_count)
+        .sum()
+}
+
+fn ended_at(pod: &Pod) -> Option<Timestamp> {
+    let statuses = pod.status.as_ref()?.container_statuses.as_ref()?;
+    let ends = statuses.iter().filter_map(|status| {
+        let ended = status.state.as_ref()?.terminated.as_ref()?;
+        Some(ended.finished_at.as_ref()?.0)
+    });
+    ends.max()
+}
+
+fn is_true(job: &Job, kinds: &[&str]) -> bool {
+    let conditions = job
+        .status
+        .as_ref()
+        .and_then(|status| status.conditions.as_ref());
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|one| kinds.contains(&one.type_.as_str()) && one.status == "True")
+}
+
+impl<'w> Work<'w> {
+    fn of(job: &'w Job, pods: &[&'w Pod]) -> Self {
+        let spec = job.spec.as_ref();
+        let with = |wanted: &str| {
+            let pods = pods.iter().copied();
+            pods.filter(|pod| phase(pod) == wanted).collect::<Vec<_>>()
+        };
+        Self {
+            job,
+            active: pods.iter().copied().filter(|pod| is_active(pod)).collect(),
+            succeeded: with("Succeeded"),
+            failed: with("Failed"),
+            completions: spec.and_then(|spec| spec.completions),
+            parallelism: spec.and_then(|spec| spec.parallelism).unwrap_or(1),
+            indexed: spec.and_then(|spec| spec.completion_mode.as_deref()) == Some("Indexed"),
+        }
+    }
+
+    fn go_on(&self, pace: &Pace, deciding: &mut Deciding) {
+        if is_true(self.job, &["Complete", "Failed"]) {
+            return self.expire(deciding);
+        }
+        let suspended = self.job.spec.as_ref().and_then(|spec| spec.suspend) == Some(true);
+        if suspended {
+            self.give_up(self.active.len(), deciding);
+            return self.status(None, true, deciding);
+        }
+        if let Some(end) = self.end(deciding) {
+            self.give_up(self.active.len(), deciding);
+            let (severity, reason) = if end.succeeded {
+                (Severity::Normal, "Completed")
+            } else {
+                (Severity::Warning, end.reason)
+            };
+            if self.active.is_empty() {
+                let message = if end.succeeded {
+                    "Job completed"
+                } else {
+                    end.message
+                };
+                deciding.tell_as(Part::Controllers, self.job, severity, reason, message, "");
+            }
+            let end = Some(end).filter(|_| self.active.is_empty());
+            return self.status(end.as_ref(), false, deciding);
+        }
+        self.start(pace, deciding);
+        self.status(None, false, deciding);
+    }
+
+    /// Takes itself away some time after its end, if it was asked to.
+    fn expire(&self, deciding: &mut Deciding) {
+        let spec = self.job.spec.as_ref();
+        let Some(ttl) = spec.and_then(|spec| spec.ttl_seconds_after_finished) else {
+            return;
+        };
+        let conditions = self
+            .job
+            .status
+            .as_ref()
+            .and_then(|status| status.conditions.as_ref());
+        let mut conditions = conditions.into_iter().flatten();
+        let end = conditions.find(|one| matches!(one.type_.as_str(), "Complete" | "Failed"));
+        let since = end.and_then(|end| end.last_transition_time.as_ref());
+        if let Some(since) = since
+            && deciding.due(since.0 + SignedDuration::from_secs(ttl.into()))
+        {
+            deciding.delete(self.job, None);
+        }
+    }
+
+    fn done(&self) -> i32 {
+        if self.indexed {
+            let indexes: BTreeSet<i32> =
+                self.succeeded.iter().filter_map(|pod| index(pod)).collect();
+            count(indexes.len())
+        } else {
+            count(self.succeeded.len())
+        }
+    }
+
+    fn end(&self, deciding: &mut Deciding) -> Option<End> {
+        let spec = self.job.spec.as_ref()?;
+        let limit = spec.backoff_limit.unwrap_or(6);
+        let restarted: i32 = self.active.iter().map(|pod| restarts(pod)).sum();
+        let failed = count(self.failed.len());
+        if failed > limit || restarted > 0 && restarted >= limit {
+            return Some(End {
+                succeeded: false,
+                reason: "BackoffLimitExceeded",
+                message: "Job has reached the specified backoff limit",
+            });
+        }
+        let started = self
+            .job
+            .status
+            .as_ref()
+            .and_then(|status| status.start_time.as_ref());
+        if let (Some(started), Some(seconds)) = (started, spec.active_deadline_seconds)
+            && deciding.due(started.0 + SignedDuration::from_secs(seconds))
+        {
+            return Some(End {
+                succeeded: false,
+                reason: "DeadlineExceeded",
+                message: "Job was active longer than specified deadline",
+            });
+        }
+        let enough = match self.completions {
+            Some(wanted) => self.done() >= wanted,
+            None => !self.succeeded.is_empty() && self.active.is_empty(),
+        };
+        enough.then_some(End {
+            succeeded: true,
+            reason: "CompletionsReached",
+            message: "Reached expected number of succeeded pods",
+        })
+    }
+
+    fn give_up(&self, most: usize, deciding: &mut Deciding) {
+        for pod in least_wanted(self.active.clone()).into_iter().take(most) {
+            deciding.delete(pod, None);
+            let message = format!("Deleted pod: {}", pod.name_any());
+            deciding.tell(self.job, "SuccessfulDelete", message);
+        }
+    }
+
+    /// As many at once as may be, after a pause if the last one failed.
+    fn start(&self, pace: &Pace, deciding: &mut Deciding) {
+        let active = count(self.active.len());
+        let wanted = match self.completions {
+            Some(completions) => self.parallelism.min(completions - self.done()),
+            None if self.succeeded.is_empty() => self.parallelism,
+            None => active,
+        };
+        if active > wanted {
+            let surplus = usize::try_from(active - wanted).unwrap_or(0);
+            return self.give_up(surplus, deciding);
+        }
+        if active == wanted || !self.rested(pace, deciding) {
+            return;
+        }
+        let mut free = self.free_indexes();
+        for _ in 0..(wanted - active).min(BURST) {
+            self.create(free.next(), deciding);
+        }
+    }
+
+    fn rested(&self, pace: &Pace, deciding: &mut Deciding) -> bool {
+        let Some(last) = self.failed.iter().filter_map(|pod| ended_at(pod)).max() else {
+            return true;
+        };
+        let times = u32::try_from(self.failed.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        let pause = pace.backoff.saturating_mul(2_u32.saturating_pow(times));
+        let pause = SignedDuration::try_from(pause)
+            .map_or(LONGEST_BACKOFF, |pause| pause.min(LONGEST_BACKOFF));
+        deciding.due(last + pause)
+    }
+
+    fn free_indexes(&self) -> impl Iterator<Item = i32> + use<> {
+        let pods = self.active.iter().chain(&self.succeeded);
+        let taken: BTreeSet<i32> = pods.filter_map(|pod| index(pod)).collect();
+        let all = 0..self.completions.unwrap_or(0);
+        all.filter(move |number| !taken.contains(number))
+    }
+
+    fn create(&self, number: Option<i32>, deciding: &mut Deciding) {
+        let Some(spec) = &self.job.spec else { return };
+        let name = self.job.name_any();
+        let (prefix, texts) = match number.filter(|_| self.indexed) {
+            Some(number) => (
+                format!("{name}-{number}-"),
+                vec![(INDEX, number.to_string())],
+            ),
+            None => (format!("{name}-"), Vec::new()),
+        };
+        let namespace = self.job.namespace().unwrap_or_default();
+        let mut pod = template::pod(
+            &spec.template,
+            &namespace,
+            Name::Prefix(prefix),
+            owner(self.job),
+            &texts,
+        );
+        template::add(&mut pod["metadata"], "annotations", &texts);
+        deciding.create::<Pod>(pod);
+    }
+
+    fn status(&self, end: Option<&End>, suspended: bool, deciding: &mut Deciding) {
+        let old = self.job.status.clone().unwrap_or_default();
+        let ready = self.active.iter().filter(|pod| is_ready(pod)).count();
+        let now = [
+            count(self.active.len()),
+            count(ready),
+            self.done().max(old.succeeded.unwrap_or(0)),
+            count(self.failed.len()).max(old.failed.unwrap_or(0)),
+        ];
+        let fresh = old.start_time.is_none() && !suspended;
+        let changes = suspended != is_true(self.job, &["Suspended"]);
+        if essence(&old) == now && end.is_none() && !fresh && !changes {
+            return;
+        }
+        let started = match &old.start_time {
+            Some(at) => json!(at),
+            None if suspended => Value::Null,
+            None => time(deciding.now),
+        };
+        let mut status = json!({
+            "active": now[0], "ready": now[1], "succeeded": now[2], "failed": now[3],
+            "startTime": started, "terminating": 0, "uncountedTerminatedPods": {},
+        });
+        if self.indexed {
+            status["completedIndexes"] = completed(&self.succeeded).into();
+        }
+        if end.is_some() || changes {
+            status["conditions"] = conditions(&old, end, suspended, deciding.now);
+        }
+        if end.is_some_and(|end| end.succeeded) {
+            status["completionTime"] = time(deciding.now);
+        }
+        deciding.status(Part::Controllers, self.job, status);
+    }
+}
+
+/// What of a status matters.
+fn essence(status: &JobStatus) -> [i32; 4] {
+    [status.active, status.ready, status.succeeded, status.failed].map(|n| n.unwrap_or(0))
+}
+
+fn conditions(old: &JobStatus, end: Option<&End>, suspended: bool, now: Timestamp) -> Value {
+    let kept = |one: &&JobCondition| one.type_ != "Suspended";
+    let mut all: Vec<Value> = old
+        .conditions
+        .iter()
+        .flatten()
+        .filter(kept)
+        .map(|one| json!(one))
+        .collect();
+    let mut say = |kind: &str, status: &str, reason: &str, message: &str| {
+        all.push(json!({
+            "type": kind, "status": status, "reason": reason, "message": message,
+            "lastProbeTime": time(now), "lastTransitionTime": time(now),
+        }));
+    };
+    if suspended {
+        say("Suspended", "True", "JobSuspended", "Job suspended");
+    }
+    if let Some(end) = end {
+        let (first, last) = if end.succeeded {
+            ("SuccessCriteriaMet", "Complete")
+        } else {
+            ("FailureTarget", "Failed")
+        };
+        say(first, "True", end.reason, end.message);
+        say(last, "True", end.reason, end.message);
+    }
+    all.into()
+}
+
+/// Such as `0-3,5`.
+fn completed(pods: &[&Pod]) -> String {
+    let indexes: BTreeSet<i32> = pods.iter().filter_map(|pod| index(pod)).collect();
+    let mut runs: Vec<(i32, i32)> = Vec::new();
+    for index in indexes {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == index => *last = index,
+            _ => runs.push((index, index)),
+        }
+    }
+    let texts = runs.into_iter().map(|(first, last)| {
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first}-{last}")
+        }
+    });
+    texts.collect::<Vec<_>>().join(",")
+}

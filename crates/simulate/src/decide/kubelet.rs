@@ -1,0 +1,300 @@
+//! Kubelets: what becomes of a pod on its node.
+//!
+//! ```text
+//!  placed ─► ContainerCreating ─► Running ─► Ready
+//!                 │                  │ containers end, if they do
+//!                 └► ImagePullBackOff├► Succeeded | Failed
+//!                                    └► CrashLoopBackOff ─► Running, again
+//! ```
+
+pub(super) mod containers;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use kube::ResourceExt as _;
+use serde_json::{Value, json};
+
+use super::owned::{condition, is_finished, is_going};
+use super::{Deciding, time};
+use crate::act::{Part, Severity};
+use crate::annotations::{Behaviour, Pace, PodFailure, node_fails};
+use crate::world::World;
+
+use containers::State;
+
+/// The longest pause between two starts of a container that ends with an error.
+const LONGEST_BACKOFF: SignedDuration = SignedDuration::from_mins(5);
+
+pub(super) fn decide(world: &World, pace: &Pace, deciding: &mut Deciding) {
+    for pod in world.pods.iter() {
+        let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref());
+        let node = node.and_then(|name| world.nodes.get("", name));
+        let Some(node) = node.filter(|node| !node_fails(node.metadata.annotations.as_ref())) else {
+            continue;
+        };
+        let owners = pod.metadata.owner_references.iter().flatten();
+        let of_job = owners.filter(|owner| owner.kind == "Job").count() > 0;
+        let kept = Kept {
+            pod,
+            node: node.name_any(),
+            behaviour: Behaviour::read(pod.metadata.annotations.as_ref(), pace, of_job),
+            backoff: SignedDuration::try_from(pace.backoff).unwrap_or(LONGEST_BACKOFF),
+        };
+        if is_going(pod) {
+            kept.stop(deciding);
+        } else if !is_finished(pod) {
+            kept.go_on(deciding);
+        }
+    }
+}
+
+/// A pod that a kubelet keeps.
+struct Kept<'w> {
+    pod: &'w Pod,
+    node: String,
+    behaviour: Behaviour,
+    backoff: SignedDuration,
+}
+
+impl Kept<'_> {
+    fn stop(&self, deciding: &mut Deciding) {
+        let meta = &self.pod.metadata;
+        let (Some(end), grace) = (
+            meta.deletion_timestamp.as_ref(),
+            meta.deletion_grace_period_seconds.unwrap_or(0),
+        ) else {
+            return;
+        };
+        let begin = end.0 - SignedDuration::from_secs(grace);
+        let stop = self.behaviour.stop.min(SignedDuration::from_secs(grace));
+        if is_finished(self.pod) || deciding.due(begin + stop) {
+            for container in &self.containers() {
+                let message = format!("Stopping container {container}");
+                self.tell(Severity::Normal, "Killing", message, deciding);
+            }
+            deciding.delete(self.pod, Some(0));
+        }
+    }
+
+    fn go_on(&self, deciding: &mut Deciding) {
+        let Some(first) = self.statuses().first() else {
+            return self.take_in(deciding);
+        };
+        let status = self.pod.status.as_ref();
+        let taken_in = status.and_then(|status| status.start_time.as_ref());
+        let taken_in = taken_in.map_or(deciding.now, |time| time.0);
+        match State::of(first) {
+            State::Waiting if self.behaviour.failure == Some(PodFailure::ImagePull) => {
+                self.fail_to_pull(deciding);
+            }
+            State::Waiting if deciding.due(taken_in + self.behaviour.start) => {
+                self.run(0, None, deciding);
+            }
+            State::Waiting | State::NoImage => {}
+            State::Running { since } => self.while_running(first, since, deciding),
+            State::BackOff { since } => {
+                let again = since + self.pause(first.restart_count);
+                if deciding.due(again) {
+                    self.run(first.restart_count + 1, Some(first), deciding);
+                }
+            }
+            State::Ended => {}
+        }
+    }
+
+    fn statuses(&self) -> &[ContainerStatus] {
+        let status = self.pod.status.as_ref();
+        status
+            .and_then(|status| status.container_statuses.as_deref())
+            .unwrap_or_default()
+    }
+
+    fn containers(&self) -> Vec<String> {
+        let spec = self.pod.spec.as_ref();
+        let containers = spec.map_or(&[][..], |spec| spec.containers.as_slice());
+        containers
+            .iter()
+            .map(|container| container.name.clone())
+            .collect()
+    }
+
+    /// Doubles with each restart.
+    fn pause(&self, restarts: i32) -> SignedDuration {
+        let times = u32::try_from(restarts.clamp(0, 16)).unwrap_or(0);
+        let factor = 2_i32.saturating_pow(times);
+        self.backoff.saturating_mul(factor).min(LONGEST_BACKOFF)
+    }
+
+    fn tell(
+        &self,
+        severity: Severity,
+        reason: &'static str,
+        message: impl Into<String>,
+        deciding: &mut Deciding,
+    ) {
+        deciding.tell_as(
+            Part::Kubelet,
+            self.pod,
+            severity,
+            reason,
+            message,
+            &self.node,
+        );
+    }
+
+    fn status(&self, phase: &str, ready: Ready, containers: Vec<Value>, deciding: &mut Deciding) {
+        let address = containers::address(self.pod);
+        let mut status = json!({
+            "phase": phase, "containerStatuses": containers,
+            "conditions": self.conditions(ready, phase, deciding.now),
+            "hostIP": containers::host_address(&self.node),
+            "hostIPs": [{"ip": containers::host_address(&self.node)}],
+        });
+        if self
+            .pod
+            .status
+            .as_ref()
+            .is_none_or(|status| status.start_time.is_none())
+        {
+            status["startTime"] = time(deciding.now);
+        }
+        if !matches!(ready, Ready::NotStarted) {
+            status["podIP"] = address.as_str().into();
+            status["podIPs"] = json!([{"ip": address}]);
+            status["initContainerStatuses"] = containers::initialised(self.pod, deciding.now);
+        }
+        deciding.status(Part::Kubelet, self.pod, status);
+    }
+
+    fn take_in(&self, deciding: &mut Deciding) {
+        let containers = containers::waiting(self.pod, "ContainerCreating", "");
+        self.status("Pending", Ready::NotStarted, containers, deciding);
+    }
+
+    fn fail_to_pull(&self, deciding: &mut Deciding) {
+        let why = "Back-off pulling image: simulated, as its annotation asks";
+        let containers = containers::waiting(self.pod, "ImagePullBackOff", why);
+        self.status("Pending", Ready::NotStarted, containers, deciding);
+        let failed = "Failed to pull image: simulated, as its annotation asks";
+        self.tell(Severity::Warning, "Failed", failed, deciding);
+        self.tell(Severity::Warning, "BackOff", why, deciding);
+    }
+
+    fn run(&self, restarts: i32, before: Option<&ContainerStatus>, deciding: &mut Deciding) {
+        let last = before.and_then(|before| before.last_state.clone());
+        let now = deciding.now;
+        let containers = containers::running(self.pod, restarts, json!(last), now, false);
+        self.status("Running", Ready::No, containers, deciding);
+        for container in &self.containers() {
+            let normal = Severity::Normal;
+            if restarts == 0 {
+                let message =
+                    format!("Container image of {container} is simulated: nothing is pulled");
+                self.tell(normal, "Pulled", message, deciding);
+            }
+            self.tell(
+                normal,
+                "Created",
+                format!("Container created: {container}"),
+                deciding,
+            );
+            self.tell(
+                normal,
+                "Started",
+                format!("Container started: {container}"),
+                deciding,
+            );
+        }
+    }
+
+    fn while_running(&self, first: &ContainerStatus, since: Timestamp, deciding: &mut Deciding) {
+        if let Some(run) = self.behaviour.run
+            && deciding.due(since + run)
+        {
+            return self.end(first, since, deciding);
+        }
+        let never = matches!(
+            self.behaviour.failure,
+            Some(PodFailure::NotReady | PodFailure::Crash)
+        );
+        let said_so = condition(self.pod, "Ready").is_some();
+        if !never && !said_so && deciding.due(since + self.behaviour.ready) {
+            let last = json!(first.last_state);
+            let containers = containers::running(self.pod, first.restart_count, last, since, true);
+            self.status("Running", Ready::Yes, containers, deciding);
+        }
+    }
+
+    /// The containers end, all together.
+    fn end(&self, first: &ContainerStatus, since: Timestamp, deciding: &mut Deciding) {
+        let code = self.behaviour.exit_code;
+        let policy = self
+            .pod
+            .spec
+            .as_ref()
+            .and_then(|spec| spec.restart_policy.as_deref());
+        let again = match policy {
+            Some("Never") => false,
+            Some("OnFailure") => code != 0,
+            _ => true,
+        };
+        let ended = containers::terminated(code, since, deciding.now);
+        if again {
+            let containers = containers::backing_off(self.pod, first.restart_count, &ended);
+            self.status("Running", Ready::No, containers, deciding);
+            let message = "Back-off restarting failed container";
+            self.tell(Severity::Warning, "BackOff", message, deciding);
+        } else {
+            let phase = if code == 0 { "Succeeded" } else { "Failed" };
+            let containers = containers::ended(self.pod, first.restart_count, &ended);
+            self.status(phase, Ready::No, containers, deciding);
+        }
+    }
+
+    fn conditions(&self, ready: Ready, phase: &str, now: Timestamp) -> Value {
+        let started = !matches!(ready, Ready::NotStarted);
+        let is_ready = matches!(ready, Ready::Yes);
+        let why = match phase {
+            "Succeeded" => "PodCompleted",
+            _ => "ContainersNotReady",
+        };
+        let all = [
+            ("PodReadyToStartContainers", started, ""),
+            ("Initialized", started, ""),
+            ("Ready", is_ready, why),
+            ("ContainersReady", is_ready, why),
+            ("PodScheduled", true, ""),
+        ];
+        let said = |(kind, holds, why): (&str, bool, &str)| {
+            let since = self.since(kind, holds);
+            let mut said = json!({
+                "type": kind, "status": if holds { "True" } else { "False" },
+                "lastTransitionTime": since.map_or_else(|| time(now), time),
+                "lastProbeTime": null,
+            });
+            if !holds && !why.is_empty() {
+                said["reason"] = why.into();
+            }
+            said
+        };
+        all.map(said).to_vec().into()
+    }
+
+    /// Since when a condition is as it will be.
+    fn since(&self, kind: &str, holds: bool) -> Option<Timestamp> {
+        let status = self.pod.status.as_ref()?;
+        let mut conditions = status.conditions.iter().flatten();
+        let known = conditions.find(|one| one.type_ == kind)?;
+        let same = (known.status == "True") == holds;
+        let since = known.last_transition_time.as_ref().filter(|_| same)?;
+        Some(since.0)
+    }
+}
+
+/// How far a pod is.
+#[derive(Clone, Copy)]
+enum Ready {
+    NotStarted,
+    No,
+    Yes,
+}

@@ -1,0 +1,275 @@
+//! How far a Deployment's roll-out may go in one step: sizes of its ReplicaSets. Pure arithmetic.
+
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+/// What a Deployment asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wish {
+    pub(super) replicas: i32,
+    /// How many more there may be meanwhile.
+    pub(super) surge: i32,
+    /// How many fewer may be available meanwhile.
+    pub(super) unavailable: i32,
+    /// All old ones go before the first new one comes.
+    pub(super) recreate: bool,
+    pub(super) paused: bool,
+}
+
+impl Wish {
+    pub(super) fn of(deployment: &Deployment) -> Self {
+        let spec = deployment.spec.as_ref();
+        let replicas = spec.and_then(|spec| spec.replicas).unwrap_or(1);
+        let strategy = spec.and_then(|spec| spec.strategy.as_ref());
+        let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref());
+        let share = |of: Option<&IntOrString>, up| share(of, replicas, up);
+        let surge = share(rolling.and_then(|r| r.max_surge.as_ref()), true);
+        let unavailable = share(rolling.and_then(|r| r.max_unavailable.as_ref()), false);
+        Self {
+            replicas,
+            surge,
+            // With neither nothing could ever move.
+            unavailable: if surge == 0 {
+                unavailable.max(1)
+            } else {
+                unavailable
+            }
+            .min(replicas),
+            recreate: strategy.and_then(|s| s.type_.as_deref()) == Some("Recreate"),
+            paused: spec.and_then(|spec| spec.paused).unwrap_or(false),
+        }
+    }
+
+    pub(super) fn min_available(&self) -> i32 {
+        self.replicas - self.unavailable
+    }
+}
+
+/// A number, or a percentage of a whole: a surge is rounded up, an absence down.
+pub(super) fn share(part: Option<&IntOrString>, whole: i32, up: bool) -> i32 {
+    match part {
+        None => {
+            let quarter = f64::from(whole) / 4.0;
+            rounded(quarter, up)
+        }
+        Some(IntOrString::Int(number)) => *number,
+        Some(IntOrString::String(text)) => {
+            let percent: f64 = text.trim_end_matches('%').parse().unwrap_or(25.0);
+            rounded(f64::from(whole) * percent / 100.0, up)
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a share of an i32, bounded just before"
+)]
+fn rounded(number: f64, up: bool) -> i32 {
+    let whole = if up { number.ceil() } else { number.floor() };
+    whole.clamp(0.0, f64::from(i32::MAX)) as i32
+}
+
+/// One ReplicaSet as a roll-out sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Size {
+    /// `spec.replicas`.
+    pub(super) wanted: i32,
+    /// `status.replicas`, if the status is of the present spec.
+    pub(super) present: Option<i32>,
+    /// `status.availableReplicas`.
+    pub(super) available: i32,
+}
+
+impl Size {
+    pub(super) fn of(set: &ReplicaSet) -> Self {
+        let status = set.status.as_ref();
+        let observed = status.and_then(|status| status.observed_generation);
+        Self {
+            wanted: set
+                .spec
+                .as_ref()
+                .and_then(|spec| spec.replicas)
+                .unwrap_or(1),
+            present: status
+                .filter(|_| observed >= set.metadata.generation)
+                .map(|status| status.replicas),
+            available: status
+                .and_then(|status| status.available_replicas)
+                .unwrap_or(0),
+        }
+    }
+}
+
+/// The sizes that the new and the old ReplicaSets (oldest first) should have next.
+pub(super) fn step(wish: &Wish, new: Option<Size>, old: &[Size]) -> (i32, Vec<i32>) {
+    let unchanged: Vec<i32> = old.iter().map(|size| size.wanted).collect();
+    let old_total: i32 = unchanged.iter().sum();
+    let new_wanted = new.map_or(0, |size| size.wanted);
+    if wish.recreate && !wish.paused {
+        let none_left = old.iter().all(|size| size.present == Some(0));
+        let size = if none_left { wish.replicas } else { 0 };
+        return (size, vec![0; old.len()]);
+    }
+    if old_total == 0 {
+        return (wish.replicas, unchanged);
+    }
+    if wish.paused {
+        // Only a change of the whole's size is carried out, by the set that is newest.
+        return match new {
+            Some(_) => ((wish.replicas - old_total).max(0), unchanged),
+            None => (0, paused(wish, old)),
+        };
+    }
+    let room = (wish.replicas + wish.surge - old_total - new_wanted).max(0);
+    let grown = (new_wanted + room).min(wish.replicas);
+    if grown != new_wanted {
+        return (grown, unchanged);
+    }
+    (grown, shrink(wish, new, old))
+}
+
+fn paused(wish: &Wish, old: &[Size]) -> Vec<i32> {
+    let mut sizes: Vec<i32> = old.iter().map(|size| size.wanted).collect();
+    if let Some((newest, older)) = sizes.split_last_mut() {
+        *newest = (wish.replicas - older.iter().sum::<i32>()).max(0);
+    }
+    sizes
+}
+
+/// Takes from the old sets what may be missing: first what is not available anyway.
+fn shrink(wish: &Wish, new: Option<Size>, old: &[Size]) -> Vec<i32> {
+    let mut sizes: Vec<i32> = old.iter().map(|size| size.wanted).collect();
+    if old.iter().any(|size| size.present.is_none()) {
+        return sizes;
+    }
+    let total: i32 = sizes.iter().sum::<i32>() + new.map_or(0, |size| size.wanted);
+    let missing = new.map_or(0, |size| (size.wanted - size.available).max(0));
+    let mut spare = total - wish.min_available() - missing;
+    for (size, set) in sizes.iter_mut().zip(old) {
+        let broken = (set.wanted - set.available).clamp(0, spare.max(0));
+        *size -= broken;
+        spare -= broken;
+    }
+    let available: i32 = old.iter().chain(&new).map(|size| size.available).sum();
+    let mut spare = (available - wish.min_available()).max(0);
+    for size in &mut sizes {
+        let taken = (*size).min(spare);
+        *size -= taken;
+        spare -= taken;
+    }
+    sizes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size(wanted: i32, available: i32) -> Size {
+        Size {
+            wanted,
+            present: Some(wanted),
+            available,
+        }
+    }
+
+    fn wish(replicas: i32, surge: i32, unavailable: i32) -> Wish {
+        Wish {
+            replicas,
+            surge,
+            unavailable,
+            recreate: false,
+            paused: false,
+        }
+    }
+
+    #[test]
+    fn a_rolling_update_never_has_too_many_and_never_too_few() {
+        for (what, wish, new, old, wanted) in [
+            (
+                "the first roll-out",
+                wish(3, 1, 0),
+                None,
+                vec![],
+                (3, vec![]),
+            ),
+            (
+                "scaling",
+                wish(5, 1, 0),
+                Some(size(3, 3)),
+                vec![size(0, 0)],
+                (5, vec![0]),
+            ),
+            (
+                "a new template",
+                wish(4, 1, 1),
+                None,
+                vec![size(4, 4)],
+                (1, vec![4]),
+            ),
+            (
+                "nothing new is available",
+                wish(4, 1, 1),
+                Some(size(1, 0)),
+                vec![size(4, 4)],
+                (1, vec![3]),
+            ),
+            (
+                "one new is available",
+                wish(4, 1, 0),
+                Some(size(1, 1)),
+                vec![size(4, 4)],
+                (1, vec![3]),
+            ),
+            (
+                "broken ones go first",
+                wish(4, 1, 1),
+                Some(size(1, 0)),
+                vec![size(2, 0), size(2, 2)],
+                (1, vec![1, 2]),
+            ),
+            (
+                "no surge",
+                wish(2, 0, 1),
+                None,
+                vec![size(2, 2)],
+                (0, vec![1]),
+            ),
+        ] {
+            assert_eq!(step(&wish, new, &old), wanted, "{what}");
+        }
+    }
+
+    #[test]
+    fn recreation_waits_until_nothing_old_is_left() {
+        let wish = Wish {
+            recreate: true,
+            ..wish(3, 0, 1)
+        };
+        assert_eq!(step(&wish, None, &[size(3, 3)]), (0, vec![0]));
+        let going = Size {
+            wanted: 0,
+            present: Some(2),
+            available: 0,
+        };
+        assert_eq!(step(&wish, None, &[going]), (0, vec![0]));
+        assert_eq!(step(&wish, None, &[size(0, 0)]), (3, vec![0]));
+    }
+
+    #[test]
+    fn shares_are_rounded_so_that_something_can_move() {
+        let text = |text: &str| Some(IntOrString::String(text.to_owned()));
+        for (part, whole, up, wanted) in [
+            (None, 10, true, 3),
+            (None, 10, false, 2),
+            (text("30%"), 3, true, 1),
+            (text("30%"), 3, false, 0),
+            (Some(IntOrString::Int(7)), 3, true, 7),
+        ] {
+            assert_eq!(
+                share(part.as_ref(), whole, up),
+                wanted,
+                "{part:?} of {whole}"
+            );
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Amounts of what nodes have and pods ask for, in whole units: millis of a processor, bytes.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Node, Pod, ResourceRequirements};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+
+/// Millis of processors, bytes, pods.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Amounts {
+    pub(crate) cpu_millis: i64,
+    pub(crate) memory_bytes: i64,
+    pub(crate) pods: i64,
+}
+
+impl Amounts {
+    /// What a node gives to pods.
+    pub(crate) fn allocatable(node: &Node) -> Self {
+        let status = node.status.as_ref();
+        let all = status.and_then(|status| status.allocatable.as_ref());
+        let Some(all) = all else {
+            return Self::default();
+        };
+        Self {
+            cpu_millis: read(all, "cpu", 1000),
+            memory_bytes: read(all, "memory", 1),
+            pods: read(all, "pods", 1),
+        }
+    }
+
+    fn requested(resources: Option<&ResourceRequirements>) -> Self {
+        let requests = resources.and_then(|resources| resources.requests.as_ref());
+        requests.map_or_else(Self::default, |all| Self {
+            cpu_millis: read(all, "cpu", 1000),
+            memory_bytes: read(all, "memory", 1),
+            pods: 0,
+        })
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.cpu_millis = self.cpu_millis.saturating_add(other.cpu_millis);
+        self.memory_bytes = self.memory_bytes.saturating_add(other.memory_bytes);
+        self.pods = self.pods.saturating_add(other.pods);
+    }
+
+    pub(super) fn take(&mut self, other: &Self) {
+        self.cpu_millis = self.cpu_millis.saturating_sub(other.cpu_millis);
+        self.memory_bytes = self.memory_bytes.saturating_sub(other.memory_bytes);
+        self.pods = self.pods.saturating_sub(other.pods);
+    }
+
+    fn raise_to(&mut self, other: &Self) {
+        self.cpu_millis = self.cpu_millis.max(other.cpu_millis);
+        self.memory_bytes = self.memory_bytes.max(other.memory_bytes);
+    }
+
+    /// What of `needs` is not here, in the scheduler's words.
+    pub(super) fn lacks(&self, needs: &Self) -> Vec<String> {
+        let short = [
+            (
+                needs.cpu_millis > 0 && self.cpu_millis < needs.cpu_millis,
+                "Insufficient cpu",
+            ),
+            (
+                needs.memory_bytes > 0 && self.memory_bytes < needs.memory_bytes,
+                "Insufficient memory",
+            ),
+            (self.pods < needs.pods, "Too many pods"),
+        ];
+        let short = short.into_iter().filter(|(short, _)| *short);
+        short.map(|(_, reason)| reason.to_owned()).collect()
+    }
+
+    /// The share of a node that is left, in thousandths; the scarcer of its parts.
+    pub(super) fn score(&self, whole: &Self) -> i64 {
+        let share = |left: i64, whole: i64| left.saturating_mul(1000) / whole.max(1);
+        share(self.cpu_millis, whole.cpu_millis)
+            .min(share(self.memory_bytes, whole.memory_bytes))
+            .min(share(self.pods, whole.pods))
+    }
+}
+
+/// What a pod needs of its node: its containers together, or the greatest of its first steps.
+pub(crate) fn requests(pod: &Pod) -> Amounts {
+    let mut together = Amounts {
+        pods: 1,
+        ..Amounts::default()
+    };
+    let Some(spec) = &pod.spec else {
+        return together;
+    };
+    let mut first = Amounts::default();
+    for container in spec.init_containers.iter().flatten() {
+        let needs = Amounts::requested(container.resources.as_ref());
+        if container.restart_policy.as_deref() == Some("Always") {
+            together.add(&needs);
+        } else {
+            first.raise_to(&needs);
+        }
+    }
+    for container in &spec.containers {
+        together.add(&Amounts::requested(container.resources.as_ref()));
+    }
+    together.raise_to(&first);
+    together
+}
+
+fn read(all: &BTreeMap<String, Quantity>, name: &str, scale: u32) -> i64 {
+    all.get(name)
+        .and_then(|quantity| units(&quantity.0, scale))
+        .unwrap_or(0)
+}
+
+/// A quantity in units of one `scale`-th, rounded up.
+#[expect(clippy::cast_possible_truncation, reason = "bounded just before")]
+pub(crate) fn units(text: &str, scale: u32) -> Option<i64> {
+    let at = text
+        .find(|c: char| c.is_ascii_alphabetic())
+        .unwrap_or(text.len());
+    let exponent = text[at..].starts_with(['e', 'E']) && text.len() > at + 1;
+    let at = if exponent { text.len() } else { at };
+    let number: f64 = text[..at].parse().ok()?;
+    let factor = match &text[at..] {
+        "" => 1.0,
+        "n" => 1e-9,
+        "u" => 1e-6,
+        "m" => 1e-3,
+        "k" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        "T" => 1e12,
+        "P" => 1e15,
+        "E" => 1e18,
+        "Ki" => 1024.0,
+        "Mi" => 1024.0 * 1024.0,
+        "Gi" => 1024.0 * 1024.0 * 1024.0,
+        "Ti" => 1024.0_f64.powi(4),
+        "Pi" => 1024.0_f64.powi(5),
+        _ => return None,
+    };
+    // A thousandth of a unit of rounding error would make one more of it.
+    let units = (number * factor * f64::from(scale) - 1e-6).ceil();
+    units.is_finite().then(|| units.clamp(0.0, 9e18) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_read_as_kubernetes_writes_them() {
+        for (text, scale, wanted) in [
+            ("100m", 1000, Some(100)),
+            ("2", 1000, Some(2000)),
+            ("0.1", 1000, Some(100)),
+            ("1500u", 1000, Some(2)),
+            ("64Mi", 1, Some(64 << 20)),
+            ("1G", 1, Some(1_000_000_000)),
+            ("1e3", 1, Some(1000)),
+            ("", 1, None),
+            ("many", 1, None),
+            ("-5", 1, Some(0)),
+        ] {
+            assert_eq!(units(text, scale), wanted, "{text}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Pods as controllers make them from templates.
+
+use k8s_openapi::api::core::v1::PodTemplateSpec;
+use serde_json::{Map, Value, json};
+
+/// Label of a ReplicaSet's pods.
+pub(super) const POD_TEMPLATE_HASH: &str = "pod-template-hash";
+/// Label of a StatefulSet's and a DaemonSet's pods.
+pub(super) const REVISION_HASH: &str = "controller-revision-hash";
+
+/// What tells a template from another; the label that holds it does not count.
+pub(super) fn hash(template: &PodTemplateSpec) -> String {
+    let mut value = json!(template);
+    if let Some(labels) = value
+        .pointer_mut("/metadata/labels")
+        .and_then(Value::as_object_mut)
+    {
+        labels.remove(POD_TEMPLATE_HASH);
+    }
+    encode(super::hash(&value.to_string()))
+}
+
+/// In letters that make no words, as Kubernetes writes hashes.
+pub(super) fn encode(mut number: u32) -> String {
+    const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+    let mut text = String::new();
+    for _ in 0..7 {
+        let at = usize::try_from(number % 27).unwrap_or_default();
+        text.push(char::from(LETTERS[at]));
+        number /= 27;
+    }
+    text
+}
+
+/// How a pod is named.
+pub(super) enum Name {
+    /// Exactly so.
+    Fixed(String),
+    /// The API adds a random end.
+    Prefix(String),
+}
+
+/// A pod of this template.
+pub(super) fn pod(
+    template: &PodTemplateSpec,
+    namespace: &str,
+    name: Name,
+    owner: Value,
+    labels: &[(&str, String)],
+) -> Value {
+    let mut metadata = json!(template.metadata);
+    if !metadata.is_object() {
+        metadata = json!({});
+    }
+    metadata["namespace"] = namespace.into();
+    match name {
+        Name::Fixed(name) => metadata["name"] = name.into(),
+        Name::Prefix(prefix) => metadata["generateName"] = prefix.into(),
+    }
+    metadata["ownerReferences"] = owner;
+    add(&mut metadata, "labels", labels);
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.spec})
+}
+
+/// Adds labels or annotations.
+pub(super) fn add(metadata: &mut Value, field: &str, texts: &[(&str, String)]) {
+    if !metadata[field].is_object() {
+        metadata[field] = Value::Object(Map::new());
+    }
+    for (name, text) in texts {
+        metadata[field][*name] = text.as_str().into();
+    }
+}

@@ -1,0 +1,94 @@
+//! The first start of a cluster: its nodes and sample workloads.
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, TypeMeta};
+use kube::{Client, ResourceExt as _};
+use serde_json::{Value, json};
+
+use crate::plan::Plan;
+
+/// Says that the plan was carried out; what people change afterwards is theirs.
+const DONE: &str = "simulated-cluster";
+const NAMESPACE: &str = "kube-system";
+const MANAGER: &str = "drover-simulate";
+
+/// Why a cluster has not got what it should have.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// The API refused.
+    #[error("cannot make {what}")]
+    Refused {
+        /// Kind and name.
+        what: String,
+        /// Why.
+        #[source]
+        source: Box<kube::Error>,
+    },
+    /// An object of the plan is of no kind.
+    #[error("an object of the plan has no kind: {0}")]
+    NoKind(Value),
+}
+
+fn refused(what: &str) -> impl FnOnce(kube::Error) -> SetupError {
+    let what = what.to_owned();
+    |source| SetupError::Refused {
+        what,
+        source: Box::new(source),
+    }
+}
+
+/// Makes what the plan wants, unless that was done before. A start that was cut off goes on where
+/// it ended.
+pub(crate) async fn carry_out(client: &Client, plan: &Plan) -> Result<(), SetupError> {
+    let marks: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
+    let mark = format!("ConfigMap {DONE}");
+    let known = marks.get_opt(DONE).await.map_err(refused(&mark))?;
+    if known.is_some() {
+        return Ok(());
+    }
+    for node in &plan.nodes {
+        apply(client, node.node(), "").await?;
+        let mut status = node.node();
+        status["spec"] = Value::Null;
+        status["status"] = node.status();
+        apply(client, status, "status").await?;
+    }
+    for object in &plan.objects {
+        apply(client, object.clone(), "").await?;
+    }
+    let done = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": DONE, "namespace": NAMESPACE},
+        "data": {"description": plan.description},
+    });
+    apply(client, done, "").await
+}
+
+async fn apply(client: &Client, object: Value, subresource: &str) -> Result<(), SetupError> {
+    let object: DynamicObject =
+        serde_json::from_value(object.clone()).map_err(|_| SetupError::NoKind(object))?;
+    let types = object.types.clone();
+    let types = types.ok_or_else(|| SetupError::NoKind(json!(object.metadata)))?;
+    let name = object.name_any();
+    let what = format!("{} {name}", types.kind);
+    let resource = resource(&types);
+    let api: Api<DynamicObject> = match object.namespace() {
+        Some(namespace) => Api::namespaced_with(client.clone(), &namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
+    };
+    let (params, patch) = (PatchParams::apply(MANAGER).force(), Patch::Apply(&object));
+    let applied = match subresource {
+        "status" => api.patch_status(&name, &params, &patch).await,
+        _ => api.patch(&name, &params, &patch).await,
+    };
+    applied.map(drop).map_err(refused(&what))
+}
+
+fn resource(types: &TypeMeta) -> ApiResource {
+    let (group, version) = types
+        .api_version
+        .split_once('/')
+        .unwrap_or(("", types.api_version.as_str()));
+    let gvk = kube::core::GroupVersionKind::gvk(group, version, &types.kind);
+    ApiResource::from_gvk(&gvk)
+}

@@ -1,0 +1,4 @@
+//! Simulated clusters as their clients see them.
+
+mod stage;
+mod workloads;

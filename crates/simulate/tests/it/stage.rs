@@ -1,0 +1,143 @@
+//! A cluster whose clock stands still until a test moves it.
+
+use std::time::Duration;
+
+use drover_simulate::annotations::Pace;
+use drover_simulate::clock::Clock;
+use drover_simulate::{Cluster, ClusterOptions, Plan};
+use jiff::{SignedDuration, Timestamp};
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use kube::runtime::wait::await_condition;
+use kube::{Client, ResourceExt as _};
+use serde_json::Value;
+
+/// A hanging test is a failed one; nothing here waits for time to pass.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A cluster, and the folder that its state is in.
+pub(crate) struct Stage {
+    pub(crate) cluster: Cluster,
+    pub(crate) clock: Clock,
+    pub(crate) folder: tempfile::TempDir,
+}
+
+/// A whole second, as statuses hold them.
+fn now() -> Timestamp {
+    Timestamp::from_second(Timestamp::now().as_second()).unwrap()
+}
+
+impl Stage {
+    pub(crate) async fn of(plan: Plan) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Clock::still(now());
+        let cluster = start(&folder, &clock, plan).await;
+        Self {
+            cluster,
+            clock,
+            folder,
+        }
+    }
+
+    /// Ends the cluster and starts it again on the same file.
+    pub(crate) async fn again(self, plan: Plan) -> Self {
+        self.cluster.stop().await;
+        let cluster = start(&self.folder, &self.clock, plan).await;
+        Self { cluster, ..self }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        self.cluster.client()
+    }
+
+    pub(crate) fn forward(&self, seconds: i64) {
+        self.clock.forward(SignedDuration::from_secs(seconds));
+    }
+
+    pub(crate) fn api(&self, group: &str, kind: &str) -> Api<DynamicObject> {
+        let gvk = GroupVersionKind::gvk(group, "v1", kind);
+        let resource = kube::api::ApiResource::from_gvk(&gvk);
+        Api::namespaced_with(self.client(), "default", &resource)
+    }
+
+    pub(crate) async fn apply(&self, group: &str, object: &Value) {
+        let (kind, name) = (&object["kind"], &object["metadata"]["name"]);
+        let api = self.api(group, kind.as_str().unwrap());
+        let params = PatchParams::apply("test").force();
+        let patch = Patch::Apply(object);
+        api.patch(name.as_str().unwrap(), &params, &patch)
+            .await
+            .unwrap();
+    }
+
+    /// Waits until an object is as `holds` wants it, or gone if that is what it wants.
+    pub(crate) async fn until(
+        &self,
+        group: &str,
+        kind: &str,
+        name: &str,
+        holds: impl Fn(Option<&Value>) -> bool,
+    ) {
+        let condition = |object: Option<&DynamicObject>| {
+            holds(
+                object
+                    .map(|object| serde_json::to_value(object).unwrap())
+                    .as_ref(),
+            )
+        };
+        let waiting = await_condition(self.api(group, kind), name, condition);
+        let waited = tokio::time::timeout(PATIENCE, waiting).await;
+        if waited.is_err() {
+            let is = self.api(group, kind).get_opt(name).await.unwrap();
+            panic!("{kind} {name} never became what it should: {is:#?}");
+        }
+    }
+
+    /// Moves the clock, again and again, until an object is as wanted.
+    pub(crate) async fn forward_until(
+        &self,
+        group: &str,
+        kind: &str,
+        name: &str,
+        holds: impl Fn(Option<&Value>) -> bool,
+    ) {
+        let moving = async {
+            loop {
+                self.forward(1);
+                // Lets the cluster decide and write before the next second; how long that takes
+                // changes nothing but how far its clock gets.
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::select! {
+            () = self.until(group, kind, name, holds) => {}
+            () = moving => {}
+        }
+    }
+
+    pub(crate) async fn pods(&self) -> Vec<Value> {
+        let pods = self.api("", "Pod").list(&Default::default()).await.unwrap();
+        let values = pods
+            .items
+            .iter()
+            .map(|pod| serde_json::to_value(pod).unwrap());
+        values.collect()
+    }
+
+    pub(crate) async fn pod_names(&self) -> Vec<String> {
+        let pods = self.api("", "Pod").list(&Default::default()).await.unwrap();
+        pods.items.iter().map(|pod| pod.name_any()).collect()
+    }
+}
+
+async fn start(folder: &tempfile::TempDir, clock: &Clock, plan: Plan) -> Cluster {
+    let mut options = ClusterOptions::new(folder.path().join("cluster.db"), plan);
+    options.clock = clock.clone();
+    options.pace = Pace {
+        start: Duration::ZERO,
+        ready: Duration::ZERO,
+        stop: Duration::ZERO,
+        ..Pace::default()
+    };
+    Cluster::start(options).await.unwrap()
+}
