@@ -7,6 +7,7 @@ pub mod audit;
 pub mod backoff;
 pub mod cli;
 pub mod controllers;
+pub mod demo;
 pub mod hub;
 pub mod identity;
 pub mod listen;

@@ -134,6 +134,11 @@ impl RegistrationState {
         }
     }
 
+    /// What a manifest of now says of the server: its address, and its authority.
+    pub(crate) fn reached_at(&self) -> (String, Option<Arc<str>>) {
+        (self.settings.server_url(), self.trust.clone())
+    }
+
     /// Refuses when agents make the hub work too hard.
     fn slow_down(&self, peer: Option<SocketAddr>) -> Result<(), Status> {
         self.rate.check(peer)

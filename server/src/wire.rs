@@ -13,6 +13,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub use crate::demo::DemoOptions;
 pub use crate::hub::connect::HubOptions;
 
 use crate::audit::OpenAuditError;
@@ -51,6 +52,8 @@ pub struct ServerOptions {
     pub server_url: Option<String>,
     /// Certificate chain and key, PEM files; made by the server's own authority if absent.
     pub tls: Option<TlsFiles>,
+    /// Simulated clusters beside the server; none if absent.
+    pub demo: Option<DemoOptions>,
     /// New file that gets the first administrator's password.
     pub first_password_file: Option<PathBuf>,
     /// File of the audit log; `-` is standard output.

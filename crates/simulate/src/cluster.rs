@@ -1,8 +1,11 @@
 //! A simulated cluster as a whole.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use drover_apiserver::access::Caller;
@@ -10,9 +13,9 @@ use drover_apiserver::serve::Version;
 use drover_apiserver::server::{ApiServer, Options};
 use drover_apiserver::store::{Durability, StoreOptions};
 use kube::Client;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use rustls::pki_types::CertificateDer;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
@@ -26,6 +29,8 @@ use crate::setup::{self, SetupError};
 
 /// Who the simulation is to its own API.
 const CALLER: &str = "system:drover-simulation";
+/// Longest that requests under way may keep a cluster open that has ended.
+const CLOSED_WITHIN: Duration = Duration::from_secs(5);
 
 /// How a cluster is simulated.
 #[derive(Clone, Debug)]
@@ -69,10 +74,12 @@ pub enum StartError {
 /// A cluster that runs; it ends when it is stopped, or dropped.
 pub struct Cluster {
     client: Client,
+    door: Door,
     address: SocketAddr,
     certificate: CertificateDer<'static>,
     tasks: TaskTracker,
     stop: CancellationToken,
+    closed: Pin<Box<WaitForCancellationFutureOwned>>,
 }
 
 impl std::fmt::Debug for Cluster {
@@ -106,10 +113,11 @@ impl Cluster {
             let (server, stop) = (server.clone(), stop.clone());
             async move { server.run(stop).await }
         });
-        let client = client(server.router());
+        let door = Door(Arc::new(RwLock::new(Some(server.router()))));
+        let client = door.client();
         setup::carry_out(&client, &options.plan).await?;
         let (address, certificate) = (listener.address, listener.certificate.clone());
-        tasks.spawn(listener.serve(server.router(), stop.clone()));
+        tasks.spawn(listener.serve(server.router(), tasks.clone(), stop.clone()));
         let simulation = Simulation {
             client: client.clone(),
             world,
@@ -120,10 +128,12 @@ impl Cluster {
         unfinished.disarm();
         Ok(Self {
             client,
+            door,
             address,
             certificate,
             tasks,
             stop,
+            closed: Box::pin(server.closed()),
         })
     }
 
@@ -142,11 +152,16 @@ impl Cluster {
         &self.certificate
     }
 
-    /// Ends it, and waits until it has ended; its state stays in its file.
-    pub async fn stop(self) {
+    /// Ends it, and waits until its file is closed; its state stays there.
+    pub async fn stop(mut self) {
         self.stop.cancel();
         self.tasks.close();
         self.tasks.wait().await;
+        self.door.0.write().take();
+        let closed = tokio::time::timeout(CLOSED_WITHIN, &mut self.closed);
+        if closed.await.is_err() {
+            tracing::warn!("requests keep a simulated cluster open that has ended");
+        }
     }
 }
 
@@ -183,12 +198,30 @@ fn api(
     api
 }
 
-/// Calls the API in this process, as one who may do everything.
-fn client(router: Router) -> Client {
-    let caller = Caller::privileged(CALLER);
-    let service = tower::service_fn(move |mut request: http::Request<kube::client::Body>| {
-        request.extensions_mut().insert(caller.clone());
-        router.clone().oneshot(request)
-    });
-    Client::new(service, "default")
+/// The way in from this process, until it is shut: clients may outlive the cluster.
+#[derive(Clone)]
+struct Door(Arc<RwLock<Option<Router>>>);
+
+/// Why a call in this process has no answer.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the simulated cluster has ended")]
+struct Ended;
+
+impl Door {
+    /// Calls the API as one who may do everything.
+    fn client(&self) -> Client {
+        let door = self.clone();
+        let service = tower::service_fn(move |mut request: http::Request<kube::client::Body>| {
+            let router = door.0.read().clone();
+            async move {
+                let router = router.ok_or(Ended)?;
+                request.extensions_mut().insert(Caller::privileged(CALLER));
+                match router.oneshot(request).await {
+                    Ok(response) => Ok::<_, Ended>(response),
+                    Err(never) => match never as Infallible {},
+                }
+            }
+        });
+        Client::new(service, "default")
+    }
 }

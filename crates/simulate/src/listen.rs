@@ -14,6 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 /// Connections at once.
 const MOST: usize = 1024;
@@ -72,7 +73,7 @@ impl Listener {
     }
 
     /// Serves until `stop`.
-    pub(crate) async fn serve(self, router: Router, stop: CancellationToken) {
+    pub(crate) async fn serve(self, router: Router, tasks: TaskTracker, stop: CancellationToken) {
         let places = Arc::new(Semaphore::new(MOST));
         loop {
             let Ok(place) = Arc::clone(&places).acquire_owned().await else {
@@ -87,7 +88,7 @@ impl Listener {
                 continue;
             };
             let (acceptor, router, stop) = (self.acceptor.clone(), router.clone(), stop.clone());
-            tokio::spawn(async move {
+            tasks.spawn(async move {
                 let conversation = converse(acceptor, stream, router);
                 // What is under way ends with the cluster.
                 let _ = stop.run_until_cancelled(conversation).await;

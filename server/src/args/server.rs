@@ -19,6 +19,7 @@ itself: in the folder \"hub\" of --data-dir, which nobody else may read. See \"d
 Examples:
   drover server
   drover server --data-dir /srv/drover
+  drover server --demo-clusters 3
   drover server --kubeconfig hub.yaml
   drover server --kubeconfig hub.yaml --listen 0.0.0.0:8443 --server-url https://drover.example.com:8443
 
@@ -165,6 +166,18 @@ pub struct ServerOptions {
         hide_env_values = true
     )]
     pub log_filter: Option<String>,
+    /// Simulated clusters to run beside the server, joined and with sample workloads; needs the
+    /// embedded hub. Clusters beyond the number of an earlier start are removed
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "DROVER_DEMO_CLUSTERS",
+        hide_env_values = true,
+        default_value_t = 0,
+        value_parser = clap::value_parser!(u32).range(0..=1000),
+        conflicts_with = "kubeconfig"
+    )]
+    pub demo_clusters: u32,
     /// How to log to standard error
     #[arg(
         long,

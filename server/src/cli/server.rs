@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::failure::Failure;
 use super::terminal::{notice, print};
 use crate::args::{self, HubKubeconfig, Recover, ServerArgs, ServerCommand, ServerOptions};
+use crate::demo::{DemoFolder, DemoOptions};
 use crate::hub::connect::{Connection, HubOptions, Surroundings, connect};
 use crate::hub::{Hub, Keys, Stores, call};
 use crate::identity::passwords::random_password;
@@ -45,9 +46,12 @@ async fn serve(options: ServerOptions) -> Result<(), Failure> {
 }
 
 fn wired(options: ServerOptions, log_filter: LogFilter) -> Result<wire::ServerOptions, Failure> {
+    let hub = hub_options(options.hub)?;
+    let demo = demo_options(&hub, options.demo_clusters)?;
     Ok(wire::ServerOptions {
-        hub: hub_options(options.hub)?,
+        hub,
         hub_webhook: options.hub_webhook,
+        demo,
         listen: options.listen,
         server_url: options.server_url.map(|url| url.to_string()),
         tls: options
@@ -60,6 +64,20 @@ fn wired(options: ServerOptions, log_filter: LogFilter) -> Result<wire::ServerOp
         log_filter,
         log_filter_by_setting: options.log_filter.is_none(),
     })
+}
+
+/// Where there is no embedded hub there is no folder to keep simulated clusters in.
+fn demo_options(hub: &HubOptions, clusters: u32) -> Result<Option<DemoOptions>, Failure> {
+    match hub {
+        HubOptions::Embedded(place) => Ok(Some(DemoOptions {
+            clusters,
+            folder: DemoFolder::within(place.folder()),
+        })),
+        _ if clusters == 0 => Ok(None),
+        _ => Err(Failure::Other(
+            "--demo-clusters needs the embedded hub: name its folder with --data-dir".to_owned(),
+        )),
+    }
 }
 
 fn hub_options(hub: HubKubeconfig) -> Result<HubOptions, Failure> {

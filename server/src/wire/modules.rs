@@ -8,6 +8,7 @@ use super::certificate::Certificate;
 use super::{Base, ServerOptions, StartError, gate};
 use crate::audit::{Audit, Destination};
 use crate::controllers::Controllers;
+use crate::demo;
 use crate::hub::Stores;
 use crate::hub::admission::install::Installer;
 use crate::hub::admission::review::{self, Reviews};
@@ -46,7 +47,7 @@ pub(super) fn build(
     });
     let shown = certificate.shown();
     let notices = Arc::new(Notices::new(&base.hub));
-    let agents = registration::router(RegistrationState::new(
+    let registration = RegistrationState::new(
         base.hub.clone(),
         base.settings.clone(),
         authenticator.clone(),
@@ -54,7 +55,13 @@ pub(super) fn build(
         trust,
         Arc::new(move || registration::pin::of_certificate(&shown.leaf()?)),
         notices.clone(),
-    ));
+    );
+    if let Some(demo) = options.demo.clone() {
+        let (hub, registration) = (base.hub.clone(), registration.clone());
+        let demo = demo::run(demo, hub, registration, base.stop.clone());
+        base.spawn(when_leading(base, demo));
+    }
+    let agents = registration::router(registration);
     let controllers = Controllers::new(
         base.hub.clone(),
         tunnels.clone(),

@@ -55,6 +55,7 @@ pub(crate) fn options(hub: &TestHub, first_password: Option<PathBuf>) -> ServerO
         server_url: None,
         tls: None,
         first_password_file: first_password,
+        demo: None,
         audit_log: hub.folder().join("drover-audit.log"),
         log_filter: LogFilter::apart(),
         log_filter_by_setting: true,

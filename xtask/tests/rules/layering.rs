@@ -8,6 +8,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("drover-api", &[]),
     ("drover-access", &["drover-api"]),
     ("drover-apiserver", &[]),
+    ("drover-simulate", &["drover-apiserver"]),
     ("drover-tunnel", &["drover-access", "drover-api"]),
     (
         "drover-testkit",
@@ -20,6 +21,9 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "drover-server",
         &[
+            // For `--demo-clusters` only: simulated clusters are joined by the real agent's code.
+            "drover-agent",
+            "drover-simulate",
             "drover-apiserver",
             "drover-tunnel",
             "drover-access",
@@ -46,7 +50,10 @@ const ONLY_TESTS: &[&str] = &[
 
 /// Crates that only these rooms may name.
 const RESERVED: &[(&str, &[&str])] = &[
-    ("axum", &["drover-apiserver", "drover-server"]),
+    (
+        "axum",
+        &["drover-apiserver", "drover-server", "drover-simulate"],
+    ),
     ("tower-http", &["drover-server"]),
     ("utoipa-axum", &["drover-server"]),
     ("argon2", &["drover-server"]),

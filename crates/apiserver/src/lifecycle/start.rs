@@ -31,17 +31,19 @@ pub struct StartError {
 /// before clients are let in.
 pub async fn prepare(hub: &dyn Hub) -> Result<(), StartError> {
     let namespaces = NAMESPACES.map(|name| Box::pin(ensure_namespace(hub, name)) as _);
-    all(namespaces).await?;
+    all(namespaces.into()).await?;
     let objects = bootstrap_objects();
     let objects = objects
         .iter()
-        .map(|object| Box::pin(ensure(hub, object)) as _);
+        .map(|object| Box::pin(ensure(hub, object)) as _)
+        .collect();
     all(objects).await
 }
 
 /// Many at once, so that they become durable together.
 async fn all<'a>(
-    list: impl IntoIterator<Item = BoxFuture<'a, Result<(), StartError>>>,
+    // Collected: a caller that is spawned cannot hold the closure that makes them.
+    list: Vec<BoxFuture<'a, Result<(), StartError>>>,
 ) -> Result<(), StartError> {
     stream::iter(list)
         .buffer_unordered(CONCURRENT)

@@ -65,6 +65,11 @@ impl Place {
         Ok(Self::new(data.join("drover")))
     }
 
+    /// The data folder itself.
+    pub fn folder(&self) -> &Path {
+        &self.0
+    }
+
     /// The hub's file, whether it is there or not.
     pub fn file(&self) -> PathBuf {
         self.0.join(FOLDER).join(FILE)

@@ -162,6 +162,7 @@ fn options(folder: &Path) -> ServerOptions {
         server_url: None,
         tls: None,
         first_password_file: None,
+        demo: None,
         audit_log: folder.join("audit.log"),
         log_filter: LogFilter::apart(),
         log_filter_by_setting: false,

@@ -1,0 +1,211 @@
+//! How a simulated cluster is joined: as every cluster is, by a manifest and an agent.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_api::group::AGENT_NAMESPACE;
+use drover_api::kinds::Cluster;
+use drover_api::rest::ImportRequest;
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::GroupVersionKind;
+use kube::{Client, ResourceExt as _};
+use secrecy::SecretString;
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+
+use super::place::ClusterFolder;
+use crate::registration::RegistrationState;
+use crate::registration::import::import;
+
+/// Who applies the manifest, where a person would run kubectl.
+const MANAGER: &str = "kubectl";
+/// Longest for one call to the simulated cluster.
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// Life of the agent's token, and when there is a new one: as kubelets do.
+const TOKEN_SECONDS: i64 = 3600;
+const TOKEN_EVERY: Duration = Duration::from_mins(40);
+/// After a renewal that failed.
+const TOKEN_AGAIN: Duration = Duration::from_secs(30);
+
+/// Why a simulated cluster is not joined.
+#[derive(Debug, Error)]
+pub enum JoinError {
+    /// No manifest.
+    #[error("the manifest cannot be had: {}", .0.message())]
+    Import(crate::status::Status),
+    /// The manifest is none.
+    #[error("the manifest cannot be read: {0}")]
+    Manifest(String),
+    /// The simulated cluster refused.
+    #[error("the simulated cluster refuses to {operation}")]
+    Refused {
+        /// Completes the sentence.
+        operation: String,
+        /// Why.
+        #[source]
+        source: Box<kube::Error>,
+    },
+    /// It does not answer.
+    #[error("the simulated cluster did not {0} in time")]
+    TimedOut(String),
+    /// The API server gave no token.
+    #[error("the agent's service account got no token")]
+    NoToken,
+    /// The token cannot be kept.
+    #[error("the agent's token cannot be kept")]
+    Keep(#[from] std::io::Error),
+    /// The address is none.
+    #[error("the simulated cluster has no address that an agent can use")]
+    Address(#[from] http::uri::InvalidUri),
+    /// The agent does not start.
+    #[error("the agent does not start")]
+    Agent(#[from] drover_agent::wire::StartError),
+}
+
+async fn asked<T>(
+    operation: impl Into<String>,
+    call: impl Future<Output = kube::Result<T>>,
+) -> Result<T, JoinError> {
+    let operation = operation.into();
+    match tokio::time::timeout(CALL_TIMEOUT, call).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(source)) => Err(JoinError::Refused {
+            operation,
+            source: Box::new(source),
+        }),
+        Err(_) => Err(JoinError::TimedOut(operation)),
+    }
+}
+
+/// The agent of a simulated cluster, ready to run.
+pub(super) struct Agent {
+    client: Client,
+    folder: ClusterFolder,
+    config: kube::Config,
+}
+
+/// Applies the manifest if the cluster does not know the server yet, and makes its agent.
+pub(super) async fn join(
+    state: &RegistrationState,
+    cluster: &Cluster,
+    simulated: &drover_simulate::Cluster,
+    folder: &ClusterFolder,
+) -> Result<Agent, JoinError> {
+    let client = simulated.client();
+    if !is_bound(state, &client, cluster).await? {
+        let request = ImportRequest { ttl_seconds: None };
+        let import = import(state, cluster, &request).await;
+        let import = import.map_err(JoinError::Import)?;
+        apply(&client, import.manifest.expose()).await?;
+    }
+    renew_token(&client, folder).await?;
+    let url = format!("https://{}", simulated.address()).parse()?;
+    let mut config = kube::Config::new(url);
+    config.root_cert = Some(vec![simulated.certificate().to_vec()]);
+    config.auth_info.token_file = Some(folder.token().display().to_string());
+    Ok(Agent {
+        client,
+        folder: folder.clone(),
+        config,
+    })
+}
+
+/// Whether the manifest in the cluster is of this Cluster and this server, and was used.
+async fn is_bound(
+    state: &RegistrationState,
+    client: &Client,
+    cluster: &Cluster,
+) -> Result<bool, JoinError> {
+    let registered = cluster
+        .status
+        .as_ref()
+        .is_some_and(|status| status.registration.is_some());
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), AGENT_NAMESPACE);
+    let known = asked("read its manifest", maps.get_opt("drover-agent-server")).await?;
+    let known = known.and_then(|map| map.data).unwrap_or_default();
+    let (url, authority) = state.reached_at();
+    let says = |key: &str, wanted: &str| known.get(key).is_some_and(|text| text == wanted);
+    Ok(registered
+        && says("cluster-uid", &cluster.uid().unwrap_or_default())
+        && says("server-url", &url)
+        && says("server-ca.crt", authority.as_deref().unwrap_or_default()))
+}
+
+/// `kubectl apply --server-side -f -`.
+async fn apply(client: &Client, manifest: &str) -> Result<(), JoinError> {
+    let objects: Vec<DynamicObject> = serde_saphyr::from_multiple(manifest)
+        .map_err(|error| JoinError::Manifest(error.to_string()))?;
+    for object in objects {
+        let types = object.types.clone().unwrap_or_default();
+        let (group, version) = types
+            .api_version
+            .split_once('/')
+            .unwrap_or(("", &types.api_version));
+        let gvk = GroupVersionKind::gvk(group, version, &types.kind);
+        let resource = ApiResource::from_gvk(&gvk);
+        let api: Api<DynamicObject> = match object.namespace() {
+            Some(namespace) => Api::namespaced_with(client.clone(), &namespace, &resource),
+            None => Api::all_with(client.clone(), &resource),
+        };
+        let name = object.name_any();
+        let (params, patch) = (PatchParams::apply(MANAGER).force(), Patch::Apply(&object));
+        let applied = api.patch(&name, &params, &patch);
+        asked(format!("apply {} {name}", types.kind), applied).await?;
+    }
+    Ok(())
+}
+
+/// A fresh token of the agent's own service account, where a pod would find it.
+async fn renew_token(client: &Client, folder: &ClusterFolder) -> Result<(), JoinError> {
+    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), AGENT_NAMESPACE);
+    let wanted = TokenRequest {
+        spec: Some(TokenRequestSpec {
+            expiration_seconds: Some(TOKEN_SECONDS),
+            ..TokenRequestSpec::default()
+        }),
+        ..TokenRequest::default()
+    };
+    let params = PostParams::default();
+    let issued = accounts.create_token_request("drover-agent", &params, &wanted);
+    let issued = asked("issue the agent's token", issued).await?;
+    let token = issued
+        .status
+        .and_then(|status| status.token)
+        .ok_or(JoinError::NoToken)?;
+    folder.keep_token(&SecretString::from(token))?;
+    Ok(())
+}
+
+impl Agent {
+    /// Keeps the cluster connected until `stop`.
+    pub(super) async fn run(self, stop: CancellationToken) {
+        let name = "simulated".to_owned();
+        let replica =
+            match drover_agent::wire::assemble(&self.config, AGENT_NAMESPACE, name, stop.clone()) {
+                Ok(replica) => Arc::new(replica),
+                Err(error) => {
+                    tracing::error!(%error, "the agent of a simulated cluster does not start");
+                    return stop.cancelled().await;
+                }
+            };
+        let renewing = stop.run_until_cancelled(self.keep_token_fresh());
+        tokio::join!(Box::pin(replica.run()), renewing);
+    }
+
+    async fn keep_token_fresh(&self) {
+        let mut pause = TOKEN_EVERY;
+        loop {
+            tokio::time::sleep(pause).await;
+            pause = match renew_token(&self.client, &self.folder).await {
+                Ok(()) => TOKEN_EVERY,
+                Err(error) => {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::debug!(error, "a simulated agent's token was not renewed");
+                    TOKEN_AGAIN
+                }
+            };
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Where simulated clusters keep their state.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use secrecy::{ExposeSecret as _, SecretString};
+
+/// The folder of all of them; nobody but the server's user gets into it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DemoFolder(PathBuf);
+
+/// What this module names: nothing else in the folder is ever looked at, or removed.
+pub(super) fn is_name(name: &str) -> bool {
+    name.starts_with("demo-")
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+impl DemoFolder {
+    /// Beside the hub, in the server's data folder.
+    pub fn within(data: &Path) -> Self {
+        Self(data.join("demo"))
+    }
+
+    /// Clusters that have a folder here.
+    pub(super) fn names(&self) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(&self.0) else {
+            return Vec::new();
+        };
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        names.filter(|name| is_name(name)).collect()
+    }
+
+    pub(super) fn of(&self, name: &str) -> ClusterFolder {
+        ClusterFolder(self.0.join(name))
+    }
+}
+
+/// One cluster's folder.
+#[derive(Clone, Debug)]
+pub(super) struct ClusterFolder(PathBuf);
+
+impl ClusterFolder {
+    /// The file of its API; the folder is made, and private.
+    pub(super) fn file(&self) -> io::Result<PathBuf> {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.0)?;
+        Ok(self.0.join("cluster.db"))
+    }
+
+    /// Where the agent finds its service account's token.
+    pub(super) fn token(&self) -> PathBuf {
+        self.0.join("agent-token")
+    }
+
+    /// Puts a token there, whole at any time.
+    pub(super) fn keep_token(&self, token: &SecretString) -> io::Result<()> {
+        let next = self.0.join("agent-token.next");
+        let mut options = File::options();
+        let mut file = options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&next)?;
+        file.write_all(token.expose_secret().as_bytes())?;
+        fs::rename(next, self.token())
+    }
+
+    /// Removes everything.
+    pub(super) fn remove(&self) -> io::Result<()> {
+        match fs::remove_dir_all(&self.0) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_folders_with_names_of_simulated_clusters_are_seen() {
+        let data = tempfile::tempdir().unwrap();
+        let folder = DemoFolder::within(data.path());
+        assert!(folder.names().is_empty());
+        folder.of("demo-small").file().unwrap();
+        for other in ["mine", "demo-UPPER", "demo-a.b"] {
+            fs::create_dir(data.path().join("demo").join(other)).unwrap();
+        }
+        assert_eq!(folder.names(), ["demo-small"]);
+        folder.of("demo-small").remove().unwrap();
+        assert!(folder.names().is_empty());
+    }
+}
