@@ -14,7 +14,7 @@ help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: ## Start a hub and a first cluster here, joined, and say how to use them (no root needed)
+run: ## Start the server here with three simulated clusters, and say how to use them (no root needed)
 	@.ci/install run
 	@cargo build $(CARGO_ALL) --bins
 	@$(XTASK) demo
@@ -45,6 +45,8 @@ test: ## Every test: units, components, fuzz corpora, real Kubernetes
 	@DROVER_TEST_HUB=embedded .ci/suite e2e-embedded 400 cargo test $(CARGO_ALL) --test road -- \
 	  journey revocation security::claims security::credentials security::secrets \
 	  --skip demoted_administrator
+	@.ci/suite simulated 300 cargo test $(CARGO_ALL) --test simulated
+	@.ci/suite demo 120 $(XTASK) demo --once --port 0 --folder "$$(mktemp -d)"
 	@.ci/suite weaken 60 $(XTASK) weaken --check
 
 .PHONY: conformance

@@ -15,7 +15,7 @@ enum Recipe {
     /// The real Kubernetes programs that tests use
     #[command(subcommand)]
     Kubernetes(kubernetes::Recipe),
-    /// A hub and a first cluster on this machine, joined, until Ctrl-C
+    /// The server on its embedded hub with simulated clusters, until Ctrl-C
     Demo(demo::Demo),
     /// The agent's image: a static program, and nothing else
     Image(image::Image),

@@ -1,21 +1,12 @@
-//! `xtask demo` (`make run`): a hub and a first cluster on this machine, joined.
+//! `xtask demo` (`make run`): the server on its embedded hub, with simulated clusters.
 //!
-//! Everything lies in one folder and is still there the next time. The first cluster has no node,
-//! so nothing runs its agent's pods; the agent runs here instead, as a process.
+//! Everything lies in one folder and is still there the next time.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use drover_e2e::{
-    Agent, AgentOptions, BuildError, CommandError, ControlPlane, DroverError, Options,
-    ProgramError, Server, ServerOptions, StartError, Tool,
-};
-
-/// Longest that the server may take to end when asked to.
-const SERVER_ENDS: Duration = Duration::from_secs(20);
-/// The name under which the first cluster is imported.
-const CLUSTER: &str = "first";
+use drover_e2e::{CommandError, DemoOptions, DemoServer, DroverError, ProgramError};
 
 /// Why the demonstration ended.
 #[derive(Debug, thiserror::Error)]
@@ -23,19 +14,13 @@ pub(crate) enum DemoError {
     /// Neither variable that says where data lives is set.
     #[error("no place for the demonstration's state: set XDG_DATA_HOME or HOME, or give --folder")]
     NoFolder,
-    /// A Kubernetes program could not be built.
-    #[error(transparent)]
-    Build(#[from] BuildError),
-    /// A control plane did not start.
-    #[error(transparent)]
-    ControlPlane(#[from] StartError),
-    /// One of Drover's programs did not start.
+    /// The server did not start, or its clusters are not ready.
     #[error(transparent)]
     Drover(#[from] DroverError),
     /// A command refused.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// A program ended although it was needed.
+    /// The server ended although it was needed.
     #[error(transparent)]
     Ended(#[from] ProgramError),
     /// The system did not give what is needed.
@@ -49,20 +34,15 @@ pub(crate) struct Demo {
     /// Folder of the demonstration's state; `drover/demo` where data lives if left out
     #[arg(long, env = "DROVER_DEMO_FOLDER")]
     folder: Option<PathBuf>,
-    /// Port of the server
+    /// Port of the server; 0 for any that is free
     #[arg(long, default_value_t = 8443)]
     port: u16,
+    /// Simulated clusters
+    #[arg(long, env = "DROVER_DEMO_CLUSTERS", default_value_t = 3)]
+    clusters: u32,
     /// Start, say so, and end: a test that it works
     #[arg(long)]
     once: bool,
-}
-
-/// What runs; dropped in this order.
-struct Running {
-    agent: Agent,
-    server: Server,
-    cluster: ControlPlane,
-    hub: ControlPlane,
 }
 
 impl Demo {
@@ -80,76 +60,47 @@ impl Demo {
             .clone()
             .or_else(default_folder)
             .ok_or(DemoError::NoFolder)?;
-        for tool in [
-            Tool::Etcd,
-            Tool::KubeApiserver,
-            Tool::KubeControllerManager,
-            Tool::Kubectl,
-        ] {
-            tool.locate().await?;
-        }
-        let mut running = tokio::select! {
-            running = start(folder.clone(), self.port) => running?,
+        let options = DemoOptions {
+            folder,
+            port: Some(self.port).filter(|port| *port != 0),
+            clusters: self.clusters,
+        };
+        say(&format!(
+            "starting the server and {} simulated clusters",
+            self.clusters
+        ));
+        let mut server = tokio::select! {
+            server = start(options) => server?,
             () = interrupted() => return Ok(()),
         };
-        say(&instructions(&running, &folder).await?);
-        let outcome = if self.once {
-            Ok(())
-        } else {
-            watch(&mut running).await
+        let told = instructions(&server).await;
+        let outcome = match told {
+            Ok(text) => {
+                say(&text);
+                if self.once {
+                    Ok(())
+                } else {
+                    watch(&mut server).await
+                }
+            }
+            Err(error) => Err(error),
         };
         say("stopping; `make run` goes on where this ends");
-        // It gives its Lease up only when it is asked to end, and while its hub still runs.
-        let ended = running.server.running().terminate(SERVER_ENDS).await;
-        drop((running.agent, running.server));
-        if let Err(error) = ended {
-            say(&format!("the server did not end by itself: {error}"));
-        }
-        running.cluster.stop().await?;
-        running.hub.stop().await?;
+        server.stop().await?;
         outcome
     }
 }
 
-async fn start(folder: PathBuf, port: u16) -> Result<Running, DemoError> {
-    let control_plane = |name: &str| Options {
-        name: name.to_owned(),
-        folder: Some(folder.join(name)),
-        ..Options::default()
-    };
-    say("starting two control planes: the hub and the first cluster");
-    let (hub, cluster) = tokio::try_join!(
-        ControlPlane::start(control_plane("hub")),
-        ControlPlane::start(control_plane(CLUSTER)),
-    )?;
-    say("starting the server");
-    let options = ServerOptions {
-        port: Some(port),
-        folder: Some(folder.join("server")),
-        ..ServerOptions::default()
-    };
-    let server = Server::start(&hub, options).await?;
+async fn start(options: DemoOptions) -> Result<DemoServer, DemoError> {
+    let clusters = usize::try_from(options.clusters).unwrap_or(usize::MAX);
+    let server = DemoServer::start(options).await?;
     server.log_in().await?;
-    say("importing the first cluster");
-    server.import(CLUSTER, &cluster).await?;
-    let mut agent = Agent::start(AgentOptions {
-        replica: "demo".to_owned(),
-        kubeconfig: cluster.kubeconfig_path().to_owned(),
-        logs: folder.join("server"),
-        arguments: Vec::new(),
-    })?;
-    agent.wait_until_connected().await?;
-    server.wait_for_cluster(CLUSTER).await?;
-    Ok(Running {
-        agent,
-        server,
-        cluster,
-        hub,
-    })
+    server.wait_for_clusters(clusters).await?;
+    Ok(server)
 }
 
-/// Waits for Ctrl-C, or for a program to end that should not.
-async fn watch(running: &mut Running) -> Result<(), DemoError> {
+/// Waits for Ctrl-C, or for the server to end although it should not.
+async fn watch(server: &mut DemoServer) -> Result<(), DemoError> {
     let interrupted = interrupted();
     tokio::pin!(interrupted);
     loop {
@@ -157,10 +108,7 @@ async fn watch(running: &mut Running) -> Result<(), DemoError> {
             () = &mut interrupted => return Ok(()),
             () = tokio::time::sleep(Duration::from_secs(2)) => {}
         }
-        running.hub.check()?;
-        running.cluster.check()?;
-        running.server.running().check()?;
-        running.agent.running().check()?;
+        server.running().check()?;
     }
 }
 
@@ -171,40 +119,40 @@ async fn interrupted() {
     }
 }
 
-async fn instructions(running: &Running, folder: &std::path::Path) -> Result<String, DemoError> {
-    let password = running.server.log_in().await?;
-    let kubeconfig = folder.join("kubeconfig");
-    let file = kubeconfig.display().to_string();
-    let command = running.server.command_line();
-    command
-        .run([
-            "cluster",
-            "kubeconfig",
-            CLUSTER,
-            "--credential",
-            "token",
-            "--output-file",
-            &file,
-        ])
-        .await?;
-    let kubectl = Tool::Kubectl.locate().await?;
-    let programs = drover_e2e::Programs::find().map_err(DroverError::from)?;
+async fn instructions(server: &DemoServer) -> Result<String, DemoError> {
+    let password = server.log_in().await?;
+    let command = server.command_line();
+    let list = command.run(["cluster", "list"]).await?.stdout;
+    let first = server.clusters().await?;
+    let first = first
+        .iter()
+        .filter_map(|cluster| cluster["name"].as_str())
+        .next_back();
+    let mut kubectl = String::new();
+    if let Some(cluster) = first {
+        let file = server.folder().join("kubeconfig").display().to_string();
+        let words = ["--credential", "token", "--output-file", &file];
+        let words = ["cluster", "kubeconfig", cluster].into_iter().chain(words);
+        // An older one is of an older token.
+        let _ = std::fs::remove_file(&file);
+        command.run(words).await?;
+        kubectl = format!(
+            "kubectl, through the server and the tunnel of {cluster}:\n  \
+               export KUBECONFIG={file}\n  \
+               kubectl get pods -A\n\n"
+        );
+    }
     Ok(format!(
-        "\nDrover runs at {url}  (user admin, password {password})\n\n\
-         kubectl, through the server and the agent's tunnel:\n  \
-           export KUBECONFIG={file}\n  \
-           {kubectl} get namespaces\n  \
-           {kubectl} auth whoami\n\n\
+        "\nDrover runs at {url}  (user admin, password {password})\n\n{list}\n{kubectl}\
          drover, after logging in:\n  \
-           {drover} login {url} --username admin --ca-file {ca}\n  \
-           {drover} cluster list\n\n\
+           {drover} login {url} --username admin --ca-fingerprint {fingerprint}\n  \
+           {drover} cluster kubeconfig NAME\n\n\
          logs, audit and state: {folder}\n\
          Ctrl-C ends it.",
-        url = running.server.url(),
-        kubectl = kubectl.display(),
-        drover = programs.drover.display(),
-        ca = running.server.authority().display(),
-        folder = folder.display(),
+        url = server.url(),
+        drover = server.program().display(),
+        fingerprint = server.fingerprint(),
+        folder = server.folder().display(),
     ))
 }
 

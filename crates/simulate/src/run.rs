@@ -104,8 +104,9 @@ impl Simulation {
         while let Some((name, done)) = doing.next().await {
             match done {
                 Ok(Ok(done)) => done.take(&mut self.world.lock()),
-                // Somebody else was faster; a watch tells what is so now.
-                Ok(Err(kube::Error::Api(error))) if matches!(error.code, 404 | 409) => {
+                // Somebody else was faster, or its namespace is about to go; a watch tells what is
+                // so now.
+                Ok(Err(kube::Error::Api(error))) if matches!(error.code, 403 | 404 | 409) => {
                     tracing::debug!(%error, act = name, "a simulated change came too late");
                     failed = true;
                 }

@@ -1,9 +1,7 @@
 //! `drover server` on a hub, and `drover` as its first administrator.
 
 use std::fs;
-use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,6 +10,7 @@ use kube::Client;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 
+use super::login::log_in;
 use super::{DroverError, Programs, prepare};
 use crate::control_plane::ControlPlane;
 use crate::kubectl::CommandLine;
@@ -21,8 +20,6 @@ use crate::wait::eventually;
 
 /// Generous: the first start also makes the hub's custom resources, and hashes a password.
 const READY: Duration = Duration::from_mins(2);
-/// Hashing it takes a moment, and a server that was killed leaves a Lease to wait for.
-const FIRST_PASSWORD: Duration = Duration::from_mins(1);
 /// The agent connects, and the controllers apply roles.
 const CLUSTER_READY: Duration = Duration::from_mins(2);
 /// The namespace in which the server keeps its own objects, and the Secret of its authority.
@@ -187,47 +184,9 @@ impl Server {
     /// Logs the first administrator in, with a password of its own from the first time on, and
     /// gives that password.
     pub async fn log_in(&self) -> Result<String, DroverError> {
-        let kept = self.folder.join("password");
-        let url = self.url();
         let ca = self.authority.display().to_string();
-        let arguments = [
-            "login",
-            &url,
-            "--username",
-            "admin",
-            "--ca-file",
-            &ca,
-            "--password-stdin",
-        ];
-        if let Ok(password) = fs::read_to_string(&kept) {
-            let command = self.command_line().with_stdin(format!("{password}\n"));
-            command.run(arguments).await?;
-            return Ok(password);
-        }
-        let first = self.folder.join("first-password");
-        // The server makes its first administrator once it leads, shortly after it is ready.
-        let first = eventually("the first password", FIRST_PASSWORD, async || {
-            let text = fs::read_to_string(&first).map_err(|error| error.to_string())?;
-            // The file is there before the password is in it.
-            let whole = text.ends_with('\n').then(|| text.trim().to_owned());
-            whole.ok_or_else(|| "the file is not written yet".to_owned())
-        })
-        .await?;
-        // Kept before it counts, so that a crash in between locks nobody out.
-        let next = self.folder.join("admin-password.next");
-        let password = match fs::read_to_string(&next) {
-            Ok(password) => password,
-            Err(_) => new_password()?,
-        };
-        keep_secret(&next, &password)?;
-        let stdin = format!("{first}\n{password}\n");
-        let change = arguments.into_iter().chain(["--new-password-stdin"]);
-        if let Err(error) = self.command_line().with_stdin(stdin).run(change).await {
-            let command = self.command_line().with_stdin(format!("{password}\n"));
-            command.run(arguments).await.map_err(|_| error)?;
-        }
-        fs::rename(&next, &kept).map_err(prepare(&kept))?;
-        Ok(password)
+        let trust = ["--ca-file", &ca];
+        log_in(&self.folder, &self.url(), trust, &self.command_line()).await
     }
 
     /// Registers `cluster` under `name`, as a person does: `drover cluster import NAME |
@@ -272,30 +231,6 @@ fn is_ready(cluster: &str) -> bool {
             .iter()
             .any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
     })
-}
-
-fn new_password() -> Result<String, DroverError> {
-    let mut bytes = [0_u8; 15];
-    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| DroverError::Unreadable {
-        what: "the system's randomness",
-        text: String::new(),
-    })?;
-    Ok(base64::Engine::encode(
-        &base64::engine::general_purpose::URL_SAFE_NO_PAD,
-        bytes,
-    ))
-}
-
-fn keep_secret(path: &Path, text: &str) -> Result<(), DroverError> {
-    let opened = fs::OpenOptions::new()
-        .create(true)
-        .truncate(true)
-        .write(true)
-        .mode(0o600)
-        .open(path);
-    opened
-        .and_then(|mut file| file.write_all(text.as_bytes()))
-        .map_err(prepare(path))
 }
 
 /// The server's authority, which it keeps on its hub.

@@ -1,0 +1,187 @@
+//! `drover server --demo-clusters`: a server on its embedded hub, and simulated clusters.
+
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::login::log_in;
+use super::{DroverError, Programs, prepare};
+use crate::kubectl::CommandLine;
+use crate::ports::PortLease;
+use crate::program::{Program, ProgramError, Running};
+use crate::wait::eventually;
+
+/// The first start makes the hub and its keys.
+const SERVES: Duration = Duration::from_mins(1);
+/// Clusters are made, registered and connected.
+const CLUSTERS_READY: Duration = Duration::from_mins(3);
+/// Longest that it may take to end.
+const ENDS: Duration = Duration::from_secs(30);
+
+/// How it is started.
+#[derive(Clone, Debug)]
+pub struct DemoOptions {
+    /// Folder of everything that it keeps; the next start goes on from there.
+    pub folder: PathBuf,
+    /// Port on loopback; any free one if there is none.
+    pub port: Option<u16>,
+    /// How many clusters.
+    pub clusters: u32,
+}
+
+/// A running server with its simulated clusters; dropping it ends it.
+#[derive(Debug)]
+pub struct DemoServer {
+    running: Running,
+    programs: Programs,
+    folder: PathBuf,
+    address: SocketAddr,
+    fingerprint: String,
+    _port: Option<PortLease>,
+}
+
+impl DemoServer {
+    /// Starts it and waits until it serves.
+    pub async fn start(options: DemoOptions) -> Result<Self, DroverError> {
+        let programs = Programs::find()?;
+        let folder = options.folder;
+        fs::create_dir_all(folder.join("home")).map_err(prepare(&folder))?;
+        // The log tells which authority to trust: this start's, and no earlier one's.
+        let _ = fs::remove_file(folder.join("drover-server.log"));
+        let lease = match options.port {
+            Some(_) => None,
+            None => Some(PortLease::take(Ipv4Addr::LOCALHOST.into())?),
+        };
+        let port = options.port.or_else(|| lease.as_ref().map(PortLease::port));
+        let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port.unwrap_or_default());
+        let mut program = Program::new("drover-server", &programs.drover, &folder)
+            .args(["server", "--listen", &address.to_string()])
+            .args(["--demo-clusters", &options.clusters.to_string()])
+            .arg("--data-dir")
+            .arg(folder.join("data"))
+            .arg("--audit-log")
+            .arg(folder.join("audit.jsonl"));
+        let first = folder.join("first-password");
+        if !first.exists() {
+            program = program.arg("--first-password-file").arg(first);
+        }
+        let mut running = program.start()?;
+        let serving = running.wait_for_log("authority=", SERVES).await?;
+        Ok(Self {
+            running,
+            programs,
+            address,
+            fingerprint: fingerprint(&serving)?,
+            folder,
+            _port: lease,
+        })
+    }
+
+    /// Its address, `https://host:port`.
+    pub fn url(&self) -> String {
+        format!("https://{}", self.address)
+    }
+
+    /// What `drover login --ca-fingerprint` wants.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The process.
+    pub fn running(&mut self) -> &mut Running {
+        &mut self.running
+    }
+
+    /// The program `drover`.
+    pub fn program(&self) -> &Path {
+        &self.programs.drover
+    }
+
+    /// The command line `drover` in a home of its own, where the administrator's login is kept.
+    pub fn command_line(&self) -> CommandLine {
+        let home = self.folder.join("home");
+        CommandLine::new(&self.programs.drover, &home.join("kubeconfig"), &home)
+    }
+
+    /// Logs the first administrator in, and gives the password.
+    pub async fn log_in(&self) -> Result<String, DroverError> {
+        let trust = ["--ca-fingerprint", &self.fingerprint];
+        log_in(&self.folder, &self.url(), trust, &self.command_line()).await
+    }
+
+    /// All clusters, as `drover cluster list --output json` prints them.
+    pub async fn clusters(&self) -> Result<Vec<serde_json::Value>, DroverError> {
+        let output = self
+            .command_line()
+            .run(["cluster", "list", "--output", "json"])
+            .await?;
+        let read = serde_json::from_str::<serde_json::Value>(&output.stdout);
+        let unreadable = |text: String| DroverError::Unreadable {
+            what: "the list of clusters",
+            text,
+        };
+        let list = read.map_err(|error| unreadable(error.to_string()))?;
+        let items = list.get("items").unwrap_or(&list).as_array().cloned();
+        items.ok_or_else(|| unreadable(output.stdout))
+    }
+
+    /// Waits until so many clusters, and no others, are ready for people.
+    pub async fn wait_for_clusters(&self, wanted: usize) -> Result<(), DroverError> {
+        let what = format!("{wanted} clusters that are ready");
+        Ok(eventually(&what, CLUSTERS_READY, async || {
+            let clusters = self.clusters().await?;
+            let ready = clusters.iter().filter(|cluster| is_ready(cluster)).count();
+            if (clusters.len(), ready) == (wanted, wanted) {
+                return Ok(());
+            }
+            let text = format!("{ready} ready of {}", clusters.len());
+            Err(DroverError::Unreadable {
+                what: "a list that is not complete",
+                text,
+            })
+        })
+        .await?)
+    }
+
+    /// Asks it to end, and waits for it.
+    pub async fn stop(mut self) -> Result<(), ProgramError> {
+        self.running.terminate(ENDS).await.map(drop)
+    }
+}
+
+fn is_ready(cluster: &serde_json::Value) -> bool {
+    let conditions = cluster["conditions"].as_array();
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|one| one["type"] == "Ready" && one["status"] == "True")
+}
+
+fn fingerprint(line: &str) -> Result<String, DroverError> {
+    let found = line
+        .split("authority=\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next());
+    found
+        .map(str::to_owned)
+        .ok_or_else(|| DroverError::Unreadable {
+            what: "the authority's fingerprint in the log",
+            text: line.to_owned(),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fingerprint_is_what_the_server_logs() {
+        let line = r#"INFO serving standing=Leading { term: 1 } authority="SHA256:58:E9""#;
+        assert_eq!(fingerprint(line).unwrap(), "SHA256:58:E9");
+        assert!(fingerprint("authority=none").is_err());
+    }
+}

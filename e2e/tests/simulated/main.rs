@@ -1,0 +1,284 @@
+//! Simulated clusters through the real server: the embedded hub, real tunnels, real kubectl.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "steps of a test are functions of their own, and fail as the test does"
+)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use drover_e2e::suite::{self, Stage};
+use drover_e2e::{CommandLine, DemoOptions, DemoServer, DroverError, Tool, test};
+use serde_json::Value;
+
+/// The server with its clusters, until a test takes it to start another.
+struct Demo {
+    server: Option<DemoServer>,
+    kubectl: PathBuf,
+    folder: tempfile::TempDir,
+}
+
+impl Stage for Demo {
+    fn story(&self) -> String {
+        let server = self.server.as_ref();
+        let log = server.map(|server| server.folder().join("drover-server.log"));
+        log.and_then(|log| std::fs::read_to_string(log).ok())
+            .unwrap_or_default()
+    }
+}
+
+/// Why there is nothing to test on.
+#[derive(Debug, thiserror::Error)]
+enum NotStarted {
+    #[error(transparent)]
+    Kubectl(#[from] drover_e2e::BuildError),
+    #[error("no folder")]
+    Folder(#[from] std::io::Error),
+    #[error(transparent)]
+    Drover(#[from] DroverError),
+}
+
+impl Demo {
+    async fn start() -> Result<Self, NotStarted> {
+        let kubectl = Tool::Kubectl.locate().await?;
+        let folder = tempfile::tempdir()?;
+        let mut demo = Self {
+            server: None,
+            kubectl,
+            folder,
+        };
+        demo.start_server(3).await?;
+        Ok(demo)
+    }
+
+    async fn start_server(&mut self, clusters: u32) -> Result<(), DroverError> {
+        let options = DemoOptions {
+            folder: self.folder.path().to_owned(),
+            port: None,
+            clusters,
+        };
+        let server = DemoServer::start(options).await?;
+        server.log_in().await?;
+        server
+            .wait_for_clusters(clusters.try_into().unwrap())
+            .await?;
+        self.server = Some(server);
+        Ok(())
+    }
+
+    fn server(&self) -> &DemoServer {
+        self.server.as_ref().unwrap()
+    }
+
+    /// kubectl on a cluster, with what `drover cluster kubeconfig` gives.
+    async fn kubectl(&self, cluster: &str) -> CommandLine {
+        let server = self.server();
+        let file = server.folder().join(format!("kubeconfig-{cluster}"));
+        let _ = std::fs::remove_file(&file);
+        let path = file.display().to_string();
+        let words = ["cluster", "kubeconfig", cluster, "--credential", "token"];
+        let words = words.into_iter().chain(["--output-file", &path]);
+        server.command_line().run(words).await.unwrap();
+        CommandLine::new(&self.kubectl, &file, &server.folder().join("home"))
+    }
+
+    async fn cluster(&self, name: &str) -> Value {
+        let clusters = self.server().clusters().await.unwrap();
+        clusters
+            .into_iter()
+            .find(|cluster| cluster["name"] == name)
+            .unwrap()
+    }
+}
+
+async fn run(kubectl: &CommandLine, words: &str) -> String {
+    kubectl.run(words.split(' ')).await.unwrap().stdout
+}
+
+async fn kubectl_drives_a_simulated_cluster(demo: &mut Demo) {
+    let kubectl = demo.kubectl("demo-small").await;
+    run(
+        &kubectl,
+        "-n shop rollout status deployment/web --timeout=2m",
+    )
+    .await;
+    let pods = run(&kubectl, "get pods -A").await;
+    for part in ["shop", "kube-system", "drover-agent"] {
+        assert!(pods.contains(part), "{pods}");
+    }
+    let nodes = run(&kubectl, "get nodes").await;
+    assert!(
+        nodes.contains("simulated-worker-1") && nodes.contains("+simulated"),
+        "{nodes}"
+    );
+    run(&kubectl, "-n shop scale deployment/web --replicas=5").await;
+    let said = run(
+        &kubectl,
+        "-n shop rollout status deployment/web --timeout=2m",
+    )
+    .await;
+    assert!(said.contains("successfully rolled out"), "{said}");
+    run(
+        &kubectl,
+        "-n shop set image deployment/web web=example.org/shop/web:3",
+    )
+    .await;
+    run(
+        &kubectl,
+        "-n shop rollout status deployment/web --timeout=2m",
+    )
+    .await;
+    let history = run(&kubectl, "-n shop rollout history deployment/web").await;
+    assert!(history.contains("\n2 "), "{history}");
+    run(
+        &kubectl,
+        "-n shop rollout status statefulset/store --timeout=2m",
+    )
+    .await;
+    run(
+        &kubectl,
+        "-n kube-system rollout status daemonset/node-proxy --timeout=2m",
+    )
+    .await;
+    run(
+        &kubectl,
+        "-n shop wait --for=condition=Complete job/migrate --timeout=2m",
+    )
+    .await;
+    let log = run(&kubectl, "-n shop logs store-0").await;
+    assert!(log.starts_with("[simulated] "), "{log}");
+}
+
+async fn usage_is_told_and_processes_are_refused(demo: &mut Demo) {
+    let kubectl = demo.kubectl("demo-small").await;
+    run(
+        &kubectl,
+        "-n shop wait --for=condition=Ready pod/store-0 --timeout=2m",
+    )
+    .await;
+    let nodes = run(&kubectl, "top nodes").await;
+    assert!(nodes.contains("simulated-worker-2"), "{nodes}");
+    let pods = run(&kubectl, "top pods -n shop").await;
+    assert!(pods.contains("store-0"), "{pods}");
+    let words = ["-n", "shop", "exec", "store-0", "--", "true"];
+    let refused = kubectl.output(words).await.unwrap();
+    assert!(!refused.status.success());
+    assert!(
+        refused
+            .stderr
+            .contains("is simulated: no process runs in it"),
+        "{refused:?}"
+    );
+}
+
+/// The agent's accounts may no more here than in a real cluster.
+async fn the_cluster_holds_the_agents_accounts_to_their_roles(demo: &mut Demo) {
+    let kubectl = demo.kubectl("demo-small").await;
+    let account = "system:serviceaccount:drover-agent:drover-report";
+    for (verb, allowed) in [
+        ("list nodes", true),
+        ("get secrets", false),
+        ("create pods", false),
+    ] {
+        let words = format!("auth can-i {verb} --all-namespaces --as {account}");
+        // Nobody acts as an account through Drover, administrators included.
+        let refused = kubectl.output(words.split(' ')).await.unwrap();
+        assert!(!refused.status.success(), "{verb}: {refused:?}");
+        let review = serde_json::json!({
+            "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+            "spec": {"user": account, "resourceAttributes": {
+                "verb": verb.split(' ').next(), "resource": verb.split(' ').nth(1)}},
+        });
+        let asked = kubectl.clone().with_stdin(review.to_string());
+        let answer = asked
+            .run(["create", "-o", "json", "-f", "-"])
+            .await
+            .unwrap()
+            .stdout;
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(
+            answer["status"]["allowed"] == true,
+            allowed,
+            "{verb}: {answer}"
+        );
+    }
+}
+
+async fn health_of_each_cluster_is_told_on_its_status(demo: &mut Demo) {
+    for (name, total, ready) in [
+        ("demo-small", 2, 2),
+        ("demo-large", 15, 15),
+        ("demo-troubled", 4, 3),
+    ] {
+        let told = async || {
+            let nodes = demo.cluster(name).await["nodes"].clone();
+            let wanted = nodes["total"] == total && nodes["ready"] == ready;
+            if wanted { Ok(()) } else { Err(nodes) }
+        };
+        let limit = std::time::Duration::from_mins(1);
+        drover_e2e::eventually(name, limit, told).await.unwrap();
+        let cluster = demo.cluster(name).await;
+        assert_eq!(cluster["kubernetesVersion"], "v1.36.3+simulated");
+    }
+    let kubectl = demo.kubectl("demo-troubled").await;
+    for (pod, reason) in [
+        ("crashing", "CrashLoopBackOff"),
+        ("no-image", "ImagePullBackOff"),
+    ] {
+        let shows = async || {
+            let pods = run(&kubectl, "-n troubles get pods").await;
+            let mut lines = pods.lines().filter(|line| line.starts_with(pod));
+            if lines.any(|line| line.contains(reason)) {
+                Ok(())
+            } else {
+                Err(pods)
+            }
+        };
+        let limit = std::time::Duration::from_mins(1);
+        drover_e2e::eventually(reason, limit, shows).await.unwrap();
+    }
+    let events = run(
+        &kubectl,
+        "-n troubles get events --field-selector reason=FailedScheduling",
+    )
+    .await;
+    assert!(events.contains("Insufficient cpu"), "{events}");
+}
+
+async fn a_restart_goes_on_and_fewer_clusters_leave_nothing_behind(demo: &mut Demo) {
+    let kubectl = demo.kubectl("demo-small").await;
+    run(&kubectl, "create configmap kept").await;
+    let before = demo.cluster("demo-small").await["uid"].clone();
+    demo.server.take().unwrap().stop().await.unwrap();
+    demo.start_server(1).await.unwrap();
+    assert_eq!(demo.cluster("demo-small").await["uid"], before);
+    let kubectl = demo.kubectl("demo-small").await;
+    run(&kubectl, "get configmap kept").await;
+    let folders = demo.folder.path().join("data/demo");
+    let left = async || {
+        let left = std::fs::read_dir(&folders).unwrap().count();
+        if left == 1 {
+            Ok(())
+        } else {
+            Err(format!("{left} folders"))
+        }
+    };
+    let limit = std::time::Duration::from_mins(1);
+    drover_e2e::eventually("one folder", limit, left)
+        .await
+        .unwrap();
+}
+
+fn main() -> ExitCode {
+    suite::main(
+        &[
+            test!(kubectl_drives_a_simulated_cluster),
+            test!(usage_is_told_and_processes_are_refused),
+            test!(the_cluster_holds_the_agents_accounts_to_their_roles),
+            test!(health_of_each_cluster_is_told_on_its_status),
+            test!(a_restart_goes_on_and_fewer_clusters_leave_nothing_behind),
+        ],
+        async || Demo::start().await,
+    )
+}
