@@ -1,10 +1,12 @@
 //! Drover's own programs, started the way that people start them.
 
+mod agent;
 mod demo;
 mod login;
 mod programs;
 mod server;
 
+pub use agent::{Agent, AgentOptions};
 pub use demo::{DemoOptions, DemoServer};
 pub use programs::{MissingProgram, Programs};
 pub use server::{Server, ServerOptions};

@@ -24,7 +24,8 @@ pub mod world;
 pub use control_plane::audit::{AuditEvent, AuditObject, AuditStatus, AuditUser};
 pub use control_plane::{Component, ControlPlane, Identity, Options, StartError};
 pub use drover::{
-    DemoOptions, DemoServer, DroverError, MissingProgram, Programs, Server, ServerOptions,
+    Agent, AgentOptions, DemoOptions, DemoServer, DroverError, MissingProgram, Programs, Server,
+    ServerOptions,
 };
 pub use image::{Image, ImageError};
 pub use kubectl::{CommandError, CommandLine, Output};

@@ -143,7 +143,7 @@ impl Simulated {
     async fn keep(self) {
         let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(1));
         while !self.stop.is_cancelled() {
-            match self.live().await {
+            match Box::pin(self.live()).await {
                 Ok(Ended::Stopped) => return,
                 Ok(Ended::Gone) => return self.forget(),
                 Err(error) => {

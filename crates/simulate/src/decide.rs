@@ -17,7 +17,7 @@ mod stateful_sets;
 mod template;
 
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::act::{Act, Part, Severity, Target};
 use crate::annotations::Pace;
@@ -81,7 +81,7 @@ impl Deciding {
             part,
             target: Target::of(object),
             subresource: "status",
-            patch: serde_json::json!({ "status": status }),
+            patch: Value::Object(Map::from_iter([("status".to_owned(), status)])),
         });
     }
 

@@ -43,7 +43,7 @@ pub enum ListenError {
 
 /// A port that is listened on.
 pub(crate) struct Listener {
-    listener: TcpListener,
+    port: TcpListener,
     acceptor: TlsAcceptor,
     pub(crate) address: SocketAddr,
     pub(crate) certificate: CertificateDer<'static>,
@@ -62,10 +62,10 @@ impl Listener {
             .with_single_cert(vec![cert.der().clone()], key)?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
-        let listener = bound.map_err(ListenError::Bind)?;
+        let port = bound.map_err(ListenError::Bind)?;
         Ok(Self {
-            address: listener.local_addr().map_err(ListenError::Bind)?,
-            listener,
+            address: port.local_addr().map_err(ListenError::Bind)?,
+            port,
             acceptor: TlsAcceptor::from(Arc::new(config)),
             certificate: cert.der().clone(),
             pem: cert.pem(),
@@ -81,7 +81,7 @@ impl Listener {
             };
             let accepted = tokio::select! {
                 () = stop.cancelled() => return,
-                accepted = self.listener.accept() => accepted,
+                accepted = self.port.accept() => accepted,
             };
             let Ok((stream, _)) = accepted else {
                 tokio::time::sleep(PAUSE).await;

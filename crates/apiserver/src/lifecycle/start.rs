@@ -41,9 +41,9 @@ pub async fn prepare(hub: &dyn Hub) -> Result<(), StartError> {
 }
 
 /// Many at once, so that they become durable together.
-async fn all<'a>(
+async fn all(
     // Collected: a caller that is spawned cannot hold the closure that makes them.
-    list: Vec<BoxFuture<'a, Result<(), StartError>>>,
+    list: Vec<BoxFuture<'_, Result<(), StartError>>>,
 ) -> Result<(), StartError> {
     stream::iter(list)
         .buffer_unordered(CONCURRENT)

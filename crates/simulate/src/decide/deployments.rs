@@ -331,11 +331,12 @@ impl Counts {
     }
 
     fn status(&self, conditions: Value) -> Value {
-        json!({
+        let mut status = json!({
             "replicas": self.replicas, "updatedReplicas": self.updated,
             "readyReplicas": self.ready, "availableReplicas": self.available,
             "unavailableReplicas": self.unavailable, "observedGeneration": self.generation,
-            "conditions": conditions,
-        })
+        });
+        status["conditions"] = conditions;
+        status
     }
 }

@@ -90,7 +90,7 @@ impl Kept<'_> {
             State::Waiting if deciding.due(taken_in + self.behaviour.start) => {
                 self.run(0, None, deciding);
             }
-            State::Waiting | State::NoImage => {}
+            State::Waiting | State::NoImage | State::Ended => {}
             State::Running { since } => self.while_running(first, since, deciding),
             State::BackOff { since } => {
                 let again = since + self.pause(first.restart_count);
@@ -98,7 +98,6 @@ impl Kept<'_> {
                     self.run(first.restart_count + 1, Some(first), deciding);
                 }
             }
-            State::Ended => {}
         }
     }
 
@@ -145,11 +144,12 @@ impl Kept<'_> {
     fn status(&self, phase: &str, ready: Ready, containers: Vec<Value>, deciding: &mut Deciding) {
         let address = containers::address(self.pod);
         let mut status = json!({
-            "phase": phase, "containerStatuses": containers,
+            "phase": phase,
             "conditions": self.conditions(ready, phase, deciding.now),
             "hostIP": containers::host_address(&self.node),
             "hostIPs": [{"ip": containers::host_address(&self.node)}],
         });
+        status["containerStatuses"] = containers.into();
         if self
             .pod
             .status
@@ -183,7 +183,7 @@ impl Kept<'_> {
     fn run(&self, restarts: i32, before: Option<&ContainerStatus>, deciding: &mut Deciding) {
         let last = before.and_then(|before| before.last_state.clone());
         let now = deciding.now;
-        let containers = containers::running(self.pod, restarts, json!(last), now, false);
+        let containers = containers::running(self.pod, restarts, &json!(last), now, false);
         self.status("Running", Ready::No, containers, deciding);
         for container in &self.containers() {
             let normal = Severity::Normal;
@@ -219,7 +219,7 @@ impl Kept<'_> {
         );
         let said_so = condition(self.pod, "Ready").is_some();
         if !never && !said_so && deciding.due(since + self.behaviour.ready) {
-            let last = json!(first.last_state);
+            let last = &json!(first.last_state);
             let containers = containers::running(self.pod, first.restart_count, last, since, true);
             self.status("Running", Ready::Yes, containers, deciding);
         }

@@ -81,11 +81,12 @@ fn condition(
     let since = known(node, kind)
         .filter(|known| known.status == *status)
         .and_then(|known| known.last_transition_time.clone());
-    json!({
+    let mut condition = json!({
         "type": kind, "status": status, "reason": reason, "message": message,
-        "lastHeartbeatTime": heard,
         "lastTransitionTime": since.map_or_else(|| time(now), |since| json!(since)),
-    })
+    });
+    condition["lastHeartbeatTime"] = heard;
+    condition
 }
 
 fn alive(node: &Node, deciding: &mut Deciding) {

@@ -124,7 +124,7 @@ pub(super) fn counts(pods: &[&Pod], min_ready: i32, deciding: &mut super::Decidi
 }
 
 /// Which of these a controller gives up first: not placed, not running, not ready, youngest.
-pub(super) fn least_wanted<'p>(mut pods: Vec<&'p Pod>) -> Vec<&'p Pod> {
+pub(super) fn least_wanted(mut pods: Vec<&Pod>) -> Vec<&Pod> {
     let placed = |pod: &Pod| {
         let spec = pod.spec.as_ref();
         spec.is_some_and(|spec| spec.node_name.is_some())

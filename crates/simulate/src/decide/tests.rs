@@ -1,1 +1,254 @@
+//! Whole worlds and what is decided in them.
 
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::annotations::FAIL;
+use crate::plan::Plan;
+
+fn now() -> Timestamp {
+    Timestamp::from_second(1_800_000_000).unwrap()
+}
+
+fn add<K: Known>(world: &mut World, object: Value) {
+    let mut object: K = serde_json::from_value(object).unwrap();
+    let uid = object.meta().name.clone();
+    object.meta_mut().uid = uid;
+    K::objects(world).seen(object);
+}
+
+/// A world with nodes that have said all they have to say.
+fn world(nodes: u32) -> World {
+    let mut world = World::default();
+    for plan in Plan::empty(nodes).nodes {
+        let mut fresh = plan.node();
+        fresh["status"] = plan.status();
+        add::<Node>(&mut world, fresh);
+        world.leases.insert(plan.name, now());
+    }
+    for act in decide(&world, &Pace::default(), now()).acts {
+        if let Act::Patch { target, patch, .. } = act {
+            let mut said = json!(node(&world, &target.name));
+            merge(&mut said, &patch);
+            said["metadata"]["resourceVersion"] = "2".into();
+            add::<Node>(&mut world, said);
+        }
+    }
+    world
+}
+
+fn node(world: &World, name: &str) -> Node {
+    world.nodes.get("", name).unwrap().clone()
+}
+
+/// JSON merge patch (RFC 7396).
+fn merge(target: &mut Value, patch: &Value) {
+    let Some(fields) = patch.as_object() else {
+        *target = patch.clone();
+        return;
+    };
+    for (name, value) in fields {
+        if value.is_null() {
+            target.as_object_mut().unwrap().remove(name);
+        } else {
+            merge(&mut target[name], value);
+        }
+    }
+}
+
+fn pod(name: &str, annotations: &Value) -> Value {
+    json!({
+        "metadata": {"name": name, "namespace": "n", "annotations": annotations, "resourceVersion": "1"},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    })
+}
+
+fn placed(name: &str, annotations: &Value) -> Value {
+    let mut pod = pod(name, annotations);
+    pod["spec"]["nodeName"] = "simulated-worker-1".into();
+    pod
+}
+
+/// Decides and applies what kubelets say of one pod, until nothing is due; gives the statuses.
+fn story(world: &mut World, name: &str, steps: usize) -> Vec<(i64, String)> {
+    let pace = Pace {
+        start: Duration::from_secs(2),
+        ready: Duration::from_secs(3),
+        job: Duration::from_secs(4),
+        ..Pace::default()
+    };
+    let mut at = now();
+    let mut told = Vec::new();
+    for step in 0..steps {
+        let decision = decide(world, &pace, at);
+        let said = decision.acts.into_iter().find_map(|act| match act {
+            Act::Patch { target, patch, .. } if target.name == name => Some(patch),
+            _ => None,
+        });
+        if let Some(patch) = said {
+            let mut pod = json!(world.pods.get("n", name).unwrap());
+            merge(&mut pod, &patch);
+            pod["metadata"]["resourceVersion"] = (step + 2).to_string().into();
+            told.push((at.duration_since(now()).as_secs(), summary(&pod)));
+            add::<Pod>(world, pod);
+        } else if let Some(wake) = decision.wake {
+            at = wake;
+            for lease in world.leases.values_mut() {
+                *lease = at;
+            }
+        } else {
+            break;
+        }
+    }
+    told
+}
+
+fn summary(pod: &Value) -> String {
+    let container = &pod["status"]["containerStatuses"][0];
+    let state = &container["state"];
+    let state = state["waiting"]["reason"].as_str().unwrap_or_else(|| {
+        if state["running"].is_null() {
+            "ended"
+        } else if container["ready"] == true {
+            "ready"
+        } else {
+            "running"
+        }
+    });
+    let phase = pod["status"]["phase"].as_str().unwrap();
+    format!("{phase} {state} {}", container["restartCount"])
+}
+
+#[test]
+fn a_quiet_world_needs_nothing_but_its_heartbeats() {
+    let world = world(3);
+    let decision = decide(&world, &Pace::default(), now());
+    assert_eq!(decision.acts, []);
+    let later = decision.wake.unwrap();
+    let acts = decide(&world, &Pace::default(), later).acts;
+    assert!(
+        acts.iter().all(|act| matches!(act, Act::Renew { .. })),
+        "{acts:?}"
+    );
+    assert_eq!(acts.len(), 3);
+}
+
+#[test]
+fn a_pod_starts_and_becomes_ready_in_its_time() {
+    let mut world = world(1);
+    add::<Pod>(&mut world, placed("p", &json!({})));
+    let told = story(&mut world, "p", 8);
+    let wanted = [
+        (0, "Pending ContainerCreating 0"),
+        (2, "Running running 0"),
+        (5, "Running ready 0"),
+    ];
+    assert_eq!(told, wanted.map(|(at, what)| (at, what.to_owned())));
+}
+
+#[test]
+fn a_crashing_pod_is_started_again_later_and_later() {
+    let mut world = world(1);
+    add::<Pod>(
+        &mut world,
+        placed("p", &json!({ FAIL: "CrashLoopBackOff" })),
+    );
+    let told = story(&mut world, "p", 40);
+    let starts: Vec<i64> = told
+        .iter()
+        .filter(|(_, what)| what.contains(" running "))
+        .map(|(at, _)| *at)
+        .collect();
+    // It runs 4 s each time, and waits 10 s, 20 s, 40 s.
+    assert_eq!(starts[..4], [2, 16, 40, 84], "{told:?}");
+}
+
+#[test]
+fn an_image_that_cannot_be_had_is_told_once_and_waited_for_quietly() {
+    let mut world = world(1);
+    add::<Pod>(
+        &mut world,
+        placed("p", &json!({ FAIL: "ImagePullBackOff" })),
+    );
+    let told = story(&mut world, "p", 12);
+    assert_eq!(told.last().unwrap().1, "Pending ImagePullBackOff 0");
+    assert_eq!(told.len(), 2, "{told:?}");
+}
+
+#[test]
+fn pods_are_spread_over_nodes_and_only_as_many_as_fit() {
+    let mut world = world(2);
+    for number in 0..5 {
+        let mut pod = pod(&format!("p{number}"), &json!({}));
+        pod["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": "1500m"}});
+        add::<Pod>(&mut world, pod);
+    }
+    let acts = decide(&world, &Pace::default(), now()).acts;
+    let mut nodes: Vec<&str> = acts
+        .iter()
+        .filter_map(|act| match act {
+            Act::Bind { node, .. } => Some(node.as_str()),
+            _ => None,
+        })
+        .collect();
+    nodes.sort_unstable();
+    let (one, two) = ("simulated-worker-1", "simulated-worker-2");
+    assert_eq!(nodes, [one, one, two, two]);
+    let why = acts.iter().find_map(|act| match act {
+        Act::Note { why, .. } => Some(why.as_str()),
+        _ => None,
+    });
+    assert_eq!(why, Some("0/2 nodes are available: 2 Insufficient cpu."));
+}
+
+#[test]
+fn a_silent_node_is_tainted_and_takes_no_pods() {
+    let mut world = world(1);
+    let mut silent = json!(node(&world, "simulated-worker-1"));
+    silent["metadata"]["annotations"] = json!({ FAIL: "NotReady" });
+    silent["metadata"]["resourceVersion"] = "9".into();
+    add::<Node>(&mut world, silent);
+    let acts = decide(&world, &Pace::default(), now()).acts;
+    let patches: Vec<&Value> = acts
+        .iter()
+        .filter_map(|act| match act {
+            Act::Patch { patch, .. } => Some(patch),
+            _ => None,
+        })
+        .collect();
+    assert!(
+        patches
+            .iter()
+            .any(|patch| patch["spec"]["taints"][0]["effect"] == "NoSchedule")
+    );
+    let unknown = |patch: &&&Value| patch["status"]["conditions"][3]["status"] == "Unknown";
+    assert_eq!(patches.iter().filter(unknown).count(), 1);
+    assert!(!acts.iter().any(|act| matches!(act, Act::Renew { .. })));
+}
+
+#[test]
+fn a_deleted_pod_ends_within_its_grace() {
+    let mut world = world(1);
+    let mut pod = placed("p", &json!({}));
+    pod["metadata"]["deletionTimestamp"] = time(now() + SignedDuration::from_secs(30));
+    pod["metadata"]["deletionGracePeriodSeconds"] = 30.into();
+    add::<Pod>(&mut world, pod);
+    let deleted = |at: i64| {
+        let at = now() + SignedDuration::from_secs(at);
+        let acts = decide(&world, &Pace::default(), at).acts;
+        acts.iter().any(|act| {
+            matches!(
+                act,
+                Act::Delete {
+                    grace_seconds: Some(0),
+                    ..
+                }
+            )
+        })
+    };
+    assert_eq!((deleted(0), deleted(1)), (false, true));
+}

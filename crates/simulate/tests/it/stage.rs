@@ -6,14 +6,14 @@ use drover_simulate::annotations::Pace;
 use drover_simulate::clock::Clock;
 use drover_simulate::{Cluster, ClusterOptions, Plan};
 use jiff::{SignedDuration, Timestamp};
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use kube::runtime::wait::await_condition;
-use kube::{Client, ResourceExt as _};
+use kube::{Client, ResourceExt};
 use serde_json::Value;
 
 /// A hanging test is a failed one; nothing here waits for time to pass.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A cluster, and the folder that its state is in.
 pub(crate) struct Stage {
@@ -116,7 +116,11 @@ impl Stage {
     }
 
     pub(crate) async fn pods(&self) -> Vec<Value> {
-        let pods = self.api("", "Pod").list(&Default::default()).await.unwrap();
+        let pods = self
+            .api("", "Pod")
+            .list(&ListParams::default())
+            .await
+            .unwrap();
         let values = pods
             .items
             .iter()
@@ -125,8 +129,12 @@ impl Stage {
     }
 
     pub(crate) async fn pod_names(&self) -> Vec<String> {
-        let pods = self.api("", "Pod").list(&Default::default()).await.unwrap();
-        pods.items.iter().map(|pod| pod.name_any()).collect()
+        let pods = self
+            .api("", "Pod")
+            .list(&ListParams::default())
+            .await
+            .unwrap();
+        pods.items.iter().map(ResourceExt::name_any).collect()
     }
 }
 

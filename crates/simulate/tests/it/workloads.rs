@@ -2,7 +2,7 @@
 
 use drover_simulate::Plan;
 use drover_simulate::annotations::{FAIL, RUN_SECONDS, START_SECONDS};
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
@@ -151,7 +151,7 @@ async fn a_pod_that_fits_nowhere_says_why_and_runs_when_there_is_room() {
     stage.until("apps", "Deployment", "large", one).await;
     let events = stage
         .api("", "Event")
-        .list(&Default::default())
+        .list(&ListParams::default())
         .await
         .unwrap();
     let refused = events
@@ -204,9 +204,7 @@ async fn failures_on_demand_look_like_the_real_ones() {
         .delete("crashing", &DeleteParams::default())
         .await
         .unwrap();
-    stage
-        .forward_until("", "Pod", "crashing", |pod| pod.is_none())
-        .await;
+    stage.forward_until("", "Pod", "crashing", is_gone).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -230,7 +228,7 @@ async fn a_service_finds_its_ready_pods() {
         .await;
     let slices = stage.api("discovery.k8s.io", "EndpointSlice");
     let name = slices
-        .list(&Default::default())
+        .list(&ListParams::default())
         .await
         .unwrap()
         .items
@@ -280,12 +278,14 @@ async fn what_people_deleted_stays_deleted_over_a_restart() {
         })
         .await;
     let stage = stage.again(plan).await;
-    stage
-        .until("apps", "Deployment", "sample", |object| object.is_none())
-        .await;
+    stage.until("apps", "Deployment", "sample", is_gone).await;
     stage
         .until("apps", "Deployment", "own", |object| {
             is_rolled_out(object, 1)
         })
         .await;
+}
+
+fn is_gone(object: Option<&Value>) -> bool {
+    object.is_none()
 }

@@ -96,7 +96,7 @@ pub(super) fn waiting(pod: &Pod, reason: &str, message: &str) -> Vec<Value> {
 pub(super) fn running(
     pod: &Pod,
     restarts: i32,
-    last: Value,
+    last: &Value,
     since: Timestamp,
     ready: bool,
 ) -> Vec<Value> {

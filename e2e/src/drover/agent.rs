@@ -1,0 +1,98 @@
+//! `drover-agent` beside a cluster that has no nodes to run its pods.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::{DroverError, Programs};
+use crate::ports::PortLease;
+use crate::program::{Program, Running};
+
+/// Generous: both ends may just be starting.
+const CONNECTED: Duration = Duration::from_mins(2);
+
+/// How an agent is started.
+#[derive(Clone, Debug)]
+pub struct AgentOptions {
+    /// Tells this replica from others of the cluster.
+    pub replica: String,
+    /// How it reaches the cluster's API server: address, authority, and a user who may do
+    /// everything in the agent's namespace.
+    pub kubeconfig: PathBuf,
+    /// The folder of its log.
+    pub logs: PathBuf,
+    /// Further arguments.
+    pub arguments: Vec<String>,
+}
+
+/// A running agent; dropping it ends it.
+#[derive(Debug)]
+pub struct Agent {
+    running: Running,
+    health: PortLease,
+}
+
+impl Agent {
+    /// Starts it; the cluster's import manifest must have been applied before.
+    pub fn start(options: AgentOptions) -> Result<Self, DroverError> {
+        let programs = Programs::find()?;
+        let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let health = PortLease::take(address)?;
+        let name = format!("drover-agent-{}", options.replica);
+        let running = Program::new(&name, &programs.agent, &options.logs)
+            .args(["--replica", &options.replica])
+            .args(["--health-listen", &format!("{address}:{}", health.port())])
+            .arg("--kubeconfig")
+            .arg(options.kubeconfig)
+            .args(options.arguments)
+            .start()?;
+        Ok(Self { running, health })
+    }
+
+    /// Waits until it is connected to its server.
+    pub async fn wait_until_connected(&mut self) -> Result<(), DroverError> {
+        let port = self.health.port();
+        let attempt = async |_: &Running| ready(port).await;
+        Ok(self
+            .running
+            .wait_until("/readyz", CONNECTED, attempt)
+            .await?)
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.running.id()
+    }
+
+    /// The process.
+    pub fn running(&mut self) -> &mut Running {
+        &mut self.running
+    }
+
+    /// The file that holds what it printed.
+    pub fn log_path(&self) -> &Path {
+        self.running.log_path()
+    }
+}
+
+/// Whether `/readyz` says 200; the answer's text if not.
+async fn ready(port: u16) -> Result<(), String> {
+    let exchange = async {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
+        stream
+            .write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            .await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        Ok::<_, std::io::Error>(answer)
+    };
+    let answer = exchange.await.map_err(|error| error.to_string())?;
+    if answer.starts_with("HTTP/1.1 200") {
+        Ok(())
+    } else {
+        Err(answer)
+    }
+}
