@@ -5,6 +5,7 @@
 //! it. Everything a client is told about a refusal is an [`ApiError`], made into a
 //! `metav1.Status` in one place.
 
+mod addresses;
 pub mod answer;
 pub mod audit;
 pub mod body;
@@ -70,7 +71,7 @@ pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Body>) -> Respo
         Ok(place) => within_time(&exchange, place).await,
         Err(error) => Err(error),
     };
-    let mut response = routed.unwrap_or_else(|error| answer::status(&error));
+    let mut response = routed.unwrap_or_else(|error| answer::refusal(&exchange.headers, &error));
     finish(&exchange, &mut response);
     response
 }

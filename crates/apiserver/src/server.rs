@@ -156,6 +156,8 @@ impl ApiServer {
             fair: Fair::new(options.bounds),
             metrics: Metrics::default(),
             version: options.version,
+            addresses: tokio::sync::Mutex::default(),
+            catalog_changed: tokio::sync::watch::Sender::new(()),
             shutdown: CancellationToken::new(),
         };
         let shared = Arc::new(shared);

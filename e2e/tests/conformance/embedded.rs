@@ -11,6 +11,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::command::Failure;
 
+/// As kube-apiserver is told by [`drover_e2e::ControlPlane`].
+const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
+
 /// Whoever has it is the administrator.
 pub(crate) const TOKEN: &str = "conformance";
 
@@ -50,6 +53,8 @@ impl Embedded {
         let folder = tempfile::tempdir()?;
         let mut options = Options::new(folder.path().join("hub.db"));
         options.authenticators.push(Box::new(Administrator));
+        options.tokens.issuers = vec![ISSUER.to_owned()];
+        options.tokens.audiences = vec![ISSUER.to_owned()];
         let authority = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
         options.lifecycle.root_ca = Some(authority.cert.pem());
         let server = ApiServer::open(options).await?;

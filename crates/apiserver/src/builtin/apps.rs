@@ -404,4 +404,13 @@ pub(super) fn status(value: &Value, found: &mut Findings) {
             found.invalid(&at.child(name), count, said);
         }
     }
+    let ready = number(status, "readyReplicas").unwrap_or_default();
+    let name = "availableReplicas";
+    if let Some(count) = number(status, name).filter(|count| *count > ready) {
+        found.invalid(
+            &at.child(name),
+            count,
+            "cannot be greater than readyReplicas",
+        );
+    }
 }

@@ -86,7 +86,7 @@ pub(super) fn config_map(map: &Value, found: &mut Findings) {
         STANDARD.decode(text).map_or(0, |bytes| bytes.len())
     });
     if size > DATA {
-        found.too_long(&Path::new(""), DATA);
+        found.too_long(&Path::new("[]"), DATA);
     }
 }
 

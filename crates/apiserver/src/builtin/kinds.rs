@@ -188,8 +188,7 @@ fn has_changed(resource: &Resource, new: &Value, old: &Value) -> bool {
 /// The rule for a kind's names.
 pub(crate) fn name_check(resource: &Resource) -> names::NameCheck {
     match of(resource) {
-        ("", "Namespace") | ("apps", "StatefulSet") => names::dns_label,
-        ("", "Service") => names::dns_1035_label,
+        ("", "Namespace" | "Service") | ("apps", "StatefulSet") => names::dns_label,
         // Events are named by their writers; only the newer API looks closer.
         ("rbac.authorization.k8s.io", _) | ("", "Event") => names::path_segment,
         _ => names::dns_subdomain,

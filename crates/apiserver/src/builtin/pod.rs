@@ -1,5 +1,6 @@
 //! Pods and the templates of Pods: defaults, and what admission adds to a new Pod.
 
+mod placement;
 pub(super) mod validation;
 mod volumes;
 

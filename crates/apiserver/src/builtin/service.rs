@@ -85,8 +85,15 @@ pub fn assign(service: &mut Value, taken: &dyn Fn(&str) -> bool) {
     } else {
         "IPv4"
     };
+    // A headless one without a selector may have endpoints of any family.
+    let any_family = address == "None"
+        && crate::schema::look::object(spec, "selector").is_none_or(serde_json::Map::is_empty);
     default(spec, "clusterIPs", json!([address]));
     put(spec, "clusterIP", Some(address.into()));
+    if any_family {
+        default(spec, "ipFamilies", json!(["IPv4", "IPv6"]));
+        default(spec, "ipFamilyPolicy", "RequireDualStack");
+    }
     default(spec, "ipFamilies", json!([family]));
     default(spec, "ipFamilyPolicy", "SingleStack");
     assign_ports(spec, &name, taken);
@@ -204,6 +211,7 @@ pub(super) fn validate(service: &Value, found: &mut Findings) {
         "ExternalName" => external_name(spec, &at, found),
         _ => {}
     }
+    addresses(spec, &at, found);
     all_ports(spec, &at, found);
     selector(spec, &at, found);
     let affinity = text(spec, "sessionAffinity");
@@ -213,6 +221,52 @@ pub(super) fn validate(service: &Value, found: &mut Findings) {
         &["ClientIP", "None"],
     );
     policies(spec, kind, &at, found);
+}
+
+fn addresses(spec: &Value, at: &Path<'_>, found: &mut Findings) {
+    for (index, address) in texts(spec, "clusterIPs").enumerate() {
+        if address != "None" && address.parse::<std::net::IpAddr>().is_err() {
+            let said = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+            found.invalid(&at.child("clusterIPs").index(index), address, said);
+        }
+    }
+}
+
+/// The address and node ports that a Service has or asks for.
+pub(crate) fn claims(service: &Value) -> Vec<String> {
+    let spec = field(service, "spec");
+    let ports = list(spec, "ports").iter();
+    let ports = ports.filter_map(|port| number(port, "nodePort"));
+    let addresses = texts(spec, "clusterIPs").chain([text(spec, "clusterIP")]);
+    addresses
+        .filter(|address| !matches!(*address, "" | "None"))
+        .map(str::to_owned)
+        .chain(ports.filter(|port| *port != 0).map(|port| port.to_string()))
+        .collect()
+}
+
+/// What a Service asks for that others have.
+pub(crate) fn collisions(service: &Value, taken: &dyn Fn(&str) -> bool, found: &mut Findings) {
+    let at = Path::new("spec");
+    let spec = field(service, "spec");
+    for (index, port) in list(spec, "ports").iter().enumerate() {
+        let port = number(port, "nodePort").unwrap_or_default();
+        if port != 0 && taken(&port.to_string()) {
+            let ports = at.child("ports");
+            let one = ports.index(index);
+            found.invalid(
+                &one.child("nodePort"),
+                port,
+                "provided port is already allocated",
+            );
+        }
+    }
+    let address = text(spec, "clusterIP");
+    if !address.is_empty() && taken(address) {
+        let shown = json!([address]);
+        let said = format!("failed to allocate IP {address}: provided IP is already allocated");
+        found.invalid(&at.child("clusterIPs"), shown, said);
+    }
 }
 
 fn external_name(spec: &Value, at: &Path<'_>, found: &mut Findings) {

@@ -44,6 +44,23 @@ impl Node {
         }
     }
 
+    /// Whether anything in it has a default.
+    pub fn has_defaults(&self) -> bool {
+        self.default.is_some()
+            || match &self.shape {
+                Shape::Object {
+                    properties,
+                    additional,
+                    ..
+                } => {
+                    properties.values().any(|node| node.has_defaults())
+                        || additional.as_ref().is_some_and(|node| node.has_defaults())
+                }
+                Shape::Array { items, .. } => items.has_defaults(),
+                _ => false,
+            }
+    }
+
     /// Takes out of objects each `null` that may not be null and has no default, as custom objects
     /// lose them before defaulting.
     pub fn drop_nulls(&self, value: &mut Value) {

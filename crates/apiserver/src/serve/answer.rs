@@ -12,7 +12,7 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
 
-use super::negotiate::{Format, header};
+use super::negotiate::{Format, Transforms, accepted, header};
 use crate::status::ApiError;
 
 /// Names the request in audit records and answers.
@@ -64,6 +64,20 @@ pub fn status(error: &ApiError) -> Response {
         response
             .headers_mut()
             .insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    }
+    response
+}
+
+/// A Status, as YAML for those who want that.
+pub fn refusal(headers: &HeaderMap, error: &ApiError) -> Response {
+    let mut response = status(error);
+    let wanted = accepted(headers, Transforms::None).map(|accepted| accepted.format);
+    if matches!(wanted, Ok(Format::Yaml))
+        && let Ok(text) = serde_saphyr::to_string(&error.to_value())
+    {
+        *response.body_mut() = Body::from(text);
+        let yaml = HeaderValue::from_static(Format::Yaml.media_type());
+        response.headers_mut().insert(CONTENT_TYPE, yaml);
     }
     response
 }

@@ -75,7 +75,13 @@ async fn read_to_end(mut body: Body) -> Result<Bytes, ApiError> {
 /// What the parser says.
 pub fn decode(format: BodyFormat, bytes: &[u8]) -> Result<Decoded, String> {
     match format {
-        BodyFormat::Json => strict::json(bytes).map_err(|error| error.to_string()),
+        BodyFormat::Json => strict::json(bytes).map_err(|error| {
+            if error.is_eof() {
+                "unexpected end of JSON input".to_owned()
+            } else {
+                error.to_string()
+            }
+        }),
         BodyFormat::Yaml => yaml(bytes),
         BodyFormat::Protobuf => protobuf::decode(bytes)
             .map(|value| Decoded {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::metadata;
 use super::options::DryRun;
 use super::shared::Target;
+use crate::resource::Origin;
 use crate::status::ApiError;
 use crate::store::{Change, CommitError, Expect, Store, Stored, Write};
 
@@ -63,7 +64,10 @@ pub(crate) enum Outcome {
     Created,
     Updated,
     Removed,
+    /// The write would have changed nothing.
     Unchanged,
+    /// The edit wanted no write.
+    Kept,
 }
 
 /// Says what is next, each time anew: the object may have changed meanwhile.
@@ -135,10 +139,9 @@ impl Step {
             Expect::Revision(live.stored.revision)
         });
         match (next, live) {
-            (Next::Keep, Some(live)) => Ok(Self::Done(Written::new(
-                live.object.clone(),
-                Outcome::Unchanged,
-            ))),
+            (Next::Keep, Some(live)) => {
+                Ok(Self::Done(Written::new(live.object.clone(), Outcome::Kept)))
+            }
             (Next::Keep, None) => Err(target.not_found()),
             (Next::Remove(object), None) => Ok(Self::Done(Written::new(object, Outcome::Removed))),
             (Next::Remove(object), Some(_)) => {
@@ -160,7 +163,14 @@ impl Step {
         let bytes = if target.resource.storage {
             encode(&object)?
         } else {
-            encode(&target.store(object.clone()))?
+            let stored = target.store(object.clone());
+            let bytes = encode(&stored)?;
+            if target.resource.origin == Origin::Custom {
+                // What the stored version does not know is lost already.
+                object = stored;
+                object["apiVersion"] = target.resource.group_version.to_string().into();
+            }
+            bytes
         };
         let outcome = match live {
             None => Outcome::Created,

@@ -6,7 +6,7 @@ use super::commit::{self, Edit, Live, Next, Outcome};
 use super::exchange::Exchange;
 use super::options::{DryRun, WriteOptions};
 use super::shared::Target;
-use super::{metadata, namespace, prepare};
+use super::{addresses, metadata, namespace, prepare};
 use crate::access::{Operation, RbacKind, Review, RoleWrite, check_role_write};
 use crate::lifecycle::{DEFINITION_CLEANUP, Metadata};
 use crate::merge::{self, MergeKind, UpdateOptions};
@@ -59,6 +59,7 @@ async fn store(
     object: Value,
 ) -> Result<Value, ApiError> {
     let named = target.named(metadata::name(&object));
+    let _turn = addresses::turn(exchange, &named).await;
     let object = ready(exchange, &named, dry_run, object).await?;
     let edit = Absent {
         target: &named,
@@ -87,8 +88,10 @@ pub(crate) async fn ready(
         ));
     }
     metadata::remove(&mut object, "resourceVersion");
+    let clashes = addresses::assign(exchange, target, &mut object).await?;
     prepare::create(&target.resource, &mut object);
     super::validate::create(target, &object)?;
+    super::validate::refuse(target, &object, &clashes)?;
     check_roles(exchange, target, &object, None)?;
     let review = Review {
         caller: &exchange.caller,
@@ -142,11 +145,17 @@ impl Edit for Absent<'_> {
     ) -> futures::future::BoxFuture<'a, Result<Next, ApiError>> {
         let next = match live {
             None => Ok(Next::Put(self.object.clone())),
-            Some(_) => Err(ApiError::already_exists(
-                self.target.group(),
-                &self.target.resource.plural,
-                &self.target.name,
-            )),
+            Some(live) => {
+                let mut error = ApiError::already_exists(
+                    self.target.group(),
+                    &self.target.resource.plural,
+                    &self.target.name,
+                );
+                if metadata::is_deleting(&live.object) {
+                    error.message = format!("object is being deleted: {}", error.message);
+                }
+                Err(error)
+            }
         };
         Box::pin(std::future::ready(next))
     }

@@ -46,7 +46,7 @@ impl Delete<'_> {
         if gone && let Some(revision) = written.revision {
             metadata::set(&mut object, "resourceVersion", revision.to_string());
         }
-        let pending = written.outcome == Outcome::Unchanged;
+        let pending = written.outcome == Outcome::Kept;
         if rules::shows_deleted(&self.target.resource) || !(gone || pending) {
             return Ok(Deleted { object, gone });
         }

@@ -117,7 +117,7 @@ fn check_kind(catalog: &Catalog, resource: &Resource, value: &mut Value) -> Resu
     } else {
         format!(
             "no kind {kind:?} is registered for version {version:?} in scheme \
-             \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\""
+             \"pkg/runtime/scheme.go:111\""
         )
     };
     Err(ApiError::bad_request(format!(
@@ -158,10 +158,6 @@ fn check_custom_kind(
         detail: format!("must be {}", resource.kind),
     };
     let name = super::metadata::name(value);
-    Err(ApiError::invalid(
-        &resource.group_version.group,
-        &resource.kind,
-        name,
-        &[error],
-    ))
+    let group = &resource.group_version.group;
+    Err(ApiError::invalid(group, kind, name, &[error]))
 }

@@ -218,7 +218,7 @@ fn shape(clause: &Clause<'_>, transforms: Transforms) -> Option<Shape> {
 pub(crate) fn content_type(headers: &HeaderMap) -> String {
     let text = header(headers, &CONTENT_TYPE);
     let media_type = text.split(';').next().unwrap_or_default().trim();
-    if media_type.is_empty() {
+    if text.is_empty() {
         Format::Json.media_type().to_owned()
     } else {
         media_type.to_ascii_lowercase()

@@ -182,9 +182,11 @@ impl DeleteOptions {
     fn of_body(body: &Value) -> Result<Self, ApiError> {
         let kind = body["kind"].as_str().unwrap_or("DeleteOptions");
         if !body.is_object() || kind != "DeleteOptions" {
-            return Err(ApiError::bad_request(
-                "decoded object cannot be converted to DeleteOptions",
-            ));
+            let version = body["apiVersion"].as_str().unwrap_or("v1");
+            return Err(ApiError::bad_request(format!(
+                "no kind {kind:?} is registered for version {version:?} in scheme \
+                 \"pkg/runtime/scheme.go:111\""
+            )));
         }
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let conditions = &body["preconditions"];
@@ -275,10 +277,7 @@ fn dry_run_fault(values: &[&str]) -> Option<FieldError> {
         return None;
     }
     let shown: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
-    let detail = format!(
-        "[]string{{{}}}: supported values: \"All\"",
-        shown.join(", ")
-    );
+    let detail = format!("[{}]: supported values: \"All\"", shown.join(", "));
     Some(fault(FieldErrorKind::NotSupported, "dryRun", None, &detail))
 }
 
@@ -356,7 +355,7 @@ mod tests {
                 WriteVerb::Create,
                 "dryRun=Some",
                 "CreateOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: \
-                 []string{\"Some\"}: supported values: \"All\"",
+                 [\"Some\"]: supported values: \"All\"",
             ),
             (
                 WriteVerb::Patch,

@@ -12,7 +12,7 @@ use super::exchange::Exchange;
 use super::options::{DeleteOptions, DryRun, FieldValidation, WriteOptions};
 use super::patch::Patch;
 use super::replace::{Replace, Source};
-use super::shared::{Shared, Target, stored_version};
+use super::shared::{Shared, Target, stored_schema, stored_version};
 use crate::access::Caller;
 use crate::resource::Resource;
 use crate::status::ApiError;
@@ -87,6 +87,7 @@ impl Own<'_> {
         let catalog = self.shared.catalog.load();
         Target {
             stored_version: stored_version(&catalog, &self.resource),
+            stored_schema: stored_schema(&catalog, &self.resource),
             resource: Arc::clone(&self.resource),
             namespace: self.namespace.to_owned(),
             name: self.name.to_owned(),

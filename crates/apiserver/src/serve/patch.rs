@@ -9,7 +9,7 @@ use super::exchange::Exchange;
 use super::negotiate::{BodyFormat, content_type};
 use super::options::{FieldValidation, WriteOptions, WriteVerb};
 use super::shared::Target;
-use crate::merge::{self, ApplyOptions};
+use crate::merge::{self, ApplyOptions, MergeKind};
 use crate::resource::{Origin, Resource};
 use crate::status::{ApiError, FieldError, FieldErrorKind};
 
@@ -76,6 +76,19 @@ impl PatchKind {
     }
 }
 
+/// What is wrong with the patch as a whole.
+fn misfit(kind: PatchKind, value: &Value) -> Option<&'static str> {
+    match (kind, value) {
+        (PatchKind::Json, Value::Object(_)) => {
+            Some("json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp")
+        }
+        (PatchKind::Merge, Value::Array(_)) => {
+            Some("json: cannot unmarshal array into Go value of type map[string]interface {}")
+        }
+        _ => None,
+    }
+}
+
 impl Patch {
     /// Decodes a patch.
     ///
@@ -91,6 +104,11 @@ impl Patch {
                 .map_err(|why| format!("error decoding patch: {why}")),
         };
         let Decoded { value, duplicates } = decoded.map_err(ApiError::bad_request)?;
+        if let Some(why) = misfit(kind, &value) {
+            return Err(ApiError::bad_request(format!(
+                "error decoding patch: {why}"
+            )));
+        }
         Ok(Self {
             kind,
             value,
@@ -131,8 +149,30 @@ impl Patch {
             PatchKind::Strategic => merge::strategic(live, &self.value, &resource.schema),
         };
         let mut patched = patched.map_err(ApiError::from)?;
+        // Decoding leaves empty lists out, but this one says that owners are given up.
+        let gives_up = patched["metadata"]["managedFields"]
+            .as_array()
+            .is_some_and(Vec::is_empty);
         self.complete(exchange, resource, options.validation, &mut patched)?;
+        if gives_up {
+            patched["metadata"]["managedFields"] = Value::Array(Vec::new());
+        }
         Ok(patched)
+    }
+
+    /// What an apply makes of a value that is no stored object, such as a Scale, owners included.
+    pub(crate) fn apply_to(
+        &self,
+        options: &WriteOptions,
+        live: &Value,
+        kind: &MergeKind,
+    ) -> Result<Value, ApiError> {
+        let apply = ApplyOptions {
+            manager: &options.manager,
+            force: options.force,
+            now: jiff::Timestamp::now(),
+        };
+        merge::apply(Some(live), &self.value, kind, apply).map_err(ApiError::from)
     }
 
     /// What it makes of a value that is no stored object, such as a Scale.

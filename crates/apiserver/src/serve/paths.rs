@@ -1,14 +1,16 @@
 //! Paths that name no resource: discovery, OpenAPI, health, metrics.
 
+use std::collections::BTreeSet;
+
 use axum::response::Response;
 use http::header::{
     ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH, LOCATION, VARY,
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::exchange::Exchange;
-use super::negotiate::{Transforms, accepted, clauses, header};
+use super::negotiate::{Format, Transforms, accepted, clauses, header};
 use super::{answer, health};
 use crate::discovery::{self, AGGREGATED};
 use crate::openapi;
@@ -30,15 +32,51 @@ pub(crate) async fn route(exchange: &Exchange) -> Result<Response, ApiError> {
         ["api" | "apis", ..] => documents(exchange, &parts),
         ["openapi", "v3"] => {
             let index = openapi::index(&exchange.shared.catalog.load());
-            let accepted = accepted(&exchange.headers, Transforms::None)?;
-            Ok(answer::value(StatusCode::OK, accepted.format, &index))
+            let mut answer = answer::value(StatusCode::OK, Format::Json, &index);
+            // So says kube-apiserver, whatever is asked for.
+            let kind = HeaderValue::from_static("text/plain; charset=utf-8");
+            answer.headers_mut().insert(CONTENT_TYPE, kind);
+            Ok(answer)
         }
+        [""] => Ok(root(exchange)),
         ["openapi", "v3", rest @ ..] => schema(exchange, &rest.join("/")).await,
         [".well-known", "openid-configuration"] | ["openid", "v1", "jwks"] => {
             openid(exchange, path)
         }
         _ => Ok(answer::page_not_found()),
     }
+}
+
+/// The paths that there are.
+fn root(exchange: &Exchange) -> Response {
+    let catalog = exchange.shared.catalog.load();
+    let mut paths: BTreeSet<String> = [
+        "/.well-known/openid-configuration",
+        "/api",
+        "/apis",
+        "/healthz",
+        "/livez",
+        "/metrics",
+        "/openapi/v3",
+        "/openid/v1/jwks",
+        "/readyz",
+        "/version",
+    ]
+    .map(str::to_owned)
+    .into();
+    for resource in catalog.iter() {
+        let (group, version) = (
+            &resource.group_version.group,
+            &resource.group_version.version,
+        );
+        if group.is_empty() {
+            paths.insert(format!("/api/{version}"));
+        } else {
+            paths.insert(format!("/apis/{group}"));
+            paths.insert(format!("/apis/{group}/{version}"));
+        }
+    }
+    answer::value(StatusCode::OK, Format::Json, &json!({"paths": paths}))
 }
 
 /// What is served here, for clients to find it.
@@ -104,7 +142,9 @@ fn aggregated(exchange: &Exchange, document: &Value) -> Result<Response, ApiErro
 /// An OpenAPI v3 document; one that is asked for by its hash never changes (KEP-2896).
 async fn schema(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
     let Some(document) = openapi::document(&exchange.shared.catalog.load(), path) else {
-        return Ok(answer::page_not_found());
+        let mut answer = answer::text(StatusCode::NOT_FOUND, "");
+        answer.headers_mut().remove(CONTENT_TYPE);
+        return Ok(answer);
     };
     let asked = exchange.query.first("hash");
     if asked.is_some_and(|asked| asked != document.hash) {
@@ -160,5 +200,8 @@ fn openid(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
         ("application/json", tokens.openid_configuration(&uri))
     };
     let body = serde_json::to_vec(&document).map_err(ApiError::internal)?;
-    Ok(answer::bytes(StatusCode::OK, media_type, body))
+    let mut response = answer::bytes(StatusCode::OK, media_type, body);
+    let an_hour = HeaderValue::from_static("public, max-age=3600");
+    response.headers_mut().insert(CACHE_CONTROL, an_hour);
+    Ok(response)
 }

@@ -9,7 +9,7 @@ use super::exchange::Exchange;
 use super::options::WriteOptions;
 use super::patch::Patch;
 use super::shared::Target;
-use super::{metadata, namespace, prepare, query, rules, validate};
+use super::{addresses, metadata, namespace, prepare, query, rules, validate};
 use crate::access::{Attributes, Operation, Review, Target as AccessTarget, forbidden};
 use crate::merge;
 use crate::status::{ApiError, FieldError, FieldErrorKind};
@@ -36,6 +36,7 @@ impl Replace<'_> {
         if let Source::Object(object) = &self.source {
             self.check_identity(object)?;
         }
+        let _turn = addresses::turn(self.exchange, self.target).await;
         let store = &self.exchange.shared.store;
         let mut written = commit::run(store, self.target, self.options.dry_run, &self).await?;
         if written.outcome == Outcome::Removed && self.options.dry_run.is_on() {
@@ -81,6 +82,15 @@ impl Replace<'_> {
             return Err(self.target.not_found());
         }
         let mut object = self.new_object(None)?;
+        if let Source::Object(_) = self.source
+            && !metadata::uid(&object).is_empty()
+        {
+            let asked = metadata::uid(&object);
+            return Err(self.target.conflict(precondition_failed(
+                self.target,
+                &format!("UID in precondition: {asked}, UID in object meta: "),
+            )));
+        }
         if let Source::Patch(_) = self.source
             && !metadata::uid(&object).is_empty()
         {
@@ -145,8 +155,12 @@ impl Replace<'_> {
 
     fn check_version(&self, object: &mut Value, live: &Value) -> Result<(), ApiError> {
         let asked = metadata::resource_version(object).to_owned();
-        let version = query::parse_resource_version(&asked)
-            .map_err(|why| ApiError::bad_request(format!("invalid object: {why}")))?;
+        let version = query::parse_resource_version(&asked).map_err(|why| {
+            // Not a Status of its own in kube-apiserver either.
+            let why = why.split_once("strconv").map_or("", |(_, why)| why);
+            let code = http::StatusCode::INTERNAL_SERVER_ERROR;
+            ApiError::new(code, "", format!("strconv{why}"))
+        })?;
         if version == 0 {
             if rules::updates_unconditionally(&self.target.resource) {
                 metadata::copy(live, object, "resourceVersion");

@@ -16,7 +16,7 @@ use super::replace::{Replace, Source};
 use super::request::ResourcePath;
 use super::security::Place;
 use super::selection::Selection;
-use super::shared::{Target, stored_version};
+use super::shared::{Target, stored_schema, stored_version};
 use super::{answer, body, create, incoming, list, paths, subresource, transform, watch};
 use crate::access::ReviewKind;
 use crate::resource::{Catalog, Origin, Scope};
@@ -41,10 +41,23 @@ pub(crate) async fn route(exchange: &Arc<Exchange>, place: Place) -> Result<Resp
     if let Some(kind) = ReviewKind::of_resource(target.group(), &target.resource.plural) {
         return subresource::review(exchange, &target, kind).await;
     }
+    if target.is("", "endpoints") {
+        exchange
+            .warn("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice");
+    }
     match exchange.info.verb.as_ref() {
         "get" => list::get(exchange, &target).await,
         "list" => list::list(exchange, &target, &ListOptions::of(&exchange.query)?).await,
         "watch" => watch_route(exchange, &target, place).await,
+        "create" if target.is("", "bindings") => {
+            let pods = catalog.find("", "v1", "pods");
+            let pods = pods.ok_or_else(ApiError::unknown_path)?;
+            let pods = Target {
+                resource: Arc::clone(pods),
+                ..target
+            };
+            subresource::pods::bind_named(exchange, pods).await
+        }
         "create" => create_route(exchange, &target).await,
         "update" => update_route(exchange, &target).await,
         "patch" => patch_route(exchange, &target).await,
@@ -79,6 +92,7 @@ fn target(catalog: &Catalog, exchange: &Exchange, path: &ResourcePath) -> Option
         name: name.to_owned(),
         subresource: path.subresource.clone(),
         stored_version: stored_version(catalog, resource),
+        stored_schema: stored_schema(catalog, resource),
     })
 }
 
@@ -87,7 +101,7 @@ pub(crate) fn unknown(catalog: &Catalog, path: &ResourcePath) -> Response {
     let served = catalog.iter().any(|resource| {
         resource.origin == Origin::BuiltIn
             && resource.group_version.group == path.group
-            && resource.group_version.version == path.version
+            && (resource.group_version.version == path.version || !path.group.is_empty())
     });
     if served {
         answer::status(&ApiError::unknown_path())
@@ -179,7 +193,7 @@ pub(crate) async fn patch_route(
 fn code_of(outcome: Outcome) -> StatusCode {
     match outcome {
         Outcome::Created => StatusCode::CREATED,
-        Outcome::Updated | Outcome::Removed | Outcome::Unchanged => StatusCode::OK,
+        Outcome::Updated | Outcome::Removed | Outcome::Unchanged | Outcome::Kept => StatusCode::OK,
     }
 }
 
@@ -190,7 +204,11 @@ async fn delete_options(exchange: &Exchange) -> Result<DeleteOptions, ApiError> 
         return DeleteOptions::of(&exchange.query, None);
     }
     let format = body_format(&exchange.headers, Origin::BuiltIn)?;
-    let decoded = body::decode(format, &bytes).map_err(ApiError::bad_request)?;
+    let decoded = body::decode(format, &bytes).map_err(|why| {
+        ApiError::bad_request(format!(
+            "couldn't get version/kind; json parse error: {why}"
+        ))
+    })?;
     DeleteOptions::of(&exchange.query, Some(&decoded.value))
 }
 
@@ -203,6 +221,14 @@ async fn delete_route(exchange: &Exchange, target: &Target) -> Result<Response, 
         options: &options,
     };
     let deleted = delete.run().await?;
+    let silent = options.propagation.is_none() && options.orphan_dependents.is_none();
+    if target.is("batch", "jobs") && silent {
+        exchange.warn(
+            "child pods are preserved by default when jobs are deleted; set \
+             propagationPolicy=Background to remove them or set propagationPolicy=Orphan to \
+             suppress this warning",
+        );
+    }
     // Only who asked for a cascade in the old way hears that it takes longer.
     let code = match (deleted.gone, options.orphan_dependents) {
         (false, Some(false)) => StatusCode::ACCEPTED,
@@ -234,6 +260,13 @@ async fn delete_collection(exchange: &Exchange, target: &Target) -> Result<Respo
             Err(error) if error.reason == "NotFound" => {}
             outcome => drop(outcome?),
         }
+        let mut object = object;
+        if target.resource.origin == Origin::BuiltIn
+            && let Some(fields) = object.as_object_mut()
+        {
+            // The lists of built-in kinds say once what all their items are.
+            fields.retain(|name, _| !matches!(name.as_str(), "apiVersion" | "kind"));
+        }
         objects.push(object);
     }
     let meta = transform::ListMeta {
@@ -244,7 +277,7 @@ async fn delete_collection(exchange: &Exchange, target: &Target) -> Result<Respo
     let list: Value = json!({
         "kind": target.resource.list_kind,
         "apiVersion": target.resource.group_version.to_string(),
-        "metadata": meta.to_value(), "items": objects,
+        "metadata": meta.to_value(target.resource.origin), "items": objects,
     });
     Ok(answer::value(StatusCode::OK, accepted.format, &list))
 }

@@ -19,6 +19,7 @@ use crate::access::{
     Admission, Authenticate, Authorizer, Caller, Impersonation, Objects, Rbac, Tokens,
 };
 use crate::resource::{Catalog, GroupResource, Origin, Resource};
+use crate::schema::Node;
 use crate::status::ApiError;
 use crate::store::{Store, Stored};
 
@@ -39,6 +40,10 @@ pub(crate) struct Shared {
     pub(crate) fair: Fair,
     pub(crate) metrics: Metrics,
     pub(crate) version: Version,
+    /// Whose turn it is to give a Service its addresses.
+    pub(crate) addresses: tokio::sync::Mutex<()>,
+    /// Says that the catalog is another one.
+    pub(crate) catalog_changed: tokio::sync::watch::Sender<()>,
     /// Ends the watches.
     pub(crate) shutdown: CancellationToken,
 }
@@ -114,6 +119,8 @@ pub(crate) struct Target {
     pub(crate) subresource: String,
     /// The `apiVersion` that objects are stored with.
     pub(crate) stored_version: Arc<str>,
+    /// The schema of the version that objects are stored with.
+    pub(crate) stored_schema: Arc<Node>,
 }
 
 /// The `apiVersion` that objects of this kind are stored with.
@@ -132,6 +139,21 @@ pub(crate) fn stored_version(catalog: &Catalog, resource: &Resource) -> Arc<str>
             || resource.group_version.to_string().into(),
             |other| other.group_version.to_string().into(),
         )
+}
+
+/// The schema that stored objects of this kind have.
+pub(crate) fn stored_schema(catalog: &Catalog, resource: &Resource) -> Arc<Node> {
+    let same = resource.group_resource();
+    let stored = (!resource.storage && resource.origin == Origin::Custom).then(|| {
+        catalog
+            .iter()
+            .find(|other| other.storage && other.group_resource() == same)
+    });
+    Arc::clone(
+        stored
+            .flatten()
+            .map_or(&resource.schema, |other| &other.schema),
+    )
 }
 
 fn is_new_event(resource: &Resource) -> bool {
@@ -183,10 +205,13 @@ impl Target {
         object["apiVersion"] = self.resource.group_version.to_string().into();
         if is_new_event(&self.resource) {
             events::from_stored(&mut object);
-        } else if self.resource.origin == Origin::Custom && !self.resource.storage {
-            // What another version's schema does not know is not of this version.
-            self.resource.schema.prune(&mut object);
-            self.resource.schema.apply_defaults(&mut object);
+        } else if self.resource.origin == Origin::Custom {
+            // Its defaults may be younger than the object.
+            self.stored_schema.apply_defaults(&mut object);
+            if !self.resource.storage {
+                // What another version's schema does not know is not of this version.
+                self.resource.schema.prune(&mut object);
+            }
         }
         Ok(object)
     }
@@ -199,6 +224,8 @@ impl Target {
         }
         if is_new_event(&self.resource) {
             events::to_stored(&mut object);
+        } else if self.resource.origin == Origin::Custom && !self.resource.storage {
+            self.stored_schema.prune(&mut object);
         }
         object
     }

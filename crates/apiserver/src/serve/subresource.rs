@@ -19,7 +19,7 @@ use crate::access::{Operation, Review, ReviewKind, Reviews, issue_requested};
 use crate::resource::Origin;
 use crate::status::ApiError;
 
-mod pods;
+pub(crate) mod pods;
 mod scale;
 
 /// Answers a request for a subresource.
@@ -31,15 +31,17 @@ pub(crate) async fn route(
     let resource = &target.resource;
     let core = target.group().is_empty();
     let verb = exchange.info.verb.as_ref();
+    // Read and written as the object is, but only that part of it.
+    let is_part = match path.subresource.as_str() {
+        "status" => resource.status,
+        "ephemeralcontainers" => core && resource.plural == "pods",
+        _ => false,
+    };
     if path.rest.is_empty() && exchange.method != Method::HEAD {
         match (resource.plural.as_str(), path.subresource.as_str(), verb) {
-            (_, "status", "get") if resource.status => return list::get(exchange, target).await,
-            (_, "status", "update") if resource.status => {
-                return update_route(exchange, target).await;
-            }
-            (_, "status", "patch") if resource.status => {
-                return patch_route(exchange, target).await;
-            }
+            (_, _, "get") if is_part => return list::get(exchange, target).await,
+            (_, _, "update") if is_part => return update_route(exchange, target).await,
+            (_, _, "patch") if is_part => return patch_route(exchange, target).await,
             (_, "scale", "get" | "update" | "patch") if resource.scale.is_some() => {
                 return scale::answer(exchange, target, verb).await;
             }

@@ -26,8 +26,12 @@ pub(crate) struct ListMeta<'a> {
 }
 
 impl ListMeta<'_> {
-    pub(crate) fn to_value(self) -> Value {
+    pub(crate) fn to_value(self, origin: Origin) -> Value {
         let mut meta = json!({"resourceVersion": self.revision.to_string()});
+        if origin == Origin::Custom {
+            // These lists have no Go type that could leave it out.
+            meta["continue"] = "".into();
+        }
         if let Some(token) = self.continue_token {
             meta["continue"] = token.into();
         }
@@ -69,7 +73,7 @@ pub(crate) fn write_list(
     let mut out = Vec::with_capacity(length + 256);
     let head = json!({
         "kind": resource.list_kind, "apiVersion": resource.group_version.to_string(),
-        "metadata": meta.to_value(),
+        "metadata": meta.to_value(resource.origin),
     });
     serde_json::to_writer(&mut out, &head).map_err(ApiError::internal)?;
     out.pop();
@@ -90,8 +94,12 @@ pub(crate) fn write_list(
     Ok(out)
 }
 
-/// How the stored JSON of this kind begins.
+/// How the stored JSON of this kind begins, if it is what clients are shown.
 pub(crate) fn own_head(resource: &Resource) -> Vec<u8> {
+    if resource.origin == Origin::Custom && resource.schema.has_defaults() {
+        // Objects may be older than a default: nothing stored begins so.
+        return vec![0];
+    }
     let version = Value::from(resource.group_version.to_string());
     let kind = Value::from(resource.kind.as_str());
     format!("{{\"apiVersion\":{version},\"kind\":{kind},").into_bytes()
@@ -154,7 +162,13 @@ pub(crate) async fn answer_list(
     let value = match accepted.shape {
         Shape::Table(version) => {
             let options = TableOptions::of(&exchange.query)?;
-            table::of(target, version, options, &meta.to_value(), &objects)
+            table::of(
+                target,
+                version,
+                options,
+                &meta.to_value(Origin::BuiltIn),
+                &objects,
+            )
         }
         Shape::MetadataList(version) => metadata_list(&objects, version, meta),
         Shape::Metadata(_) => {
@@ -166,7 +180,7 @@ pub(crate) async fn answer_list(
         Shape::Plain => json!({
             "kind": target.resource.list_kind,
             "apiVersion": target.resource.group_version.to_string(),
-            "metadata": meta.to_value(), "items": objects,
+            "metadata": meta.to_value(target.resource.origin), "items": objects,
         }),
     };
     if accepted.format == Format::Yaml {
@@ -184,7 +198,7 @@ fn metadata_list(objects: &[Value], version: MetaVersion, meta: &ListMeta<'_>) -
         .collect();
     json!({
         "kind": "PartialObjectMetadataList", "apiVersion": version.api_version(),
-        "metadata": meta.to_value(), "items": items,
+        "metadata": meta.to_value(Origin::BuiltIn), "items": items,
     })
 }
 

@@ -24,7 +24,12 @@ pub(crate) fn update(target: &Target, object: &Value, old: &Value) -> Result<(),
     refuse(target, object, &faults)
 }
 
-fn refuse(target: &Target, object: &Value, faults: &[FieldError]) -> Result<(), ApiError> {
+/// A refusal, if there are faults.
+pub(crate) fn refuse(
+    target: &Target,
+    object: &Value,
+    faults: &[FieldError],
+) -> Result<(), ApiError> {
     if faults.is_empty() {
         return Ok(());
     }

@@ -21,7 +21,8 @@ use super::query::parse_resource_version;
 use super::selection::Selection;
 use super::shared::Target;
 use super::transform::table::TableOptions;
-use crate::status::{ApiError, FieldError, FieldErrorKind};
+use crate::resource::Origin;
+use crate::status::ApiError;
 use crate::store::{Batch, Stored, Watch, WatchEnd, WatchError};
 
 mod event;
@@ -52,7 +53,7 @@ pub(crate) async fn watch(
         _ => TableOptions::Metadata,
     };
     let selection = Selection::of(target, options)?;
-    let from = start_version(target, options)?;
+    let from = start_version(options)?;
     let encoder = Encoder::new(target.clone(), selection, shape, table);
     let deadline = Instant::now() + lifetime(options);
     let mut watching = Watching {
@@ -66,6 +67,8 @@ pub(crate) async fn watch(
         deadline,
         seen: 0,
         over: false,
+        definitions: (target.resource.origin == Origin::Custom)
+            .then(|| exchange.shared.catalog_changed.subscribe()),
         _seat: seat,
     };
     // What goes wrong from here on is told within the stream, as kube-apiserver does.
@@ -84,20 +87,9 @@ pub(crate) async fn watch(
     Ok(response)
 }
 
-fn start_version(target: &Target, options: &ListOptions) -> Result<u64, ApiError> {
-    parse_resource_version(&options.resource_version).map_err(|why| {
-        let detail = why.rsplit_once("\": ").map_or("", |(_, detail)| detail);
-        let error = FieldError {
-            kind: FieldErrorKind::Invalid,
-            path: "resourceVersion".to_owned(),
-            value: Some(options.resource_version.as_str().into()),
-            detail: format!(
-                "strconv.ParseUint: parsing {:?}: {detail}",
-                options.resource_version
-            ),
-        };
-        ApiError::invalid(target.group(), &target.resource.plural, "", &[error])
-    })
+fn start_version(options: &ListOptions) -> Result<u64, ApiError> {
+    parse_resource_version(&options.resource_version)
+        .map_err(|why| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))
 }
 
 fn lifetime(options: &ListOptions) -> Duration {
@@ -128,6 +120,8 @@ struct Watching {
     /// Events up to this revision are not sent: the client has seen them elsewhere.
     seen: u64,
     over: bool,
+    /// Tells of changed definitions, if the kind has one.
+    definitions: Option<tokio::sync::watch::Receiver<()>>,
     _seat: WatchSeat,
 }
 
@@ -213,6 +207,10 @@ impl Watching {
             biased;
             () = self.exchange.shared.shutdown.cancelled() => self.over = true,
             () = sleep_until(self.deadline) => self.over = true,
+            () = changed(&mut self.definitions) => {
+                let target = self.encoder.target();
+                self.over = !is_served(&self.exchange, target);
+            }
             () = sleep_until(bookmark), if self.bookmarks => return self.bookmark(),
             batch = source.next() => match batch {
                 Ok(batch) => return self.lines(&batch),
@@ -268,6 +266,28 @@ impl Drop for Watching {
     fn drop(&mut self) {
         self.exchange.audit(Stage::Complete(StatusCode::OK));
     }
+}
+
+/// Waits until definitions have changed; for ever for kinds that have none.
+async fn changed(definitions: &mut Option<tokio::sync::watch::Receiver<()>>) {
+    if let Some(definitions) = definitions
+        && definitions.changed().await.is_ok()
+    {
+        return;
+    }
+    std::future::pending::<()>().await;
+}
+
+/// Whether the kind is still served as it was: else clients should look at it anew.
+fn is_served(exchange: &Exchange, target: &Target) -> bool {
+    let resource = &target.resource;
+    let (group, version) = (
+        &resource.group_version.group,
+        &resource.group_version.version,
+    );
+    let catalog = exchange.shared.catalog.load();
+    let now = catalog.find(group, version, &resource.plural);
+    now.is_some_and(|now| Arc::ptr_eq(now, resource))
 }
 
 fn open(store: &crate::store::Store, prefix: &str, from: u64) -> Result<Watch, ApiError> {

@@ -17,8 +17,11 @@ pub(super) async fn start(shared: &Arc<Shared>) {
     let mut rights = Rights::new(Arc::clone(&shared.rbac));
     let rights = follow(shared, RIGHTS, move |observed| rights.observe(&observed));
     let mut served = Served::new(Arc::clone(&shared.catalog));
+    // Not the whole of what is shared: that would keep the server alive.
+    let changed = shared.catalog_changed.clone();
     let definitions = follow(shared, DEFINITIONS, move |observed| {
         served.observe(&observed);
+        changed.send_replace(());
     });
     // A follower that ends before it has synced means that the store is closed.
     let _ = tokio::join!(rights, definitions);

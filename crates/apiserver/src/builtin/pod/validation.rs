@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::service::{port_or_name, valid_port};
 use super::super::{metadata, names};
-use super::volumes;
+use super::{placement, volumes};
 use crate::schema::Path;
 use crate::schema::findings::Findings;
 use crate::schema::look::{field, list, number, object, text};
@@ -83,6 +83,7 @@ fn spec(spec: &Value, claims: &[&str], at: &Path<'_>, found: &mut Findings) {
     policies(spec, at, found);
     named(spec, at, found);
     tolerations(spec, at, found);
+    placement::validate(spec, at, found);
 }
 
 fn unique<'a>(one: &'a Value, seen: &mut Vec<&'a str>, at: &Path<'_>, found: &mut Findings) {
@@ -172,6 +173,7 @@ fn tolerations(spec: &Value, at: &Path<'_>, found: &mut Findings) {
 }
 
 fn container(one: &Value, mountable: &[&str], at: &Path<'_>, found: &mut Findings) {
+    placement::container(one, at, found);
     let name = text(one, "name");
     if name.is_empty() {
         found.required(&at.child("name"), "");

@@ -7,12 +7,11 @@ use serde_json::{Map, Value, json};
 
 use super::super::answer;
 use super::super::commit::{self, Edit, Live, Next};
-use super::super::create::track;
 use super::super::delete::Delete;
 use super::super::exchange::Exchange;
 use super::super::metadata;
 use super::super::negotiate::{Accepted, Transforms, accepted};
-use super::super::options::{DeleteOptions, DryRun, WriteOptions, WriteVerb};
+use super::super::options::{DeleteOptions, WriteOptions, WriteVerb};
 use super::super::query::Query;
 use super::super::shared::Target;
 use super::read_kind;
@@ -34,13 +33,8 @@ pub(super) async fn evict(exchange: &Exchange, target: &Target) -> Result<Respon
         wished => wished.clone(),
     };
     let mut delete = DeleteOptions::of(&Query::default(), Some(&wished))?;
-    match (delete.is_dry_run(), options.dry_run) {
-        (true, DryRun::No) => {
-            return Err(ApiError::bad_request(
-                "Non-nil dryRun in DeleteOptions (dryRun: [All]) and CreateOptions (dryRun: [])",
-            ));
-        }
-        (_, dry_run) => delete.dry_run = Some(dry_run),
+    if !delete.is_dry_run() {
+        delete.dry_run = Some(options.dry_run);
     }
     let dry_run = delete.dry_run.unwrap_or(DryRun::No);
     let made = Some(&eviction);
@@ -56,6 +50,17 @@ pub(super) async fn evict(exchange: &Exchange, target: &Target) -> Result<Respon
     };
     delete.run().await?;
     Ok(success(accepted))
+}
+
+/// Places the pod that the Binding names; `pods` is its resource.
+pub(crate) async fn bind_named(exchange: &Exchange, pods: Target) -> Result<Response, ApiError> {
+    let binding = read_kind(exchange, "Binding").await?;
+    let pod = Target {
+        name: metadata::name(&binding).to_owned(),
+        subresource: "binding".to_owned(),
+        ..pods
+    };
+    bind(exchange, &pod).await
 }
 
 /// Places the pod on a node.
@@ -80,9 +85,7 @@ pub(super) async fn bind(exchange: &Exchange, target: &Target) -> Result<Respons
     let made = Some(&binding);
     super::admit(exchange, target, Operation::Create, made, options.dry_run).await?;
     let edit = Bind {
-        exchange,
         target,
-        options: &options,
         node,
         binding: &binding,
     };
@@ -91,9 +94,7 @@ pub(super) async fn bind(exchange: &Exchange, target: &Target) -> Result<Respons
 }
 
 struct Bind<'b> {
-    exchange: &'b Exchange,
     target: &'b Target,
-    options: &'b WriteOptions,
     node: &'b str,
     binding: &'b Value,
 }
@@ -148,8 +149,6 @@ impl Bind<'_> {
             return Err(self.target.conflict("the pod's UID is another one"));
         }
         let mut pod = self.placed(&live.object)?;
-        let before = Some(&live.object);
-        track(self.exchange, self.target, self.options, before, &mut pod);
         let generation = metadata::integer(&live.object, "generation").unwrap_or(0);
         if generation > 0 {
             metadata::set(&mut pod, "generation", generation + 1);

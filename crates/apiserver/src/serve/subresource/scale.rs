@@ -1,12 +1,15 @@
 //! `autoscaling/v1` Scale: the number of replicas of whatever has some.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use axum::response::Response;
 use futures::future::BoxFuture;
 use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::super::commit::{self, Edit, Live, MODIFIED, Next};
-use super::super::create::{check_roles, track};
+use super::super::create::check_roles;
 use super::super::exchange::Exchange;
 use super::super::negotiate::{Transforms, accepted};
 use super::super::options::{WriteOptions, WriteVerb};
@@ -15,7 +18,8 @@ use super::super::shared::{Target, object_at};
 use super::super::{metadata, prepare, transform, validate};
 use super::read_kind;
 use crate::access::{Operation, Review};
-use crate::merge;
+use crate::builtin;
+use crate::merge::{self, Managers, MergeKind, Path, ScaleManagers, Set, UpdateOptions};
 use crate::resource::{Origin, ScalePaths};
 use crate::select::LabelSelector;
 use crate::status::{ApiError, FieldError, FieldErrorKind};
@@ -32,7 +36,14 @@ pub(super) async fn answer(
     let scale = match verb {
         "get" => {
             let object = object_at(&exchange.shared.store, &target.key()).await?;
-            of(target, paths, &object.ok_or_else(|| target.not_found())?)
+            let object = object.ok_or_else(|| target.not_found())?;
+            let path = paths.spec_replicas.as_str();
+            if target.resource.origin == Origin::Custom && at(&object, path).is_null() {
+                return Err(ApiError::internal(format!(
+                    "the spec replicas field {path:?} does not exist"
+                )));
+            }
+            of(target, paths, &object)
         }
         _ => write(exchange, target, paths, verb).await?,
     };
@@ -81,23 +92,32 @@ struct Rescale<'r> {
 impl Rescale<'_> {
     async fn change(&self, live: Option<&Live>) -> Result<Next, ApiError> {
         let live = live.ok_or_else(|| self.target.not_found())?;
+        let owners = Owners::of(self.exchange, self.target, &live.object)?;
         let before = of(self.target, self.paths, &live.object);
-        let scale = match &self.source {
+        let mut owned = before.clone();
+        owners.carrier().to_scale().write(&mut owned);
+        let mut scale = match &self.source {
             Source::Scale(scale) => scale.clone(),
+            Source::Patch(patch) if patch.creates() => {
+                patch.apply_to(self.options, &owned, &owners.kind)?
+            }
             Source::Patch(patch) => patch.apply_plain(&before)?,
         };
         self.check(&scale, &live.object)?;
+        if !matches!(&self.source, Source::Patch(patch) if patch.creates()) {
+            let options = UpdateOptions {
+                manager: &self.options.manager,
+                now: jiff::Timestamp::now(),
+            };
+            merge::update(Some(&owned), &mut scale, &owners.kind, options);
+        }
         let mut object = live.object.clone();
         let replicas = scale["spec"]["replicas"].as_i64().unwrap_or(0);
         set(&mut object, &self.paths.spec_replicas, replicas.into());
         let old = &live.object;
-        track(
-            self.exchange,
-            self.target,
-            self.options,
-            Some(old),
-            &mut object,
-        );
+        let after = Managers::of(&scale).unwrap_or_default();
+        let after = owners.carrier().to_object(&after);
+        after.write(&mut object);
         let whole = Target {
             subresource: String::new(),
             ..self.target.clone()
@@ -149,6 +169,57 @@ impl Rescale<'_> {
                 Err(ApiError::invalid("autoscaling", "Scale", name, &[error]))
             }
             _ => Ok(()),
+        }
+    }
+}
+
+/// Who owns the replicas, and what is needed to tell.
+struct Owners {
+    kind: MergeKind,
+    managers: Managers,
+    api_version: String,
+    replicas: BTreeMap<String, Option<Path>>,
+}
+
+impl Owners {
+    fn of(exchange: &Exchange, target: &Target, live: &Value) -> Result<Self, ApiError> {
+        let schema = builtin::kind("autoscaling", "v1", "Scale")
+            .ok_or_else(|| ApiError::internal("the schema of Scale is not published"))?;
+        let api_version = "autoscaling/v1".to_owned();
+        let kind = MergeKind {
+            versions: BTreeMap::from([(api_version.clone(), Arc::clone(&schema))]),
+            api_version,
+            kind: "Scale".to_owned(),
+            origin: Origin::BuiltIn,
+            schema,
+            reset: Set::default(),
+            subresource: target.subresource.clone(),
+        };
+        let same = target.group_resource();
+        let catalog = exchange.shared.catalog.load();
+        let replicas = catalog
+            .iter()
+            .filter(|other| other.group_resource() == same)
+            .map(|other| {
+                let path = other.scale.as_ref().map(|paths| {
+                    let names: Vec<&str> = steps(&paths.spec_replicas).collect();
+                    Path::fields(&names)
+                });
+                (other.group_version.to_string(), path)
+            });
+        Ok(Self {
+            kind,
+            managers: Managers::of(live).unwrap_or_default(),
+            api_version: target.resource.group_version.to_string(),
+            replicas: replicas.collect(),
+        })
+    }
+
+    fn carrier(&self) -> ScaleManagers<'_> {
+        ScaleManagers {
+            object: &self.managers,
+            api_version: &self.api_version,
+            replicas: &self.replicas,
         }
     }
 }

@@ -42,6 +42,10 @@ impl Encoder {
         }
     }
 
+    pub(super) fn target(&self) -> &Target {
+        &self.target
+    }
+
     pub(super) fn selection(&self) -> &Selection {
         &self.selection
     }

@@ -1,0 +1,53 @@
+//! Addresses and node ports of Services: each belongs to one.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+use tokio::sync::MutexGuard;
+
+use super::exchange::Exchange;
+use super::shared::Target;
+use crate::builtin::service;
+use crate::schema::findings::Findings;
+use crate::status::{ApiError, FieldError};
+use crate::store::{At, List};
+
+/// A write of a Service's turn: held from the look at what is taken until the write is done.
+pub(crate) async fn turn<'e>(
+    exchange: &'e Exchange,
+    target: &Target,
+) -> Option<MutexGuard<'e, ()>> {
+    if !target.is("", "services") || !target.subresource.is_empty() {
+        return None;
+    }
+    Some(exchange.shared.addresses.lock().await)
+}
+
+/// Gives a new Service what it does not ask for; what it asks for and others have is returned.
+pub(crate) async fn assign(
+    exchange: &Exchange,
+    target: &Target,
+    object: &mut Value,
+) -> Result<Vec<FieldError>, ApiError> {
+    let mut found = Findings::default();
+    if !target.is("", "services") {
+        return Ok(found.0);
+    }
+    let list = List {
+        prefix: target.resource.prefix(None),
+        after: None,
+        limit: None,
+        at: At::Latest,
+    };
+    let page = exchange.shared.store.list(list).await;
+    let page = page.map_err(ApiError::internal)?;
+    let mut taken = HashSet::new();
+    for stored in &page.items {
+        let other = stored.object().map_err(ApiError::internal)?;
+        taken.extend(service::claims(&other));
+    }
+    let is_taken = |claim: &str| taken.contains(claim);
+    service::collisions(object, &is_taken, &mut found);
+    service::assign(object, &is_taken);
+    Ok(found.0)
+}
