@@ -11,7 +11,7 @@ use super::super::delete::Delete;
 use super::super::exchange::Exchange;
 use super::super::metadata;
 use super::super::negotiate::{Accepted, Transforms, accepted};
-use super::super::options::{DeleteOptions, WriteOptions, WriteVerb};
+use super::super::options::{DeleteOptions, DryRun, WriteOptions, WriteVerb};
 use super::super::query::Query;
 use super::super::shared::Target;
 use super::read_kind;
