@@ -11,12 +11,13 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 pub use self::status::next_status;
-pub(crate) use self::status::{CLEANUP, marked_for_deletion};
+pub(crate) use self::status::{CLEANUP, INSTALLING, marked_for_deletion};
 use self::status::{Cleanup, holds, terminating};
 use super::feed::{Known, Metadata, Observed};
 use super::run::{Controller, Next, ReconcileError};
 use super::{Hub, ObjectPath};
 use crate::access::Clock;
+use crate::crd;
 use crate::resource::{Catalog, GroupResource, Origin};
 
 const GROUP: &str = "apiextensions.k8s.io";
@@ -25,6 +26,9 @@ const RESOURCE: &str = "customresourcedefinitions";
 const MANAGER: &str = "kube-apiserver";
 /// From one look at what is left to the next.
 const CLEANUP_PAUSE: Duration = Duration::from_secs(1);
+
+/// From one look at what is served to the next: it follows within a millisecond or so.
+const SERVING_PAUSE: Duration = Duration::from_millis(2);
 
 /// The controller.
 pub(super) struct Definitions {
@@ -66,10 +70,27 @@ impl Definitions {
         let Some(status) = next_status(&object, &others, (self.clock)()) else {
             return Ok(None);
         };
+        let established = |status| holds(status, "Established");
+        let becomes = established(&status) && !established(&object["status"]);
+        if becomes && !self.is_served(&object) {
+            return Ok(Some(SERVING_PAUSE));
+        }
         object["status"] = status;
         self.hub.update(MANAGER, &path, object, "status").await?;
         // The change is seen in the feed and brings the next step.
         Ok(None)
+    }
+
+    /// Whoever sees a definition established may use it at once.
+    fn is_served(&self, definition: &Value) -> bool {
+        let catalog = self.hub.catalog();
+        // One that cannot be read will never be served; that is told elsewhere.
+        let resources = crd::resources(definition).unwrap_or_default();
+        resources.iter().all(|own| {
+            let version = &own.group_version;
+            let found = catalog.find(&version.group, &version.version, &own.plural);
+            found.is_some()
+        })
     }
 
     async fn clean_up(&self, path: &ObjectPath, mut object: Value) -> Result<Next, ReconcileError> {

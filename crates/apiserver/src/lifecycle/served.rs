@@ -7,6 +7,7 @@ use arc_swap::ArcSwap;
 use aws_lc_rs::digest::{Context, SHA256};
 use serde_json::Value;
 
+use super::definitions::INSTALLING;
 use super::feed::Observed;
 use crate::crd;
 use crate::resource::{Catalog, Resource};
@@ -69,7 +70,7 @@ impl Served {
         let Ok(definition) = serde_json::from_slice::<Value>(value) else {
             return false;
         };
-        if !is_established(&definition) {
+        if !is_in_force(&definition) {
             return self.defined.remove(name).is_some();
         }
         let made_of = digest_of(&definition);
@@ -123,10 +124,15 @@ fn is_definition(seen: &super::Seen) -> bool {
     resource.group == "apiextensions.k8s.io" && resource.resource == "customresourcedefinitions"
 }
 
-fn is_established(definition: &Value) -> bool {
+/// Whether its names are its own. It is served before it says that it is established, so that it
+/// can be used by whoever has seen that.
+fn is_in_force(definition: &Value) -> bool {
     let conditions = definition["status"]["conditions"].as_array();
     let mut conditions = conditions.into_iter().flatten();
-    conditions.any(|own| own["type"] == "Established" && own["status"] == "True")
+    conditions.any(|own| {
+        let soon = own["reason"] == INSTALLING;
+        own["type"] == "Established" && (own["status"] == "True" || soon)
+    })
 }
 
 #[cfg(test)]
@@ -136,7 +142,7 @@ mod tests {
     use super::*;
     use crate::lifecycle::{ObjectPath, Seen};
 
-    fn definition(established: &str, versions: &[&str]) -> Observed {
+    fn definition(established: &str, reason: &str, versions: &[&str]) -> Observed {
         let names = json!({"plural": "widgets", "kind": "Widget", "singular": "widget",
                            "listKind": "WidgetList"});
         let versions: Vec<Value> = versions
@@ -151,7 +157,8 @@ mod tests {
             "spec": {"group": "example.com", "scope": "Namespaced", "names": names,
                      "versions": versions},
             "status": {"acceptedNames": names,
-                       "conditions": [{"type": "Established", "status": established}]},
+                       "conditions": [{"type": "Established", "status": established,
+                                       "reason": reason}]},
         });
         Observed::Put(seen(&object))
     }
@@ -168,15 +175,17 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_is_served_while_it_is_established_in_all_its_versions() {
+    fn a_definition_is_served_while_its_names_are_accepted_in_all_its_versions() {
         let catalog = Arc::new(ArcSwap::from_pointee(Catalog::default()));
         let mut served = Served::new(Arc::clone(&catalog));
         served.observe(&Observed::Synced);
-        served.observe(&definition("False", &["v1"]));
+        served.observe(&definition("False", "NotAccepted", &["v1"]));
         assert!(!serves(&catalog, "v1"));
-        served.observe(&definition("True", &["v1"]));
+        served.observe(&definition("False", INSTALLING, &["v1"]));
         assert!(serves(&catalog, "v1"));
-        served.observe(&definition("True", &["v1", "v2"]));
+        served.observe(&definition("True", "InitialNamesAccepted", &["v1"]));
+        assert!(serves(&catalog, "v1"));
+        served.observe(&definition("True", "InitialNamesAccepted", &["v1", "v2"]));
         assert!(serves(&catalog, "v1") && serves(&catalog, "v2"));
         served.observe(&Observed::Gone(seen(&json!({}))));
         assert!(!serves(&catalog, "v1"));
@@ -186,7 +195,7 @@ mod tests {
     fn what_was_served_is_served_on_while_everything_is_read_again() {
         let catalog = Arc::new(ArcSwap::from_pointee(Catalog::default()));
         let mut served = Served::new(Arc::clone(&catalog));
-        served.observe(&definition("True", &["v1"]));
+        served.observe(&definition("True", "InitialNamesAccepted", &["v1"]));
         assert!(!serves(&catalog, "v1"));
         served.observe(&Observed::Synced);
         assert!(serves(&catalog, "v1"));

@@ -9,6 +9,9 @@ use crate::crd;
 /// The definition's objects go before it does.
 pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
+/// Why a definition is not established yet whose names are accepted.
+pub(crate) const INSTALLING: &str = "Installing";
+
 /// How the deletion of a definition's objects stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cleanup {
@@ -40,11 +43,7 @@ pub fn next_status(object: &Value, others: &[Value], now: Timestamp) -> Option<V
     }
     if !holds(&status, "Established") {
         let said = match (accepted, fresh) {
-            (true, true) => (
-                "False",
-                "Installing",
-                "the initial names have been accepted",
-            ),
+            (true, true) => ("False", INSTALLING, "the initial names have been accepted"),
             (true, false) => (
                 "True",
                 "InitialNamesAccepted",
