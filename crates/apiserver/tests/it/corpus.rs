@@ -9,6 +9,8 @@ mod kinds;
 #[path = "../../fuzz/properties.rs"]
 mod properties;
 
+/// As in the tests of other rooms: what they could share it through, `testkit`, knows the tunnel, and
+/// this crate is to be taken away from here alone.
 fn replay(target: &str, property: fn(&[u8])) {
     let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fuzz/corpus")
