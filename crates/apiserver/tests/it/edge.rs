@@ -524,9 +524,7 @@ async fn an_object_that_could_not_be_read_again_is_not_stored() {
         let (code, said) = world.ask(Method::POST, deeps, &nested(levels)).await;
         assert_eq!(code, wanted, "{levels}: {said}");
     }
-    let (code, _) = world
-        .ask(Method::GET, deeps, &serde_json::Value::Null)
-        .await;
+    let (code, _) = world.ask(Method::GET, deeps, &Value::Null).await;
     assert_eq!(code, 200);
     world
         .delete(&format!("{deeps}/deep-60"), "Background")
