@@ -3,6 +3,7 @@
 
 pub mod cel;
 mod names;
+mod parts;
 mod schemas;
 mod structural;
 mod validation;
@@ -13,10 +14,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::builtin;
-use crate::resource::{Column, GroupVersion, Origin, Resource, ScalePaths, Scope};
+use crate::resource::{GroupVersion, Origin, Resource, Scope};
 use crate::schema::look::{field, flag, list, text, texts};
 use crate::schema::{Definition, Node, Reader, Shape};
 pub use names::{Names, accept};
+use parts::{columns, scale};
 pub(crate) use validation::{validate, validate_update};
 
 /// Why a CRD's object cannot be turned into resources; validation lets none such be stored.
@@ -41,19 +43,30 @@ pub fn resources(crd: &Value) -> Result<Vec<Resource>, ReadError> {
     list(spec, "versions")
         .iter()
         .filter(|version| flag(version, "served"))
-        .map(|version| resource(crd, spec, version))
+        .map(|version| Ok(resource(crd, spec, version, schema(version)?)))
         .collect()
+}
+
+/// The resource of the version that objects are stored in, served or not: what is stored can
+/// always be deleted. A schema that cannot be read admits everything.
+pub(crate) fn stored_resource(crd: &Value) -> Option<Resource> {
+    let spec = field(crd, "spec");
+    let version = stored(spec)?;
+    let schema = schema(version).unwrap_or_default();
+    Some(resource(crd, spec, version, schema))
 }
 
 /// The storage version's name.
 pub fn storage_version(crd: &Value) -> Option<&str> {
-    list(field(crd, "spec"), "versions")
-        .iter()
-        .find(|version| flag(version, "storage"))
-        .map(|version| text(version, "name"))
+    stored(field(crd, "spec")).map(|version| text(version, "name"))
 }
 
-fn resource(crd: &Value, spec: &Value, version: &Value) -> Result<Resource, ReadError> {
+fn stored(spec: &Value) -> Option<&Value> {
+    let mut versions = list(spec, "versions").iter();
+    versions.find(|version| flag(version, "storage"))
+}
+
+fn resource(crd: &Value, spec: &Value, version: &Value, schema: Node) -> Resource {
     // Names that were once accepted are served even while changed ones are in conflict.
     let accepted = field(field(crd, "status"), "acceptedNames");
     let names = match text(accepted, "plural") {
@@ -62,7 +75,7 @@ fn resource(crd: &Value, spec: &Value, version: &Value) -> Result<Resource, Read
     };
     let owned = |name: &str| text(names, name).to_owned();
     let subresources = field(version, "subresources");
-    Ok(Resource {
+    Resource {
         group_version: GroupVersion {
             group: text(spec, "group").to_owned(),
             version: text(version, "name").to_owned(),
@@ -98,7 +111,7 @@ fn resource(crd: &Value, spec: &Value, version: &Value) -> Result<Resource, Read
         status: subresources.get("status").is_some(),
         scale: subresources.get("scale").map(scale),
         storage: flag(version, "storage"),
-        schema: Arc::new(schema(version)?),
+        schema: Arc::new(schema),
         columns: columns(version),
         selectable: list(version, "selectableFields")
             .iter()
@@ -108,33 +121,7 @@ fn resource(crd: &Value, spec: &Value, version: &Value) -> Result<Resource, Read
                     .to_owned()
             })
             .collect(),
-    })
-}
-
-fn scale(scale: &Value) -> ScalePaths {
-    ScalePaths {
-        spec_replicas: text(scale, "specReplicasPath").to_owned(),
-        status_replicas: text(scale, "statusReplicasPath").to_owned(),
-        label_selector: Some(text(scale, "labelSelectorPath").to_owned())
-            .filter(|path| !path.is_empty()),
     }
-}
-
-fn columns(version: &Value) -> Vec<Column> {
-    list(version, "additionalPrinterColumns")
-        .iter()
-        .map(|column| Column {
-            name: text(column, "name").to_owned(),
-            kind: text(column, "type").to_owned(),
-            format: text(column, "format").to_owned(),
-            description: text(column, "description").to_owned(),
-            priority: field(column, "priority")
-                .as_i64()
-                .and_then(|priority| i32::try_from(priority).ok())
-                .unwrap_or_default(),
-            path: Some(text(column, "jsonPath").to_owned()),
-        })
-        .collect()
 }
 
 /// The version's schema as served: its own, with what every object has.

@@ -6,8 +6,10 @@
 mod custom;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, OnceLock};
 
+use bytes::Bytes;
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use crate::builtin;
@@ -15,35 +17,108 @@ use crate::discovery::hash;
 use crate::resource::{Catalog, GroupVersion, Origin, Resource};
 
 const REFERENCE: &str = "#/components/schemas/";
-/// `/openapi/v3`: where the documents are, with a hash that changes when they do.
-pub fn index(catalog: &Catalog) -> Value {
-    let mut paths = Map::new();
-    for document in documents(catalog) {
-        let (path, hash) = (document.path(), document.hash());
-        let url = format!("/openapi/v3/{path}?hash={hash}");
-        paths.insert(path, json!({"serverRelativeURL": url}));
-    }
-    json!({"paths": paths})
-}
-
 /// A document, and its hash for `ETag` and `?hash=`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     /// JSON.
-    pub body: Vec<u8>,
+    pub body: Bytes,
     /// SHA-512, as in the index.
     pub hash: String,
 }
 
-/// The document of a path below `/openapi/v3/`, such as `apis/apps/v1`.
-pub fn document(catalog: &Catalog, path: &str) -> Option<Document> {
-    let all = documents(catalog);
-    let source = all.iter().find(|document| document.path() == path)?;
-    Some(Document {
-        body: source.body(),
-        hash: source.hash(),
-    })
+/// The documents of the catalog that was asked for last.
+#[derive(Debug, Default)]
+pub struct Cache(Mutex<Option<Arc<Documents>>>);
+
+impl Cache {
+    /// The documents of a catalog.
+    pub fn of(&self, catalog: &Arc<Catalog>) -> Arc<Documents> {
+        let mut last = self.0.lock();
+        if let Some(documents) = last.as_ref()
+            && Arc::ptr_eq(&documents.catalog, catalog)
+        {
+            return Arc::clone(documents);
+        }
+        let documents = Arc::new(Documents::new(Arc::clone(catalog)));
+        Arc::clone(last.insert(documents))
+    }
 }
+
+/// The documents of one catalog, each made when it is first asked for.
+#[derive(Debug)]
+pub struct Documents {
+    catalog: Arc<Catalog>,
+    index: OnceLock<Value>,
+    made: BTreeMap<String, OnceLock<Option<Document>>>,
+}
+
+impl Documents {
+    /// Of this catalog; nothing is made yet.
+    pub fn new(catalog: Arc<Catalog>) -> Self {
+        let paths = documents(&catalog).into_iter().map(|source| source.path());
+        let made = paths.map(|path| (path, OnceLock::new())).collect();
+        Self {
+            catalog,
+            index: OnceLock::new(),
+            made,
+        }
+    }
+
+    /// Whether nothing has to be made for the index, or for the document of a path.
+    pub fn is_made(&self, path: Option<&str>) -> bool {
+        match path {
+            None => self.index.get().is_some(),
+            Some(path) => self.made.get(path).is_none_or(|one| one.get().is_some()),
+        }
+    }
+
+    /// `/openapi/v3`: where the documents are, with a hash that changes when they do.
+    pub fn index(&self) -> &Value {
+        self.index.get_or_init(|| {
+            let mut paths = Map::new();
+            for source in documents(&self.catalog) {
+                let path = source.path();
+                let hash = match &source {
+                    Source::BuiltIn { .. } => source.hash(),
+                    Source::Custom { .. } => self
+                        .document(&path)
+                        .map_or_else(String::new, |made| made.hash.clone()),
+                };
+                let url = format!("/openapi/v3/{path}?hash={hash}");
+                paths.insert(path, json!({"serverRelativeURL": url}));
+            }
+            json!({"paths": paths})
+        })
+    }
+
+    /// The document of a path below `/openapi/v3/`, such as `apis/apps/v1`.
+    pub fn document(&self, path: &str) -> Option<&Document> {
+        let make = || {
+            let all = documents(&self.catalog);
+            let source = all.iter().find(|source| source.path() == path)?;
+            let body = source.body();
+            let hash = match source {
+                Source::BuiltIn { .. } => source.hash(),
+                Source::Custom { .. } => hash(&body),
+            };
+            Some(Document {
+                body: body.into(),
+                hash,
+            })
+        };
+        self.made.get(path)?.get_or_init(make).as_ref()
+    }
+}
+
+/// The hashes of the built-in documents, which are always the same.
+static HASHES: LazyLock<BTreeMap<&str, String>> = LazyLock::new(|| {
+    let all = builtin::PATHS.iter();
+    all.map(|(path, lines)| {
+        let text = format!("{path}\n{lines}{}", builtin::DEFINITIONS);
+        (*path, hash(text.as_bytes()))
+    })
+    .collect()
+});
 
 enum Source<'a> {
     BuiltIn {
@@ -89,9 +164,7 @@ impl Source<'_> {
 
     fn hash(&self) -> String {
         match self {
-            Self::BuiltIn { path, lines } => {
-                hash(format!("{path}\n{lines}{}", builtin::DEFINITIONS).as_bytes())
-            }
+            Self::BuiltIn { path, .. } => HASHES.get(path).cloned().unwrap_or_default(),
             Self::Custom { .. } => hash(&self.body()),
         }
     }
@@ -173,7 +246,24 @@ mod tests {
     }
 
     fn read(path: &str) -> Value {
-        serde_json::from_slice(&document(&all(), path).unwrap().body).unwrap()
+        let documents = Documents::new(all().into());
+        serde_json::from_slice(&documents.document(path).unwrap().body).unwrap()
+    }
+
+    #[test]
+    fn documents_are_made_once_for_each_catalog() {
+        let (catalog, cache) = (Arc::new(all()), Cache::default());
+        let documents = cache.of(&catalog);
+        assert!(!documents.is_made(None) && !documents.is_made(Some("apis/example.com/v1")));
+        let index = documents.index();
+        assert!(documents.is_made(None) && documents.is_made(Some("apis/example.com/v1")));
+        let again = cache.of(&catalog);
+        assert!(std::ptr::eq(again.index(), index));
+        let (one, two) = (documents.document("api/v1"), again.document("api/v1"));
+        assert!(std::ptr::eq(one.unwrap(), two.unwrap()));
+        let other = cache.of(&Arc::new(builtin::catalog()));
+        assert_eq!(other.document("apis/example.com/v1"), None);
+        assert!(Arc::ptr_eq(&cache.of(&other.catalog), &other));
     }
 
     /// No reference may lead nowhere.
@@ -187,17 +277,17 @@ mod tests {
 
     #[test]
     fn every_document_of_the_index_is_whole() {
-        let all = all();
-        let index = index(&all);
+        let all = Documents::new(all().into());
+        let index = all.index();
         let paths = index["paths"].as_object().unwrap();
         assert_eq!(paths.len(), 12);
         for (path, entry) in paths {
-            let document = document(&all, path).unwrap();
+            let document = all.document(path).unwrap();
             let url = entry["serverRelativeURL"].as_str().unwrap();
             assert_eq!(url, format!("/openapi/v3/{path}?hash={}", document.hash));
             check(&serde_json::from_slice(&document.body).unwrap());
         }
-        assert_eq!(document(&all, "apis/nope/v1"), None);
+        assert_eq!(all.document("apis/nope/v1"), None);
     }
 
     #[test]

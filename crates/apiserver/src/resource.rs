@@ -130,16 +130,22 @@ impl Resource {
 
     /// The store's prefix of all its objects, or of those in one namespace.
     pub fn prefix(&self, namespace: Option<&str>) -> String {
-        let group = stored_group(&self.group_version.group, &self.plural);
-        match namespace {
-            None => format!("/{group}/{}/", self.plural),
-            Some(namespace) => format!("/{group}/{}/{namespace}/", self.plural),
-        }
+        prefix(&self.group_version.group, &self.plural, namespace)
     }
 
     /// The store's key of one object; the namespace is empty for cluster-scoped ones.
     pub fn key(&self, namespace: &str, name: &str) -> String {
         format!("{}{name}", self.prefix(Some(namespace)))
+    }
+}
+
+/// The store's prefix of all objects of a kind that need not be served, or of those in one
+/// namespace.
+pub fn prefix(group: &str, resource: &str, namespace: Option<&str>) -> String {
+    let group = stored_group(group, resource);
+    match namespace {
+        None => format!("/{group}/{resource}/"),
+        Some(namespace) => format!("/{group}/{resource}/{namespace}/"),
     }
 }
 

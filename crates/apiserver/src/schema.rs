@@ -5,9 +5,11 @@ mod decode;
 mod defaults;
 pub(crate) mod findings;
 mod formats;
+mod former;
 pub(crate) mod look;
 pub mod object;
 pub mod path;
+mod pattern;
 mod prune;
 pub mod quantity;
 mod read;
@@ -19,10 +21,12 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use decode::DecodeError;
+pub(crate) use former::Former;
 pub use object::Part;
 pub use path::Path;
+pub use pattern::Pattern;
+pub(crate) use pattern::compile as compile_pattern;
 pub(crate) use read::{Definition, Reader};
-pub(crate) use validate::compile_pattern;
 
 /// The format of a time with microseconds; published as `date-time` too, but written otherwise.
 pub const MICRO_TIME: &str = "micro-time";
@@ -163,7 +167,7 @@ pub struct Limits {
     /// Characters.
     pub max_length: Option<u64>,
     /// RE2.
-    pub pattern: Option<Arc<str>>,
+    pub pattern: Option<Pattern>,
     /// List items.
     pub min_items: Option<u64>,
     /// List items.

@@ -16,6 +16,7 @@ mod events;
 mod exchange;
 pub mod fair;
 mod health;
+pub(crate) mod heavy;
 mod incoming;
 mod list;
 mod metadata;
@@ -35,6 +36,7 @@ mod resources;
 mod rules;
 mod security;
 mod selection;
+pub(crate) mod sending;
 pub(crate) mod shared;
 mod subresource;
 mod transform;
@@ -71,7 +73,8 @@ pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Body>) -> Respo
         Ok(place) => within_time(&exchange, place).await,
         Err(error) => Err(error),
     };
-    let mut response = routed.unwrap_or_else(|error| answer::refusal(&exchange.headers, &error));
+    let response = routed.unwrap_or_else(|error| answer::refusal(&exchange.headers, &error));
+    let mut response = shared.sending.guard(&exchange.caller.name, response);
     finish(&exchange, &mut response);
     response
 }

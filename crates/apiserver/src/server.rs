@@ -15,10 +15,13 @@ use crate::access::{
 };
 use crate::builtin;
 use crate::lifecycle::{self, LifecycleOptions};
+use crate::openapi;
 use crate::resource::{Catalog, Resource};
 use crate::serve::audit::{Audit, Silent};
 use crate::serve::fair::{Bounds, Fair};
+use crate::serve::heavy::Heavy;
 use crate::serve::metrics::Metrics;
+use crate::serve::sending::Sending;
 use crate::serve::shared::{LiveObjects, Shared};
 use crate::serve::{Connect, Version, answer};
 use crate::store::{OpenError, Store, StoreOptions};
@@ -154,6 +157,9 @@ impl ApiServer {
             audit: options.audit,
             connect: options.connect,
             fair: Fair::new(options.bounds),
+            heavy: Heavy::default(),
+            sending: Sending::default(),
+            openapi: openapi::Cache::default(),
             metrics: Metrics::default(),
             version: options.version,
             addresses: tokio::sync::Mutex::default(),

@@ -19,6 +19,7 @@ use crate::resource::{Column, Origin, Resource};
 use crate::schema::look::{at, field, text};
 
 pub use age::human_duration;
+pub(crate) use jsonpath::{DEEPEST as DEEPEST_PATH, LONGEST as LONGEST_PATH, is_bounded};
 
 /// A resource's columns; those with a priority only show with `-o wide`.
 pub fn columns(resource: &Resource) -> Vec<Column> {

@@ -1,27 +1,38 @@
 //! The rules of custom objects (`x-kubernetes-validations`), compiled once and kept with the
 //! schema.
 //!
-//! Evaluation cannot be interrupted, so each rule is given its cost before it runs: how often its
-//! nested comprehensions can turn over the largest collection in sight.
+//! Evaluation cannot be interrupted, so each rule is given its cost before it runs: the most that
+//! it can be with values of the sizes that are there.
 
+mod calls;
+mod cost;
+mod expression;
+mod functions;
+mod size;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use kube_cel::KubeCelExt as _;
-use kube_cel::cel::{Context, Program, Value as Cel};
+use kube_cel::cel::{Context, Value as Cel};
 use serde_json::Value;
 
-use crate::schema::{ListType, Node, Path, Rule, Shape};
+use self::cost::{Scope, bound};
+use self::expression::Expression;
+pub(crate) use self::expression::compile;
+use self::functions::BASE;
+use self::size::Size;
+use crate::schema::{Former, Node, Path, Rule, Shape};
 use crate::status::{FieldError, FieldErrorKind};
 
-/// Most turns of one rule (kube-apiserver's `PerCallLimit`).
-const RULE_COST: u64 = 1_000_000;
-/// Most turns of all rules of one object (its `RuntimeCELCostBudget`).
+/// The most that one rule may cost (kube-apiserver's `PerCallLimit`, in finer units).
+const RULE_COST: u64 = 4_000_000;
+/// The most that all rules of one object may cost (its `RuntimeCELCostBudget`).
 const OBJECT_COST: u64 = 10_000_000;
-/// Longest message that an expression may make.
+/// Longest message that an expression may make, and that is told of one that failed.
 const MESSAGE_BYTES: usize = 5 * 1024;
 
 /// The compiled rules of a schema, as a tree like it.
@@ -30,14 +41,29 @@ pub struct Rules {
     here: Vec<Compiled>,
     fields: BTreeMap<String, Self>,
     inside: Option<Box<Self>>,
+    /// How deep the deepest expression is.
+    depth: usize,
 }
 
 struct Compiled {
     rule: Arc<Rule>,
-    program: Result<Program, String>,
-    message: Option<Program>,
+    expression: Result<Expression, String>,
+    message: Option<Expression>,
     uses_old: bool,
-    depth: u32,
+}
+
+/// A value that rules are about: as they see it, and how large it is.
+struct Seen {
+    value: Cel,
+    size: Arc<Size>,
+}
+
+impl Seen {
+    fn new(node: &Node, value: &Value) -> Self {
+        let value = values::to_cel(node, value);
+        let size = Arc::new(Size::of(&value));
+        Self { value, size }
+    }
 }
 
 impl fmt::Debug for Compiled {
@@ -69,34 +95,51 @@ impl Rules {
             Shape::Array { items, .. } => rules.inside = Self::compile(items).map(Box::new),
             _ => {}
         }
+        let own = rules.here.iter().map(Compiled::depth);
+        let below = rules.fields.values().chain(rules.inside.as_deref());
+        rules.depth = own.chain(below.map(|rules| rules.depth)).max().unwrap_or(0);
         let is_empty = rules.here.is_empty() && rules.fields.is_empty() && rules.inside.is_none();
         (!is_empty).then_some(rules)
     }
 
     /// The rules that an object breaks.
     pub fn broken(&self, node: &Node, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
-        let mut run = Run {
-            left: OBJECT_COST,
-            found: Vec::new(),
-        };
-        // What is found when the budget ends is told too.
-        let _ = run.value(self, node, object, old, &Path::ROOT);
-        run.found
+        let evaluated = expression::evaluate(self.depth, || {
+            let mut run = Run {
+                left: OBJECT_COST,
+                found: Vec::new(),
+            };
+            // What is found when the budget ends is told too.
+            let _ = run.value(self, node, object, old, &Path::ROOT);
+            run.found
+        });
+        evaluated.unwrap_or_else(|why| {
+            vec![FieldError {
+                kind: FieldErrorKind::Internal,
+                path: "<nil>".to_owned(),
+                value: None,
+                detail: format!("the validation rules could not be evaluated: {why}"),
+            }]
+        })
     }
 }
 
 impl Compiled {
     fn new(rule: &Arc<Rule>) -> Self {
         Self {
-            program: compile(&rule.rule),
+            expression: compile(&rule.rule),
             message: rule
                 .message_expression
                 .as_deref()
                 .and_then(|text| compile(text).ok()),
             uses_old: uses_old_self(&rule.rule),
-            depth: depth(&rule.rule),
             rule: Arc::clone(rule),
         }
+    }
+
+    fn depth(&self) -> usize {
+        let expressions = self.expression.iter().chain(&self.message);
+        expressions.map(|one| one.depth).max().unwrap_or(0)
     }
 
     fn said(&self) -> &str {
@@ -107,11 +150,6 @@ impl Compiled {
     }
 }
 
-/// Compiles an expression; the error is what kube-apiserver would say of it.
-pub(crate) fn compile(expression: &str) -> Result<Program, String> {
-    Program::compile(expression).map_err(|error| format!("compilation failed: {error}"))
-}
-
 /// Whether an expression speaks of the old value.
 pub(crate) fn uses_old_self(expression: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -120,48 +158,6 @@ pub(crate) fn uses_old_self(expression: &str) -> bool {
         let after = expression[at + word.len()..].chars().next();
         !before.is_some_and(is_word) && !after.is_some_and(is_word)
     })
-}
-
-/// How deep comprehensions are nested.
-pub(crate) fn depth(expression: &str) -> u32 {
-    const MACROS: [&str; 8] = [
-        ".all",
-        ".exists",
-        ".exists_one",
-        ".existsOne",
-        ".map",
-        ".filter",
-        ".transformList",
-        ".transformMap",
-    ];
-    let mut open: Vec<bool> = Vec::new();
-    let mut deepest = 0;
-    let mut quote: Option<char> = None;
-    let mut before = '\0';
-    for (at, c) in expression.char_indices() {
-        if let Some(end) = quote {
-            if c == end && before != '\\' {
-                quote = None;
-            }
-            before = if before == '\\' { '\0' } else { c };
-            continue;
-        }
-        match c {
-            '"' | '\'' => quote = Some(c),
-            '(' => {
-                let called = expression[..at].trim_end();
-                open.push(MACROS.iter().any(|name| called.ends_with(name)));
-                let now = open.iter().filter(|inside| **inside).count();
-                deepest = deepest.max(u32::try_from(now).unwrap_or(u32::MAX));
-            }
-            ')' => {
-                open.pop();
-            }
-            _ => {}
-        }
-        before = if before == '\\' { '\0' } else { c };
-    }
-    deepest
 }
 
 /// The budget is spent.
@@ -208,8 +204,9 @@ impl Run {
                 let Some(rules) = rules.inside.as_deref() else {
                     return Ok(());
                 };
+                let former = Former::of(list, old);
                 for (index, item) in values.iter().enumerate() {
-                    let before = correlated(list, item, old);
+                    let before = former.item(item);
                     self.value(rules, items, item, before, &at.index(index))?;
                 }
             }
@@ -226,9 +223,21 @@ impl Run {
         old: Option<&Value>,
         at: &Path<'_>,
     ) -> Result<(), Spent> {
-        let own = values::to_cel(node, value);
-        let before = old.map(|old| values::to_cel(node, old));
-        let largest = largest_collection(value);
+        let own = Seen::new(node, value);
+        let before = old.map(|old| Seen::new(node, old));
+        let of_old = Scope {
+            name: "oldSelf",
+            size: before
+                .as_ref()
+                .map(|old| Arc::clone(&old.size))
+                .unwrap_or_default(),
+            outer: None,
+        };
+        let scope = Scope {
+            name: "self",
+            size: Arc::clone(&own.size),
+            outer: Some(&of_old),
+        };
         for compiled in &rules.here {
             // Unchanged values need not keep rules that came later (KEP-4008).
             let unchanged = old == Some(value) && !compiled.uses_old;
@@ -236,17 +245,14 @@ impl Run {
             if unchanged || skipped {
                 continue;
             }
-            self.pay(compiled, largest, at)?;
-            self.rule(compiled, value, &own, before.as_ref(), at);
+            let old = before.as_ref().map(|old| &old.value);
+            let context = compiled.context(&own.value, old);
+            self.rule(compiled, value, &context, &scope, at)?;
         }
         Ok(())
     }
 
-    fn pay(&mut self, compiled: &Compiled, largest: u64, at: &Path<'_>) -> Result<(), Spent> {
-        let length = compiled.rule.rule.len() as u64;
-        let cost = largest
-            .saturating_pow(compiled.depth)
-            .saturating_add(length);
+    fn pay(&mut self, cost: u64, compiled: &Compiled, at: &Path<'_>) -> Result<(), Spent> {
         let said = if cost > RULE_COST {
             format!(
                 "'operation cancelled: actual cost limit exceeded': no further validation rules \
@@ -269,34 +275,54 @@ impl Run {
         &mut self,
         compiled: &Compiled,
         value: &Value,
-        own: &Cel,
-        old: Option<&Cel>,
+        context: &Context<'_>,
+        scope: &Scope<'_>,
         at: &Path<'_>,
-    ) {
-        let program = match &compiled.program {
-            Ok(program) => program,
+    ) -> Result<(), Spent> {
+        let program = match &compiled.expression {
+            Ok(expression) => &expression.program,
             Err(error) => {
                 let said = format!("rule compile error: {error}");
-                return self.add(FieldErrorKind::Invalid, at.to_string(), None, said);
+                self.add(FieldErrorKind::Invalid, at.to_string(), None, said);
+                return Ok(());
             }
         };
-        let mut context = BASE.new_inner_scope();
-        context.add_variable_from_value("self", own.clone());
-        if compiled.rule.optional_old_self {
-            context.add_variable_from_value("oldSelf", values::optional(old.cloned()));
-        } else if let Some(old) = old {
-            context.add_variable_from_value("oldSelf", old.clone());
-        }
-        match program.execute(&context) {
+        self.pay(bound(program.expression(), Some(scope)).cost, compiled, at)?;
+        match program.execute(context) {
             Ok(Cel::Bool(true)) => {}
             Ok(_) => {
-                let said = compiled.failure(&context);
+                let said = self.message(compiled, context, scope);
                 self.failed(compiled, value, at, said);
             }
             Err(error) => {
+                let error = shortened(error.to_string());
                 let said = format!("{error} evaluating rule: {}", compiled.said());
                 self.add(FieldErrorKind::Invalid, at.to_string(), None, said);
             }
+        }
+        Ok(())
+    }
+
+    /// What is said of a rule that is broken.
+    fn message(&mut self, compiled: &Compiled, context: &Context<'_>, scope: &Scope<'_>) -> String {
+        let made = compiled.message.as_ref().and_then(|expression| {
+            let cost = bound(expression.program.expression(), Some(scope)).cost;
+            if cost > RULE_COST {
+                return None;
+            }
+            self.left = self.left.checked_sub(cost)?;
+            match expression.program.execute(context) {
+                Ok(Cel::String(text)) => Some(text.trim().to_owned()),
+                _ => None,
+            }
+        });
+        let is_fit =
+            |text: &String| !text.is_empty() && text.len() <= MESSAGE_BYTES && !text.contains('\n');
+        let written = compiled.rule.message.as_deref();
+        match made.filter(is_fit) {
+            Some(text) => text,
+            None if written.is_some_and(|said| !said.is_empty()) => compiled.said().to_owned(),
+            None => format!("failed rule: {}", compiled.said()),
         }
     }
 
@@ -344,155 +370,27 @@ impl Run {
 }
 
 impl Compiled {
-    fn failure(&self, context: &Context<'_>) -> String {
-        let made = self
-            .message
-            .as_ref()
-            .and_then(|program| match program.execute(context) {
-                Ok(Cel::String(text)) => Some(text.trim().to_owned()),
-                _ => None,
-            });
-        match made {
-            Some(text)
-                if !text.is_empty() && text.len() <= MESSAGE_BYTES && !text.contains('\n') =>
-            {
-                text
-            }
-            _ if self
-                .rule
-                .message
-                .as_deref()
-                .is_some_and(|said| !said.is_empty()) =>
-            {
-                self.said().to_owned()
-            }
-            _ => format!("failed rule: {}", self.said()),
+    fn context(&self, own: &Cel, old: Option<&Cel>) -> Context<'static> {
+        let mut context = BASE.new_inner_scope();
+        context.add_variable_from_value("self", own.clone());
+        if self.rule.optional_old_self {
+            context.add_variable_from_value("oldSelf", values::optional(old.cloned()));
+        } else if let Some(old) = old {
+            context.add_variable_from_value("oldSelf", old.clone());
         }
+        context
     }
 }
 
-/// Kubernetes' functions; each evaluation adds its variables to a scope of its own.
-static BASE: LazyLock<Context<'static>> = LazyLock::new(|| Context::default().with_all());
-
-fn correlated<'a>(list: &ListType, item: &Value, old: Option<&'a Value>) -> Option<&'a Value> {
-    let ListType::Map(keys) = list else {
-        return None;
-    };
-    old?.as_array()?
-        .iter()
-        .find(|before| keys.iter().all(|key| before.get(key) == item.get(key)))
-}
-
-fn largest_collection(value: &Value) -> u64 {
-    match value {
-        Value::Array(items) => items
-            .iter()
-            .map(largest_collection)
-            .fold(items.len() as u64, u64::max),
-        Value::Object(map) => map
-            .values()
-            .map(largest_collection)
-            .fold(map.len() as u64, u64::max),
-        _ => 1,
+/// An error shows the values that it is about, however long they are.
+fn shortened(mut text: String) -> String {
+    if text.len() > MESSAGE_BYTES {
+        let mut end = MESSAGE_BYTES;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text.push('…');
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::{Rules, depth, uses_old_self};
-
-    fn broken(schema: &Value, object: &Value, old: Option<&Value>) -> Vec<String> {
-        let node = crate::crd::read(schema).unwrap();
-        let rules = Rules::compile(&node).unwrap();
-        let found = rules.broken(&node, object, old);
-        found.iter().map(ToString::to_string).collect()
-    }
-
-    fn spec(rules: &Value, properties: &Value) -> Value {
-        json!({"type": "object", "properties": {"spec": {
-            "type": "object", "properties": properties, "x-kubernetes-validations": rules,
-        }}})
-    }
-
-    #[test]
-    fn a_broken_rule_is_told_with_its_message_and_field() {
-        let schema = spec(
-            &json!([
-                {"rule": "self.min_size <= self.max", "messageExpression":
-                 "'min ' + string(self.min_size) + ' is over max'", "fieldPath": ".min_size"},
-                {"rule": "self.max < 10", "reason": "FieldValueForbidden", "message": "too many"},
-                {"rule": "self.max != 12"},
-            ]),
-            &json!({"min_size": {"type": "integer"}, "max": {"type": "integer"}}),
-        );
-        assert_eq!(
-            broken(&schema, &json!({"spec": {"min_size": 13, "max": 12}}), None),
-            [
-                "spec.min_size: Invalid value: min 13 is over max",
-                "spec: Forbidden: too many",
-                "spec: Invalid value: failed rule: self.max != 12",
-            ]
-        );
-    }
-
-    #[test]
-    fn a_transition_rule_sees_the_old_value_of_the_same_item() {
-        let schema = json!({"type": "object", "properties": {"list": {
-            "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
-            "items": {"type": "object", "properties": {
-                "k": {"type": "string"},
-                "v": {"type": "integer", "x-kubernetes-validations": [
-                    {"rule": "self >= oldSelf", "message": "may only grow"}]},
-            }},
-        }}});
-        let old = json!({"list": [{"k": "a", "v": 1}, {"k": "b", "v": 5}]});
-        let new = json!({"list": [{"k": "b", "v": 4}, {"k": "a", "v": 1}, {"k": "c", "v": 0}]});
-        assert_eq!(
-            broken(&schema, &new, Some(&old)),
-            ["list[0].v: Invalid value: 4: may only grow"]
-        );
-        assert!(broken(&schema, &new, None).is_empty());
-    }
-
-    #[test]
-    fn an_optional_old_value_can_be_asked_for() {
-        let schema = spec(
-            &json!([{"rule": "!oldSelf.hasValue() || oldSelf.value().a == self.a",
-                    "optionalOldSelf": true, "message": "never changes"}]),
-            &json!({"a": {"type": "integer"}}),
-        );
-        let one = json!({"spec": {"a": 1}});
-        let two = json!({"spec": {"a": 2}});
-        assert!(broken(&schema, &one, None).is_empty());
-        assert!(broken(&schema, &one, Some(&one)).is_empty());
-        assert_eq!(
-            broken(&schema, &two, Some(&one)),
-            ["spec: Invalid value: never changes"]
-        );
-    }
-
-    #[test]
-    fn a_rule_that_could_turn_too_often_is_not_run() {
-        let schema = spec(
-            &json!([{"rule": "self.l.all(a, self.l.all(b, a != b + 1))"}]),
-            &json!({"l": {"type": "array", "items": {"type": "integer"}}}),
-        );
-        let list: Vec<u32> = (0..2000).collect();
-        let found = broken(&schema, &json!({"spec": {"l": list}}), None);
-        assert_eq!(found.len(), 1);
-        assert!(found[0].contains("cost limit exceeded"), "{found:?}");
-    }
-
-    #[test]
-    fn nesting_is_counted_outside_of_texts() {
-        assert_eq!(depth("self.x == '.all('"), 0);
-        assert_eq!(
-            depth("self.a.all(x, x.b.exists(y, y.c.map(z, z) == []))"),
-            3
-        );
-        assert_eq!(depth("self.a.all(x, x) && self.b.all(y, y)"), 1);
-        assert!(uses_old_self("self == oldSelf") && !uses_old_self("self.myoldSelf"));
-    }
+    text
 }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::cel::{compile, depth, uses_old_self};
+use super::cel::{compile, uses_old_self};
 use super::structural;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
@@ -392,19 +392,9 @@ fn rules(schema: &Value, uncorrelated: Option<&Path<'_>>, at: &Path<'_>, found: 
 
 fn one_rule(rule: &Value, uncorrelated: Option<&Path<'_>>, at: &Path<'_>, found: &mut Findings) {
     let expression = text(rule, "rule");
-    if let Err(error) = compile(expression) {
-        found.invalid(&at.child("rule"), rule.clone(), error);
-    } else if depth(expression) > DEEPEST_RULE {
-        let said = format!(
-            "estimated rule cost exceeds budget: comprehensions are nested more than \
-             {DEEPEST_RULE} deep (try simplifying the rule, or adding maxItems, maxProperties, \
-             and maxLength where arrays, maps, and strings are declared)"
-        );
-        found.forbidden(&at.child("rule"), said);
-    }
-    let made = text(rule, "messageExpression");
-    if let (false, Err(error)) = (made.is_empty(), compile(made)) {
-        found.invalid(&at.child("messageExpression"), rule.clone(), error);
+    compiled(rule, "rule", at, found);
+    if !text(rule, "messageExpression").is_empty() {
+        compiled(rule, "messageExpression", at, found);
     }
     if uses_old_self(expression) {
         if let Some(list) = uncorrelated {
@@ -416,5 +406,20 @@ fn one_rule(rule: &Value, uncorrelated: Option<&Path<'_>>, at: &Path<'_>, found:
     } else if let Some(set) = rule.get("optionalOldSelf").filter(|set| !set.is_null()) {
         let said = "may not be set if oldSelf is not used in rule";
         found.invalid(&at.child("optionalOldSelf"), set.clone(), said);
+    }
+}
+
+fn compiled(rule: &Value, name: &str, at: &Path<'_>, found: &mut Findings) {
+    match compile(text(rule, name)) {
+        Err(error) => found.invalid(&at.child(name), rule.clone(), error),
+        Ok(expression) if expression.nesting > DEEPEST_RULE => {
+            let said = format!(
+                "estimated {name} cost exceeds budget: comprehensions are nested more than \
+                 {DEEPEST_RULE} deep (try simplifying the rule, or adding maxItems, \
+                 maxProperties, and maxLength where arrays, maps, and strings are declared)"
+            );
+            found.forbidden(&at.child(name), said);
+        }
+        Ok(_) => {}
     }
 }

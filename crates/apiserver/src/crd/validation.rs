@@ -9,6 +9,7 @@ use crate::builtin::names::{dns_1035_label, dns_subdomain};
 use crate::schema::Path;
 use crate::schema::findings::Findings;
 use crate::schema::look::{field, flag, list, object, text, texts};
+use crate::table;
 
 const TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
 const FORMATS: [&str; 8] = [
@@ -277,6 +278,14 @@ fn columns(version: &Value, at: &Path<'_>, found: &mut Findings) {
             path if !path.starts_with('.') => {
                 let said = "must be a simple json path starting with .";
                 found.invalid(&at.child("JSONPath"), path, said);
+            }
+            path if !table::is_bounded(path) => {
+                let said = format!(
+                    "must have at most {} bytes and {} filters",
+                    table::LONGEST_PATH,
+                    table::DEEPEST_PATH
+                );
+                found.invalid(&at.child("JSONPath"), "", said);
             }
             _ => {}
         }

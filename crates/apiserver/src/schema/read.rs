@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::{GoStruct, Limits, ListType, Node, PatchStrategy, Rule, Shape, Written};
+use super::{GoStruct, Limits, ListType, Node, PatchStrategy, Pattern, Rule, Shape, Written};
 
 const REFERENCE: &str = "#/components/schemas/";
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
@@ -312,7 +312,7 @@ impl Reader {
             multiple_of: definition.multiple_of,
             min_length: definition.min_length,
             max_length: definition.max_length,
-            pattern: definition.pattern.as_deref().map(Arc::from),
+            pattern: definition.pattern.as_deref().map(Pattern::new),
             min_items: definition.min_items,
             max_items: definition.max_items,
             unique_items: definition.unique_items,

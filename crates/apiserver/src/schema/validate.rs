@@ -1,16 +1,11 @@
 //! Checking a custom object against its schema, with the findings of kube-openapi's validator.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
-use regex::Regex;
 use serde_json::Value;
 
-use super::{Limits, ListType, Node, Path, Shape, formats};
+use super::{Former, Limits, ListType, Node, Path, Shape, formats};
 use crate::status::{FieldError, FieldErrorKind};
-
-/// A pattern's compiled program may not grow beyond this.
-const PATTERN_BYTES: usize = 1 << 20;
 
 impl Node {
     /// What is wrong with a value. Where it is as it was before the update (`old`), it is let
@@ -78,9 +73,9 @@ impl Node {
                 }
             }
             (Shape::Array { items, list, .. }, Value::Array(values)) => {
+                let former = Former::of(list, old);
                 for (index, item) in values.iter().enumerate() {
-                    let before = correlated(list, item, old);
-                    items.check(item, before, &at.index(index), found);
+                    items.check(item, former.item(item), &at.index(index), found);
                 }
                 check_unique(list, values, at, found);
             }
@@ -148,9 +143,9 @@ impl Limits {
             found.push(invalid(at, value, detail));
         }
         if let Some(pattern) = &self.pattern
-            && !matches_pattern(pattern, text)
+            && !pattern.matches(text)
         {
-            let detail = format!("{at} in body should match '{pattern}'");
+            let detail = format!("{at} in body should match '{}'", pattern.text());
             found.push(invalid(at, value, detail));
         }
     }
@@ -194,8 +189,8 @@ impl Limits {
         if let Some(most) = self.max_items.filter(|most| count > *most) {
             found.push(too_many(at, count, most));
         }
-        let repeats = |(index, item): (usize, &Value)| items[..index].contains(item);
-        if self.unique_items && items.iter().enumerate().any(repeats) {
+        let mut seen = HashSet::new();
+        if self.unique_items && !items.iter().all(|item| seen.insert(item)) {
             let detail = format!("{at} in body shouldn't contain duplicates");
             found.push(invalid(at, value, detail));
         }
@@ -262,21 +257,6 @@ impl Limits {
     }
 }
 
-/// The old item that a new one continues: named by the same keys, or equal in a set.
-pub(super) fn correlated<'a>(
-    list: &ListType,
-    item: &Value,
-    old: Option<&'a Value>,
-) -> Option<&'a Value> {
-    let old = old?.as_array()?;
-    match list {
-        ListType::Map(keys) => old
-            .iter()
-            .find(|before| keys.iter().all(|key| before.get(key) == item.get(key))),
-        ListType::Set | ListType::Atomic => None,
-    }
-}
-
 fn check_unique(list: &ListType, items: &[Value], at: &Path<'_>, found: &mut Vec<FieldError>) {
     let name = |item: &Value| -> Value {
         match list {
@@ -319,24 +299,6 @@ fn type_of(value: &Value) -> &'static str {
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     }
-}
-
-/// RE2 has a few spellings that this engine has otherwise.
-pub(crate) fn matches_pattern(pattern: &str, text: &str) -> bool {
-    compile_pattern(pattern).is_none_or(|pattern| pattern.is_match(text))
-}
-
-/// A pattern's program, if it can be had.
-pub(crate) fn compile_pattern(pattern: &str) -> Option<Regex> {
-    let pattern: Cow<'_, str> = if pattern.contains(r"\Z") {
-        pattern.replace(r"\Z", r"\z").into()
-    } else {
-        pattern.into()
-    };
-    regex::RegexBuilder::new(&pattern)
-        .size_limit(PATTERN_BYTES)
-        .build()
-        .ok()
 }
 
 fn error(

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::commit::{self, Edit, Live, Next, Outcome};
 use super::exchange::Exchange;
+use super::heavy::Weight;
 use super::options::{DryRun, WriteOptions};
 use super::shared::Target;
 use super::{addresses, metadata, namespace, prepare};
@@ -23,10 +24,15 @@ pub(crate) async fn create(
     options: &WriteOptions,
     mut object: Value,
 ) -> Result<Value, ApiError> {
-    place(&mut object, target)?;
-    prepare::wipe_system_fields(&mut object);
-    warn_of_duplicate_owners(exchange, &mut object);
-    track(exchange, target, options, None, &mut object);
+    let weight = Weight::of_values(&target.resource, &[&object]);
+    let work = || {
+        place(&mut object, target)?;
+        prepare::wipe_system_fields(&mut object);
+        warn_of_duplicate_owners(exchange, &mut object);
+        track(exchange, target, options, None, &mut object);
+        Ok::<_, ApiError>(())
+    };
+    exchange.shared.heavy.run(weight, work).await?;
     namespace::check_open(exchange, target, metadata::name(&object)).await?;
     let generate = metadata::text(&object, "generateName").to_owned();
     if generate.is_empty() || !metadata::name(&object).is_empty() {
@@ -89,8 +95,12 @@ pub(crate) async fn ready(
     }
     metadata::remove(&mut object, "resourceVersion");
     let clashes = addresses::assign(exchange, target, &mut object).await?;
-    prepare::create(&target.resource, &mut object);
-    super::validate::create(target, &object)?;
+    let weight = Weight::of_values(&target.resource, &[&object]);
+    let work = || {
+        prepare::create(&target.resource, &mut object);
+        super::validate::create(target, &object)
+    };
+    exchange.shared.heavy.run(weight, work).await?;
     super::validate::refuse(target, &object, &clashes)?;
     check_roles(exchange, target, &object, None)?;
     let review = Review {

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::body::{self, Decoded};
 use super::exchange::Exchange;
+use super::heavy::Weight;
 use super::negotiate::{BodyFormat, body_format};
 use super::options::FieldValidation;
 use crate::resource::{Catalog, Origin, Resource};
@@ -21,9 +22,13 @@ pub(crate) async fn read(
 ) -> Result<Value, ApiError> {
     let format = body_format(&exchange.headers, resource.origin)?;
     let bytes = exchange.body().await?;
-    let decoded = decode(format, &bytes, &resource.kind)?;
-    let catalog = exchange.shared.catalog.load();
-    complete(exchange, &catalog, resource, decoded, validation)
+    let work = || {
+        let decoded = decode(format, &bytes, &resource.kind)?;
+        let catalog = exchange.shared.catalog.load();
+        complete(exchange, &catalog, resource, decoded, validation)
+    };
+    let weight = Weight::of_bytes(bytes.len());
+    exchange.shared.heavy.run(weight, work).await
 }
 
 /// Decodes a body that should be an object of this kind.

@@ -125,6 +125,11 @@ impl Patch {
         }
     }
 
+    /// As it was sent.
+    pub(crate) const fn value(&self) -> &Value {
+        &self.value
+    }
+
     /// Whether it makes an object that is not there; its managers are noted by the merge then.
     pub(crate) const fn creates(&self) -> bool {
         matches!(self.kind, PatchKind::Apply)

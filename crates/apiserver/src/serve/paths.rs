@@ -1,6 +1,7 @@
 //! Paths that name no resource: discovery, OpenAPI, health, metrics.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use axum::response::Response;
 use http::header::{
@@ -10,10 +11,11 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::exchange::Exchange;
+use super::heavy::Weight;
 use super::negotiate::{Format, Transforms, accepted, clauses, header};
 use super::{answer, health};
 use crate::discovery::{self, AGGREGATED};
-use crate::openapi;
+use crate::openapi::Documents;
 use crate::status::ApiError;
 
 /// Answers a request for such a path.
@@ -31,8 +33,8 @@ pub(crate) async fn route(exchange: &Exchange) -> Result<Response, ApiError> {
         ["metrics"] => metrics(exchange),
         ["api" | "apis", ..] => documents(exchange, &parts),
         ["openapi", "v3"] => {
-            let index = openapi::index(&exchange.shared.catalog.load());
-            let mut answer = answer::value(StatusCode::OK, Format::Json, &index);
+            let documents = documents_of(exchange, None).await;
+            let mut answer = answer::value(StatusCode::OK, Format::Json, documents.index());
             // So says kube-apiserver, whatever is asked for.
             let kind = HeaderValue::from_static("text/plain; charset=utf-8");
             answer.headers_mut().insert(CONTENT_TYPE, kind);
@@ -141,7 +143,8 @@ fn aggregated(exchange: &Exchange, document: &Value) -> Result<Response, ApiErro
 
 /// An OpenAPI v3 document; one that is asked for by its hash never changes (KEP-2896).
 async fn schema(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
-    let Some(document) = openapi::document(&exchange.shared.catalog.load(), path) else {
+    let documents = documents_of(exchange, Some(path)).await;
+    let Some(document) = documents.document(path) else {
         let mut answer = answer::text(StatusCode::NOT_FOUND, "");
         answer.headers_mut().remove(CONTENT_TYPE);
         return Ok(answer);
@@ -154,7 +157,7 @@ async fn schema(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
     let mut response = if header(&exchange.headers, &IF_NONE_MATCH) == quoted {
         answer::bytes(StatusCode::NOT_MODIFIED, "application/json", "")
     } else {
-        let body = document.body;
+        let body = document.body.to_vec();
         answer::json(StatusCode::OK, &exchange.headers, body).await
     };
     let headers = response.headers_mut();
@@ -165,6 +168,23 @@ async fn schema(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
         headers.insert(ETAG, value);
     }
     Ok(response)
+}
+
+/// The documents of what is served, with this one, or the index, made.
+async fn documents_of(exchange: &Exchange, path: Option<&str>) -> Arc<Documents> {
+    let shared = &exchange.shared;
+    let documents = shared.openapi.of(&shared.catalog.load_full());
+    let weight = if documents.is_made(path) {
+        Weight::Light
+    } else {
+        Weight::Heavy
+    };
+    let work = || match path {
+        None => drop(documents.index()),
+        Some(path) => drop(documents.document(path)),
+    };
+    shared.heavy.run(weight, work).await;
+    documents
 }
 
 /// The document has changed since the client looked where it is.

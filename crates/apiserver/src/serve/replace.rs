@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::commit::{self, Edit, Live, MODIFIED, Next, Outcome, Written};
 use super::create::{self, check_roles, place, warn_of_duplicate_owners};
 use super::exchange::Exchange;
+use super::heavy::Weight;
 use super::options::WriteOptions;
 use super::patch::Patch;
 use super::shared::Target;
@@ -53,12 +54,17 @@ impl Replace<'_> {
     }
 
     async fn update(&self, live: &Live) -> Result<Next, ApiError> {
-        let mut object = self.new_object(Some(&live.object))?;
-        self.check_uid(&object, &live.object)?;
-        self.check_version(&mut object, &live.object)?;
-        prepare::update(self.target, &mut object, &live.object);
-        merge::keep_times(&live.object, &mut object);
-        validate::update(self.target, &object, &live.object)?;
+        let work = || {
+            let mut object = self.new_object(Some(&live.object))?;
+            self.check_uid(&object, &live.object)?;
+            self.check_version(&mut object, &live.object)?;
+            prepare::update(self.target, &mut object, &live.object);
+            merge::keep_times(&live.object, &mut object);
+            validate::update(self.target, &object, &live.object)?;
+            Ok::<_, ApiError>(object)
+        };
+        let weight = self.weight(Some(&live.object));
+        let object = self.exchange.shared.heavy.run(weight, work).await?;
         check_roles(self.exchange, self.target, &object, Some(&live.object))?;
         let review = Review {
             object: Some(&object),
@@ -81,7 +87,9 @@ impl Replace<'_> {
         if !allowed || !self.target.subresource.is_empty() {
             return Err(self.target.not_found());
         }
-        let mut object = self.new_object(None)?;
+        let work = || self.new_object(None);
+        let weight = self.weight(None);
+        let mut object = self.exchange.shared.heavy.run(weight, work).await?;
         if let Source::Object(_) = self.source
             && !metadata::uid(&object).is_empty()
         {
@@ -104,6 +112,17 @@ impl Replace<'_> {
         namespace::check_open(self.exchange, self.target, &self.target.name).await?;
         self.authorize_create()?;
         create::ready(self.exchange, self.target, self.options.dry_run, object).await
+    }
+
+    fn weight(&self, live: Option<&Value>) -> Weight {
+        let sent = match &self.source {
+            Source::Object(object) => object,
+            Source::Patch(patch) => patch.value(),
+        };
+        match live {
+            Some(live) => Weight::of_values(&self.target.resource, &[sent, live]),
+            None => Weight::of_values(&self.target.resource, &[sent]),
+        }
     }
 
     /// The object as the client wants it, with its managers noted.

@@ -12,12 +12,15 @@ use tokio_util::sync::CancellationToken;
 use super::audit::Audit;
 use super::events;
 use super::fair::Fair;
+use super::heavy::Heavy;
 use super::metadata;
 use super::metrics::Metrics;
 use super::request::ResourcePath;
+use super::sending::Sending;
 use crate::access::{
     Admission, Authenticate, Authorizer, Caller, Impersonation, Objects, Rbac, Tokens,
 };
+use crate::openapi;
 use crate::resource::{Catalog, GroupResource, Origin, Resource};
 use crate::schema::Node;
 use crate::status::ApiError;
@@ -38,6 +41,9 @@ pub(crate) struct Shared {
     /// Kinds that `connect` answers for as a whole.
     pub(crate) answered: BTreeSet<GroupResource>,
     pub(crate) fair: Fair,
+    pub(crate) heavy: Heavy,
+    pub(crate) sending: Sending,
+    pub(crate) openapi: openapi::Cache,
     pub(crate) metrics: Metrics,
     pub(crate) version: Version,
     /// Whose turn it is to give a Service its addresses.

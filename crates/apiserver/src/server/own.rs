@@ -9,9 +9,10 @@ use http::Request;
 use serde_json::Value;
 
 use crate::access::Caller;
+use crate::crd;
 use crate::lifecycle::Propagation as Wish;
 use crate::lifecycle::{Act, Hub, ObjectPath, Observed, Page, observe};
-use crate::resource::{Catalog, GroupResource, Resource};
+use crate::resource::{Catalog, GroupResource, Resource, key, prefix};
 use crate::serve::options::{DeleteOptions, Propagation};
 use crate::serve::own::{Own, OwnWrite};
 use crate::serve::shared::{Shared, object_at};
@@ -25,7 +26,28 @@ const PAGE: usize = 500;
 pub(super) struct OwnHub(pub(super) Arc<Shared>);
 
 impl OwnHub {
-    fn resource(&self, wanted: &GroupResource) -> Result<Arc<Resource>, ApiError> {
+    async fn resource(&self, wanted: &GroupResource) -> Result<Arc<Resource>, ApiError> {
+        if let Some(served) = self.served(wanted) {
+            return Ok(served);
+        }
+        // A definition may serve no version at all; its objects are there all the same.
+        let GroupResource { group, resource } = wanted;
+        let name = format!("{resource}.{group}");
+        let key = key(
+            "apiextensions.k8s.io",
+            "customresourcedefinitions",
+            "",
+            &name,
+        );
+        let definition = object_at(&self.0.store, &key).await?;
+        definition
+            .as_ref()
+            .and_then(crd::stored_resource)
+            .map(Arc::new)
+            .ok_or_else(ApiError::unknown_path)
+    }
+
+    fn served(&self, wanted: &GroupResource) -> Option<Arc<Resource>> {
         let catalog = self.0.catalog.load();
         let mut found = None;
         for resource in catalog.iter() {
@@ -33,7 +55,7 @@ impl OwnHub {
                 found = Some(resource);
             }
         }
-        found.map(Arc::clone).ok_or_else(ApiError::unknown_path)
+        found.map(Arc::clone)
     }
 
     async fn write(
@@ -46,7 +68,7 @@ impl OwnHub {
             shared: &self.0,
             caller: Caller::privileged("system:apiserver"),
             manager,
-            resource: self.resource(&path.resource)?,
+            resource: self.resource(&path.resource).await?,
             namespace: &path.namespace,
             name: &path.name,
         };
@@ -84,7 +106,7 @@ impl Hub for OwnHub {
     fn get<'a>(&'a self, path: &'a ObjectPath) -> BoxFuture<'a, Result<Option<Value>, ApiError>> {
         Box::pin(async move {
             let GroupResource { group, resource } = &path.resource;
-            let key = crate::resource::key(group, resource, &path.namespace, &path.name);
+            let key = key(group, resource, &path.namespace, &path.name);
             object_at(&self.0.store, &key).await
         })
     }
@@ -96,9 +118,9 @@ impl Hub for OwnHub {
         after: Option<String>,
     ) -> BoxFuture<'a, Result<Page, ApiError>> {
         Box::pin(async move {
-            let resource = self.resource(resource)?;
+            let GroupResource { group, resource } = resource;
             let list = List {
-                prefix: resource.prefix(namespace),
+                prefix: prefix(group, resource, namespace),
                 after,
                 limit: Some(PAGE),
                 at: At::Latest,

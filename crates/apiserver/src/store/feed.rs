@@ -4,13 +4,17 @@
 //! watchers, by topic, so that a change costs nothing to those who watch something else. Whoever
 //! does not take what it is handed is ended; nobody waits for it.
 
+mod queue;
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
+pub(super) use self::queue::Subscription;
+use self::queue::{Queue, weight};
 use super::event::{Event, Notice};
 
 /// Events of one topic and one round, shared by the topic's watchers.
@@ -67,39 +71,8 @@ struct Subscribers {
 #[derive(Debug)]
 struct Subscriber {
     prefix: Arc<str>,
-    queue: UnboundedSender<Round>,
-    fill: Arc<Fill>,
-}
-
-/// How full a watcher's queue is.
-#[derive(Debug, Default)]
-pub(super) struct Fill {
-    events: AtomicUsize,
-    bytes: AtomicUsize,
-    lagged: AtomicBool,
-}
-
-impl Fill {
-    /// The watcher has taken these.
-    pub(super) fn taken(&self, round: &Round) {
-        self.events.fetch_sub(round.len(), Ordering::Relaxed);
-        self.bytes.fetch_sub(weight(round), Ordering::Relaxed);
-    }
-
-    /// Whether the watcher was ended because it was slow.
-    pub(super) fn lagged(&self) -> bool {
-        self.lagged.load(Ordering::Acquire)
-    }
-}
-
-/// A place in the feed.
-#[derive(Debug)]
-pub(super) struct Subscription {
-    pub(super) id: u64,
-    pub(super) queue: UnboundedReceiver<Round>,
-    pub(super) fill: Arc<Fill>,
-    /// Events after this revision come through the queue.
-    pub(super) from: u64,
+    more: UnboundedSender<()>,
+    queue: Arc<Mutex<Queue>>,
 }
 
 /// The part of a prefix up to its last slash: what watchers are found by.
@@ -110,10 +83,6 @@ fn topic(prefix: &str) -> &str {
 /// All topics that a key is part of.
 fn topics(key: &str) -> impl Iterator<Item = &str> {
     std::iter::once("").chain(key.match_indices('/').map(|(slash, _)| &key[..=slash]))
-}
-
-fn weight(round: &[Arc<Notice>]) -> usize {
-    round.iter().map(|event| event.weight()).sum()
 }
 
 impl Feed {
@@ -200,8 +169,8 @@ impl Feed {
 
     /// A place in the feed for a watcher; none if the feed is closed.
     pub(super) fn subscribe(&self, prefix: &Arc<str>) -> Option<Subscription> {
-        let (sender, queue) = unbounded_channel();
-        let fill = Arc::new(Fill::default());
+        let (sender, more) = unbounded_channel();
+        let queue = Arc::default();
         let mut subscribers = self.subscribers.lock();
         if subscribers.closed {
             return None;
@@ -210,8 +179,8 @@ impl Feed {
         subscribers.next += 1;
         let subscriber = Subscriber {
             prefix: Arc::clone(prefix),
-            queue: sender,
-            fill: Arc::clone(&fill),
+            more: sender,
+            queue: Arc::clone(&queue),
         };
         subscribers
             .topics
@@ -220,8 +189,8 @@ impl Feed {
             .insert(id, subscriber);
         Some(Subscription {
             id,
+            more,
             queue,
-            fill,
             from: self.dispatched(),
         })
     }
@@ -341,7 +310,7 @@ impl Subscribers {
     fn end_all(&mut self) {
         for (_, subscribers) in self.topics.drain() {
             for subscriber in subscribers.values() {
-                subscriber.fill.lagged.store(true, Ordering::Release);
+                subscriber.queue.lock().lag();
             }
         }
     }
@@ -351,22 +320,43 @@ impl Subscriber {
     /// Puts a round into the queue; false if the watcher is too slow or gone. A watcher whose
     /// queue is empty is never too slow, however large the round.
     fn offer(&self, round: &Round, bytes: usize, bounds: &Bounds) -> bool {
-        let events = self.fill.events.load(Ordering::Relaxed);
-        let full = events + round.len() > bounds.queue_events
-            || self.fill.bytes.load(Ordering::Relaxed) + bytes > bounds.queue_bytes;
-        if events > 0 && full {
-            self.fill.lagged.store(true, Ordering::Release);
-            return false;
-        }
-        self.fill.events.fetch_add(round.len(), Ordering::Relaxed);
-        self.fill.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.queue.send(Arc::clone(round)).is_ok()
+        self.queue.lock().offer(round, bytes, bounds) && self.more.send(()).is_ok()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio::sync::mpsc::error::TryRecvError;
+
     use super::*;
+    use crate::store::stored::Stored;
+
+    #[test]
+    fn what_a_watcher_that_is_too_slow_has_not_taken_is_let_go() {
+        let bounds = Bounds {
+            ring_events: 1,
+            ring_bytes: 1 << 20,
+            queue_events: 4,
+            queue_bytes: 1 << 20,
+        };
+        let feed = Feed::new(bounds, 0);
+        let mut slow = feed.subscribe(&"/core/pods/".into()).unwrap();
+        let notices: Vec<_> = (1..=6)
+            .map(|revision| {
+                let stored = Stored::new("/core/pods/ns/a".into(), revision, "{}".into());
+                Notice::new(Event::Put {
+                    stored: stored.unwrap(),
+                    previous: None,
+                })
+            })
+            .collect();
+        feed.deliver(Some(&notices[..4]), 4);
+        let kept = Arc::strong_count(&notices[0]);
+        feed.deliver(Some(&notices[4..]), 6);
+        assert!(slow.lagged());
+        assert!(Arc::strong_count(&notices[0]) < kept);
+        assert!(matches!(slow.waiting(), Err(TryRecvError::Disconnected)));
+    }
 
     #[test]
     fn a_key_is_part_of_every_topic_above_it() {

@@ -63,7 +63,7 @@ impl Watch {
         loop {
             let round = tokio::select! {
                 biased;
-                round = self.subscription.queue.recv() => Some(round),
+                round = self.subscription.next() => Some(round),
                 () = sleep_until(self.next_progress) => None,
             };
             let batch = match round {
@@ -86,7 +86,7 @@ impl Watch {
         self.next_progress = Instant::now() + self.progress_every;
         // Read first: whatever was dispatched up to here is in the queue by now.
         let dispatched = self.feed.dispatched();
-        match self.subscription.queue.try_recv() {
+        match self.subscription.waiting() {
             Ok(round) => self.take(&round),
             Err(TryRecvError::Empty) if dispatched > self.told => {
                 self.told = dispatched;
@@ -121,7 +121,6 @@ impl Watch {
     }
 
     fn take(&mut self, round: &Round) -> Option<Batch> {
-        self.subscription.fill.taken(round);
         // A watch may begin at a revision that is durable but not yet dispatched.
         let events: Vec<_> = round
             .iter()
@@ -135,7 +134,7 @@ impl Watch {
     }
 
     fn end(&self) -> WatchEnd {
-        if self.subscription.fill.lagged() {
+        if self.subscription.lagged() {
             WatchEnd::Lagged
         } else {
             WatchEnd::Closed

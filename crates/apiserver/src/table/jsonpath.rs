@@ -3,20 +3,25 @@
 
 use serde_json::Value;
 
-/// The first value at a path; nothing also when the path is not understood.
+/// The longest path, in bytes.
+pub(crate) const LONGEST: usize = 1024;
+/// How deep filters may be in one another.
+pub(crate) const DEEPEST: usize = 4;
+/// Values that are looked at to find the first one.
+const VISITS: usize = 100_000;
+
+/// The first value at a path; nothing also when the path is not understood, or leads to more
+/// values than a column is worth looking at.
 pub(super) fn first<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
     let steps = parse(path)?;
-    let mut found = vec![object];
-    for step in &steps {
-        found = found
-            .into_iter()
-            .flat_map(|value| step.walk(value))
-            .collect();
-        if found.is_empty() {
-            return None;
-        }
-    }
+    let mut visits = Visits(VISITS);
+    let found = visits.follow(&steps, object)?;
     found.first().copied()
+}
+
+/// Whether a path is short and shallow enough to be followed.
+pub(crate) fn is_bounded(path: &str) -> bool {
+    path.len() <= LONGEST && path.matches("?(").count() <= DEEPEST
 }
 
 /// A value as `%v` and kubectl's JSONPath print it.
@@ -51,38 +56,99 @@ enum Operator {
     GreaterOrEqual,
 }
 
-impl Step {
-    fn walk<'a>(&self, value: &'a Value) -> Vec<&'a Value> {
-        match (self, value) {
-            (Self::Field(name), _) => value.get(name).into_iter().collect(),
-            (Self::Index(index), Value::Array(items)) => position(*index, items.len())
-                .and_then(|index| items.get(index))
-                .into_iter()
-                .collect(),
-            (Self::Slice(start, end), Value::Array(items)) => {
-                let bound = |index: Option<i64>, otherwise| {
-                    index.map_or(otherwise, |index| {
-                        position(index, items.len()).unwrap_or(otherwise)
-                    })
-                };
-                let (start, end) = (bound(*start, 0), bound(*end, items.len()));
-                let end = end.min(items.len());
-                items.get(start..end).unwrap_or_default().iter().collect()
+/// How many values may still be looked at.
+struct Visits(usize);
+
+impl Visits {
+    fn pay(&mut self, count: usize) -> Option<()> {
+        self.0 = self.0.checked_sub(count)?;
+        Some(())
+    }
+
+    fn follow<'a>(&mut self, steps: &[Step], value: &'a Value) -> Option<Vec<&'a Value>> {
+        let mut found = vec![value];
+        for step in steps {
+            let mut next = Vec::new();
+            for value in found {
+                self.walk(step, value, &mut next)?;
             }
-            (Self::All, Value::Array(items)) => items.iter().collect(),
-            (Self::All, Value::Object(map)) => map.values().collect(),
-            (Self::Descend(name), _) => {
-                let mut found = Vec::new();
-                descend(value, name, &mut found);
-                found
+            found = next;
+        }
+        Some(found)
+    }
+
+    fn walk<'a>(
+        &mut self,
+        step: &Step,
+        value: &'a Value,
+        found: &mut Vec<&'a Value>,
+    ) -> Option<()> {
+        let before = found.len();
+        match (step, value) {
+            (Step::Field(name), _) => found.extend(value.get(name)),
+            (Step::Index(index), Value::Array(items)) => {
+                found.extend(position(*index, items.len()).and_then(|index| items.get(index)));
             }
-            (Self::Filter { path, operator }, Value::Array(items)) => items
+            (Step::Slice(start, end), Value::Array(items)) => {
+                found.extend(slice(items, *start, *end));
+            }
+            (Step::All, Value::Array(items)) => found.extend(items),
+            (Step::All, Value::Object(map)) => found.extend(map.values()),
+            (Step::Descend(name), _) => self.descend(value, name, found)?,
+            (Step::Filter { path, operator }, Value::Array(items)) => {
+                for item in items {
+                    if self.holds(item, path, operator.as_ref())? {
+                        found.push(item);
+                    }
+                }
+            }
+            _ => {}
+        }
+        self.pay(found.len() - before + 1)
+    }
+
+    fn descend<'a>(
+        &mut self,
+        value: &'a Value,
+        name: &str,
+        found: &mut Vec<&'a Value>,
+    ) -> Option<()> {
+        self.pay(1)?;
+        found.extend(value.get(name));
+        match value {
+            Value::Array(items) => items
                 .iter()
-                .filter(|item| holds(item, path, operator.as_ref()))
-                .collect(),
-            _ => Vec::new(),
+                .try_for_each(|item| self.descend(item, name, found)),
+            Value::Object(map) => map
+                .values()
+                .try_for_each(|item| self.descend(item, name, found)),
+            _ => Some(()),
         }
     }
+
+    fn holds(
+        &mut self,
+        item: &Value,
+        path: &[Step],
+        operator: Option<&(Operator, Value)>,
+    ) -> Option<bool> {
+        self.pay(1)?;
+        let found = self.follow(path, item)?;
+        let (Some(left), Some((operator, right))) = (found.first(), operator) else {
+            return Some(!found.is_empty() && operator.is_none());
+        };
+        Some(operator.holds(left, right))
+    }
+}
+
+fn slice(items: &[Value], start: Option<i64>, end: Option<i64>) -> &[Value] {
+    let bound = |index: Option<i64>, otherwise| {
+        index.map_or(otherwise, |index| {
+            position(index, items.len()).unwrap_or(otherwise)
+        })
+    };
+    let (start, end) = (bound(start, 0), bound(end, items.len()));
+    items.get(start..end.min(items.len())).unwrap_or_default()
 }
 
 fn position(index: i64, length: usize) -> Option<usize> {
@@ -90,49 +156,36 @@ fn position(index: i64, length: usize) -> Option<usize> {
     usize::try_from(if index < 0 { index + length } else { index }).ok()
 }
 
-fn descend<'a>(value: &'a Value, name: &str, found: &mut Vec<&'a Value>) {
-    found.extend(value.get(name));
-    match value {
-        Value::Array(items) => items.iter().for_each(|item| descend(item, name, found)),
-        Value::Object(map) => map.values().for_each(|item| descend(item, name, found)),
-        _ => {}
-    }
-}
-
-fn holds(item: &Value, path: &[Step], operator: Option<&(Operator, Value)>) -> bool {
-    let mut found = vec![item];
-    for step in path {
-        found = found
-            .into_iter()
-            .flat_map(|value| step.walk(value))
-            .collect();
-    }
-    let (Some(left), Some((operator, right))) = (found.first(), operator) else {
-        return !found.is_empty() && operator.is_none();
-    };
-    let order = match (left, right) {
-        (Value::Number(left), Value::Number(right)) => left
-            .as_f64()
-            .zip(right.as_f64())
-            .and_then(|(left, right)| left.partial_cmp(&right)),
-        (Value::String(left), Value::String(right)) => Some(left.cmp(right)),
-        (Value::Bool(left), Value::Bool(right)) => Some(left.cmp(right)),
-        _ => None,
-    };
-    let Some(order) = order else {
-        return *operator == Operator::NotEqual;
-    };
-    match operator {
-        Operator::Equal => order.is_eq(),
-        Operator::NotEqual => order.is_ne(),
-        Operator::Less => order.is_lt(),
-        Operator::LessOrEqual => order.is_le(),
-        Operator::Greater => order.is_gt(),
-        Operator::GreaterOrEqual => order.is_ge(),
+impl Operator {
+    fn holds(self, left: &Value, right: &Value) -> bool {
+        let order = match (left, right) {
+            (Value::Number(left), Value::Number(right)) => left
+                .as_f64()
+                .zip(right.as_f64())
+                .and_then(|(left, right)| left.partial_cmp(&right)),
+            (Value::String(left), Value::String(right)) => Some(left.cmp(right)),
+            (Value::Bool(left), Value::Bool(right)) => Some(left.cmp(right)),
+            _ => None,
+        };
+        let Some(order) = order else {
+            return self == Self::NotEqual;
+        };
+        match self {
+            Self::Equal => order.is_eq(),
+            Self::NotEqual => order.is_ne(),
+            Self::Less => order.is_lt(),
+            Self::LessOrEqual => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::GreaterOrEqual => order.is_ge(),
+        }
     }
 }
 
 fn parse(path: &str) -> Option<Vec<Step>> {
+    // Filters are in one another no deeper than there are filters.
+    if !is_bounded(path) {
+        return None;
+    }
     let mut steps = Vec::new();
     let mut rest = path.trim();
     while !rest.is_empty() {
@@ -261,6 +314,22 @@ mod tests {
     use serde_json::json;
 
     use super::{first, parse};
+
+    #[test]
+    fn a_path_that_would_take_too_long_finds_nothing() {
+        let deep = format!(".a{}", "[?(@".repeat(20_000));
+        assert_eq!(parse(&deep), None);
+        let closed = format!(".a{}{}", "[?(@".repeat(200), ")]".repeat(200));
+        assert_eq!(parse(&closed), None);
+        assert_eq!(parse(&".a".repeat(20_000)), None);
+        let mut tree = json!({});
+        for _ in 0..40 {
+            tree = json!({"a": tree});
+        }
+        assert_eq!(first(&tree, &"..a".repeat(30)), None);
+        assert!(first(&tree, "..a..a").is_some());
+        assert!(first(&json!({"a": [[{"b": 1}]]}), ".a[?(@[?(@.b)])]").is_some());
+    }
 
     #[test]
     fn columns_find_what_client_go_finds() {

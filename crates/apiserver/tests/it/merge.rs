@@ -384,3 +384,40 @@ fn a_client_side_apply_is_taken_over_by_kubectl_and_by_nobody_else() {
     let kept = merged["metadata"]["annotations"][name].as_str().unwrap();
     assert_eq!(kept, format!("{next}\n"), "the annotation follows");
 }
+
+#[test]
+fn lists_of_very_many_items_merge_in_one_go() {
+    let catalog = builtin::catalog();
+    let pods = catalog.find("", "v1", "pods").unwrap();
+    let names = |from: usize| -> Vec<String> {
+        (from..from + 60_000)
+            .map(|number| format!("n{number}"))
+            .collect()
+    };
+    let live = json!({"metadata": {"finalizers": names(0)}});
+    let patch = json!({"metadata": {"finalizers": names(30_000)}});
+    let merged = strategic(&live, &patch, &pods.schema).unwrap();
+    assert_eq!(
+        merged["metadata"]["finalizers"].as_array().unwrap().len(),
+        90_000
+    );
+    let containers = |from: usize| -> Vec<Value> {
+        names(from)
+            .iter()
+            .map(|name| json!({"name": name, "image": "i"}))
+            .collect()
+    };
+    let live = json!({"spec": {"containers": containers(0)}});
+    let mut patched = containers(30_000);
+    patched.extend(
+        names(0)
+            .iter()
+            .take(100)
+            .map(|name| json!({"name": name, "$patch": "delete"})),
+    );
+    let patch = json!({"spec": {"containers": patched}});
+    let merged = strategic(&live, &patch, &pods.schema).unwrap();
+    let merged = merged["spec"]["containers"].as_array().unwrap();
+    assert_eq!(merged.len(), 89_900);
+    assert_eq!(merged.last().unwrap()["name"], "n89999");
+}

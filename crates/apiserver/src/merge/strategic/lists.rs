@@ -1,5 +1,7 @@
 //! Lists in a strategic merge patch.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::Value;
 
 use super::lookup::ListField;
@@ -33,14 +35,15 @@ pub(super) fn merge(
     let items = items_of(&original, &patch)?;
     let (original, patch, merged) = match items {
         Items::Scalars if deletes => {
-            return Ok(original
-                .into_iter()
-                .filter(|item| !patch.contains(item))
-                .collect());
+            let patch: HashSet<&Value> = patch.iter().collect();
+            let left = original.into_iter().filter(|item| !patch.contains(item));
+            return Ok(left.collect());
         }
         Items::Scalars => {
-            let both = original.iter().chain(&patch).cloned().collect();
-            let merged = unique(both);
+            // Where they stand is said by what both lists have, not by this one.
+            let mut seen = HashSet::new();
+            let both = original.iter().chain(&patch);
+            let merged = both.filter(|item| seen.insert(*item)).cloned().collect();
             (original, patch, merged)
         }
         Items::Objects if list.key.is_empty() => {
@@ -84,23 +87,6 @@ pub(super) fn items_of(original: &[Value], patch: &[Value]) -> Result<Items, Pat
     })
 }
 
-/// Each value once; the last one fills the place of one that is there already.
-fn unique(mut items: Vec<Value>) -> Vec<Value> {
-    let mut at = 0;
-    while at < items.len() {
-        let mut other = at + 1;
-        while other < items.len() {
-            if items[at] == items[other] {
-                items.swap_remove(other);
-            } else {
-                other += 1;
-            }
-        }
-        at += 1;
-    }
-    items
-}
-
 /// Deletes and replaces as the patch's directives say; what is left of the patch is merged.
 fn follow_directives(
     mut original: Vec<Value>,
@@ -109,6 +95,7 @@ fn follow_directives(
 ) -> Result<(Vec<Value>, Vec<Value>), PatchError> {
     let mut plain = Vec::new();
     let mut replaces = false;
+    let mut deleted = HashSet::new();
     for item in patch {
         let Some((map, directive)) = item
             .as_object()
@@ -120,7 +107,7 @@ fn follow_directives(
         match directive.as_str() {
             Some("delete") => {
                 let name = map.get(key).ok_or_else(|| no_merge_key(map, key))?;
-                original.retain(|item| item.get(key) != Some(name));
+                deleted.insert(name.clone());
             }
             Some("replace") => replaces = true,
             Some("merge") => {
@@ -129,6 +116,7 @@ fn follow_directives(
             _ => return Err(unknown_directive(directive, map)),
         }
     }
+    original.retain(|item| item.get(key).is_none_or(|name| !deleted.contains(name)));
     Ok(if replaces {
         (plain, Vec::new())
     } else {
@@ -141,19 +129,29 @@ fn merge_items(
     patch: &[Value],
     list: &ListField<'_>,
 ) -> Result<Vec<Value>, PatchError> {
+    let mut places: HashMap<Value, usize> = HashMap::new();
+    for (at, item) in original.iter().enumerate() {
+        if let Some(name) = item.get(list.key) {
+            places.entry(name.clone()).or_insert(at);
+        }
+    }
     for item in patch {
         let map = object(item)?;
         let name = map
             .get(list.key)
             .ok_or_else(|| no_merge_key(map, list.key))?;
-        let found = original
-            .iter_mut()
-            .find(|item| item.get(list.key) == Some(name));
-        match found {
-            Some(Value::Object(before)) => {
-                *before = merge_object(std::mem::take(before), map.clone(), list.items)?;
+        let place = places.get(name).copied();
+        if let Some(place) = place
+            && let Value::Object(before) = &mut original[place]
+        {
+            *before = merge_object(std::mem::take(before), map.clone(), list.items)?;
+            // A name of null is taken out by the merge.
+            if before.get(list.key) != Some(name) {
+                places.remove(name);
             }
-            _ => original.push(item.clone()),
+        } else {
+            places.insert(name.clone(), original.len());
+            original.push(item.clone());
         }
     }
     Ok(original)

@@ -1,6 +1,8 @@
 //! The order of a merged list: what the patch lists in its order, the others between them where
 //! they stood.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::Value;
 
 use super::lists::{Items, items_of, merge, object};
@@ -76,39 +78,55 @@ fn set_order(
 
 /// The original list as kube-apiserver finds it after the merge, when it looks up where items
 /// stood: items that were deleted have made room for new ones in the same memory.
-fn overwritten(mut list: Vec<Value>, patch: &[Value], key: &str) -> Vec<Value> {
-    let mut used = list.len();
+fn overwritten(list: Vec<Value>, patch: &[Value], key: &str) -> Vec<Value> {
     let directive = |item: &Value| item.get(DIRECTIVE).cloned();
-    for item in patch {
-        if directive(item) != Some("delete".into()) {
-            continue;
-        }
-        while let Some(at) = list[..used]
-            .iter()
-            .position(|other| other.get(key) == item.get(key))
-        {
-            for place in at + 1..used {
-                list[place - 1] = list[place].clone();
-            }
-            used -= 1;
-        }
-    }
+    let (mut list, mut used) = without_deleted(list, patch, key);
     let replaces = patch
         .iter()
         .any(|item| directive(item) == Some("replace".into()));
     if replaces {
         return list;
     }
+    let mut known: HashSet<Option<Value>> = list[..used]
+        .iter()
+        .map(|item| item.get(key).cloned())
+        .collect();
     for item in patch.iter().filter(|item| directive(item).is_none()) {
-        let known = list[..used]
-            .iter()
-            .any(|other| other.get(key) == item.get(key));
-        if !known && used < list.len() {
+        if used < list.len() && known.insert(item.get(key).cloned()) {
             list[used] = item.clone();
             used += 1;
         }
     }
     list
+}
+
+/// What is left of the list, and how much of it: each deletion moves what comes after it one
+/// place up, and leaves a copy of the last item where that stood.
+fn without_deleted(list: Vec<Value>, patch: &[Value], key: &str) -> (Vec<Value>, usize) {
+    let mut places: HashMap<Option<&Value>, Vec<usize>> = HashMap::new();
+    for (at, item) in list.iter().enumerate() {
+        places.entry(item.get(key)).or_default().push(at);
+    }
+    let mut gone = vec![false; list.len()];
+    let mut end = list.len();
+    let mut left_over = Vec::new();
+    let deletes = patch
+        .iter()
+        .filter(|item| item.get(DIRECTIVE) == Some(&Value::from("delete")));
+    for item in deletes {
+        for at in places.remove(&item.get(key)).unwrap_or_default() {
+            while end > 0 && gone[end - 1] {
+                end -= 1;
+            }
+            left_over.extend(end.checked_sub(1).map(|last| list[last].clone()));
+            gone[at] = true;
+        }
+    }
+    let kept = list.into_iter().zip(gone).filter(|(_, gone)| !gone);
+    let mut kept: Vec<Value> = kept.map(|(item, _)| item).collect();
+    let used = kept.len();
+    kept.extend(left_over.into_iter().rev());
+    (kept, used)
 }
 
 /// What the patch lists must stand in the order that it asks for.
@@ -169,16 +187,16 @@ pub(super) fn normalized(
         return Err(failed("cannot order objects without merge key"));
     }
     let (wanted, known) = (names(listed)?, names(original)?);
-    let place = |order: &[Value], item: &Value| -> Option<usize> {
-        let name = named(item, key).ok()?;
-        order.iter().position(|other| other == name)
+    let (wanted, known) = (places(&wanted), places(&known));
+    let place = |order: &HashMap<&Value, usize>, item: &Value| -> Option<usize> {
+        order.get(named(item, key).ok()?).copied()
     };
     names(&merged)?;
     let (mut ours, mut others): (Vec<Value>, Vec<Value>) = merged
         .into_iter()
         .partition(|item| place(&wanted, item).is_some());
-    ours.sort_by_key(|item| place(&wanted, item));
-    others.sort_by_key(|item| place(&known, item));
+    ours.sort_by_cached_key(|item| place(&wanted, item));
+    others.sort_by_cached_key(|item| place(&known, item));
     let mut out = Vec::with_capacity(ours.len() + others.len());
     let mut ours = ours.into_iter().peekable();
     let mut others = others.into_iter().peekable();
@@ -197,4 +215,13 @@ pub(super) fn normalized(
             ours.next()
         });
     }
+}
+
+/// Where each name stands first.
+fn places(names: &[Value]) -> HashMap<&Value, usize> {
+    let mut places = HashMap::with_capacity(names.len());
+    for (at, name) in names.iter().enumerate() {
+        places.entry(name).or_insert(at);
+    }
+    places
 }

@@ -142,3 +142,46 @@ async fn no_custom_object_is_made_while_its_definition_goes() {
     world.patch(&format!("{WIDGETS}/held"), &release).await;
     world.until_gone(&path).await;
 }
+
+#[tokio::test]
+async fn a_definition_that_serves_nothing_takes_its_objects_along() {
+    let world = World::new().await;
+    let path = format!("{DEFINITIONS}/widgets.example.com");
+    let first = definition("widgets", "Widget");
+    world.create(DEFINITIONS, &first).await;
+    served(&world).await;
+    world.create(WIDGETS, &widget("a")).await;
+    let mut unserved = first["spec"]["versions"].clone();
+    unserved[0]["served"] = false.into();
+    let unserved = json!({"spec": {"versions": unserved}});
+    world.patch(&path, &unserved).await;
+    world.until_gone(WIDGETS).await;
+    world.delete(&path, "Background").await;
+    world.until_gone(&path).await;
+    world.create(DEFINITIONS, &first).await;
+    served(&world).await;
+    assert_eq!(world.find(&format!("{WIDGETS}/a")).await, None);
+}
+
+#[tokio::test]
+async fn what_the_stored_version_does_not_know_is_not_stored() {
+    let world = World::new().await;
+    let mut versions = definition("widgets", "Widget");
+    let version = |name: &str, field: &str| {
+        json!({"name": name, "served": true, "storage": name == "v1",
+               "schema": {"openAPIV3Schema": {"type": "object", "properties": {
+                   "both": {"type": "string"}, field: {"type": "string"}}}}})
+    };
+    versions["spec"]["versions"] = json!([version("v1", "old"), version("v2", "new")]);
+    world.create(DEFINITIONS, &versions).await;
+    served(&world).await;
+    let mut object = widget("a");
+    object["apiVersion"] = "example.com/v2".into();
+    object["both"] = "kept".into();
+    object["new"] = "unknown to the other".into();
+    world
+        .create(&WIDGETS.replace("/v1/", "/v2/"), &object)
+        .await;
+    let read = world.find(&format!("{WIDGETS}/a")).await.unwrap();
+    assert_eq!((&read["both"], read.get("new")), (&json!("kept"), None));
+}

@@ -1,0 +1,210 @@
+//! What calls of operators and functions can cost.
+
+use std::sync::Arc;
+
+use kube_cel::cel::IdedExpr;
+use kube_cel::cel::common::ast::{CallExpr, Expr, LiteralValue, operators};
+
+use super::cost::{Bound, Scope, bound, copied};
+use super::functions::LONGEST_RANGE;
+use super::size::Size;
+
+/// Durations that add up to more years than this are too far from any time that there is.
+const MOST_YEARS: u64 = 200_000;
+/// Times lie in the years 1 to 9999.
+const YEARS_OF_TIMES: u64 = 10_000;
+/// What it takes to compile a pattern that is not written down in the expression.
+const COMPILED: u64 = 20_000;
+/// How often a sorted list's items are compared with others: its length has fewer bits.
+const SORTED: u64 = 24;
+
+pub(super) fn called(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {
+    let target = call.target.as_deref();
+    let name = match target.map(|target| &target.expr) {
+        Some(Expr::Ident(prefix)) if prefix == "lists" && call.func_name == "range" => {
+            return range(call, scope);
+        }
+        _ => call.func_name.as_str(),
+    };
+    let made = Made::of(call, scope);
+    match name {
+        operators::ADD | operators::SUBSTRACT => made.sum(name),
+        operators::CONDITIONAL => Bound {
+            cost: made.cost.saturating_add(1),
+            size: made.either(1),
+        },
+        operators::LOGICAL_AND
+        | operators::LOGICAL_OR
+        | operators::LOGICAL_NOT
+        | operators::NOT_STRICTLY_FALSE => Bound::new(made.cost, Size::scalar()),
+        operators::INDEX | operators::OPT_INDEX | operators::OPT_SELECT => {
+            let size = made.given.first().map(|whole| match call.args.get(1) {
+                Some(IdedExpr {
+                    expr: Expr::Literal(LiteralValue::String(name)),
+                    ..
+                }) => whole.size.field(name.inner()),
+                _ => whole.size.item(),
+            });
+            copied(
+                made.cost.saturating_add(made.weight),
+                size.unwrap_or_default(),
+            )
+        }
+        "matches" | "find" | "findAll" => made.matching(call.args.first()),
+        name => made.function(name),
+    }
+}
+
+/// What `lists.range` makes.
+fn range(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {
+    let count = match call.args.first().map(|count| &count.expr) {
+        Some(Expr::Literal(LiteralValue::Int(count))) => u64::try_from(*count.inner()).unwrap_or(0),
+        _ => LONGEST_RANGE,
+    };
+    let count = count.min(LONGEST_RANGE);
+    let cost = call
+        .args
+        .iter()
+        .map(|given| bound(given, scope).cost)
+        .fold(count, u64::saturating_add);
+    Bound::new(cost, Size::numbers(count))
+}
+
+/// What a call is made of.
+struct Made {
+    cost: u64,
+    weight: u64,
+    /// The target, if there is one, and the arguments.
+    given: Vec<Bound>,
+}
+
+impl Made {
+    fn of(call: &CallExpr, scope: Option<&Scope<'_>>) -> Self {
+        let given = call.target.as_deref().into_iter().chain(&call.args);
+        let given: Vec<Bound> = given.map(|given| bound(given, scope)).collect();
+        let sum = |of: fn(&Bound) -> u64| given.iter().map(of).fold(0, u64::saturating_add);
+        Self {
+            cost: sum(|given| given.cost),
+            weight: sum(Bound::weight),
+            given,
+        }
+    }
+
+    fn size(&self, at: usize) -> Arc<Size> {
+        self.given
+            .get(at)
+            .map(|given| Arc::clone(&given.size))
+            .unwrap_or_default()
+    }
+
+    /// The largest of those from `first` on.
+    fn either(&self, first: usize) -> Arc<Size> {
+        let mut size = (*self.size(first)).clone();
+        for other in self.given.iter().skip(first + 1) {
+            size.absorb(&other.size);
+        }
+        Arc::new(size)
+    }
+
+    fn sum(&self, name: &str) -> Bound {
+        let (left, right) = (self.size(0), self.size(1));
+        let mut sum = left.plus(&right);
+        if name == operators::SUBSTRACT && left.timed && right.timed {
+            sum.years = sum.years.max(YEARS_OF_TIMES);
+        }
+        let cost = if sum.years > MOST_YEARS {
+            u64::MAX
+        } else {
+            self.cost.saturating_add(self.weight)
+        };
+        Bound::new(cost, sum)
+    }
+
+    /// Texts and the pattern that they are held against.
+    fn matching(&self, pattern: Option<&IdedExpr>) -> Bound {
+        let text = self.size(0);
+        let (compiled, effort) = match pattern.map(|pattern| &pattern.expr) {
+            Some(Expr::Literal(LiteralValue::String(pattern))) => (0, effort(pattern.inner())),
+            _ => (COMPILED, self.size(1).count),
+        };
+        let cost = text
+            .weight
+            .saturating_mul(1 + effort / 64)
+            .saturating_add(self.weight)
+            .saturating_add(compiled);
+        Bound::new(self.cost.saturating_add(cost), text.split())
+    }
+
+    fn function(&self, name: &str) -> Bound {
+        let (first, second) = (self.size(0), self.size(1));
+        // Whatever is given is first copied into the form that functions take.
+        let plain = self.cost.saturating_add(self.weight.saturating_mul(4));
+        let product = |one: u64, other: u64| plain.saturating_add(one.saturating_mul(other));
+        match name {
+            "size" | "contains" | "startsWith" | "endsWith" | "int" | "uint" | "double"
+            | "hasValue" | "compareTo" | "isSorted" => Bound::new(plain, Size::scalar()),
+            "indexOf" | "lastIndexOf" => {
+                Bound::new(product(first.count, second.weight), Size::scalar())
+            }
+            "sets.contains" | "sets.equivalent" | "sets.intersects" | "equivalent"
+            | "intersects" => Bound::new(product(self.weight, self.weight), Size::scalar()),
+            "distinct" => copied(product(first.count, first.weight), first),
+            "sort" => copied(product(SORTED, first.weight), first),
+            "reverse" | "slice" => copied(plain, first),
+            "of" | "ofNonZeroValue" | "value" | "or" | "orValue" => copied(plain, self.either(0)),
+            "first" | "last" => copied(plain, first.item()),
+            "split" | "replace" | "join" => self.text(name, plain),
+            "duration" => {
+                let mut size = Size::scalar();
+                // More than its nanoseconds can hold is cut off.
+                size.years = 300;
+                Bound::new(plain, size)
+            }
+            "timestamp" => {
+                let mut size = Size::scalar();
+                size.timed = true;
+                Bound::new(plain, size)
+            }
+            _ => {
+                let mut size = Size::opaque(self.weight.saturating_mul(4).saturating_add(64));
+                for given in &self.given {
+                    size.years = size.years.max(given.size.years);
+                    size.timed |= given.size.timed;
+                }
+                Bound::new(plain.saturating_add(size.weight), size)
+            }
+        }
+    }
+
+    /// What makes texts of texts; `plain` is what is paid by then.
+    fn text(&self, name: &str, plain: u64) -> Bound {
+        let (first, second) = (self.size(0), self.size(1));
+        let bytes = match name {
+            "split" => return Bound::new(plain.saturating_add(first.count), first.split()),
+            "replace" => {
+                let put = self.size(2).count.max(1).saturating_mul(first.count + 1);
+                first.count.saturating_add(put)
+            }
+            // Items that are no texts are written out.
+            _ => {
+                let put = second.count.saturating_mul(first.count);
+                first.weight.saturating_mul(64).saturating_add(put)
+            }
+        };
+        let size = Size::text(bytes);
+        Bound::new(plain.saturating_add(size.weight), size)
+    }
+}
+
+/// How many places a pattern's program can be at: its repeats multiply.
+fn effort(pattern: &str) -> u64 {
+    let mut effort = pattern.len() as u64;
+    for (at, _) in pattern.match_indices('{') {
+        let most = pattern[at + 1..]
+            .split('}')
+            .next()
+            .and_then(|bounds| bounds.rsplit(',').next()?.trim().parse::<u64>().ok());
+        effort = effort.saturating_mul(most.unwrap_or(1).max(1));
+    }
+    effort
+}

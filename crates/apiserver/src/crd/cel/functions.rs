@@ -1,0 +1,150 @@
+//! The functions of rules: Kubernetes' own, and in the place of those that a rule's author could
+//! harm the server with, ones that refuse that.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use kube_cel::KubeCelExt as _;
+use kube_cel::cel::extractors::{Arguments, This};
+use kube_cel::cel::{Context, ExecutionError, Program, Value as Cel};
+use parking_lot::Mutex;
+use regex::Regex;
+
+use crate::schema::compile_pattern;
+
+/// The longest list that `lists.range` makes.
+pub(super) const LONGEST_RANGE: u64 = 10_000;
+/// Digits that a precision or an exponent may have.
+const DIGITS: usize = 3;
+/// Compiled patterns that are kept.
+const PATTERNS: usize = 256;
+
+type Outcome = Result<Cel, ExecutionError>;
+
+/// What evaluations begin with; each adds its variables to a scope of its own.
+pub(super) static BASE: LazyLock<Context<'static>> = LazyLock::new(|| {
+    let mut context = Context::default().with_all();
+    context.add_function("lists.range", range);
+    context.add_function("format", format);
+    context.add_function("quantity", |text: Arc<String>| quantity(&QUANTITY, &text));
+    context.add_function("isQuantity", |text: Arc<String>| {
+        quantity(&IS_QUANTITY, &text)
+    });
+    let matches = |This(text): This<Arc<String>>, pattern: Arc<String>| matches(&text, &pattern);
+    context.add_function("matches", matches);
+    let find = |This(text): This<Arc<String>>, pattern: Arc<String>| find(&text, &pattern);
+    context.add_function("find", find);
+    context.add_function("findAll", find_all);
+    context
+});
+
+/// The functions as they come.
+static GIVEN: LazyLock<Context<'static>> = LazyLock::new(|| Context::default().with_all());
+
+type Call = LazyLock<Option<Program>>;
+
+static FORMAT: Call = LazyLock::new(|| Program::compile("text.format(list)").ok());
+static QUANTITY: Call = LazyLock::new(|| Program::compile("quantity(text)").ok());
+static IS_QUANTITY: Call = LazyLock::new(|| Program::compile("isQuantity(text)").ok());
+
+fn call(program: &Call, text: &Arc<String>, list: Cel) -> Outcome {
+    let program = program
+        .as_ref()
+        .ok_or_else(|| ExecutionError::function_error("call", "cannot be compiled"))?;
+    let mut context = GIVEN.new_inner_scope();
+    context.add_variable_from_value("text", Cel::String(Arc::clone(text)));
+    context.add_variable_from_value("list", list);
+    program.execute(&context)
+}
+
+fn range(count: i64) -> Outcome {
+    match u64::try_from(count) {
+        Ok(length) if length <= LONGEST_RANGE => {
+            Ok(Cel::List(Arc::new((0..count).map(Cel::Int).collect())))
+        }
+        Ok(_) => Err(ExecutionError::function_error(
+            "lists.range",
+            format!("a list may not have more than {LONGEST_RANGE} items"),
+        )),
+        Err(_) => Err(ExecutionError::function_error(
+            "lists.range",
+            "range argument must be non-negative",
+        )),
+    }
+}
+
+/// Whether a number of more digits than those stands behind one of these characters.
+fn has_long_number(text: &str, behind: &[char]) -> bool {
+    text.split(behind).skip(1).any(|rest| {
+        let rest = rest.trim_start_matches(['+', '-']).trim_start_matches('0');
+        rest.chars().take_while(char::is_ascii_digit).count() > DIGITS
+    })
+}
+
+fn format(This(text): This<Arc<String>>, Arguments(given): Arguments) -> Outcome {
+    // The formatter takes no precision that is longer, and neither does cel-go.
+    if has_long_number(&text, &['.']) {
+        return Err(ExecutionError::function_error(
+            "format",
+            "precision is too large",
+        ));
+    }
+    let list = given.first().cloned().unwrap_or(Cel::Null);
+    call(&FORMAT, &text, list)
+}
+
+fn quantity(program: &Call, text: &Arc<String>) -> Outcome {
+    if has_long_number(text, &['e', 'E']) {
+        return Err(ExecutionError::function_error(
+            "quantity",
+            "exponent is too large",
+        ));
+    }
+    call(program, text, Cel::Null)
+}
+
+/// Comprehensions ask for the same few patterns again and again.
+static COMPILED: LazyLock<Mutex<HashMap<String, Option<Regex>>>> = LazyLock::new(Mutex::default);
+
+fn compiled(function: &str, pattern: &str) -> Result<Regex, ExecutionError> {
+    let known = COMPILED.lock().get(pattern).cloned();
+    let program = known.unwrap_or_else(|| {
+        let program = compile_pattern(pattern);
+        let mut all = COMPILED.lock();
+        if all.len() >= PATTERNS {
+            all.clear();
+        }
+        all.insert(pattern.to_owned(), program.clone());
+        program
+    });
+    let invalid = || ExecutionError::function_error(function, "invalid or too large pattern");
+    program.ok_or_else(invalid)
+}
+
+fn matches(text: &str, pattern: &str) -> Result<bool, ExecutionError> {
+    Ok(compiled("matches", pattern)?.is_match(text))
+}
+
+fn find(text: &str, pattern: &str) -> Outcome {
+    let pattern = compiled("find", pattern)?;
+    let found = pattern.find(text).map_or("", |found| found.as_str());
+    Ok(Cel::String(Arc::new(found.to_owned())))
+}
+
+fn find_all(This(text): This<Arc<String>>, Arguments(given): Arguments) -> Outcome {
+    let Some(Cel::String(pattern)) = given.first() else {
+        return Err(ExecutionError::function_error(
+            "findAll",
+            "expected string pattern",
+        ));
+    };
+    let most = match given.get(1) {
+        // A negative number means all.
+        Some(Cel::Int(most)) => usize::try_from(*most).unwrap_or(usize::MAX),
+        _ => usize::MAX,
+    };
+    let pattern = compiled("findAll", pattern)?;
+    let found = pattern.find_iter(&text).take(most);
+    let found = found.map(|found| Cel::String(Arc::new(found.as_str().to_owned())));
+    Ok(Cel::List(Arc::new(found.collect())))
+}

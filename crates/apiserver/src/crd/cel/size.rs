@@ -1,0 +1,242 @@
+//! How large values are: one for all the values that may stand somewhere.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kube_cel::cel::Value as Cel;
+use kube_cel::cel::objects::Key;
+
+/// Maps with more entries are not told apart by their names.
+const FIELDS: usize = 64;
+/// Bytes of text that weigh as much as a value.
+const BYTES: u64 = 16;
+
+/// The most that a value can be.
+#[derive(Debug, Clone)]
+pub(super) struct Size {
+    /// Values in it, itself included, and its texts.
+    pub(super) weight: u64,
+    /// A list's items, a map's entries, a text's bytes.
+    pub(super) count: u64,
+    /// The largest of the items; nothing if that is not known.
+    item: Option<Arc<Self>>,
+    /// The entries of a map by their names; nothing if they are not known.
+    fields: Option<BTreeMap<String, Arc<Self>>>,
+    /// A map's longest name.
+    names: Option<u64>,
+    /// The longest duration in it.
+    pub(super) years: u64,
+    /// Whether there may be a time in it.
+    pub(super) timed: bool,
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Self::scalar()
+    }
+}
+
+impl Size {
+    /// One number, or the like.
+    pub(super) fn scalar() -> Self {
+        Self {
+            weight: 1,
+            count: 0,
+            item: None,
+            fields: Some(BTreeMap::new()),
+            names: None,
+            years: 0,
+            timed: false,
+        }
+    }
+
+    /// A text of this many bytes.
+    pub(super) fn text(bytes: u64) -> Self {
+        Self {
+            weight: 1 + bytes / BYTES,
+            count: bytes,
+            ..Self::scalar()
+        }
+    }
+
+    /// Anything of this weight.
+    pub(super) fn opaque(weight: u64) -> Self {
+        Self {
+            weight,
+            count: weight.saturating_mul(BYTES),
+            fields: None,
+            ..Self::scalar()
+        }
+    }
+
+    /// A list of nothing.
+    pub(super) fn list() -> Self {
+        Self {
+            item: Some(Arc::default()),
+            fields: None,
+            ..Self::scalar()
+        }
+    }
+
+    /// Of a value that is there.
+    pub(super) fn of(value: &Cel) -> Self {
+        match value {
+            Cel::String(text) => Self::text(text.len() as u64),
+            Cel::Bytes(bytes) => Self::text(bytes.len() as u64),
+            Cel::Duration(duration) => Self {
+                years: duration.num_days().unsigned_abs() / 365 + 1,
+                ..Self::scalar()
+            },
+            Cel::Timestamp(_) => Self {
+                timed: true,
+                ..Self::scalar()
+            },
+            Cel::List(items) => {
+                let mut list = Self::list();
+                items.iter().for_each(|item| list.push(&Self::of(item)));
+                list
+            }
+            Cel::Map(map) => Self::of_entries(map.map.iter()),
+            _ => Self::scalar(),
+        }
+    }
+
+    fn of_entries<'v>(entries: impl Iterator<Item = (&'v Key, &'v Cel)>) -> Self {
+        let mut map = Self::list();
+        let (mut fields, mut names) = (BTreeMap::new(), 0);
+        for (key, value) in entries {
+            let value = Self::of(value);
+            map.push(&value);
+            if let Key::String(name) = key {
+                names = names.max(name.len() as u64);
+                map.weight = map.weight.saturating_add(1 + name.len() as u64 / BYTES);
+                if fields.len() <= FIELDS {
+                    fields.insert(name.to_string(), Arc::new(value));
+                }
+            }
+        }
+        map.names = Some(names);
+        map.fields = (fields.len() <= FIELDS).then_some(fields);
+        map
+    }
+
+    /// One more item.
+    pub(super) fn push(&mut self, item: &Self) {
+        self.count = self.count.saturating_add(1);
+        self.weight = self.weight.saturating_add(item.weight);
+        self.years = self.years.max(item.years);
+        self.timed |= item.timed;
+        match &mut self.item {
+            Some(largest) => Arc::make_mut(largest).absorb(item),
+            none => *none = Some(Arc::new(item.clone())),
+        }
+    }
+
+    /// The larger of both, in every way.
+    pub(super) fn absorb(&mut self, other: &Self) {
+        self.weight = self.weight.max(other.weight);
+        self.count = self.count.max(other.count);
+        self.names = self.names.max(other.names);
+        self.years = self.years.max(other.years);
+        self.timed |= other.timed;
+        self.item = match (self.item.take(), &other.item) {
+            (Some(mut own), Some(other)) => {
+                Arc::make_mut(&mut own).absorb(other);
+                Some(own)
+            }
+            // What has nothing in it cannot have anything unknown in it.
+            (Some(own), None) if other.count == 0 => Some(own),
+            (None, Some(item)) if self.is_scalar() => Some(Arc::clone(item)),
+            _ => None,
+        };
+        self.fields = match (self.fields.take(), &other.fields) {
+            (Some(mut own), Some(fields)) => {
+                for (name, field) in fields {
+                    match own.get_mut(name) {
+                        Some(own) => Arc::make_mut(own).absorb(field),
+                        None => drop(own.insert(name.clone(), Arc::clone(field))),
+                    }
+                }
+                (own.len() <= 4 * FIELDS).then_some(own)
+            }
+            _ => None,
+        };
+    }
+
+    fn is_scalar(&self) -> bool {
+        self.names.is_none() && self.fields.as_ref().is_some_and(BTreeMap::is_empty)
+    }
+
+    /// What stands under a name.
+    pub(super) fn field(&self, name: &str) -> Arc<Self> {
+        match &self.fields {
+            Some(fields) => fields.get(name).map(Arc::clone).unwrap_or_default(),
+            None => self.item(),
+        }
+    }
+
+    /// What one of the items can be.
+    pub(super) fn item(&self) -> Arc<Self> {
+        self.item.clone().unwrap_or_else(|| {
+            Arc::new(Self {
+                years: self.years,
+                timed: self.timed,
+                ..Self::opaque(self.weight)
+            })
+        })
+    }
+
+    /// What a comprehension takes one after another: a map's names, a list's items.
+    pub(super) fn turned(&self) -> Arc<Self> {
+        let item = self.item();
+        let Some(longest) = self.names else {
+            return item;
+        };
+        let mut item = (*item).clone();
+        item.absorb(&Self::text(longest));
+        Arc::new(item)
+    }
+
+    /// Both together.
+    pub(super) fn plus(&self, other: &Self) -> Self {
+        let mut both = self.clone();
+        both.absorb(other);
+        both.years = self.years.saturating_add(other.years);
+        if self.count > 0 || other.count > 0 || !self.is_scalar() || !other.is_scalar() {
+            both.weight = self.weight.saturating_add(other.weight);
+            both.count = self.count.saturating_add(other.count);
+        }
+        both
+    }
+
+    /// After so many steps, of which the first has made this out of `start`.
+    pub(super) fn grown_from(&self, start: &Self, steps: u64) -> Self {
+        let grown = |now: u64, before: u64| {
+            before.saturating_add(steps.saturating_mul(now.saturating_sub(before)))
+        };
+        Self {
+            weight: grown(self.weight, start.weight).max(self.weight),
+            count: grown(self.count, start.count).max(self.count),
+            ..self.clone()
+        }
+    }
+
+    /// A list of so many numbers.
+    pub(super) fn numbers(count: u64) -> Self {
+        Self {
+            weight: count.saturating_add(1),
+            count,
+            ..Self::list()
+        }
+    }
+
+    /// A list of this text's parts.
+    pub(super) fn split(&self) -> Self {
+        Self {
+            weight: self.weight.saturating_add(self.count).saturating_add(2),
+            count: self.count.saturating_add(1),
+            item: Some(Arc::new(Self::text(self.count))),
+            ..Self::list()
+        }
+    }
+}

@@ -1,0 +1,203 @@
+use serde_json::{Value, json};
+
+use super::{Rules, compile, uses_old_self};
+
+fn broken(schema: &Value, object: &Value, old: Option<&Value>) -> Vec<String> {
+    let node = crate::crd::read(schema).unwrap();
+    let rules = Rules::compile(&node).unwrap();
+    let found = rules.broken(&node, object, old);
+    found.iter().map(ToString::to_string).collect()
+}
+
+fn spec(rules: &Value, properties: &Value) -> Value {
+    json!({"type": "object", "properties": {"spec": {
+        "type": "object", "properties": properties, "x-kubernetes-validations": rules,
+    }}})
+}
+
+#[test]
+fn a_broken_rule_is_told_with_its_message_and_field() {
+    let schema = spec(
+        &json!([
+            {"rule": "self.min_size <= self.max", "messageExpression":
+             "'min ' + string(self.min_size) + ' is over max'", "fieldPath": ".min_size"},
+            {"rule": "self.max < 10", "reason": "FieldValueForbidden", "message": "too many"},
+            {"rule": "self.max != 12"},
+        ]),
+        &json!({"min_size": {"type": "integer"}, "max": {"type": "integer"}}),
+    );
+    assert_eq!(
+        broken(&schema, &json!({"spec": {"min_size": 13, "max": 12}}), None),
+        [
+            "spec.min_size: Invalid value: min 13 is over max",
+            "spec: Forbidden: too many",
+            "spec: Invalid value: failed rule: self.max != 12",
+        ]
+    );
+}
+
+#[test]
+fn a_transition_rule_sees_the_old_value_of_the_same_item() {
+    let schema = json!({"type": "object", "properties": {"list": {
+        "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
+        "items": {"type": "object", "properties": {
+            "k": {"type": "string"},
+            "v": {"type": "integer", "x-kubernetes-validations": [
+                {"rule": "self >= oldSelf", "message": "may only grow"}]},
+        }},
+    }}});
+    let old = json!({"list": [{"k": "a", "v": 1}, {"k": "b", "v": 5}]});
+    let new = json!({"list": [{"k": "b", "v": 4}, {"k": "a", "v": 1}, {"k": "c", "v": 0}]});
+    assert_eq!(
+        broken(&schema, &new, Some(&old)),
+        ["list[0].v: Invalid value: 4: may only grow"]
+    );
+    assert!(broken(&schema, &new, None).is_empty());
+}
+
+#[test]
+fn an_optional_old_value_can_be_asked_for() {
+    let schema = spec(
+        &json!([{"rule": "!oldSelf.hasValue() || oldSelf.value().a == self.a",
+                "optionalOldSelf": true, "message": "never changes"}]),
+        &json!({"a": {"type": "integer"}}),
+    );
+    let one = json!({"spec": {"a": 1}});
+    let two = json!({"spec": {"a": 2}});
+    assert!(broken(&schema, &one, None).is_empty());
+    assert!(broken(&schema, &one, Some(&one)).is_empty());
+    assert_eq!(
+        broken(&schema, &two, Some(&one)),
+        ["spec: Invalid value: never changes"]
+    );
+}
+
+#[test]
+fn a_rule_that_could_turn_too_often_is_not_run() {
+    let schema = spec(
+        &json!([{"rule": "self.l.all(a, self.l.all(b, a != b + 1))"}]),
+        &json!({"l": {"type": "array", "items": {"type": "integer"}}}),
+    );
+    let list: Vec<u32> = (0..2000).collect();
+    let found = broken(&schema, &json!({"spec": {"l": list}}), None);
+    assert_eq!(found.len(), 1);
+    assert!(found[0].contains("cost limit exceeded"), "{found:?}");
+}
+
+#[test]
+fn nesting_is_counted_in_what_the_expression_means() {
+    let nesting = |text: &str| compile(text).unwrap().nesting;
+    assert_eq!(nesting("self.x == '.all('"), 0);
+    assert_eq!(
+        nesting("self.a.all(x, x.b.exists(y, y.c.map(z, z) == []))"),
+        3
+    );
+    assert_eq!(nesting("self.a.all(x, x) && self.b.all(y, y)"), 1);
+    assert_eq!(nesting("self.a.filter(x, x).map(y, y) == []"), 1);
+    // However it is spelled.
+    let hidden = "self.a . all // so\n (x, self.b .exists(y, y == r'\\' && self.c.all(z, z)))";
+    assert_eq!(nesting(hidden), 3);
+    assert!(uses_old_self("self == oldSelf") && !uses_old_self("self.myoldSelf"));
+}
+
+/// What is found with a list of this many numbers.
+fn told(rule: &Value, length: u32) -> Vec<String> {
+    let schema = spec(
+        &json!([rule]),
+        &json!({"l": {"type": "array", "items": {"type": "integer"}}, "s": {"type": "string"}}),
+    );
+    let list: Vec<u32> = (0..length).collect();
+    broken(&schema, &json!({"spec": {"l": list, "s": "ab"}}), None)
+}
+
+#[test]
+fn what_a_rule_can_cost_is_known_before_it_runs() {
+    let double = "[self.s].map(x, x + x)".to_owned() + &".map(x, x + x)".repeat(40);
+    let ranges = "lists.range(10000).all(a, lists.range(10000).all(b, a != b + 10000))";
+    for rule in [
+        "self.l . all (a, self.l /**/ .all(b, a != b + 1))".replace("/**/", "//\n"),
+        "self.l.all(a, r'\\' != '' && self.l.all(b, a != b + 1))".to_owned(),
+        "self.l.map(a, self.l).map(a, a).all(b, b.all(c, c >= 0))".to_owned(),
+        ranges.to_owned(),
+        format!("{double}.size() == 1"),
+        "self.l.all(a, self.s.replace('', self.l.map(b, 'x').join('y')) != '')".to_owned(),
+        "self.l.all(a, self.s.matches(self.s + string(a)))".to_owned(),
+    ] {
+        let found = told(&json!({"rule": rule}), 2000);
+        assert_eq!(found.len(), 1, "{rule}");
+        assert!(
+            found[0].contains("cost limit exceeded"),
+            "{rule}: {found:?}"
+        );
+    }
+    for rule in [
+        "self.l.all(a, self.l.filter(b, a == b).size() == 1)",
+        "self.l.all(a, string(a).matches('^[0-9]{1,20}$'))",
+        "lists.range(3).all(a, self.l[a] == a)",
+    ] {
+        assert_eq!(
+            told(&json!({"rule": rule}), 40),
+            Vec::<String>::new(),
+            "{rule}"
+        );
+    }
+}
+
+#[test]
+fn a_message_costs_what_a_rule_does() {
+    let costly = "self.l.map(a, self.l.map(b, string(b)).join(',')).join(',')";
+    let rule = json!({"rule": "self.l == []", "message": "no list", "messageExpression": costly});
+    let found = told(&rule, 2000);
+    assert_eq!(found, ["spec: Invalid value: no list"]);
+    let found = told(&rule, 2);
+    assert_eq!(found, ["spec: Invalid value: 0,1,0,1"]);
+}
+
+#[test]
+fn no_list_is_made_that_does_not_fit() {
+    let found = told(
+        &json!({"rule": "lists.range(self.l[1] * 1000000000).size() > 0"}),
+        2,
+    );
+    assert!(found[0].contains("may not have more than"), "{found:?}");
+    let found = told(&json!({"rule": "lists.range(1000000000).size() > 0"}), 2);
+    assert!(found[0].contains("may not have more than"), "{found:?}");
+}
+
+#[test]
+fn what_the_evaluator_cannot_do_is_an_error_and_no_crash() {
+    let wrong = compile("Some{of: 1}").unwrap_err();
+    assert!(wrong.contains("messages"), "{wrong}");
+    for rule in [
+        "'%.70000f'.format([1.0]) == ''",
+        "quantity('1e2147483647').sign() == 1",
+    ] {
+        let found = told(&json!({"rule": rule}), 1);
+        assert!(found[0].contains("too large"), "{found:?}");
+    }
+    let far = "[timestamp('9999-01-01T00:00:00Z') - timestamp('0001-01-01T00:00:00Z')]".to_owned()
+        + &".map(x, x + x)".repeat(5)
+        + ".all(x, timestamp('2000-01-01T00:00:00Z') + x != timestamp('2000-01-01T00:00:00Z'))";
+    let found = told(&json!({"rule": far}), 1);
+    assert!(found[0].contains("cost limit exceeded"), "{found:?}");
+    let near =
+        "timestamp('2000-01-01T00:00:00Z') + duration('1h') > timestamp('2000-01-01T00:00:00Z')";
+    assert_eq!(told(&json!({"rule": near}), 1), Vec::<String>::new());
+}
+
+#[test]
+fn expressions_may_be_deep_but_not_without_end() {
+    let chain = |links: usize| vec!["1"; links].join("+") + &format!(" == {links}");
+    for deep in [
+        chain(4000),
+        format!("self{}", ".a".repeat(4000)),
+        format!("{}1{}", "(".repeat(4000), ")".repeat(4000)),
+        format!("{}1{}", "[".repeat(90), "]".repeat(90)) + &"[0]".repeat(90),
+        "x".repeat(20_000),
+    ] {
+        assert!(compile(&deep).is_err(), "{}", &deep[..10]);
+    }
+    assert_eq!(told(&json!({"rule": chain(90)}), 1), Vec::<String>::new());
+    let nested = format!("{}1{} != []", "[".repeat(60), "]".repeat(60));
+    assert_eq!(told(&json!({"rule": nested}), 1), Vec::<String>::new());
+}

@@ -1,0 +1,85 @@
+//! The queue between the feed and one watcher.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::error::TryRecvError;
+
+use super::{Bounds, Notice, Round};
+
+/// What a watcher has still to take.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    rounds: VecDeque<Round>,
+    events: usize,
+    bytes: usize,
+    lagged: bool,
+}
+
+impl Queue {
+    /// The watcher is ended because it was slow; what it has not taken is of no use to it.
+    pub(super) fn lag(&mut self) {
+        *self = Self {
+            lagged: true,
+            ..Self::default()
+        };
+    }
+
+    /// Puts a round in; false if the watcher is too slow. One whose queue is empty is never too
+    /// slow, however large the round.
+    pub(super) fn offer(&mut self, round: &Round, bytes: usize, bounds: &Bounds) -> bool {
+        let full = self.events + round.len() > bounds.queue_events
+            || self.bytes + bytes > bounds.queue_bytes;
+        if self.events > 0 && full {
+            self.lag();
+            return false;
+        }
+        self.events += round.len();
+        self.bytes += bytes;
+        self.rounds.push_back(Arc::clone(round));
+        true
+    }
+}
+
+/// A place in the feed.
+#[derive(Debug)]
+pub(in crate::store) struct Subscription {
+    pub(in crate::store) id: u64,
+    pub(super) more: UnboundedReceiver<()>,
+    pub(super) queue: Arc<Mutex<Queue>>,
+    /// Events after this revision come through the queue.
+    pub(in crate::store) from: u64,
+}
+
+impl Subscription {
+    /// Waits for the next round; none once the place is lost. Cancel-safe.
+    pub(in crate::store) async fn next(&mut self) -> Option<Round> {
+        self.more.recv().await?;
+        self.take()
+    }
+
+    /// The next round, if it is there already.
+    pub(in crate::store) fn waiting(&mut self) -> Result<Round, TryRecvError> {
+        self.more.try_recv()?;
+        self.take().ok_or(TryRecvError::Disconnected)
+    }
+
+    fn take(&self) -> Option<Round> {
+        let mut queue = self.queue.lock();
+        let round = queue.rounds.pop_front()?;
+        queue.events -= round.len();
+        queue.bytes -= weight(&round);
+        Some(round)
+    }
+
+    /// Whether the watcher was ended because it was slow.
+    pub(in crate::store) fn lagged(&self) -> bool {
+        self.queue.lock().lagged
+    }
+}
+
+pub(super) fn weight(round: &[Arc<Notice>]) -> usize {
+    round.iter().map(|event| event.weight()).sum()
+}
