@@ -123,6 +123,8 @@ impl Shell {
             .env("TMPDIR", &self.home)
             .env("PATH", &self.path)
             .env("TZ", "UTC")
+            // What is sorted is in one order wherever this runs.
+            .env("LC_ALL", "C")
             .stdin(Stdio::null())
             .kill_on_drop(true)
             .output();
