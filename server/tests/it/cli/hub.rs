@@ -48,8 +48,8 @@ async fn a_backup_of_a_running_hub_is_whole_and_brings_back_what_it_held() {
     let words = ["hub", "backup", file, "--data-dir", data];
     let made = drover.run(&words).await.ok();
     assert!(made.err.contains("keep it"), "{made:?}");
-    let mode = std::fs::metadata(&backup).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
+    let permissions = std::fs::metadata(&backup).unwrap().permissions().mode();
+    assert_eq!(permissions & 0o777, 0o600);
     drover.run(&words).await.failed(1, "another file");
     write(&hub, "after").await;
 
