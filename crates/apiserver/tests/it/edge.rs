@@ -475,9 +475,9 @@ async fn what_is_told_of_a_bad_object_is_bounded() {
     for number in 0..20_000 {
         unknown[format!("unknown{number}")] = 1.into();
     }
-    let warned = hub.call(Method::POST, MAPS).send(unknown).await;
-    assert_eq!(warned.code, 201);
-    let warnings = warned.warnings();
+    let answer = hub.call(Method::POST, MAPS).send(unknown).await;
+    assert_eq!(answer.code, 201);
+    let warnings = answer.warnings();
     assert!((10..=100).contains(&warnings.len()), "{}", warnings.len());
     let mut owned = config_map("owned");
     let owner = |number: usize| {
