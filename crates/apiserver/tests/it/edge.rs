@@ -479,13 +479,13 @@ async fn what_is_told_of_a_bad_object_is_bounded() {
     assert_eq!(answer.code, 201);
     let warnings = answer.warnings();
     assert!((10..=100).contains(&warnings.len()), "{}", warnings.len());
-    let mut owned = config_map("owned");
+    let mut twice_controlled = config_map("owned");
     let owner = |number: usize| {
         json!({"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": number.to_string(),
                "controller": true})
     };
-    owned["metadata"]["ownerReferences"] = (0..2000).map(owner).collect();
-    let refused = hub.call(Method::POST, MAPS).send(owned).await;
+    twice_controlled["metadata"]["ownerReferences"] = (0..2000).map(owner).collect();
+    let refused = hub.call(Method::POST, MAPS).send(twice_controlled).await;
     assert_eq!(refused.code, 422);
     assert!(refused.text.len() < 16 << 20, "{}", refused.text.len());
 }
