@@ -133,6 +133,33 @@ pub enum Act {
     },
 }
 
+impl Act {
+    /// What it is, in a few words for a log: no part of an object but its name.
+    pub fn name(&self) -> String {
+        let of = |verb: &str, target: &Target| {
+            let Target {
+                kind,
+                namespace,
+                name,
+                ..
+            } = target;
+            format!("{verb} {kind:?} {namespace}/{name}")
+        };
+        match self {
+            Self::Create { kind, object, .. } => {
+                let name = object["metadata"]["name"].as_str().unwrap_or_default();
+                format!("create {kind:?} {name}")
+            }
+            Self::Patch { target, .. } => of("patch", target),
+            Self::Bind { pod, .. } => of("bind", pod),
+            Self::Delete { target, .. } => of("delete", target),
+            Self::Tell { about, reason, .. } => of(reason, about),
+            Self::Renew { node, .. } => format!("renew the lease of {node}"),
+            Self::Note { pod, .. } => format!("note why pod {pod} fits nowhere"),
+        }
+    }
+}
+
 /// What became of an act.
 pub(crate) enum Done {
     /// An object is as it was written.

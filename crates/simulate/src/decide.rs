@@ -16,7 +16,7 @@ mod scheduler;
 mod stateful_sets;
 mod template;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 
 use crate::act::{Act, Part, Severity, Target};
@@ -74,6 +74,11 @@ impl Deciding {
         let wake = &mut self.decision.wake;
         *wake = Some(wake.map_or(at, |other| other.min(at)));
         false
+    }
+
+    /// The same for some time after another; times beyond all calendars never come.
+    fn due_after(&mut self, since: Timestamp, pause: SignedDuration) -> bool {
+        self.due(since.saturating_add(pause).unwrap_or(Timestamp::MAX))
     }
 
     fn status<K: Known>(&mut self, part: Part, object: &K, status: Value) {

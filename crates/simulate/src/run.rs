@@ -95,7 +95,7 @@ impl Simulation {
     /// Does all of it; tells whether something could not be done.
     async fn act_all(&self, acts: Vec<Act>, now: Timestamp) -> bool {
         let doing = stream::iter(acts).map(|one| async move {
-            let name = format!("{one:.200?}");
+            let name = one.name();
             let done = tokio::time::timeout(ACT_TIMEOUT, act(&self.client, one, now)).await;
             (name, done)
         });

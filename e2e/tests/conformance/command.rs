@@ -95,6 +95,13 @@ async fn compare(wishes: &Wishes) -> Result<bool, Failure> {
     if !wishes.names.is_empty() {
         scripts.retain(|script| wishes.names.iter().any(|name| script.name.contains(name)));
     }
+    if scripts.is_empty() {
+        return Err(format!(
+            "no script in {} has such a name: nothing would be compared",
+            wishes.scripts.display()
+        )
+        .into());
+    }
     let accepted = Accepted::load(&wishes.scripts.join("../accepted.yaml"))?;
     let begin = Instant::now();
     let options = Options {

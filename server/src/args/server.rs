@@ -271,7 +271,7 @@ pub struct HubRestore {
     /// The backup
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Replace the hub that is there; it is kept beside the new one as hub.db-replaced
+    /// Replace the hub that is there; it is kept beside the new one as hub.db-replaced, or -replaced-2 and so on
     #[arg(long)]
     pub replace: bool,
     /// Which hub.

@@ -60,7 +60,13 @@ fn backup(args: &HubBackup) -> Result<(), Failure> {
         )),
         other => Failure::server(other),
     })?;
-    show(&args.file, args.output.format)?;
+    if show(&args.file, args.output.format)? > 0 {
+        return Err(Failure::Other(format!(
+            "the hub is not sound, and so {} is not: keep older backups, and put the last sound \
+             one in the hub's place with \"drover hub restore --replace\"",
+            args.file.display()
+        )));
+    }
     notice(&format!(
         "{} holds hashes of passwords and tokens, and private keys: keep it as you keep those.",
         args.file.display()

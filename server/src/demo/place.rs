@@ -7,6 +7,11 @@ use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret as _, SecretString};
 
+/// The file of a cluster's API; what it needs beside it has longer names.
+const STORE: &str = "cluster.db";
+/// The file of its agent's token; the next one has a longer name.
+const TOKEN: &str = "agent-token";
+
 /// The folder of all of them; nobody but the server's user gets into it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DemoFolder(PathBuf);
@@ -31,7 +36,9 @@ impl DemoFolder {
             return Vec::new();
         };
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        names.filter(|name| is_name(name)).collect()
+        names
+            .filter(|name| is_name(name) && self.0.join(name).join(STORE).is_file())
+            .collect()
     }
 
     pub(super) fn of(&self, name: &str) -> ClusterFolder {
@@ -50,12 +57,12 @@ impl ClusterFolder {
             .recursive(true)
             .mode(0o700)
             .create(&self.0)?;
-        Ok(self.0.join("cluster.db"))
+        Ok(self.0.join(STORE))
     }
 
     /// Where the agent finds its service account's token.
     pub(super) fn token(&self) -> PathBuf {
-        self.0.join("agent-token")
+        self.0.join(TOKEN)
     }
 
     /// Puts a token there, whole at any time.
@@ -72,12 +79,24 @@ impl ClusterFolder {
         fs::rename(next, self.token())
     }
 
-    /// Removes everything.
+    /// Removes what was put there, and the folder; somebody else's files keep it.
     pub(super) fn remove(&self) -> io::Result<()> {
-        match fs::remove_dir_all(&self.0) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+        let entries = match fs::read_dir(&self.0) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name();
+            let ours = [STORE, TOKEN].map(str::as_bytes);
+            if ours
+                .iter()
+                .any(|own| name.as_encoded_bytes().starts_with(own))
+            {
+                fs::remove_file(entry.path())?;
+            }
         }
+        fs::remove_dir(&self.0)
     }
 }
 
@@ -90,12 +109,18 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let folder = DemoFolder::within(data.path());
         assert!(folder.names().is_empty());
-        folder.of("demo-small").file().unwrap();
-        for other in ["mine", "demo-UPPER", "demo-a.b"] {
+        let small = folder.of("demo-small");
+        fs::write(small.file().unwrap(), "").unwrap();
+        for other in ["mine", "demo-UPPER", "demo-a.b", "demo-site"] {
             fs::create_dir(data.path().join("demo").join(other)).unwrap();
         }
         assert_eq!(folder.names(), ["demo-small"]);
-        folder.of("demo-small").remove().unwrap();
+        let foreign = data.path().join("demo/demo-small/notes");
+        fs::write(&foreign, "").unwrap();
+        assert!(small.remove().is_err());
+        assert!(foreign.exists(), "it is not ours");
+        fs::remove_file(foreign).unwrap();
+        small.remove().unwrap();
         assert!(folder.names().is_empty());
     }
 }

@@ -97,17 +97,18 @@ pub(super) fn build(
 
 /// The rules about writes to the hub, for a hub that asks over HTTP.
 fn admission(base: &Base, options: &ServerOptions, certificate: &Certificate) -> Router {
-    let reviews = Reviews::new(base.hub.client());
-    if !base.hub_asks_in_process {
-        let installer = Installer {
-            client: base.hub.client(),
-            reviews: reviews.clone(),
-            address: options.hub_webhook.clone(),
-            settings: base.settings.clone(),
-            trust: certificate.trust().map(str::to_owned),
-        };
-        base.spawn(installer.keep(base.leadership.clone(), base.stop.clone()));
+    if base.hub_asks_in_process {
+        return Router::new();
     }
+    let reviews = Reviews::new(base.hub.client());
+    let installer = Installer {
+        client: base.hub.client(),
+        reviews: reviews.clone(),
+        address: options.hub_webhook.clone(),
+        settings: base.settings.clone(),
+        trust: certificate.trust().map(str::to_owned),
+    };
+    base.spawn(installer.keep(base.leadership.clone(), base.stop.clone()));
     review::router(reviews)
 }
 

@@ -140,18 +140,6 @@ async fn token(exchange: &Exchange, target: &Target) -> Result<Response, ApiErro
     let asked = Some(&request);
     admit(exchange, target, Operation::Create, asked, options.dry_run).await?;
     let (namespace, name) = (&target.namespace, &target.name);
-    let review = Review {
-        caller: &exchange.caller,
-        operation: Operation::Create,
-        resource: &target.resource,
-        subresource: &target.subresource,
-        namespace,
-        name,
-        object: Some(&request),
-        old: None,
-        dry_run: exchange.query.first("dryRun").is_some(),
-    };
-    exchange.shared.admission.admit(review).await?;
     let issued = issue_requested(&exchange.shared.tokens, namespace, name, &request).await?;
     for warning in issued.warnings {
         exchange.warn(warning);

@@ -22,7 +22,8 @@ const GAP: u64 = 1_000_000_000;
 pub enum Over {
     /// Refuse.
     Nothing,
-    /// Replace it. It is kept beside the new one, with `-replaced` after its name.
+    /// Replace it. It is kept beside the new one, with `-replaced` after its name, and a number if that
+    /// is taken.
     Existing,
 }
 
@@ -84,16 +85,11 @@ fn set_aside(path: &Path) -> Result<(u64, u64), CopyError> {
         tracing::warn!(%error, "the store that is replaced cannot be read");
         (0, 0)
     });
-    let replaced = beside(path, "replaced");
+    let replaced = free_beside(path, "replaced");
     let failed = |source| CopyError::File {
         path: replaced.clone(),
         source,
     };
-    for suffix in ["", "-wal"] {
-        let mut aside = replaced.clone().into_os_string();
-        aside.push(suffix);
-        remove(Path::new(&aside)).map_err(failed)?;
-    }
     fs::hard_link(path, &replaced).map_err(failed)?;
     // There is a log only if it could not be read: with the new file it would be fatal.
     let mut log = replaced.clone().into_os_string();
@@ -104,6 +100,14 @@ fn set_aside(path: &Path) -> Result<(u64, u64), CopyError> {
     }
     remove(&beside(path, "shm")).map_err(failed)?;
     Ok(known)
+}
+
+/// A name beside a file that nothing has yet: what was set aside before stays.
+fn free_beside(path: &Path, suffix: &str) -> PathBuf {
+    let first = beside(path, suffix);
+    let more = (2..).map(|number: u32| beside(path, &format!("{suffix}-{number}")));
+    let mut names = std::iter::once(first.clone()).chain(more);
+    names.find(|name| !name.exists()).unwrap_or(first)
 }
 
 /// Moves all of a store that nobody has open into its one file.

@@ -166,17 +166,17 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<Header, Open
         path: path.to_owned(),
         source,
     };
+    // The mode is a property of the file, and a backup's is another.
+    let mode: String = conn
+        .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
+        .map_err(failed)?;
+    if mode != "wal" {
+        return Err(OpenError::Damaged {
+            path: path.to_owned(),
+            what: format!("its journal mode is {mode}"),
+        });
+    }
     if version(conn, path)? < KNOWN {
-        // The mode is a property of the file; it stays what it is when this is done again.
-        let mode: String = conn
-            .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
-            .map_err(failed)?;
-        if mode != "wal" {
-            return Err(OpenError::Damaged {
-                path: path.to_owned(),
-                what: format!("its journal mode is {mode}"),
-            });
-        }
         let step = conn
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(failed)?;

@@ -283,8 +283,7 @@ impl Rollout<'_> {
         let since = known.and_then(|known| known.last_update_time.as_ref());
         let within = spec.progress_deadline_seconds.unwrap_or(600);
         if let Some(since) = since.filter(|_| !news && within < i32::MAX) {
-            let deadline = since.0 + SignedDuration::from_secs(within.into());
-            if deciding.due(deadline) {
+            if deciding.due_after(since.0, SignedDuration::from_secs(within.into())) {
                 let message = format!("ReplicaSet \"{name}\" has timed out progressing.");
                 return Some(("False", "ProgressDeadlineExceeded", message, false));
             }

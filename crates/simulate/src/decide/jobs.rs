@@ -146,7 +146,7 @@ impl<'w> Work<'w> {
         let end = conditions.find(|one| matches!(one.type_.as_str(), "Complete" | "Failed"));
         let since = end.and_then(|end| end.last_transition_time.as_ref());
         if let Some(since) = since
-            && deciding.due(since.0 + SignedDuration::from_secs(ttl.into()))
+            && deciding.due_after(since.0, SignedDuration::from_secs(ttl.into()))
         {
             deciding.delete(self.job, None);
         }
@@ -180,7 +180,7 @@ impl<'w> Work<'w> {
             .as_ref()
             .and_then(|status| status.start_time.as_ref());
         if let (Some(started), Some(seconds)) = (started, spec.active_deadline_seconds)
-            && deciding.due(started.0 + SignedDuration::from_secs(seconds))
+            && deciding.due_after(started.0, SignedDuration::from_secs(seconds))
         {
             return Some(End {
                 succeeded: false,
@@ -236,7 +236,7 @@ impl<'w> Work<'w> {
         let pause = pace.backoff.saturating_mul(2_u32.saturating_pow(times));
         let pause = SignedDuration::try_from(pause)
             .map_or(LONGEST_BACKOFF, |pause| pause.min(LONGEST_BACKOFF));
-        deciding.due(last + pause)
+        deciding.due_after(last, pause)
     }
 
     fn free_indexes(&self) -> impl Iterator<Item = i32> + use<> {

@@ -65,9 +65,9 @@ impl Kept<'_> {
         ) else {
             return;
         };
-        let begin = end.0 - SignedDuration::from_secs(grace);
-        let stop = self.behaviour.stop.min(SignedDuration::from_secs(grace));
-        if is_finished(self.pod) || deciding.due(begin + stop) {
+        let grace = SignedDuration::from_secs(grace.clamp(0, i32::MAX.into()));
+        let left = self.behaviour.stop.min(grace) - grace;
+        if is_finished(self.pod) || deciding.due_after(end.0, left) {
             for container in &self.containers() {
                 let message = format!("Stopping container {container}");
                 self.tell(Severity::Normal, "Killing", message, deciding);
@@ -87,14 +87,13 @@ impl Kept<'_> {
             State::Waiting if self.behaviour.failure == Some(PodFailure::ImagePull) => {
                 self.fail_to_pull(deciding);
             }
-            State::Waiting if deciding.due(taken_in + self.behaviour.start) => {
+            State::Waiting if deciding.due_after(taken_in, self.behaviour.start) => {
                 self.run(0, None, deciding);
             }
             State::Waiting | State::NoImage | State::Ended => {}
             State::Running { since } => self.while_running(first, since, deciding),
             State::BackOff { since } => {
-                let again = since + self.pause(first.restart_count);
-                if deciding.due(again) {
+                if deciding.due_after(since, self.pause(first.restart_count)) {
                     self.run(first.restart_count + 1, Some(first), deciding);
                 }
             }
@@ -209,7 +208,7 @@ impl Kept<'_> {
 
     fn while_running(&self, first: &ContainerStatus, since: Timestamp, deciding: &mut Deciding) {
         if let Some(run) = self.behaviour.run
-            && deciding.due(since + run)
+            && deciding.due_after(since, run)
         {
             return self.end(first, since, deciding);
         }
@@ -218,7 +217,7 @@ impl Kept<'_> {
             Some(PodFailure::NotReady | PodFailure::Crash)
         );
         let said_so = condition(self.pod, "Ready").is_some();
-        if !never && !said_so && deciding.due(since + self.behaviour.ready) {
+        if !never && !said_so && deciding.due_after(since, self.behaviour.ready) {
             let last = &json!(first.last_state);
             let containers = containers::running(self.pod, first.restart_count, last, since, true);
             self.status("Running", Ready::Yes, containers, deciding);

@@ -94,7 +94,7 @@ fn alive(node: &Node, deciding: &mut Deciding) {
     let heard = known(node, "Ready").and_then(|known| known.last_heartbeat_time.as_ref());
     let fresh = heard.is_some_and(|heard| {
         // Spread, so that a cluster's nodes do not all write at the same time.
-        !deciding.due(heard.0 + STATUS_EVERY + offset(node, STATUS_EVERY / 2))
+        !deciding.due_after(heard.0, STATUS_EVERY + offset(node, STATUS_EVERY / 2))
     });
     if !(said && fresh) {
         let now = deciding.now;

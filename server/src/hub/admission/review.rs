@@ -4,6 +4,7 @@
 //! Asking changes nothing, and an answer tells no more than the rules, which are known.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::to_bytes;
@@ -25,8 +26,10 @@ use crate::status::Status;
 pub const PATH: &str = "/hub/admission";
 /// An object and what it was, each as large as a hub takes them, and room to spare.
 const LARGEST: usize = 8 << 20;
+/// Longest that a review is waited for; a hub sends it at once.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Reviews at a time; each may read a role.
-const AT_ONCE: usize = 32;
+const AT_ONCE: usize = 16;
 
 /// What the route needs; cheap to clone.
 #[derive(Clone)]
@@ -146,8 +149,10 @@ async fn review(State(reviews): State<Reviews>, request: Request) -> Result<Resp
             1,
         ));
     };
-    let body = to_bytes(request.into_body(), LARGEST).await;
-    let body = body.map_err(|_| Status::bad_request("the review is too large, or was cut off"))?;
+    let body = tokio::time::timeout(PATIENCE, to_bytes(request.into_body(), LARGEST)).await;
+    let body = body
+        .map_err(|_| Status::bad_request("the review did not arrive in time"))?
+        .map_err(|_| Status::bad_request("the review is too large, or was cut off"))?;
     let asked = parse(&body).map_err(|error| {
         Status::bad_request(format!("this is no AdmissionReview of a hub: {error}"))
     })?;
