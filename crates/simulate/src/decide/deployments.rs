@@ -282,11 +282,11 @@ impl Rollout<'_> {
             || known.is_none_or(|known| said_of_another(known, &name));
         let since = known.and_then(|known| known.last_update_time.as_ref());
         let within = spec.progress_deadline_seconds.unwrap_or(600);
-        if let Some(since) = since.filter(|_| !news && within < i32::MAX) {
-            if deciding.due_after(since.0, SignedDuration::from_secs(within.into())) {
-                let message = format!("ReplicaSet \"{name}\" has timed out progressing.");
-                return Some(("False", "ProgressDeadlineExceeded", message, false));
-            }
+        if let Some(since) = since.filter(|_| !news && within < i32::MAX)
+            && deciding.due_after(since.0, SignedDuration::from_secs(within.into()))
+        {
+            let message = format!("ReplicaSet \"{name}\" has timed out progressing.");
+            return Some(("False", "ProgressDeadlineExceeded", message, false));
         }
         Some(("True", "ReplicaSetUpdated", progressing, news))
     }
