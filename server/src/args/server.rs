@@ -111,8 +111,8 @@ pub struct ServerOptions {
     /// Where the server's state lives.
     #[command(flatten)]
     pub hub: HubKubeconfig,
-    /// Where the hub's API server reaches this server, to ask about writes: https://HOST[:PORT], or
-    /// NAMESPACE/NAME[:PORT] of a Service; the server's own URL if left out. The embedded hub needs
+    /// Where the hub's API server reaches this server, to ask about writes: https://HOST(:PORT), or
+    /// NAMESPACE/NAME(:PORT) of a Service; the server's own URL if left out. The embedded hub needs
     /// none
     #[arg(
         long,
