@@ -40,7 +40,7 @@ test: ## Every test: units, components, fuzz corpora, real Kubernetes
 	@.ci/suite examples 300 cargo test $(CARGO_ALL) --doc
 	@.ci/suite conformance 180 cargo test $(CARGO_ALL) --test conformance
 	@.ci/suite image 900 $(XTASK) image
-	@.ci/suite kubernetes 1200 cargo test $(CARGO_ALL) --test kubernetes
+	@.ci/suite kubernetes 1500 cargo test $(CARGO_ALL) --test kubernetes
 	@.ci/suite e2e 1500 cargo test $(CARGO_ALL) --test road --test pods
 	@DROVER_TEST_HUB=embedded .ci/suite e2e-embedded 400 cargo test $(CARGO_ALL) --test road -- \
 	  journey revocation security::claims security::credentials security::secrets \
