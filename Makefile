@@ -34,14 +34,14 @@ test: ## Every test: units, components, fuzz corpora, real Kubernetes
 	@.ci/suite build 1500 cargo test $(CARGO_ALL) --no-run
 	@.ci/suite programs 600 cargo build $(CARGO_ALL) --bins
 	@.ci/suite go-programs 1800 $(XTASK) kubernetes build
-	@.ci/suite unit 600 cargo test $(CARGO_ALL) --lib --bins --test it --test rules
+	@.ci/suite unit 600 cargo test $(CARGO_ALL) --no-fail-fast --lib --bins --test it --test rules
 	@.ci/suite trust 300 cargo test $(CARGO_ALL) --test trust
 	@.ci/suite lost-sync 300 cargo test --locked -p lost-sync
 	@.ci/suite examples 300 cargo test $(CARGO_ALL) --doc
 	@.ci/suite conformance 180 cargo test $(CARGO_ALL) --test conformance
 	@.ci/suite image 900 $(XTASK) image
-	@.ci/suite kubernetes 1500 cargo test $(CARGO_ALL) --test kubernetes
-	@.ci/suite e2e 1500 cargo test $(CARGO_ALL) --test road --test pods
+	@.ci/suite kubernetes 1500 cargo test $(CARGO_ALL) --no-fail-fast --test kubernetes
+	@.ci/suite e2e 1500 cargo test $(CARGO_ALL) --no-fail-fast --test road --test pods
 	@DROVER_TEST_HUB=embedded .ci/suite e2e-embedded 400 cargo test $(CARGO_ALL) --test road -- \
 	  journey revocation security::claims security::credentials security::secrets \
 	  --skip demoted_administrator

@@ -7,6 +7,7 @@
 pub mod conformance;
 mod control_plane;
 mod drover;
+mod error;
 mod image;
 mod kubectl;
 mod metrics_server;

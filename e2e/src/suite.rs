@@ -4,13 +4,15 @@
 //! This one speaks like it: filters, `--exact`, `--list`, and a line for each test.
 
 use std::error::Error;
-use std::io::{self, Write as _};
+use std::io::{self, Write};
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
+
+use crate::error::with_causes;
 
 /// A test that takes longer hangs; far more than the longest takes on a slow machine, since the
 /// suite's own budget is what bounds the whole.
@@ -95,13 +97,14 @@ pub fn main<S: Stage, E: Error>(
     start: impl AsyncFn() -> Result<S, E>,
 ) -> ExitCode {
     let choice = Choice::parse(std::env::args().skip(1));
+    let mut out = io::stdout();
     let chosen: Vec<_> = tests
         .iter()
         .filter(|test| choice.takes(test.name))
         .collect();
     if choice.list {
         for test in &chosen {
-            say(&format!("{}: test", test.name));
+            say(&mut out, &format!("{}: test", test.name));
         }
         return ExitCode::SUCCESS;
     }
@@ -112,20 +115,21 @@ pub fn main<S: Stage, E: Error>(
     {
         Ok(runtime) => runtime,
         Err(error) => {
-            say(&format!("no runtime: {error}"));
+            say(&mut out, &format!("no runtime: {error}"));
             return ExitCode::FAILURE;
         }
     };
-    runtime.block_on(run(&chosen, tests.len() - chosen.len(), start))
+    runtime.block_on(run(&chosen, tests.len() - chosen.len(), start, &mut out))
 }
 
 async fn run<S: Stage, E: Error>(
     chosen: &[&Test<S>],
     left_out: usize,
     start: impl AsyncFn() -> Result<S, E>,
+    out: &mut impl Write,
 ) -> ExitCode {
     let begin = Instant::now();
-    say(&format!("\nrunning {} tests", chosen.len()));
+    say(out, &format!("\nrunning {} tests", chosen.len()));
     let mut failed = Vec::new();
     let mut stage = None;
     for test in chosen {
@@ -134,8 +138,11 @@ async fn run<S: Stage, E: Error>(
             None => match start().await {
                 Ok(stage) => stage,
                 Err(error) => {
-                    say(&format!("no stage for the tests: {}", chain(&error)));
-                    say(&format!("test {} ... FAILED", test.name));
+                    say(
+                        out,
+                        &format!("no stage for the tests: {}", with_causes(&error)),
+                    );
+                    say(out, &format!("test {} ... FAILED", test.name));
                     failed.push(test.name);
                     continue;
                 }
@@ -145,32 +152,44 @@ async fn run<S: Stage, E: Error>(
         let outcome = attempt(test, &mut current).await;
         let seconds = started.elapsed().as_secs_f64();
         let word = if outcome.is_ok() { "ok" } else { "FAILED" };
-        say(&format!("test {} ... {word} ({seconds:.1} s)", test.name));
+        say(
+            out,
+            &format!("test {} ... {word} ({seconds:.1} s)", test.name),
+        );
         match outcome {
             Ok(()) => stage = Some(current),
             Err(why) => {
-                say(&format!("{}: {why}\n{}", test.name, current.story()));
+                say(out, &format!("{}: {why}\n{}", test.name, current.story()));
                 failed.push(test.name);
             }
         }
     }
     drop(stage);
-    conclude(chosen.len(), &failed, left_out, begin.elapsed())
+    conclude(out, chosen.len(), &failed, left_out, begin.elapsed())
 }
 
-fn conclude(tests: usize, failed: &[&str], left_out: usize, took: Duration) -> ExitCode {
+fn conclude(
+    out: &mut impl Write,
+    tests: usize,
+    failed: &[&str],
+    left_out: usize,
+    took: Duration,
+) -> ExitCode {
     let word = if failed.is_empty() { "ok" } else { "FAILED" };
-    say(&format!(
-        "\ntest result: {word}. {} passed; {} failed; 0 ignored; 0 measured; {left_out} filtered out; \
-         finished in {:.2}s\n",
-        tests - failed.len(),
-        failed.len(),
-        took.as_secs_f64()
-    ));
+    say(
+        out,
+        &format!(
+            "\ntest result: {word}. {} passed; {} failed; 0 ignored; 0 measured; {left_out} filtered \
+             out; finished in {:.2}s\n",
+            tests - failed.len(),
+            failed.len(),
+            took.as_secs_f64()
+        ),
+    );
     if failed.is_empty() {
         ExitCode::SUCCESS
     } else {
-        say(&format!("failures:\n    {}\n", failed.join("\n    ")));
+        say(out, &format!("failures:\n    {}\n", failed.join("\n    ")));
         ExitCode::FAILURE
     }
 }
@@ -184,21 +203,9 @@ async fn attempt<S>(test: &Test<S>, stage: &mut S) -> Result<(), String> {
     }
 }
 
-/// An error with its causes.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
-}
-
 /// Prints a line; a closed standard output is no reason to stop testing.
-fn say(line: &str) {
-    let _ = writeln!(io::stdout().lock(), "{line}");
+fn say(out: &mut impl Write, line: &str) {
+    let _ = writeln!(out, "{line}");
 }
 
 #[cfg(test)]
@@ -253,13 +260,26 @@ mod tests {
         assert_eq!(count.0, 1);
     }
 
+    async fn outcome(tests: &[Test<Count>]) -> (String, String) {
+        let mut said = Vec::new();
+        let code = run(&tests.iter().collect::<Vec<_>>(), 0, start, &mut said).await;
+        (format!("{code:?}"), String::from_utf8(said).unwrap())
+    }
+
     #[tokio::test]
     async fn failure_is_told_and_the_next_test_gets_a_new_stage() {
         let tests = [test!(passes), test!(needs_the_same_stage)];
-        let code = run(&tests.iter().collect::<Vec<_>>(), 0, start).await;
-        assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::SUCCESS));
+        let (code, said) = outcome(&tests).await;
+        assert_eq!(code, format!("{:?}", ExitCode::SUCCESS));
+        assert!(
+            said.contains("test result: ok. 2 passed; 0 failed"),
+            "{said}"
+        );
         let tests = [test!(passes), test!(fails), test!(needs_a_new_stage)];
-        let code = run(&tests.iter().collect::<Vec<_>>(), 0, start).await;
-        assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::FAILURE));
+        let (code, said) = outcome(&tests).await;
+        assert_eq!(code, format!("{:?}", ExitCode::FAILURE));
+        assert!(said.contains("2 passed; 1 failed"), "{said}");
+        assert!(said.contains("failures:\n    fails\n"), "{said}");
+        assert!(said.contains("test needs_a_new_stage ... ok"), "{said}");
     }
 }

@@ -10,6 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::script::{Body, Caller, Request};
 use super::substitute::{self, Variables};
+use crate::error::with_causes;
 use crate::pki::KeyedCertificate;
 
 /// An answer that takes longer does not come.
@@ -139,7 +140,7 @@ impl Side {
         }
         let answer = tokio::time::timeout(LIMIT, built.send()).await;
         let answer = answer.map_err(|_| format!("no answer in {} s", LIMIT.as_secs()))?;
-        answer.map_err(|error| chain(&error))
+        answer.map_err(|error| with_causes(&error))
     }
 
     /// Adds what shows who asks; gives the client that shows the rest.
@@ -172,18 +173,6 @@ impl Side {
         }
         Ok(&self.admin)
     }
-}
-
-/// An error with its causes.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }
 
 fn client(

@@ -6,13 +6,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::answer;
-use super::client::{Side, chain};
+use super::client::Side;
 use super::difference::{Difference, compare};
 use super::normal::{Normal, newest};
 use super::place;
 use super::script::{Action, Body, Caller, Request, Script, Step, Until};
 use super::streams::Stream;
 use super::substitute::Variables;
+use crate::error::with_causes;
 
 /// What a controller does is done within this time, or not at all.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -324,6 +325,6 @@ fn holds(until: &Until, expect: u16, answer: &Value) -> Result<bool, String> {
 
 async fn whole(answer: reqwest::Response) -> Result<Value, String> {
     let (code, headers) = (answer.status().as_u16(), answer.headers().clone());
-    let body = answer.bytes().await.map_err(|error| chain(&error))?;
+    let body = answer.bytes().await.map_err(|error| with_causes(&error))?;
     Ok(answer::document(code, &headers, &body))
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::script::Events;
+use crate::error::with_causes;
 
 /// Events come within this time, or not at all.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -58,7 +59,7 @@ impl Stream {
                     .map_err(|error| format!("an event that is no JSON: {error}"));
             }
             let chunk = self.answer.chunk().await;
-            match chunk.map_err(|error| super::client::chain(&error))? {
+            match chunk.map_err(|error| with_causes(&error))? {
                 Some(bytes) => self.begun.extend_from_slice(&bytes),
                 None => return Ok(None),
             }
