@@ -9,7 +9,6 @@ pub mod tokens;
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use drover_access::guard::{self, Refused};
 use drover_access::headers::strip_hop_by_hop;
 use drover_api::agent::{LANE_HEADER, Lane, REFUSED_HEADER};
@@ -17,7 +16,7 @@ use drover_tunnel::protocol::Version;
 use drover_tunnel::upgrade::{self, RelayError};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, EXPECT, HOST};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::Full;
 use hyper::body::Incoming;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 use tokio_util::sync::CancellationToken;
@@ -26,7 +25,7 @@ use tracing::{info, warn};
 use self::refusals::Refusals;
 use self::tokens::{LaneTokens, TokenError};
 use crate::report::Reporter;
-use crate::upstream::{Body, ForwardError, Upstream, chain};
+use crate::upstream::{Body, ForwardError, Upstream, boxed, chain};
 
 /// What a request's tunnel is.
 #[derive(Clone, Debug)]
@@ -103,10 +102,7 @@ impl Lanes {
             // Boxed: it is rare, and large; the future of each request would have room for it.
             Box::pin(self.upgrade(tunnel, request)).await
         } else {
-            self.upstream
-                .send(request.map(boxed))
-                .await
-                .map(|response| response.map(boxed))
+            self.upstream.send(request.map(boxed)).await
         };
         match answer {
             Ok(mut response) => {
@@ -150,13 +146,6 @@ impl Lanes {
     }
 }
 
-fn boxed<B>(body: B) -> Body
-where
-    B: http_body::Body<Data = Bytes, Error: Into<drover_tunnel::BoxError>> + Send + 'static,
-{
-    body.map_err(Into::into).boxed_unsync()
-}
-
 fn no_token(error: &TokenError) -> Response<Body> {
     info!(%error, "a lane has no token");
     let advice = format!(
@@ -190,10 +179,7 @@ fn status_response(code: StatusCode, reason: &str, message: &str) -> Response<Bo
         ..Default::default()
     };
     let body = serde_json::to_vec(&status).expect("a Status is text and numbers");
-    let body = Full::from(body)
-        .map_err(|never| match never {})
-        .boxed_unsync();
-    let mut response = Response::new(body);
+    let mut response = Response::new(boxed(Full::from(body)));
     *response.status_mut() = code;
     response
         .headers_mut()

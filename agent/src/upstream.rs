@@ -4,18 +4,19 @@
 //! its certificate against the cluster's own CA, follows no redirect, and holds no credential.
 
 mod connector;
+mod lines;
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use drover_tunnel::ReadAhead;
-use http::uri::{Authority, PathAndQuery, Scheme};
+use http::uri::{Authority, PathAndQuery};
 use http::{Request, Response, Uri};
+use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
-use hyper::body::Incoming;
-use hyper_util::client::legacy::{self, Client};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use rustls::pki_types::{CertificateDer, ServerName};
 use thiserror::Error;
@@ -23,18 +24,13 @@ use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
 use self::connector::Connector;
+use self::lines::{Broken, Idle, Io, Line};
 
 /// A body on its way through the agent: streamed, never collected.
 pub type Body = UnsyncBoxBody<Bytes, drover_tunnel::BoxError>;
 
 /// Most time for TCP and TLS to the API server.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Idle connections kept for the next request: as many as are busy at once in a full hour, because
-/// one that is closed for lack of room costs the next request a TLS handshake.
-const IDLE_CONNECTIONS: usize = 256;
-/// How long an idle connection is kept.
-const IDLE_TIME: Duration = Duration::from_secs(55);
-
 /// Why the API server's address cannot be used.
 #[derive(Debug, Error)]
 pub enum UpstreamError {
@@ -80,7 +76,7 @@ pub enum ForwardError {
 pub struct Upstream {
     authority: Authority,
     connector: Connector,
-    client: Client<Connector, Body>,
+    idle: Idle<Io>,
 }
 
 impl std::fmt::Debug for Upstream {
@@ -118,32 +114,34 @@ impl Upstream {
             .map_err(|_| UpstreamError::Name(name.to_owned()))?;
         let tls = tls(roots).map_err(UpstreamError::Root)?;
         let connector = Connector::new(url.clone(), server, tls);
-        let client = Client::builder(TokioExecutor::new())
-            .pool_max_idle_per_host(IDLE_CONNECTIONS)
-            .pool_idle_timeout(IDLE_TIME)
-            .pool_timer(TokioTimer::new())
-            // What is tried again is a request of which nothing was written, because its idle
-            // connection was just closed: nothing can be carried out twice.
-            .retry_canceled_requests(true)
-            .build(connector.clone());
         Ok(Self {
             authority: authority.clone(),
             connector,
-            client,
+            idle: Idle::default(),
         })
     }
 
     /// Sends one request; only its method, path, query, headers and body count.
-    pub async fn send(
-        &self,
-        mut request: Request<Body>,
-    ) -> Result<Response<Incoming>, ForwardError> {
-        *request.uri_mut() = self.uri(request.uri());
-        *request.version_mut() = http::Version::HTTP_11;
-        self.client
-            .request(request)
+    pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>, ForwardError> {
+        let broken = |error: hyper::Error| ForwardError::Broken(chain(&error));
+        let request = match self
+            .idle
+            .exchange(to_origin(request))
             .await
-            .map_err(|error| forward_error(&error))
+            .map_err(broken)?
+        {
+            Ok(response) => return Ok(response.map(boxed)),
+            Err(request) => request,
+        };
+        let io = self
+            .connector
+            .open()
+            .await
+            .map_err(|error| not_connected(&error))?;
+        let line = Line::new(io).await.map_err(broken)?;
+        let exchange = line.exchange(request, &self.idle).await;
+        let response = exchange.map_err(|Broken { error, .. }| broken(error))?;
+        Ok(response.map(boxed))
     }
 
     /// A fresh connection of its own, for an upgrade.
@@ -152,26 +150,29 @@ impl Upstream {
             .open()
             .await
             .map(TokioIo::into_inner)
-            .map_err(|error| ForwardError::Connect(chain(&error)))
+            .map_err(|error| not_connected(&error))
     }
 
     /// The API server's host and port, for the `Host` header.
     pub fn authority(&self) -> &Authority {
         &self.authority
     }
+}
 
-    fn uri(&self, asked: &Uri) -> Uri {
-        let mut parts = http::uri::Parts::default();
-        parts.scheme = Some(Scheme::HTTPS);
-        parts.authority = Some(self.authority.clone());
-        parts.path_and_query = Some(
-            asked
-                .path_and_query()
-                .cloned()
-                .unwrap_or_else(|| PathAndQuery::from_static("/")),
-        );
-        Uri::from_parts(parts).expect("scheme, authority and path make a URI")
-    }
+/// A body of the API server's, or of a tunnelled request, as a body on its way.
+pub(crate) fn boxed<B>(body: B) -> Body
+where
+    B: http_body::Body<Data = Bytes, Error: Into<drover_tunnel::BoxError>> + Send + 'static,
+{
+    body.map_err(Into::into).boxed_unsync()
+}
+
+/// The request as it is written to the one place that it can go to: a URI of path and query only.
+fn to_origin(mut request: Request<Body>) -> Request<Body> {
+    let path = request.uri().path_and_query().cloned();
+    *request.uri_mut() = Uri::from(path.unwrap_or_else(|| PathAndQuery::from_static("/")));
+    *request.version_mut() = http::Version::HTTP_11;
+    request
 }
 
 /// TLS that trusts the cluster's CA only and presents no client certificate.
@@ -187,13 +188,8 @@ fn tls(roots: &[Vec<u8>]) -> Result<Arc<ClientConfig>, rustls::Error> {
     Ok(Arc::new(config))
 }
 
-fn forward_error(error: &legacy::Error) -> ForwardError {
-    let text = chain(error);
-    if error.is_connect() {
-        ForwardError::Connect(text)
-    } else {
-        ForwardError::Broken(text)
-    }
+fn not_connected(error: &io::Error) -> ForwardError {
+    ForwardError::Connect(chain(error))
 }
 
 /// An error and its causes on one line.
@@ -246,24 +242,16 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn the_authority_is_the_api_servers_whatever_a_request_says() {
-        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-        let mut config = kube::Config::new("https://10.0.0.1:6443".parse().unwrap());
-        config.root_cert = Some(Vec::new());
-        let upstream = Upstream::new(&config).unwrap();
+    #[test]
+    fn nothing_of_a_request_names_another_place() {
         for (asked, wanted) in [
-            (
-                "http://169.254.169.254/latest?x=1",
-                "https://10.0.0.1:6443/latest?x=1",
-            ),
-            (
-                "/api/v1/pods?watch=1",
-                "https://10.0.0.1:6443/api/v1/pods?watch=1",
-            ),
-            ("/a%2Fb//c", "https://10.0.0.1:6443/a%2Fb//c"),
+            ("http://169.254.169.254/latest?x=1", "/latest?x=1"),
+            ("/api/v1/pods?watch=1", "/api/v1/pods?watch=1"),
+            ("/a%2Fb//c", "/a%2Fb//c"),
         ] {
-            assert_eq!(upstream.uri(&asked.parse().unwrap()).to_string(), wanted);
+            let body = http_body_util::Empty::new();
+            let request = Request::get(asked).body(boxed(body)).unwrap();
+            assert_eq!(to_origin(request).uri().to_string(), wanted);
         }
     }
 }

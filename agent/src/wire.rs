@@ -6,7 +6,6 @@ use drover_api::agent::Lane;
 use drover_tunnel::protocol::Version;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request};
-use http_body_util::BodyExt as _;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
@@ -22,7 +21,7 @@ use crate::lanes::tokens::LaneTokens;
 use crate::registration::Store;
 use crate::report::{Reporter, Source};
 use crate::status::StatusBoard;
-use crate::upstream::{Upstream, UpstreamError};
+use crate::upstream::{Upstream, UpstreamError, boxed};
 
 /// Why the agent did not start.
 #[derive(Debug, Error)]
@@ -195,7 +194,7 @@ fn lane_client(
         let (upstream, tokens) = (upstream.clone(), Arc::clone(&tokens));
         async move {
             let authorization = tokens.authorization(lane).await?;
-            let mut request = request.map(|body| body.map_err(Into::into).boxed_unsync());
+            let mut request = request.map(boxed);
             request
                 .headers_mut()
                 .insert(AUTHORIZATION, authorization.clone());

@@ -1,25 +1,21 @@
 //! TCP and TLS to the API server, within a bounded time.
 
-use std::future::Future;
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use drover_tunnel::ReadAhead;
 use http::Uri;
+use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::GaiResolver;
-use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
 use tower::Service as _;
 
 use super::CONNECT_TIMEOUT;
+use super::lines::Io;
 
 /// Most time for TCP, divided among the addresses of the API server's name: one that drops what it
 /// is sent must leave time for the others, and for TLS.
@@ -38,9 +34,6 @@ pub(super) struct Connector {
     tls: TlsConnector,
 }
 
-/// A connection that the pool can hold.
-pub(super) struct Pooled(TokioIo<TlsStream<ReadAhead<TcpStream>>>);
-
 impl Connector {
     /// `address` is `https://host[:port]`.
     pub(super) fn new(address: Uri, name: ServerName<'static>, tls: Arc<ClientConfig>) -> Self {
@@ -52,7 +45,7 @@ impl Connector {
         }
     }
 
-    pub(super) async fn open(&self) -> io::Result<TokioIo<TlsStream<ReadAhead<TcpStream>>>> {
+    pub(super) async fn open(&self) -> io::Result<Io> {
         let attempt = async {
             let connecting = self.tcp.clone().call(self.address.clone());
             let tcp = connecting.await.map_err(io::Error::other)?.into_inner();
@@ -85,73 +78,11 @@ fn tcp<R>(resolver: R) -> HttpConnector<R> {
     connector
 }
 
-impl tower::Service<Uri> for Connector {
-    type Response = Pooled;
-    type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Pooled>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    /// The URI is not looked at: there is one place to go.
-    fn call(&mut self, _: Uri) -> Self::Future {
-        let connector = self.clone();
-        Box::pin(async move { connector.open().await.map(Pooled) })
-    }
-}
-
-impl Connection for Pooled {
-    fn connected(&self) -> Connected {
-        Connected::new()
-    }
-}
-
-impl hyper::rt::Read for Pooled {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: hyper::rt::ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(cx, buf)
-    }
-}
-
-impl hyper::rt::Write for Pooled {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(cx, buf)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(cx)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.0.is_write_vectored()
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write_vectored(cx, bufs)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::SocketAddr;
 
-    use tokio::net::{TcpListener, TcpSocket};
+    use tokio::net::{TcpListener, TcpSocket, TcpStream};
     use tokio::time::timeout;
 
     use super::*;
