@@ -7,36 +7,47 @@
 //! | who | may not | why |
 //! |---|---|---|
 //! | anybody but the server | make tokens and registration tokens, or change what they say | who writes a hash knows the secret |
-//! | anybody but the server | make administrators, unmake them, or waive a password's change | the server checks who asks, and that one stays |
+//! | anybody but the server | make administrators, disable, enable or delete them, or waive a password's change | the server checks who asks, and that one stays |
 //! | anybody but the server | write the status of Drover's kinds, or their `management.drover.dev/` annotations | a status binds a cluster's key |
 //! | anybody but the server | write its Secrets, or make tokens of its account | they are the server |
+//! | anybody but the server | delete its namespace, or write or delete the definitions of its kinds | whatever they hold goes with them |
 //! | anybody but the server | bind a role to a `drover:` name | rights would outlive the person's role in Drover |
 //! | anybody | bind a back door to everybody | everybody is somebody |
 //! | a person of Drover | give a back door to anybody, by role, binding, label or aggregation | it would outlive their own rights |
 //! | a person of Drover | make tokens of accounts in the system's namespaces | likewise |
+//! | a person of Drover | approve a certificate with which clients log in to the hub | likewise |
 //! | anybody | set a setting to what it cannot be | it would not take effect |
 //!
 //! A *back door* is a right with which somebody becomes an administrator of Drover: see
 //! [`back_door`]. Kubernetes itself (its garbage collector and other controllers) is let through.
 
 pub mod back_door;
+mod certificates;
+mod foundations;
 mod kinds;
 mod rbac;
 mod secrets;
 
-use drover_api::group::GROUP;
+use drover_api::group::{GROUP, HUB_NAMESPACE};
 use serde_json::Value;
 use thiserror::Error;
 
 use crate::names;
 
+pub use certificates::CLIENT_SIGNERS;
 pub use rbac::RoleName;
 pub use secrets::{SERVERS_SECRETS, is_servers_secret};
 
 /// The group of Kubernetes' roles and bindings.
 pub const RBAC: &str = "rbac.authorization.k8s.io";
+/// The group of the definitions of kinds.
+pub const DEFINITIONS: &str = "apiextensions.k8s.io";
+/// The group of requests for certificates.
+pub const CERTIFICATES: &str = "certificates.k8s.io";
 /// Accounts of this namespace are Kubernetes' own controllers.
 pub const SYSTEM_NAMESPACE: &str = "kube-system";
+/// How the name of a service account begins; its namespace, `:` and its own name follow.
+const ACCOUNT_PREFIX: &str = "system:serviceaccount:";
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +110,18 @@ impl<'a> Write<'a> {
         self.old.and_then(|object| object.pointer(part))
     }
 
+    /// The object's name, or how it will begin where the hub makes it up. What is deleted with
+    /// others of its kind says its name itself.
+    fn called(&self) -> &'a str {
+        if !self.name.is_empty() {
+            return self.name;
+        }
+        let said = self.of_old("/metadata/name");
+        let said = said.or_else(|| self.of("/metadata/name"));
+        let said = said.or_else(|| self.of("/metadata/generateName"));
+        said.and_then(Value::as_str).unwrap_or_default()
+    }
+
     /// Whether a part is another than before; nothing, null and empty are the same.
     fn changes(&self, part: &str) -> bool {
         !same(self.of(part), self.of_old(part))
@@ -117,12 +140,30 @@ fn same(one: Option<&Value>, other: Option<&Value>) -> bool {
 
 /// Whether rules are asked at all: not for the server itself, and not for Kubernetes.
 pub fn concerns(writer: &str, server: &str) -> bool {
-    let accounts = writer.strip_prefix("system:serviceaccount:");
+    let accounts = writer.strip_prefix(ACCOUNT_PREFIX);
     let of_kubernetes = matches!(
         writer,
         "system:apiserver" | "system:kube-controller-manager"
     ) || accounts.is_some_and(|name| name.starts_with("kube-system:"));
     writer != server && !of_kubernetes
+}
+
+/// Namespace and name of the server's account, where the server is a service account.
+pub fn account(server: &str) -> Option<(&str, &str)> {
+    server.strip_prefix(ACCOUNT_PREFIX)?.split_once(':')
+}
+
+/// The namespaces in which whoever runs programs or has tokens of accounts is the server, or
+/// Kubernetes: the server's own may be another than that of its Secrets.
+pub fn private_namespaces(server: &str) -> Vec<&str> {
+    let mut all = vec![HUB_NAMESPACE, SYSTEM_NAMESPACE];
+    let own = account(server).map(|(namespace, _)| namespace);
+    all.extend(own.filter(|own| ![HUB_NAMESPACE, SYSTEM_NAMESPACE].contains(own)));
+    all
+}
+
+fn is_private(namespace: &str, server: &str) -> bool {
+    private_namespaces(server).contains(&namespace)
 }
 
 /// The role without whose rules [`admit`] cannot decide.
@@ -144,7 +185,10 @@ pub fn admit(write: &Write<'_>, server: &str, role: Option<&Value>) -> Result<()
         (GROUP, _) => kinds::admit(write),
         ("", "secrets") => secrets::admit(write, server),
         ("", "serviceaccounts") => secrets::admit_account(write, server),
-        (RBAC, _) => rbac::admit(write, role),
+        ("", "namespaces") => foundations::admit_namespace(write),
+        (DEFINITIONS, "customresourcedefinitions") => foundations::admit_definition(write),
+        (CERTIFICATES, "certificatesigningrequests") => certificates::admit(write),
+        (RBAC, _) => rbac::admit(write, server, role),
         _ => Ok(()),
     }
 }

@@ -1,10 +1,9 @@
 //! Rights on the hub with which somebody becomes an administrator of Drover.
 
-use drover_api::group::{GROUP, HUB_NAMESPACE};
+use drover_api::group::GROUP;
 use serde_json::Value;
 
-use super::{RBAC, SYSTEM_NAMESPACE, is_servers_secret};
-use crate::names;
+use super::{CERTIFICATES, DEFINITIONS, RBAC, SYSTEM_NAMESPACE, is_private, is_servers_secret};
 
 /// Where a role's rules hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +19,7 @@ pub enum Scope<'a> {
 enum Place {
     /// Outside of namespaces.
     Cluster,
-    /// In the server's namespace or in Kubernetes' own.
+    /// In the server's namespaces or in Kubernetes' own.
     Private,
 }
 
@@ -112,7 +111,7 @@ const RIGHTS: &[Right] = &[
         what: "change what is written, or who is asked about it",
     },
     Right {
-        group: "apiextensions.k8s.io",
+        group: DEFINITIONS,
         resources: &["customresourcedefinitions"],
         verbs: WRITE,
         place: Place::Cluster,
@@ -126,7 +125,7 @@ const RIGHTS: &[Right] = &[
         what: "answer in the hub's place",
     },
     Right {
-        group: "certificates.k8s.io",
+        group: CERTIFICATES,
         resources: &["certificatesigningrequests/approval", "signers"],
         verbs: &["update", "patch", "approve", "sign"],
         place: Place::Cluster,
@@ -134,28 +133,42 @@ const RIGHTS: &[Right] = &[
     },
 ];
 
-/// The first back door among a role's rules, as it completes "lets somebody …".
-pub fn of_role(role: &Value, scope: Scope<'_>) -> Option<&'static str> {
+/// As whom, and with what, somebody can act.
+const IMPERSONATED: &[&str] = &[
+    "*",
+    "users",
+    "groups",
+    "serviceaccounts",
+    "uids",
+    "userextras",
+    "nodes",
+];
+
+/// The first back door among a role's rules, as it completes "lets somebody …"; `server` is the
+/// server's own name on the hub.
+pub fn of_role(role: &Value, scope: Scope<'_>, server: &str) -> Option<&'static str> {
     let rules = role.get("rules").and_then(Value::as_array);
     rules
         .into_iter()
         .flatten()
-        .find_map(|rule| of_rule(rule, scope))
+        .find_map(|rule| of_rule(rule, scope, server))
 }
 
-fn of_rule(rule: &Value, scope: Scope<'_>) -> Option<&'static str> {
-    if impersonates(rule, scope) {
+fn of_rule(rule: &Value, scope: Scope<'_>, server: &str) -> Option<&'static str> {
+    if impersonates(rule, scope, server) {
         return Some("act as others");
     }
-    let granted = RIGHTS.iter().find(|right| right.granted_by(rule, scope));
+    let granted = RIGHTS
+        .iter()
+        .find(|right| right.granted_by(rule, scope, server));
     granted.map(|right| right.what)
 }
 
 impl Right {
-    fn granted_by(&self, rule: &Value, scope: Scope<'_>) -> bool {
+    fn granted_by(&self, rule: &Value, scope: Scope<'_>, server: &str) -> bool {
         let holds = match scope {
             Scope::Everywhere => true,
-            Scope::Namespace(name) => self.place == Place::Private && is_private(name),
+            Scope::Namespace(name) => self.place == Place::Private && is_private(name, server),
         };
         holds
             && texts(rule, "apiGroups").any(|group| group == "*" || group == self.group)
@@ -190,31 +203,23 @@ fn covers(asked: &str, own: &str) -> bool {
         || of_all.is_some_and(|part| own.split_once('/').is_some_and(|(_, own)| own == part))
 }
 
-fn is_private(namespace: &str) -> bool {
-    [HUB_NAMESPACE, SYSTEM_NAMESPACE].contains(&namespace)
-}
-
-/// Whether a rule lets somebody act as an administrator of Drover or as one of Kubernetes' own;
-/// constrained impersonation (`impersonate:…`) included.
-fn impersonates(rule: &Value, scope: Scope<'_>) -> bool {
+/// Whether a rule lets somebody act as others; constrained impersonation (`impersonate:…`)
+/// included. No limit to names makes it harmless: any name may be the server's own on this hub, or
+/// that of somebody who may do everything there.
+fn impersonates(rule: &Value, scope: Scope<'_>, server: &str) -> bool {
     let verb = texts(rule, "verbs").any(|verb| verb == "*" || verb.starts_with("impersonate"));
     let group =
         texts(rule, "apiGroups").any(|group| matches!(group, "" | "*" | "authentication.k8s.io"));
-    let holds = match scope {
-        Scope::Everywhere => true,
-        Scope::Namespace(name) => is_private(name),
-    };
-    let resource = texts(rule, "resources").any(|asked| match asked {
-        "*" | "serviceaccounts" => true,
-        "users" | "groups" | "uids" | "nodes" => scope == Scope::Everywhere,
-        _ => false,
+    let resource = texts(rule, "resources").any(|asked| match scope {
+        Scope::Everywhere => {
+            let what = asked.split_once('/').map_or(asked, |(what, _)| what);
+            IMPERSONATED.contains(&what)
+        }
+        Scope::Namespace(name) => {
+            is_private(name, server) && matches!(asked, "*" | "serviceaccounts")
+        }
     });
-    let mut limits = texts(rule, "resourceNames").peekable();
-    let unlimited = limits.peek().is_none();
-    let mighty =
-        |name: &str| name.starts_with(names::PREFIX) || name.starts_with("system:") || name == "*";
-    let of_accounts = texts(rule, "resources").any(|asked| asked == "serviceaccounts");
-    holds && verb && group && resource && (unlimited || of_accounts || limits.any(mighty))
+    verb && group && resource
 }
 
 fn texts<'a>(rule: &'a Value, field: &str) -> impl Iterator<Item = &'a str> {

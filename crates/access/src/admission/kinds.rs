@@ -8,12 +8,22 @@ use crate::setting::Setting;
 
 pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
     if write.operation == Operation::Delete {
-        return Ok(());
+        return match write.resource {
+            "users" => deleted_user(write),
+            _ => Ok(()),
+        };
     }
     if !write.subresource.is_empty() {
         return Err(Refusal::new(format!(
             "only Drover's server writes the {} of {}: change the spec, and it follows",
             write.subresource, write.resource
+        )));
+    }
+    // The definition says that a status is a subresource; should it not, this says it again.
+    if write.changes("/status") {
+        return Err(Refusal::new(format!(
+            "only Drover's server writes the status of {}: change the spec, and it follows",
+            write.resource
         )));
     }
     marks(write)?;
@@ -64,15 +74,32 @@ fn credential(write: &Write<'_>, how: &str) -> Result<(), Refusal> {
     }
 }
 
+/// A flag of a user, as the definition fills it in where it is left out.
+fn flag(user: Option<&Value>, name: &str) -> bool {
+    let value = user.and_then(|user| user.pointer("/spec")?.get(name));
+    let left_out = user.is_some() && name == "enabled";
+    value.and_then(Value::as_bool).unwrap_or(left_out)
+}
+
 fn user(write: &Write<'_>) -> Result<(), Refusal> {
-    let flag = |object: Option<&Value>, name: &str| {
-        let value = object.and_then(|object| object.pointer("/spec")?.get(name));
-        value.and_then(Value::as_bool).unwrap_or(false)
-    };
-    if flag(write.object, "administrator") != flag(write.old, "administrator") {
+    let turned = |name| flag(write.object, name) != flag(write.old, name);
+    if turned("administrator") {
         return Err(Refusal::new(
             "only Drover's server makes and unmakes administrators: use \"drover user create \
              --administrator\" or PATCH /v1/users/NAME, which check who asks",
+        ));
+    }
+    let administrator = flag(write.object, "administrator");
+    if administrator && turned("enabled") {
+        return Err(Refusal::new(
+            "only Drover's server disables and enables administrators: use \"drover user disable\" \
+             or \"drover user enable\", which see to it that one stays",
+        ));
+    }
+    if administrator && write.changes("/metadata/ownerReferences") {
+        return Err(Refusal::new(
+            "an administrator belongs to nobody, with whom Kubernetes would delete them: leave \
+             ownerReferences out",
         ));
     }
     let waived = flag(write.old, "mustChangePassword") && !flag(write.object, "mustChangePassword");
@@ -83,6 +110,18 @@ fn user(write: &Write<'_>) -> Result<(), Refusal> {
         ));
     }
     Ok(())
+}
+
+fn deleted_user(write: &Write<'_>) -> Result<(), Refusal> {
+    let acts = flag(write.old, "administrator") && flag(write.old, "enabled");
+    let leaves_already = write.of_old("/metadata/deletionTimestamp").is_some();
+    if !acts || leaves_already {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        "only Drover's server deletes administrators: use \"drover user delete\", which sees to it \
+         that one stays",
+    ))
 }
 
 fn setting(write: &Write<'_>) -> Result<(), Refusal> {
@@ -105,3 +144,6 @@ fn setting(write: &Write<'_>) -> Result<(), Refusal> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,14 +36,14 @@ pub(super) fn role_needed(write: &Write<'_>) -> Option<RoleName> {
     })
 }
 
-pub(super) fn admit(write: &Write<'_>, role: Option<&Value>) -> Result<(), Refusal> {
+pub(super) fn admit(write: &Write<'_>, server: &str, role: Option<&Value>) -> Result<(), Refusal> {
     if write.operation == Operation::Delete {
         return Ok(());
     }
     if is_binding(write) {
-        admit_binding(write, role)
+        admit_binding(write, server, role)
     } else {
-        admit_role(write)
+        admit_role(write, server)
     }
 }
 
@@ -76,7 +76,7 @@ fn is_everybody(subject: &Value) -> bool {
     subject["kind"] != "ServiceAccount" && EVERYBODY.contains(&name_of(subject))
 }
 
-fn admit_binding(write: &Write<'_>, role: Option<&Value>) -> Result<(), Refusal> {
+fn admit_binding(write: &Write<'_>, server: &str, role: Option<&Value>) -> Result<(), Refusal> {
     let new = new_subjects(write);
     let drovers = new.iter().find(|subject| {
         subject["kind"] != "ServiceAccount" && name_of(subject).starts_with(names::PREFIX)
@@ -92,7 +92,7 @@ fn admit_binding(write: &Write<'_>, role: Option<&Value>) -> Result<(), Refusal>
         return Ok(());
     }
     let scope = scope(write);
-    let Some(right) = role.and_then(|role| back_door::of_role(role, scope)) else {
+    let Some(right) = role.and_then(|role| back_door::of_role(role, scope, server)) else {
         return Ok(());
     };
     let everybody = new.iter().find(|subject| is_everybody(subject));
@@ -119,7 +119,7 @@ fn scope<'a>(write: &Write<'a>) -> Scope<'a> {
 }
 
 /// What a person of Drover makes of a role that may be bound already, now or later.
-fn admit_role(write: &Write<'_>) -> Result<(), Refusal> {
+fn admit_role(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
     if !write.by_person() {
         return Ok(());
     }
@@ -133,7 +133,7 @@ fn admit_role(write: &Write<'_>) -> Result<(), Refusal> {
     let right = write
         .object
         .filter(|_| gains)
-        .and_then(|role| back_door::of_role(role, scope(write)));
+        .and_then(|role| back_door::of_role(role, scope(write), server));
     match right {
         None => Ok(()),
         Some(right) => Err(Refusal::new(format!(

@@ -2,7 +2,7 @@
 
 use drover_api::group::HUB_NAMESPACE;
 
-use super::{Operation, Refusal, SYSTEM_NAMESPACE, Write};
+use super::{Operation, Refusal, Write, is_private};
 
 /// Names of the Secrets that make a server what it is; those that end with `*` are prefixes.
 pub const SERVERS_SECRETS: &[&str] = &[
@@ -31,18 +31,11 @@ pub fn is_servers_secret(name: &str) -> bool {
 }
 
 pub(super) fn admit(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
-    // A name that the hub makes up begins with what the writer says.
-    let made_up = write.of("/metadata/generateName");
-    let begin = made_up.and_then(|name| name.as_str()).unwrap_or_default();
-    let name = if write.name.is_empty() {
-        begin
-    } else {
-        write.name
-    };
+    let name = write.called();
     if write.namespace == HUB_NAMESPACE && is_servers_secret(name) {
         return Err(Refusal::new(format!(
             "the Secret {name:?} is the server's own, and nobody else writes it: passwords are set \
-             with \"drover user password\", or with \"drover server recover\" when nobody can log in"
+             with \"drover user passwd\", or with \"drover server recover\" when nobody can log in"
         )));
     }
     let of_account = write.of("/type").and_then(|kind| kind.as_str()) == Some(ACCOUNT_TOKEN);
@@ -58,19 +51,17 @@ pub(super) fn admit_account(write: &Write<'_>, server: &str) -> Result<(), Refus
     if write.subresource != "token" || for_a_pod {
         return Ok(());
     }
-    token_of(write, write.name, server)
+    token_of(write, write.called(), server)
 }
 
 fn token_of(write: &Write<'_>, account: &str, server: &str) -> Result<(), Refusal> {
-    let name = format!("system:serviceaccount:{}:{account}", write.namespace);
-    if name == server {
+    if super::account(server) == Some((write.namespace, account)) {
         return Err(Refusal::new(
             "whoever has a token of the server's account is the server: only nodes get one, for \
              its pods",
         ));
     }
-    let private = [SYSTEM_NAMESPACE, HUB_NAMESPACE].contains(&write.namespace);
-    if private && write.by_person() {
+    if is_private(write.namespace, server) && write.by_person() {
         return Err(Refusal::new(format!(
             "a token of an account in {:?} would outlive your own rights: use an account in another \
              namespace",
@@ -79,3 +70,6 @@ fn token_of(write: &Write<'_>, account: &str, server: &str) -> Result<(), Refusa
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@ fn rule(group: &str, resource: &str, verb: &str, names: &[&str]) -> Value {
 
 use Scope::{Everywhere, Namespace};
 
+const SERVER: &str = "drover:server";
 const HUB: Scope<'static> = Namespace("drover-system");
 const KUBE: Scope<'static> = Namespace("kube-system");
 const TEAM: Scope<'static> = Namespace("team");
@@ -64,23 +65,8 @@ const TABLE: &[Row] = &[
     ("apps", "deployments", "patch", &[], TEAM, false),
     ("", "nodes/proxy", "get", &[], Everywhere, true),
     ("", "users", "impersonate", &[], Everywhere, true),
-    ("", "users", "impersonate", &["jane"], Everywhere, false),
-    (
-        "",
-        "users",
-        "impersonate",
-        &["drover:user:1"],
-        Everywhere,
-        true,
-    ),
-    (
-        "",
-        "groups",
-        "impersonate",
-        &["system:masters"],
-        Everywhere,
-        true,
-    ),
+    ("", "users", "impersonate", &[], TEAM, false),
+    ("", "userextras", "impersonate", &[], Everywhere, true),
     (
         "authentication.k8s.io",
         "users",
@@ -115,12 +101,55 @@ const TABLE: &[Row] = &[
 fn rights_that_make_an_administrator_are_found_wherever_they_hold_and_nowhere_else() {
     for (group, resource, verb, names, scope, found) in TABLE {
         let role = rule(group, resource, verb, names);
-        let got = of_role(&role, *scope);
+        let got = of_role(&role, *scope, SERVER);
         assert_eq!(
             got.is_some(),
             *found,
             "{group} {resource} {verb} {names:?} {scope:?}: {got:?}"
         );
     }
-    assert_eq!(of_role(&json!({}), Everywhere), None);
+    assert_eq!(of_role(&json!({}), Everywhere, SERVER), None);
+}
+
+#[test]
+fn a_limit_to_names_makes_acting_as_others_no_less_a_back_door() {
+    for (resource, name, scope, found) in [
+        // A kubeconfig's user may be the server itself, and a group may have every right.
+        ("users", "jane", Everywhere, true),
+        ("users", "drover:user:1", Everywhere, true),
+        ("groups", "platform-admins", Everywhere, true),
+        ("groups", "system:masters", Everywhere, true),
+        ("serviceaccounts", "drover", Everywhere, true),
+        ("serviceaccounts", "drover", HUB, true),
+        ("serviceaccounts", "drover", TEAM, false),
+        ("uids", "5b3c4fd4", Everywhere, true),
+        ("userextras/scopes", "all", Everywhere, true),
+        ("configmaps", "jane", Everywhere, false),
+    ] {
+        let role = rule("", resource, "impersonate", &[name]);
+        let got = of_role(&role, scope, SERVER);
+        assert_eq!(got.is_some(), found, "{resource} {name} {scope:?}: {got:?}");
+    }
+}
+
+#[test]
+fn the_namespace_of_the_servers_account_is_as_private_as_that_of_its_secrets() {
+    let ops = Namespace("ops");
+    for (resource, verb) in [
+        ("pods", "create"),
+        ("pods/exec", "create"),
+        ("serviceaccounts/token", "create"),
+        ("serviceaccounts", "impersonate"),
+    ] {
+        let role = rule("", resource, verb, &[]);
+        for (server, found) in [
+            ("system:serviceaccount:ops:drover", true),
+            ("system:serviceaccount:ops2:drover", false),
+            ("ops", false),
+            (SERVER, false),
+        ] {
+            let got = of_role(&role, ops, server);
+            assert_eq!(got.is_some(), found, "{resource} {verb} {server}: {got:?}");
+        }
+    }
 }

@@ -1,0 +1,57 @@
+use serde_json::json;
+
+use crate::admission::{CERTIFICATES, Operation, Write, admit};
+
+#[test]
+fn a_person_of_drover_approves_no_certificate_with_which_somebody_logs_in() {
+    let client = "kubernetes.io/kube-apiserver-client";
+    for (writer, signer, had, gets, allowed) in [
+        ("drover:user:1", client, None, Some("Approved"), false),
+        (
+            "drover:user:1",
+            "kubernetes.io/kube-apiserver-client-kubelet",
+            None,
+            Some("Approved"),
+            false,
+        ),
+        ("drover:user:1", client, None, Some("Denied"), true),
+        (
+            "drover:user:1",
+            client,
+            Some("Approved"),
+            Some("Approved"),
+            true,
+        ),
+        (
+            "drover:user:1",
+            "kubernetes.io/kubelet-serving",
+            None,
+            Some("Approved"),
+            true,
+        ),
+        ("jane", client, None, Some("Approved"), true),
+    ] {
+        let request = |condition: Option<&str>| {
+            let conditions: Vec<_> = condition
+                .iter()
+                .map(|kind| json!({ "type": kind }))
+                .collect();
+            json!({ "spec": { "signerName": signer }, "status": { "conditions": conditions } })
+        };
+        let (old, new) = (request(had), request(gets));
+        let write = Write {
+            writer,
+            groups: &[],
+            operation: Operation::Update,
+            group: CERTIFICATES,
+            resource: "certificatesigningrequests",
+            subresource: "approval",
+            namespace: "",
+            name: "x",
+            object: Some(&new),
+            old: Some(&old),
+        };
+        let verdict = admit(&write, "drover:server", None);
+        assert_eq!(verdict.is_ok(), allowed, "{write:?}: {verdict:?}");
+    }
+}

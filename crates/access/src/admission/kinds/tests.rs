@@ -1,0 +1,153 @@
+use serde_json::json;
+
+use super::*;
+use crate::admission;
+
+const SERVER: &str = "drover:server";
+/// A person of Drover, and somebody whom only the hub knows.
+const OTHERS: [&str; 2] = ["drover:user:1", "jane"];
+
+fn write<'a>(
+    writer: &'a str,
+    resource: &'a str,
+    object: Option<&'a Value>,
+    old: Option<&'a Value>,
+) -> Write<'a> {
+    Write {
+        writer,
+        groups: &[],
+        operation: match (object, old) {
+            (_, None) => Operation::Create,
+            (None, _) => Operation::Delete,
+            _ => Operation::Update,
+        },
+        group: GROUP,
+        resource,
+        subresource: "",
+        namespace: "",
+        name: "x",
+        object,
+        old,
+    }
+}
+
+fn verdict(write: &Write<'_>) -> String {
+    match admission::admit(write, SERVER, None) {
+        Ok(()) => String::new(),
+        Err(refusal) => refusal.to_string(),
+    }
+}
+
+/// Sees that others are refused a change of a user with these words, or with none, and that the
+/// server is not.
+#[track_caller]
+fn check(old: Option<&Value>, new: Option<&Value>, refused: &str) {
+    for writer in OTHERS {
+        let said = verdict(&write(writer, "users", new, old));
+        let as_wanted = if refused.is_empty() {
+            said.is_empty()
+        } else {
+            said.contains(refused)
+        };
+        assert!(as_wanted, "{writer}: {old:?} to {new:?}: {said:?}");
+    }
+    assert_eq!(verdict(&write(SERVER, "users", new, old)), "");
+}
+
+fn user(administrator: bool, enabled: bool) -> Value {
+    json!({ "spec": { "administrator": administrator, "enabled": enabled } })
+}
+
+#[test]
+fn nobody_else_makes_or_unmakes_administrators() {
+    check(None, Some(&user(true, true)), "--administrator");
+    check(None, Some(&user(true, false)), "--administrator");
+    check(None, Some(&user(false, true)), "");
+    check(
+        Some(&user(false, true)),
+        Some(&user(true, true)),
+        "--administrator",
+    );
+    check(
+        Some(&user(true, true)),
+        Some(&user(false, true)),
+        "--administrator",
+    );
+}
+
+#[test]
+fn nobody_else_disables_or_enables_an_administrator() {
+    let unsaid = json!({ "spec": { "administrator": true } });
+    check(
+        Some(&user(true, true)),
+        Some(&user(true, false)),
+        "drover user disable",
+    );
+    check(
+        Some(&user(true, false)),
+        Some(&user(true, true)),
+        "drover user enable",
+    );
+    // What is left out is what the definition fills in.
+    check(
+        Some(&user(true, false)),
+        Some(&unsaid),
+        "drover user enable",
+    );
+    check(Some(&user(true, true)), Some(&unsaid), "");
+    check(Some(&user(false, true)), Some(&user(false, false)), "");
+}
+
+#[test]
+fn nobody_else_deletes_an_administrator_who_can_log_in() {
+    let mut leaving = user(true, true);
+    leaving["metadata"] = json!({ "deletionTimestamp": "2026-01-01T00:00:00Z" });
+    check(Some(&user(true, true)), None, "drover user delete");
+    check(
+        Some(&json!({ "spec": { "administrator": true } })),
+        None,
+        "drover user delete",
+    );
+    check(Some(&user(true, false)), None, "");
+    check(Some(&user(false, true)), None, "");
+    check(Some(&leaving), None, "");
+}
+
+#[test]
+fn an_administrator_goes_with_no_other_object() {
+    let owned = |administrator| {
+        let mut user = user(administrator, true);
+        user["metadata"] = json!({ "ownerReferences": [{ "kind": "ConfigMap", "uid": "1" }] });
+        user
+    };
+    check(
+        Some(&user(true, true)),
+        Some(&owned(true)),
+        "ownerReferences",
+    );
+    check(Some(&owned(true)), Some(&owned(true)), "");
+    check(Some(&user(false, true)), Some(&owned(false)), "");
+}
+
+#[test]
+fn a_status_is_the_servers_however_it_is_written() {
+    let bound = json!({ "status": { "registration": { "publicKey": "AAAA" } } });
+    let (plain, empty) = (json!({}), json!({ "status": {} }));
+    for writer in OTHERS {
+        let of = |old, new| verdict(&write(writer, "clusters", new, old));
+        assert!(
+            of(Some(&plain), Some(&bound)).contains("status"),
+            "{writer}"
+        );
+        assert!(
+            of(Some(&bound), Some(&plain)).contains("status"),
+            "{writer}"
+        );
+        assert!(of(None, Some(&bound)).contains("status"), "{writer}");
+        assert_eq!(of(Some(&bound), Some(&bound)), "");
+        assert_eq!(of(Some(&plain), Some(&empty)), "");
+        assert_eq!(of(Some(&bound), None), "");
+    }
+    let own = write(SERVER, "clusters", Some(&bound), Some(&plain));
+    assert_eq!(verdict(&own), "");
+}

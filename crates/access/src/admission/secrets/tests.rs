@@ -1,0 +1,83 @@
+use serde_json::json;
+
+use super::*;
+use crate::admission;
+
+const SERVER: &str = "system:serviceaccount:ops:drover";
+
+/// Whether somebody may have a token of an account, by asking for one or by a Secret.
+fn may_have(writer: &str, namespace: &str, account: &str) -> (bool, bool) {
+    let object = json!({
+        "type": ACCOUNT_TOKEN,
+        "metadata": { "annotations": { "kubernetes.io/service-account.name": account } },
+    });
+    let asked = Write {
+        writer,
+        groups: &[],
+        operation: Operation::Create,
+        group: "",
+        resource: "serviceaccounts",
+        subresource: "token",
+        namespace,
+        name: account,
+        object: None,
+        old: None,
+    };
+    let stored = Write {
+        resource: "secrets",
+        subresource: "",
+        name: "lasting",
+        object: Some(&object),
+        ..asked
+    };
+    let allowed = |write: &Write<'_>| admission::admit(write, SERVER, None).is_ok();
+    (allowed(&asked), allowed(&stored))
+}
+
+#[test]
+fn tokens_of_the_servers_account_are_its_own_wherever_it_is() {
+    for (writer, namespace, account, allowed) in [
+        ("jane", "ops", "drover", false),
+        ("jane", "ops", "other", true),
+        ("jane", "ops2", "drover", true),
+        ("drover:user:1", "ops", "drover", false),
+        ("drover:user:1", "ops", "other", false),
+        ("drover:user:1", "drover-system", "other", false),
+        ("drover:user:1", "team", "drover", true),
+        (SERVER, "ops", "drover", true),
+    ] {
+        let got = may_have(writer, namespace, account);
+        assert_eq!(got, (allowed, allowed), "{writer} {namespace}/{account}");
+    }
+}
+
+#[test]
+fn the_servers_secrets_are_found_however_they_are_named() {
+    let named = json!({ "metadata": { "name": "server-ca" } });
+    let made_up = json!({ "metadata": { "generateName": "password-" } });
+    let mine = json!({ "metadata": { "name": "mine", "generateName": "password-" } });
+    for (name, object, old, allowed) in [
+        ("server-ca", None, None, false),
+        ("", Some(&named), None, false),
+        ("", Some(&made_up), None, false),
+        // Deleted with others, it has its name in itself only.
+        ("", None, Some(&named), false),
+        ("", Some(&mine), None, true),
+        ("mine", None, None, true),
+    ] {
+        let write = Write {
+            writer: "jane",
+            groups: &[],
+            operation: Operation::Delete,
+            group: "",
+            resource: "secrets",
+            subresource: "",
+            namespace: HUB_NAMESPACE,
+            name,
+            object,
+            old,
+        };
+        let verdict = admission::admit(&write, SERVER, None);
+        assert_eq!(verdict.is_ok(), allowed, "{write:?}: {verdict:?}");
+    }
+}
