@@ -125,10 +125,7 @@ pub async fn call<T>(
 ) -> Result<T, HubError> {
     match tokio::time::timeout(CALL_TIMEOUT, call).await {
         Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(source)) => Err(HubError::Refused {
-            operation,
-            source: Box::new(source),
-        }),
+        Ok(Err(source)) => Err(HubError::of_call(operation, source)),
         Err(_) => Err(HubError::TimedOut {
             operation,
             after: CALL_TIMEOUT,

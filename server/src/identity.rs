@@ -3,6 +3,7 @@
 //! *Owns* the step "identity" of the road and everything that gives people credentials. *Never*
 //! decides what a person may do; that is a permit's matter (`drover_access::permit`).
 
+pub mod administrators;
 pub mod authenticator;
 pub mod first_administrator;
 pub mod last_use;

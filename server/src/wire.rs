@@ -17,7 +17,8 @@ pub use crate::demo::DemoOptions;
 pub use crate::hub::connect::HubOptions;
 
 use crate::audit::OpenAuditError;
-use crate::hub::admission::webhook::Address;
+use crate::hub::admission::account::introduce;
+use crate::hub::admission::address::Address;
 use crate::hub::authority::AuthorityError;
 use crate::hub::connect::{ConnectError, Connection, HubMetrics, connect, ensure_namespace};
 use crate::hub::definitions::{self, InstallError};
@@ -254,6 +255,7 @@ async fn start_on(
 ) -> Result<Started, StartError> {
     let client = connection.client();
     ensure_namespace(&client).await?;
+    become_known(connection, &client).await;
     definitions::install(&client).await?;
     let stores = Stores::new();
     let hub = Hub::new(client.clone(), stores.clone(), keys(&client).await?);
@@ -313,6 +315,18 @@ async fn start_on(
         first_password_file,
         presence,
     })
+}
+
+/// A hub elsewhere may take another account for the server's; if it goes on to, the next write says
+/// so.
+async fn become_known(connection: &Connection, client: &kube::Client) {
+    if connection.asks_in_process() {
+        return;
+    }
+    if let Err(error) = introduce(client).await {
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(error, "the hub may not know this server's account");
+    }
 }
 
 /// What every module stands on; cheap to clone.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::ServerUrl;
-use crate::hub::admission::webhook::Address;
+use crate::hub::admission::address::Address;
 
 /// `drover server`, alone or with a subcommand.
 #[derive(Debug, Args)]
@@ -37,7 +37,8 @@ pub struct ServerArgs {
 /// What can be done to a server from its hub.
 #[derive(Debug, Subcommand)]
 pub enum ServerCommand {
-    /// Set a new random password for a user straight on the hub, when nobody can log in any more
+    /// Set a new random password for a user straight on the hub, when nobody can log in any more;
+    /// if no enabled administrator is left, the user becomes one
     Recover(Recover),
 }
 

@@ -10,8 +10,10 @@ use super::failure::Failure;
 use super::terminal::{notice, print};
 use crate::args::{self, HubKubeconfig, Recover, ServerArgs, ServerCommand, ServerOptions};
 use crate::demo::{DemoFolder, DemoOptions};
+use crate::hub::admission::account::not_the_server;
 use crate::hub::connect::{Connection, HubOptions, Surroundings, connect};
-use crate::hub::{Hub, Keys, Stores, call};
+use crate::hub::{Hub, Keys, Stores};
+use crate::identity::administrators::{BroughtBack, bring_back};
 use crate::identity::passwords::random_password;
 use crate::identity::{Logins, Passwords};
 use crate::settings::Settings;
@@ -111,7 +113,8 @@ fn stop_on_signals(stop: CancellationToken) -> std::io::Result<tokio::task::Join
     }))
 }
 
-/// Sets a new random password on the hub; whoever has its kubeconfig may do anything there anyway.
+/// Sets a new random password on the hub, and sees that somebody administers Drover; whoever has
+/// the hub's kubeconfig may do anything there anyway.
 async fn recover(args: Recover) -> Result<(), Failure> {
     let hub = hub_options(args.hub.clone())?;
     let connection = connect(&hub).await.map_err(Failure::server)?;
@@ -122,25 +125,24 @@ async fn recover(args: Recover) -> Result<(), Failure> {
 
 async fn recover_on(connection: &Connection, args: &Recover) -> Result<(), Failure> {
     let client = connection.client();
-    let users: Api<User> = Api::all(client.clone());
-    let found = call("read the user", users.get_opt(&args.user)).await;
-    let user = found.map_err(Failure::server)?.ok_or_else(|| {
-        Failure::Other(format!(
-            "the hub has no user {:?}; name another with --user (kubectl get \
-             users.management.drover.dev lists them)",
-            args.user
-        ))
-    })?;
+    if !connection.asks_in_process()
+        && let Some(stranger) = not_the_server(&client).await
+    {
+        return Err(Failure::server(stranger));
+    }
+    let found = bring_back(&client, &args.user).await;
+    let BroughtBack { user, made } = found.map_err(Failure::server)?;
     let password = reset(client, &user).await?;
     print(&format!("{}\n", password.expose_secret()))?;
     notice(&format!(
         "This is the new password of {:?}; the next login must change it. Their other logins have ended.",
         args.user
     ));
-    if !user.spec.enabled {
+    if made {
+        notice("Nobody administered Drover any more: the user is an enabled administrator now.");
+    } else if !user.spec.enabled {
         notice(&format!(
-            "The user is disabled; enable it with: kubectl patch users.management.drover.dev {} \
-             --type merge --patch '{{\"spec\":{{\"enabled\":true}}}}'",
+            "The user is disabled; an administrator enables it with: drover user enable {}",
             args.user
         ));
     }

@@ -1,9 +1,12 @@
 //! The rules about what is written to the hub (`drover_access::admission`), asked in process by
 //! the embedded hub and over HTTP by one elsewhere.
 
+pub mod account;
+pub mod address;
 mod embedded;
 pub mod install;
 pub mod review;
+pub mod standing;
 pub mod webhook;
 
 use drover_access::admission::{self, Refusal, RoleName, Write};

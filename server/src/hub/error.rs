@@ -5,6 +5,7 @@ use std::time::Duration;
 use http::StatusCode;
 use thiserror::Error;
 
+use super::admission::webhook::{CONFIGURATION, SERVER_ANNOTATION, is_about};
 use crate::status::Status;
 
 /// A call to the hub that did not succeed.
@@ -13,6 +14,20 @@ pub enum HubError {
     /// The hub answered with an error, or could not be reached.
     #[error("could not {operation} on the hub")]
     Refused {
+        /// Completes "could not …".
+        operation: &'static str,
+        /// What the client said.
+        source: Box<kube::Error>,
+    },
+    /// The hub has the rules about writes asked of the server's own write.
+    #[error(
+        "could not {operation} on the hub: it does not take this account for that of Drover's \
+         server, and asks the webhook \"{CONFIGURATION}\" about it. Use the account that the server \
+         runs as, which the webhook's annotation \"{SERVER_ANNOTATION}\" names; or if the server now \
+         runs as this one, remove the webhook and start it, which installs it again: kubectl \
+         delete validatingwebhookconfiguration {CONFIGURATION}"
+    )]
+    AskedAbout {
         /// Completes "could not …".
         operation: &'static str,
         /// What the client said.
@@ -29,15 +44,20 @@ pub enum HubError {
 }
 
 impl HubError {
+    /// What the client says of a call that did not succeed.
+    pub(super) fn of_call(operation: &'static str, source: kube::Error) -> Self {
+        let asked = matches!(&source, kube::Error::Api(status) if is_about(&status.message));
+        let source = Box::new(source);
+        if asked {
+            Self::AskedAbout { operation, source }
+        } else {
+            Self::Refused { operation, source }
+        }
+    }
+
     /// The HTTP code that the hub's API answered with, if it did.
     pub fn code(&self) -> Option<u16> {
-        match self {
-            Self::Refused { source, .. } => match &**source {
-                kube::Error::Api(status) => Some(status.code),
-                _ => None,
-            },
-            Self::TimedOut { .. } => None,
-        }
+        self.answer().map(|status| status.code)
     }
 
     /// There is no such object.
@@ -51,9 +71,9 @@ impl HubError {
     }
 
     /// The hub's own words, when its API answered.
-    fn answer(&self) -> Option<&kube::core::Status> {
+    pub(super) fn answer(&self) -> Option<&kube::core::Status> {
         match self {
-            Self::Refused { source, .. } => match &**source {
+            Self::Refused { source, .. } | Self::AskedAbout { source, .. } => match &**source {
                 kube::Error::Api(status) => Some(status),
                 _ => None,
             },
@@ -100,5 +120,39 @@ impl From<HubError> for Status {
                 Self::unavailable(format!("{error}: {}", answer.message), 5)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_the_hub_takes_for_somebody_else_is_told_the_way_out() {
+        let say = |code: u16, message: &str| {
+            let status = kube::core::Status::failure(message, "Forbidden").with_code(code);
+            HubError::of_call("write", kube::Error::Api(status.boxed()))
+        };
+        for (code, message) in [
+            (
+                403,
+                "admission webhook \"secrets.rules.drover.dev\" denied the request: no",
+            ),
+            (
+                500,
+                "Internal error: failed calling webhook \"kinds.rules.drover.dev\": refused",
+            ),
+        ] {
+            let error = say(code, message);
+            assert_eq!(error.code(), Some(code));
+            let said = error.to_string();
+            let way = "kubectl delete validatingwebhookconfiguration drover-rules";
+            assert!(said.contains(way), "{said}");
+        }
+        let other = say(
+            403,
+            "admission webhook \"policy.example\" denied the request: no",
+        );
+        assert!(matches!(other, HubError::Refused { .. }), "{other}");
     }
 }

@@ -12,6 +12,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
 use thiserror::Error;
 
+use super::administrators::is_administrator;
 use super::passwords::{
     PasswordError, Passwords, create_hash, random_password, read_hash, write_hash,
 };
@@ -58,7 +59,9 @@ pub async fn ensure(
     passwords: &Passwords,
     file: Option<&Path>,
 ) -> Result<(), FirstAdministratorError> {
-    let Some(user) = find_or_create(hub).await? else {
+    let found = find_or_create(hub).await?;
+    warn_if_nobody_administers(hub, found.as_ref());
+    let Some(user) = found else {
         return Ok(());
     };
     let stored = read_hash(hub, &user.uid().unwrap_or_default()).await?.phc;
@@ -78,6 +81,18 @@ pub async fn ensure(
     tell(&password, place)?;
     note_told(hub).await;
     Ok(())
+}
+
+/// Whoever only writes to the hub cannot make it so, but its administrators' older ways could.
+fn warn_if_nobody_administers(hub: &Hub, found: Option<&User>) {
+    let users = hub.stores().users.all();
+    let known = users.iter().map(AsRef::as_ref).chain(found);
+    if !known.into_iter().any(is_administrator) {
+        tracing::warn!(
+            "nobody administers Drover: every administrator is disabled or deleted; stop the server \
+             and run \"drover server recover\" on its hub"
+        );
+    }
 }
 
 /// A new file for a password; removed when dropped without one.

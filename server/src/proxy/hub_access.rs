@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::backoff::Backoff;
 use crate::hub::{Hub, HubError, call};
+use crate::identity::administrators::is_administrator;
 
 /// Name of the binding, and of its field manager.
 const BINDING: &str = "drover-administrators";
@@ -57,8 +58,7 @@ pub async fn keep_hub_access(hub: Hub, stop: CancellationToken) {
 /// The names, on the hub, of those who may do everything there.
 fn decide<'a>(users: impl Iterator<Item = &'a User>) -> Vec<String> {
     let mut names: Vec<_> = users
-        .filter(|user| user.spec.administrator && user.spec.enabled)
-        .filter(|user| user.metadata.deletion_timestamp.is_none())
+        .filter(|user| is_administrator(user))
         .filter_map(|user| user.metadata.uid.clone())
         .map(|uid| UserName::of(&UserUid::new(uid)).to_string())
         .collect();

@@ -9,12 +9,21 @@ type Check = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
 /// The checks behind `/readyz`; clones share them.
 #[derive(Clone, Default)]
 pub struct Health {
-    checks: Arc<RwLock<Vec<(&'static str, Check)>>>,
+    checks: Arc<RwLock<Vec<(&'static str, Weight, Check)>>>,
+}
+
+/// What it means that a check fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Weight {
+    /// No requests should come here.
+    Decides,
+    /// Somebody should know.
+    IsNoted,
 }
 
 /// What the checks found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Findings(Vec<(&'static str, Result<(), String>)>);
+pub struct Findings(Vec<(&'static str, Weight, Result<(), String>)>);
 
 impl Health {
     /// A health without checks: ready.
@@ -30,7 +39,20 @@ impl Health {
         name: &'static str,
         check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
     ) {
-        self.checks.write().push((name, Arc::new(check)));
+        self.add(name, Weight::Decides, Arc::new(check));
+    }
+
+    /// Adds a check that is told with the others, and does not decide.
+    pub fn note(
+        &self,
+        name: &'static str,
+        check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) {
+        self.add(name, Weight::IsNoted, Arc::new(check));
+    }
+
+    fn add(&self, name: &'static str, weight: Weight, check: Check) {
+        self.checks.write().push((name, weight, check));
     }
 
     /// Runs every check, in the order they were added.
@@ -39,25 +61,27 @@ impl Health {
         Findings(
             checks
                 .into_iter()
-                .map(|(name, check)| (name, check()))
+                .map(|(name, weight, check)| (name, weight, check()))
                 .collect(),
         )
     }
 }
 
 impl Findings {
-    /// Whether every check passed.
+    /// Whether every check that decides passed.
     pub fn all_passed(&self) -> bool {
-        self.0.iter().all(|(_, result)| result.is_ok())
+        let mut all = self.0.iter();
+        all.all(|(_, weight, result)| *weight == Weight::IsNoted || result.is_ok())
     }
 
     /// One line a check, as the Kubernetes API server writes it.
     pub fn report(&self, endpoint: &str) -> String {
         let mut text = String::new();
-        for (name, result) in &self.0 {
-            match result {
-                Ok(()) => text.extend(["[+]", name, " ok\n"]),
-                Err(why) => text.extend(["[-]", name, " failed: ", why, "\n"]),
+        for (name, weight, result) in &self.0 {
+            match (result, weight) {
+                (Ok(()), _) => text.extend(["[+]", name, " ok\n"]),
+                (Err(why), Weight::Decides) => text.extend(["[-]", name, " failed: ", why, "\n"]),
+                (Err(why), Weight::IsNoted) => text.extend(["[!]", name, ": ", why, "\n"]),
             }
         }
         text.push_str(endpoint);
@@ -84,6 +108,18 @@ mod tests {
         assert_eq!(
             findings.report("readyz"),
             "[+]audit ok\n[-]hub failed: out of reach for 12 s\nreadyz check failed\n"
+        );
+    }
+
+    #[test]
+    fn what_is_only_noted_is_told_and_fails_nothing() {
+        let health = Health::new();
+        health.note("rules", || Err("nobody asks".to_owned()));
+        let findings = health.examine();
+        assert!(findings.all_passed());
+        assert_eq!(
+            findings.report("readyz"),
+            "[!]rules: nobody asks\nreadyz check passed\n"
         );
     }
 }

@@ -12,6 +12,7 @@ use crate::demo;
 use crate::hub::Stores;
 use crate::hub::admission::install::Installer;
 use crate::hub::admission::review::{self, Reviews};
+use crate::hub::admission::standing::{RulesStanding, Standing as Rules};
 use crate::hub::lease::{Leadership, Standing};
 use crate::identity::{Authenticator, LastUse, Logins, Passwords, tokens};
 use crate::proxy::{self, OpenStreams, Road, end_in_order, keep_hub_access, watch_permits};
@@ -78,6 +79,7 @@ pub(super) fn build(
         &metrics,
         &health,
     );
+    let rules = admission(base, options, certificate, &metrics, &health);
     let log_filter = options.log_filter.clone();
     let telemetry = telemetry::router(Telemetry {
         metrics,
@@ -90,14 +92,21 @@ pub(super) fn build(
         .merge(agents)
         .merge(telemetry)
         .layer(middleware::from_fn_with_state(audit, audited))
-        .merge(admission(base, options, certificate))
+        .merge(rules)
         .merge(proxy::router(road));
     Ok(gate::stand_before(routes, base.leadership.clone()))
 }
 
 /// The rules about writes to the hub, for a hub that asks over HTTP.
-fn admission(base: &Base, options: &ServerOptions, certificate: &Certificate) -> Router {
+fn admission(
+    base: &Base,
+    options: &ServerOptions,
+    certificate: &Certificate,
+    metrics: &Metrics,
+    health: &Health,
+) -> Router {
     if base.hub_asks_in_process {
+        RulesStanding::new(Rules::InForce, metrics, health);
         return Router::new();
     }
     let reviews = Reviews::new(base.hub.client());
@@ -107,6 +116,7 @@ fn admission(base: &Base, options: &ServerOptions, certificate: &Certificate) ->
         address: options.hub_webhook.clone(),
         settings: base.settings.clone(),
         trust: certificate.trust().map(str::to_owned),
+        standing: RulesStanding::new(Rules::Unknown, metrics, health),
     };
     base.spawn(installer.keep(base.leadership.clone(), base.stop.clone()));
     review::router(reviews)

@@ -13,4 +13,5 @@ mod hub;
 mod identity;
 mod people;
 mod place;
+mod recover;
 mod server;

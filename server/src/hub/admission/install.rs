@@ -2,13 +2,13 @@
 //!
 //! A webhook that fails closed and that nobody answers would stop people from working, so the
 //! first time the hub is made to show that it reaches the server: with a webhook for one object
-//! that nobody makes, and an attempt, not to be stored, to make that object.
+//! that nobody makes, and an attempt, not to be stored, to make that object. Later the rules' own
+//! configuration is tried in the same way, so that it is noticed when the hub stops reaching it.
 
 use std::time::Duration;
 
 use drover_api::group::{HUB_NAMESPACE, SERVER_FIELD_MANAGER};
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
-use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
@@ -17,8 +17,11 @@ use thiserror::Error;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use super::account::{NoName, configuration, whoami};
+use super::address::Address;
 use super::review::Reviews;
-use super::webhook::{Address, Asking, CONFIGURATION, PROBE};
+use super::standing::{RulesStanding, Standing as Rules};
+use super::webhook::{Asking, CHECK, CONFIGURATION, PROBE};
 use crate::backoff::Backoff;
 use crate::hub::lease::{Leadership, Standing};
 use crate::hub::{HubError, call};
@@ -35,8 +38,8 @@ const BETWEEN_PROBES: Duration = Duration::from_millis(250);
 enum NotInForce {
     #[error(transparent)]
     Hub(#[from] HubError),
-    #[error("the hub does not say who the server is")]
-    Nameless,
+    #[error(transparent)]
+    Nameless(#[from] NoName),
     #[error("there is no address: {0:?} is none that a hub could reach")]
     NoAddress(String),
     #[error("the hub cannot reach the server at {address}: {said}")]
@@ -45,6 +48,31 @@ enum NotInForce {
     NeverAsked(String),
     #[error("the hub knows no matchConditions: it is older than Kubernetes 1.30")]
     TooOld,
+}
+
+impl NotInForce {
+    fn log(&self, standing: Option<Rules>) {
+        let error = self as &dyn std::error::Error;
+        match standing {
+            None => tracing::warn!(
+                error,
+                "the rules about writes to the hub could not be looked after; trying again"
+            ),
+            Some(Rules::Unanswered) => tracing::warn!(
+                error,
+                "the hub was told to ask about writes, and does not reach this server: it refuses \
+                 what others write to Drover's kinds, to roles and to accounts' tokens; name an \
+                 address at which the hub's API server reaches this server with --hub-webhook, or \
+                 until then: kubectl delete validatingwebhookconfiguration {CONFIGURATION}"
+            ),
+            Some(_) => tracing::warn!(
+                error,
+                "the rules about writes to the hub are not in force for who writes to it \
+                 directly; name an address at which the hub's API server reaches this server with \
+                 --hub-webhook"
+            ),
+        }
+    }
 }
 
 /// What it takes to put the rules into force.
@@ -59,6 +87,8 @@ pub struct Installer {
     pub settings: Settings,
     /// What the hub has to trust, PEM.
     pub trust: Option<String>,
+    /// Where it is told how things stand.
+    pub standing: RulesStanding,
 }
 
 impl Installer {
@@ -71,16 +101,11 @@ impl Installer {
                 let pause = match self.step(&mut leadership, &mut applied).await {
                     Ok(()) => {
                         backoff.reset();
+                        self.standing.set(Rules::InForce);
                         AGAIN
                     }
                     Err(error) => {
-                        let error = &error as &dyn std::error::Error;
-                        tracing::warn!(
-                            error,
-                            "the rules about writes to the hub are not in force for who writes to \
-                             it directly; name an address at which the hub's API server reaches \
-                             this server with --hub-webhook"
-                        );
+                        self.tell(&error).await;
                         backoff.next_delay()
                     }
                 };
@@ -90,12 +115,36 @@ impl Installer {
         stop.run_until_cancelled(keeping).await;
     }
 
+    async fn tell(&self, error: &NotInForce) {
+        // What the hub did not say leaves things as they were.
+        let unsaid = matches!(error, NotInForce::Hub(_) | NotInForce::Nameless(_));
+        let standing = if unsaid {
+            None
+        } else {
+            Some(self.left_behind().await)
+        };
+        if let Some(standing) = standing {
+            self.standing.set(standing);
+        }
+        error.log(standing);
+    }
+
+    /// How things stand when the hub does not reach the server: it may have been told to ask
+    /// before, at another address.
+    async fn left_behind(&self) -> Rules {
+        match configuration(&self.client).await {
+            Ok(Some(_)) => Rules::Unanswered,
+            Ok(None) => Rules::Missing,
+            Err(_) => Rules::Unknown,
+        }
+    }
+
     async fn step(
         &self,
         leadership: &mut Leadership,
         applied: &mut Option<Value>,
     ) -> Result<(), NotInForce> {
-        let server = self.whoami().await?;
+        let server = whoami(&self.client).await?;
         self.reviews.server_is(&server);
         // Only one of several servers writes; one that waits goes on to answer.
         if leadership.wait_for(Standing::may_control).await.is_none() {
@@ -112,23 +161,12 @@ impl Installer {
             self.prove_reachable(&asking).await?;
         }
         self.apply(CONFIGURATION, &rules).await?;
+        self.attempt(CHECK, &address).await?;
         if applied.as_ref() != Some(&rules) {
             tracing::info!(%address, "the hub asks this server about writes");
         }
         *applied = Some(rules);
         Ok(())
-    }
-
-    async fn whoami(&self) -> Result<String, NotInForce> {
-        let reviews: Api<SelfSubjectReview> = Api::all(self.client.clone());
-        let review = SelfSubjectReview::default();
-        let params = PostParams::default();
-        let asking = reviews.create(&params, &review);
-        let said = call("ask who the server is", asking).await?;
-        let user = said.status.and_then(|status| status.user_info);
-        let name = user.and_then(|user| user.username);
-        name.filter(|name| !name.is_empty())
-            .ok_or(NotInForce::Nameless)
     }
 
     fn address(&self) -> Result<Address, NotInForce> {
@@ -168,17 +206,17 @@ impl Installer {
 
     async fn prove_reachable(&self, asking: &Asking<'_>) -> Result<(), NotInForce> {
         self.apply(PROBE, &asking.probe()).await?;
-        let proved = self.probe(&asking.address.to_string()).await;
+        let proved = self.attempt(PROBE, asking.address).await;
         self.remove(PROBE).await?;
         proved
     }
 
     /// Tries to make the object until the hub asks about it; it is never stored.
-    async fn probe(&self, address: &str) -> Result<(), NotInForce> {
+    async fn attempt(&self, name: &str, address: &Address) -> Result<(), NotInForce> {
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), HUB_NAMESPACE);
         let map = ConfigMap {
             metadata: ObjectMeta {
-                name: Some(PROBE.to_owned()),
+                name: Some(name.to_owned()),
                 ..ObjectMeta::default()
             },
             ..ConfigMap::default()
@@ -191,27 +229,22 @@ impl Installer {
             match call("try the webhook", maps.create(&params, &map)).await {
                 // The hub has not heard of the webhook yet.
                 Ok(_) => sleep(BETWEEN_PROBES).await,
-                Err(error) => return verdict(error, address),
+                Err(error) => return verdict(error, name, address),
             }
         }
-        Err(NotInForce::NeverAsked(address.to_owned()))
+        Err(NotInForce::NeverAsked(address.to_string()))
     }
 }
 
 /// What the hub's refusal of the object says: the server's own word, or that it was not reached.
-fn verdict(error: HubError, address: &str) -> Result<(), NotInForce> {
-    let said = match &error {
-        HubError::Refused { source, .. } => match &**source {
-            kube::Error::Api(status) => status.message.clone(),
-            _ => String::new(),
-        },
-        HubError::TimedOut { .. } => String::new(),
-    };
+fn verdict(error: HubError, object: &str, address: &Address) -> Result<(), NotInForce> {
+    let said = error.answer().map(|status| status.message.clone());
+    let said = said.unwrap_or_default();
     if said.contains("failed calling webhook") {
-        let address = address.to_owned();
+        let address = address.to_string();
         return Err(NotInForce::Unreachable { address, said });
     }
-    if said.contains("denied the request") && said.ends_with(PROBE) {
+    if said.contains("denied the request") && said.ends_with(object) {
         return Ok(());
     }
     Err(error.into())
@@ -223,21 +256,22 @@ mod tests {
 
     fn refused(message: &str) -> HubError {
         let status = kube::core::Status::failure(message, "Forbidden").with_code(403);
-        HubError::Refused {
-            operation: "try",
-            source: Box::new(kube::Error::Api(status.boxed())),
-        }
+        HubError::of_call("try", kube::Error::Api(status.boxed()))
     }
 
     #[test]
     fn only_the_servers_own_word_proves_that_it_is_reached() {
+        let address: Address = "https://drover.example".parse().unwrap();
         let reached =
             "admission webhook \"probe.rules.drover.dev\" denied the request: drover-rules-probe";
-        assert!(verdict(refused(reached), "a").is_ok());
+        assert!(verdict(refused(reached), PROBE, &address).is_ok());
+        // Another of the webhooks, perhaps at another address, proves nothing about this one.
+        let error = verdict(refused(reached), CHECK, &address).unwrap_err();
+        assert!(matches!(error, NotInForce::Hub(_)), "{error}");
         let unreachable = "failed calling webhook \"probe.rules.drover.dev\": connection refused";
-        let error = verdict(refused(unreachable), "a").unwrap_err();
+        let error = verdict(refused(unreachable), PROBE, &address).unwrap_err();
         assert!(matches!(error, NotInForce::Unreachable { .. }), "{error}");
-        let other = verdict(refused("configmaps is forbidden"), "a").unwrap_err();
+        let other = verdict(refused("configmaps is forbidden"), PROBE, &address).unwrap_err();
         assert!(matches!(other, NotInForce::Hub(_)), "{other}");
     }
 }

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use super::webhook::PROBE;
+use super::webhook::{CHECK, PROBE};
 use super::{NotAdmitted, decide};
 use crate::status::Status;
 
@@ -67,8 +67,15 @@ impl Reviews {
 
 /// `AdmissionReview`, as far as the rules read it.
 #[derive(Debug, Deserialize)]
-pub(super) struct Asked {
+pub struct Asked {
     request: Question,
+}
+
+impl Asked {
+    /// What the rules are asked about; `None` for what stores nothing.
+    pub fn write(&self) -> Option<Write<'_>> {
+        self.request.write()
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -130,7 +137,7 @@ impl Question {
 }
 
 /// Reads what a hub asks; for fuzzing, too.
-pub(super) fn parse(body: &[u8]) -> Result<Asked, serde_json::Error> {
+pub fn parse(body: &[u8]) -> Result<Asked, serde_json::Error> {
     serde_json::from_slice(body)
 }
 
@@ -177,8 +184,10 @@ impl Reviews {
     /// Why not, and as which error; `None` if it may be stored.
     async fn judge(&self, question: &Question) -> Result<Option<(StatusCode, String)>, Status> {
         if question.resource.resource == "configmaps" {
-            let probed = question.name == PROBE;
-            return Ok(probed.then(|| (StatusCode::FORBIDDEN, PROBE.to_owned())));
+            let tried = [PROBE, CHECK]
+                .into_iter()
+                .find(|name| question.name == *name);
+            return Ok(tried.map(|name| (StatusCode::FORBIDDEN, name.to_owned())));
         }
         let Some(write) = question.write() else {
             return Ok(None);

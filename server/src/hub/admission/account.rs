@@ -1,0 +1,144 @@
+//! As whom this process writes to a hub elsewhere, and whom that hub takes for the server.
+
+use std::time::Duration;
+
+use drover_api::group::HUB_NAMESPACE;
+use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::json;
+use thiserror::Error;
+use tokio::time::sleep;
+
+use super::webhook::{CONFIGURATION, SERVER_ANNOTATION, also_not, not};
+use crate::hub::{HubError, call};
+
+/// How long a hub may take to hear of a change of its webhooks.
+const TRIES: u32 = 40;
+const BETWEEN_TRIES: Duration = Duration::from_millis(250);
+/// A Secret that nobody makes, and about which others than the server are asked.
+const TRIED: &str = "password-of-nobody";
+
+/// Why the account is not known.
+#[derive(Debug, Error)]
+pub enum NoName {
+    /// The hub failed.
+    #[error(transparent)]
+    Hub(#[from] HubError),
+    /// It has no name.
+    #[error("the hub does not say who the server is")]
+    Unsaid,
+}
+
+/// An account that the hub does not take for the server's, and therefore asks about.
+#[derive(Debug, Error)]
+#[error(
+    "the hub asks about what {account:?} writes, because its webhook \"{CONFIGURATION}\" takes \
+     {server:?} for Drover's server: use a kubeconfig of that account, or remove the webhook first \
+     (kubectl delete validatingwebhookconfiguration {CONFIGURATION}); a server that runs installs it \
+     again"
+)]
+pub struct NotTheServer {
+    account: String,
+    server: String,
+}
+
+/// What the hub is told about the rules, if it is.
+pub(super) async fn configuration(
+    client: &Client,
+) -> Result<Option<ValidatingWebhookConfiguration>, HubError> {
+    let api: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
+    call("read the webhook of the rules", api.get_opt(CONFIGURATION)).await
+}
+
+/// The name under which this client writes.
+pub(super) async fn whoami(client: &Client) -> Result<String, NoName> {
+    let reviews: Api<SelfSubjectReview> = Api::all(client.clone());
+    let review = SelfSubjectReview::default();
+    let params = PostParams::default();
+    let asking = reviews.create(&params, &review);
+    let said = call("ask who the server is", asking).await?;
+    let user = said.status.and_then(|status| status.user_info);
+    let name = user.and_then(|user| user.username);
+    name.filter(|name| !name.is_empty()).ok_or(NoName::Unsaid)
+}
+
+/// Whether the hub takes somebody else than this client's account for the server; `None` where
+/// that cannot be found out, or nobody is asked.
+pub async fn not_the_server(client: &Client) -> Option<NotTheServer> {
+    let found = configuration(client).await.ok()??;
+    compare(client, &found).await.ok()?
+}
+
+async fn compare(
+    client: &Client,
+    found: &ValidatingWebhookConfiguration,
+) -> Result<Option<NotTheServer>, NoName> {
+    let annotations = found.metadata.annotations.as_ref();
+    let Some(server) = annotations.and_then(|all| all.get(SERVER_ANNOTATION)) else {
+        return Ok(None);
+    };
+    let account = whoami(client).await?;
+    let server = server.clone();
+    Ok((account != server).then_some(NotTheServer { account, server }))
+}
+
+/// Makes a hub that takes another account for the server take this one for it, too.
+///
+/// A server that runs as another account than before could not start otherwise: the hub would ask
+/// about it, and nobody answers. For everybody else the rules stay in force; the server that leads
+/// installs them anew, with its own name alone.
+pub async fn introduce(client: &Client) -> Result<(), NoName> {
+    let Some(mut found) = configuration(client).await? else {
+        return Ok(());
+    };
+    let Some(NotTheServer { account, server }) = compare(client, &found).await? else {
+        return Ok(());
+    };
+    tracing::info!(before = %server, now = %account, "the server runs as another account than before");
+    let webhooks = found.webhooks.iter_mut().flatten();
+    let conditions = webhooks.flat_map(|webhook| webhook.match_conditions.iter_mut().flatten());
+    for condition in conditions {
+        let both = also_not(&server, &account);
+        condition.expression = condition.expression.replace(&not(&server), &both);
+    }
+    let api: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
+    let patch = Patch::Merge(json!({
+        "metadata": { "resourceVersion": found.metadata.resource_version },
+        "webhooks": found.webhooks,
+    }));
+    let params = PatchParams::default();
+    let patching = api.patch(CONFIGURATION, &params, &patch);
+    call("let the hub know of the server's account", patching).await?;
+    wait_until_known(client).await?;
+    Ok(())
+}
+
+async fn wait_until_known(client: &Client) -> Result<(), HubError> {
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), HUB_NAMESPACE);
+    let secret = Secret {
+        metadata: ObjectMeta {
+            name: Some(TRIED.to_owned()),
+            ..ObjectMeta::default()
+        },
+        ..Secret::default()
+    };
+    let params = PostParams {
+        dry_run: true,
+        ..PostParams::default()
+    };
+    let mut tries = 0;
+    loop {
+        let tried = call("write as the server", secrets.create(&params, &secret)).await;
+        match tried {
+            Err(HubError::AskedAbout { .. }) if tries < TRIES => {
+                tries += 1;
+                sleep(BETWEEN_TRIES).await;
+            }
+            Err(error) => return Err(error),
+            Ok(_) => return Ok(()),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+use super::*;
+
+/// What a hub is told to ask a server of this name.
+fn webhooks(server: &str) -> Vec<Value> {
+    let address: Address = "https://drover.example".parse().unwrap();
+    let asking = Asking {
+        address: &address,
+        trust: Some("PEM"),
+        server,
+    };
+    let rules = asking.rules();
+    assert_eq!(rules["metadata"]["annotations"][SERVER_ANNOTATION], server);
+    rules["webhooks"].as_array().unwrap().clone()
+}
+
+fn conditions(webhook: &Value) -> String {
+    let conditions = webhook["matchConditions"].as_array().unwrap().iter();
+    let texts = conditions.map(|one| one["expression"].as_str().unwrap());
+    texts.collect::<Vec<_>>().join(" AND ")
+}
+
+#[test]
+fn whatever_the_server_is_called_is_one_text_in_a_condition() {
+    assert_eq!(literal("a'b\\c"), "'a\\'b\\\\c'");
+    for webhook in webhooks("o'neil") {
+        assert!(is_about(&format!(
+            "failed calling webhook {}",
+            webhook["name"]
+        )));
+        let conditions = conditions(&webhook);
+        let tried = webhook["name"] == "check.rules.drover.dev";
+        let exempt = conditions.contains("username != 'o\\'neil'");
+        assert!(exempt || tried, "{conditions}");
+    }
+}
+
+#[test]
+fn every_webhook_fails_closed() {
+    let all = webhooks("drover:server");
+    assert!(!all.is_empty());
+    for webhook in all {
+        assert_eq!(webhook["failurePolicy"], "Fail", "{webhook}");
+    }
+}
+
+#[test]
+fn a_server_that_is_an_account_has_its_own_namespace_guarded_too() {
+    let system = ["drover-system", "kube-system"];
+    let with_ops = ["drover-system", "kube-system", "ops"];
+    for (server, namespaces, named) in [
+        ("system:serviceaccount:ops:drover", &with_ops[..], "'ops'"),
+        (
+            "system:serviceaccount:kube-system:x",
+            &system,
+            "'kube-system'",
+        ),
+        ("kubernetes-admin", &system, ""),
+    ] {
+        for name in ["secrets.rules.drover.dev", "accounts.rules.drover.dev"] {
+            let all = webhooks(server);
+            let webhook = all.iter().find(|webhook| webhook["name"] == name).unwrap();
+            let selector = &webhook["namespaceSelector"]["matchExpressions"][0];
+            assert_eq!(selector["values"], json!(namespaces), "{server} {name}");
+            if name.starts_with("accounts") {
+                assert!(conditions(webhook).contains(named), "{server}");
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Drover's own kinds.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{JANE, OURS, PERSON, Row, row};
+
+fn patch(writer: &'static str, path: &str, body: Value, refused: &'static str) -> Row {
+    row(
+        writer,
+        Method::PATCH,
+        format!("{OURS}/{path}"),
+        body,
+        refused,
+    )
+}
+
+pub(super) fn users() -> Vec<Row> {
+    let new = |name: &str, administrator: bool| {
+        json!({
+            "apiVersion": "management.drover.dev/v1alpha1", "kind": "User",
+            "metadata": { "name": name }, "spec": { "administrator": administrator },
+        })
+    };
+    let path = || format!("{OURS}/users");
+    let administrator = || json!({ "spec": { "administrator": true } });
+    let waived = json!({ "spec": { "mustChangePassword": false } });
+    let note = |key: &str| json!({ "metadata": { "annotations": { key: "x" } } });
+    let untold = note("management.drover.dev/first-password-untold");
+    let seen = json!({ "status": { "lastLoginAt": "2026-01-01T00:00:00Z" } });
+    vec![
+        row(
+            PERSON,
+            Method::POST,
+            path(),
+            new("zoe", true),
+            "administrators",
+        ),
+        row(PERSON, Method::POST, path(), new("zoe", false), ""),
+        patch(PERSON, "users/ann", administrator(), "administrators"),
+        patch(JANE, "users/ann", administrator(), "administrators"),
+        patch(
+            PERSON,
+            "users/ann",
+            json!({ "spec": { "displayName": "Ann" } }),
+            "",
+        ),
+        patch(
+            PERSON,
+            "users/ann",
+            json!({ "spec": { "enabled": false } }),
+            "",
+        ),
+        patch(PERSON, "users/ann", owned(), ""),
+        row(PERSON, Method::DELETE, at("ann"), json!({}), ""),
+        patch(PERSON, "users/ann", waived, "mustChangePassword"),
+        patch(JANE, "users/ann/status", seen, "only Drover's server"),
+        patch(JANE, "users/ann", untold, "notes"),
+        patch(JANE, "users/ann", note("example.com/mine"), ""),
+    ]
+}
+
+/// The only administrator, with whom Drover would be lost.
+pub(super) fn administrators() -> Vec<Row> {
+    let change = |spec: Value| json!({ "spec": spec });
+    let unmade = || change(json!({ "administrator": false }));
+    let disabled = || change(json!({ "enabled": false }));
+    let named = || change(json!({ "displayName": "Boss" }));
+    let mut rows = vec![patch(PERSON, "users/admin", named(), "")];
+    for writer in [PERSON, JANE] {
+        rows.extend([
+            patch(writer, "users/admin", unmade(), "administrators"),
+            patch(writer, "users/admin", disabled(), "drover user disable"),
+            patch(writer, "users/admin", owned(), "ownerReferences"),
+            row(
+                writer,
+                Method::DELETE,
+                at("admin"),
+                json!({}),
+                "drover user delete",
+            ),
+            // All at once.
+            row(
+                writer,
+                Method::DELETE,
+                format!("{OURS}/users"),
+                json!({}),
+                "drover user delete",
+            ),
+            // Back in office.
+            patch(
+                writer,
+                "users/eve",
+                change(json!({ "enabled": true })),
+                "drover user enable",
+            ),
+            row(writer, Method::DELETE, at("eve"), json!({}), ""),
+        ]);
+    }
+    rows
+}
+
+/// With the other object Kubernetes would delete this one.
+fn owned() -> Value {
+    json!({ "metadata": { "ownerReferences": [{
+        "apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "1",
+    }] } })
+}
+
+fn at(user: &str) -> String {
+    format!("{OURS}/users/{user}")
+}
+
+pub(super) fn tokens(id: &str) -> Vec<Row> {
+    let new = json!({
+        "apiVersion": "management.drover.dev/v1alpha1", "kind": "Token",
+        "metadata": { "name": "bcdfghjkmnpq" },
+        "spec": {
+            "userName": "admin", "userUid": "1", "purpose": "Api",
+            "hash": format!("sha256:{}", "0".repeat(64)), "expiresAt": "2100-01-01T00:00:00Z",
+        },
+    });
+    let owner = json!({ "metadata": { "ownerReferences": [] } });
+    let label = json!({ "metadata": { "labels": { "mine": "yes" } } });
+    let finalizer = json!({ "metadata": { "finalizers": ["example.com/stay"] } });
+    let it = format!("tokens/{id}");
+    vec![
+        row(
+            JANE,
+            Method::POST,
+            format!("{OURS}/tokens"),
+            new,
+            "drover token create",
+        ),
+        patch(PERSON, &it, label, ""),
+        patch(PERSON, &it, finalizer, "finalizers"),
+        patch(PERSON, &it, owner, "ownerReferences"),
+        row(
+            PERSON,
+            Method::DELETE,
+            format!("{OURS}/{it}"),
+            json!({}),
+            "",
+        ),
+    ]
+}
+
+pub(super) fn clusters_and_settings() -> Vec<Row> {
+    let key = json!({ "status": { "registration": {
+        "publicKey": "AAAA", "boundAt": "2026-01-01T00:00:00Z", "tokenId": "x",
+    } } });
+    let value = |text: &str| json!({ "spec": { "value": text } });
+    vec![
+        patch(
+            PERSON,
+            "clusters/shop/status",
+            key.clone(),
+            "only Drover's server",
+        ),
+        // The definition makes nothing of it here, so there is nothing to refuse.
+        patch(PERSON, "clusters/shop", key, ""),
+        patch(
+            PERSON,
+            "clusters/shop",
+            json!({ "spec": { "description": "x" } }),
+            "",
+        ),
+        patch(PERSON, "settings/session-ttl", value("soon"), "session-ttl"),
+        patch(PERSON, "settings/session-ttl", value("2h"), ""),
+    ]
+}

@@ -1,0 +1,99 @@
+//! The server's Secrets, and tokens of accounts.
+
+use http::Method;
+use serde_json::json;
+
+use super::{JANE, PERSON, Row, row};
+
+const SECRETS: &str = "/api/v1/namespaces/drover-system/secrets";
+
+pub(super) fn secrets() -> Vec<Row> {
+    let secret =
+        |name: &str| json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name } });
+    let made_up = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "generateName": "password-" },
+    });
+    let of_account = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
+        "metadata": {
+            "name": "lasting", "annotations": { "kubernetes.io/service-account.name": "default" },
+        },
+    });
+    let damage = json!({ "data": { "tls.crt": "bm9uc2Vuc2U=" } });
+    let request = json!({
+        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+        "spec": { "expirationSeconds": 600 },
+    });
+    let token =
+        |namespace: &str| format!("/api/v1/namespaces/{namespace}/serviceaccounts/default/token");
+    let system = "/api/v1/namespaces/kube-system/secrets".to_owned();
+    vec![
+        row(
+            JANE,
+            Method::POST,
+            SECRETS.to_owned(),
+            secret("password-1"),
+            "server's own",
+        ),
+        row(
+            JANE,
+            Method::POST,
+            SECRETS.to_owned(),
+            made_up,
+            "server's own",
+        ),
+        row(PERSON, Method::POST, SECRETS.to_owned(), secret("mine"), ""),
+        row(
+            PERSON,
+            Method::PATCH,
+            format!("{SECRETS}/server-ca"),
+            damage,
+            "server's own",
+        ),
+        row(
+            JANE,
+            Method::DELETE,
+            format!("{SECRETS}/plan-signing-keys"),
+            json!({}),
+            "server's own",
+        ),
+        // All at once, the server's among them.
+        row(
+            JANE,
+            Method::DELETE,
+            SECRETS.to_owned(),
+            json!({}),
+            "server's own",
+        ),
+        row(
+            PERSON,
+            Method::POST,
+            system.clone(),
+            of_account.clone(),
+            "outlive",
+        ),
+        row(JANE, Method::POST, system, of_account, ""),
+        row(
+            PERSON,
+            Method::POST,
+            token("drover-system"),
+            request.clone(),
+            "outlive",
+        ),
+        row(
+            PERSON,
+            Method::POST,
+            token("kube-system"),
+            request.clone(),
+            "outlive",
+        ),
+        row(
+            JANE,
+            Method::POST,
+            token("drover-system"),
+            request.clone(),
+            "",
+        ),
+        row(PERSON, Method::POST, token("default"), request, ""),
+    ]
+}

@@ -1,0 +1,201 @@
+//! The webhook of a hub elsewhere: when it is not there, leads nowhere, or knows another server.
+
+use std::path::PathBuf;
+
+use drover_e2e::{ControlPlane, eventually};
+use drover_server::hub::connect::HubOptions;
+use drover_server::wire::{self, ServerOptions};
+use futures::StreamExt as _;
+use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
+use kube::api::{WatchEvent, WatchParams};
+use kube::{Api, ResourceExt as _};
+use tokio_util::sync::CancellationToken;
+
+use super::{SOON, in_force};
+use crate::place::TestHub;
+use crate::recover::recover;
+use crate::server::{Server, authority, client, options};
+
+/// A server that is started with these options, and what `/readyz` says of the rules.
+struct Running {
+    url: String,
+    trust: String,
+    hub: drover_server::hub::Hub,
+    stop: CancellationToken,
+    ended: tokio::task::JoinHandle<Result<(), wire::EndError>>,
+}
+
+impl Running {
+    async fn start(options: ServerOptions) -> Self {
+        let stop = CancellationToken::new();
+        let server = wire::start(options, stop.clone()).await.unwrap();
+        let hub = server.hub().clone();
+        let url = format!("https://{}", server.address());
+        let ended = tokio::spawn(server.wait());
+        let trust = authority(&hub).await;
+        Self {
+            url,
+            trust,
+            hub,
+            stop,
+            ended,
+        }
+    }
+
+    /// Waits until the line about the rules has this part; readiness does not depend on it.
+    async fn says(&self, part: &str) {
+        let http = client(&self.trust);
+        let said = eventually("the state of the rules to be shown", SOON, async || {
+            let asked = http.get(format!("{}/readyz?verbose", self.url));
+            let answer = asked.send().await.map_err(|error| error.to_string())?;
+            let ready = answer.status().is_success();
+            let text = answer.text().await.map_err(|error| error.to_string())?;
+            let shown = ready && text.lines().any(|line| line.contains(part));
+            if shown { Ok(()) } else { Err(text) }
+        });
+        said.await.unwrap();
+    }
+
+    async fn stop(self) {
+        self.stop.cancel();
+        self.ended.await.unwrap().unwrap();
+    }
+}
+
+/// Nobody listens there.
+fn nowhere(hub: &TestHub) -> ServerOptions {
+    let mut options = options(hub, None);
+    options.hub_webhook = Some("https://127.0.0.1:1".parse().unwrap());
+    options
+}
+
+#[tokio::test]
+async fn a_server_whose_hub_cannot_reach_it_says_so_and_stops_nobody() {
+    let hub = TestHub::kubernetes().await;
+    let server = Running::start(nowhere(&hub)).await;
+    let client = server.hub.client();
+    // The trial comes and goes, and leaves nothing behind that asks.
+    let webhooks: Api<ValidatingWebhookConfiguration> = Api::all(client);
+    let seen = webhooks.watch(&WatchParams::default(), "0").await.unwrap();
+    let names = seen.filter_map(async |event| match event.unwrap() {
+        WatchEvent::Added(added) => Some(("added", added.name_any())),
+        WatchEvent::Deleted(gone) => Some(("gone", gone.name_any())),
+        _ => None,
+    });
+    let first: Vec<_> = tokio::time::timeout(SOON, Box::pin(names).take(2).collect())
+        .await
+        .unwrap();
+    let trial = |what| (what, "drover-rules-probe".to_owned());
+    assert_eq!(first, [trial("added"), trial("gone")]);
+    let secret = r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"password-1"}}"#;
+    let (line, _counter) = hub.command_line().await;
+    let line = line.with_stdin(secret);
+    line.run([
+        "create",
+        "-n",
+        "drover-system",
+        "--dry-run=server",
+        "-f",
+        "-",
+    ])
+    .await
+    .unwrap();
+    server
+        .says("[!]rules: whoever writes to the hub directly is not judged")
+        .await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_hub_that_asks_at_an_older_address_is_shown_with_the_way_out() {
+    let hub = TestHub::kubernetes().await;
+    let first = Server::start(&hub).await;
+    in_force(&first).await;
+    first.stop().await;
+    let server = Running::start(nowhere(&hub)).await;
+    server
+        .says("kubectl delete validatingwebhookconfiguration drover-rules")
+        .await;
+    // What it says is so: nobody answers for what others write.
+    let write = [
+        "label",
+        "--overwrite",
+        "users.management.drover.dev",
+        "admin",
+        "a=b",
+    ];
+    let (line, _counter) = hub.command_line().await;
+    let as_jane = |rest: &[&str]| {
+        let mut all = vec!["--as=jane", "--as-group=system:masters"];
+        all.extend(rest);
+        all.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let refused = line.run(as_jane(&write)).await.unwrap_err();
+    assert!(
+        format!("{refused:?}").contains("failed calling webhook"),
+        "{refused:?}"
+    );
+    let out = ["delete", "validatingwebhookconfiguration", "drover-rules"];
+    line.run(as_jane(&out)).await.unwrap();
+    let let_through = eventually("the hub to ask no more", SOON, async || {
+        line.run(as_jane(&write))
+            .await
+            .map(|_| ())
+            .map_err(|error| format!("{error:?}"))
+    });
+    let_through.await.unwrap();
+    server.stop().await;
+}
+
+/// A kubeconfig of somebody else who may do everything.
+fn somebody(hub: &ControlPlane, name: &str) -> PathBuf {
+    let identity = hub.identity(name, Some("system:masters")).unwrap();
+    let file = hub.folder().join(format!("{name}.yaml"));
+    std::fs::write(&file, identity.kubeconfig).unwrap();
+    file
+}
+
+#[tokio::test]
+async fn a_server_that_runs_as_another_account_than_before_starts_and_nobody_else_is_let_in() {
+    let mut hub = TestHub::kubernetes().await;
+    let first = Server::start(&hub).await;
+    in_force(&first).await;
+    first.stop().await;
+    let other = somebody(hub.control_plane(), "another-account");
+    // Who only helps is told, before anything is changed, as whom to do it.
+    let helped = recover(&["--kubeconfig", other.to_str().unwrap()]).await;
+    let advice = "kubectl delete validatingwebhookconfiguration drover-rules";
+    assert!(
+        !helped.success && helped.said.contains(advice),
+        "{helped:?}"
+    );
+    assert!(helped.said.contains("another-account"), "{helped:?}");
+
+    let mut options = options(&hub, None);
+    options.hub = HubOptions::Kubeconfig {
+        file: other,
+        context: None,
+    };
+    let server = Running::start(options).await;
+    server.says("[+]rules ok").await;
+    let webhooks: Api<ValidatingWebhookConfiguration> = Api::all(server.hub.client());
+    let names_one = eventually("the rules to know one server only", SOON, async || {
+        let rules = webhooks
+            .get("drover-rules")
+            .await
+            .map_err(|error| error.to_string())?;
+        let text = serde_json::to_string(&rules.webhooks).map_err(|error| error.to_string())?;
+        let server = rules
+            .annotations()
+            .get("management.drover.dev/server")
+            .cloned();
+        let one = text.matches("request.userInfo.username != ").count();
+        let new = text
+            .matches("request.userInfo.username != 'another-account'")
+            .count();
+        let done = one > 0 && one == new && server.as_deref() == Some("another-account");
+        if done { Ok(()) } else { Err(text) }
+    });
+    names_one.await.unwrap();
+    server.stop().await;
+}
