@@ -2,9 +2,12 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use drover_access::admission::{self, Operation};
 use drover_api::agent::PROOF_HEADER;
+use drover_api::group::GROUP;
 use drover_api::report::Report;
 use drover_server::controllers::cluster::heard::{Heard, Lines};
+use drover_server::hub::admission::review;
 use drover_server::registration::connect::read_proof;
 use http::{HeaderMap, HeaderValue};
 
@@ -38,4 +41,29 @@ pub(crate) fn proof(bytes: &[u8]) {
             assert!(proof.replica.bytes().all(|byte| byte.is_ascii_graphic()));
         }
     }
+}
+
+/// Whatever a stranger sends as an `AdmissionReview`: rules are asked about it without panic, never
+/// hold for the server itself, and let through what changes nothing of Drover's own objects.
+pub(crate) fn review(bytes: &[u8]) {
+    let Ok(asked) = review::parse(bytes) else {
+        return;
+    };
+    let Some(write) = asked.write() else { return };
+    for server in ["drover:server", "system:serviceaccount:ops:drover"] {
+        let needed = admission::role_needed(&write, server);
+        // What is written may as well be the role that is bound.
+        for role in [None, write.object, write.old] {
+            let verdict = admission::admit(&write, server, role);
+            let concerned = admission::concerns(write.writer, server);
+            assert!(concerned || (verdict.is_ok() && needed.is_none()));
+            let unchanged = write.operation == Operation::Update && write.object == write.old;
+            let own = write.group == GROUP && write.subresource.is_empty();
+            assert!(!(own && unchanged) || verdict.is_ok(), "{verdict:?}");
+            if let Err(refusal) = verdict {
+                assert!(refusal.to_string().len() > 20);
+            }
+        }
+    }
+    assert_eq!(admission::admit(&write, write.writer, None), Ok(()));
 }

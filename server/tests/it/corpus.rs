@@ -24,3 +24,8 @@ fn corpus_of_reports_holds() {
 fn corpus_of_proofs_holds() {
     replay("proof", properties::proof);
 }
+
+#[test]
+fn corpus_of_reviews_holds() {
+    replay("review", properties::review);
+}
