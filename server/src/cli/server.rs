@@ -13,9 +13,9 @@ use crate::demo::{DemoFolder, DemoOptions};
 use crate::hub::admission::account::not_the_server;
 use crate::hub::connect::{Connection, HubOptions, Surroundings, connect};
 use crate::hub::{Hub, Keys, Stores};
-use crate::identity::administrators::{BroughtBack, bring_back};
+use crate::identity::administrators::Candidate;
 use crate::identity::passwords::random_password;
-use crate::identity::{Logins, Passwords};
+use crate::identity::{Logins, Passwords, administrators};
 use crate::settings::Settings;
 use crate::telemetry::{self, LogFilter, LogFormat, LogOptions};
 use crate::wire;
@@ -130,15 +130,19 @@ async fn recover_on(connection: &Connection, args: &Recover) -> Result<(), Failu
     {
         return Err(Failure::server(stranger));
     }
-    let found = bring_back(&client, &args.user).await;
-    let BroughtBack { user, made } = found.map_err(Failure::server)?;
-    let password = reset(client, &user).await?;
+    let found = administrators::find(&client, &args.user).await;
+    let Candidate { user, needed } = found.map_err(Failure::server)?;
+    let password = reset(client.clone(), &user).await?;
+    if needed {
+        let put = administrators::put_in_office(&client, &user).await;
+        put.map_err(Failure::server)?;
+    }
     print(&format!("{}\n", password.expose_secret()))?;
     notice(&format!(
         "This is the new password of {:?}; the next login must change it. Their other logins have ended.",
         args.user
     ));
-    if made {
+    if needed {
         notice("Nobody administered Drover any more: the user is an enabled administrator now.");
     } else if !user.spec.enabled {
         notice(&format!(

@@ -2,7 +2,7 @@
 
 use drover_api::kinds::{User, UserSpec};
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
-use kube::{Api, Client, ResourceExt as _};
+use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use thiserror::Error;
 
@@ -13,7 +13,7 @@ pub fn is_administrator(user: &User) -> bool {
     user.spec.administrator && user.spec.enabled && user.metadata.deletion_timestamp.is_none()
 }
 
-/// Why nobody was brought back.
+/// Why nobody could be brought back.
 #[derive(Debug, Error)]
 pub enum BringBackError {
     /// The hub failed.
@@ -34,53 +34,61 @@ pub enum BringBackError {
     Leaving(String),
 }
 
-/// A user, and what was done so that somebody administers Drover.
+/// Somebody who is to be able to log in again.
 #[derive(Debug)]
-pub struct BroughtBack {
-    /// The user as they are now.
+pub struct Candidate {
+    /// The user as they are on the hub.
     pub user: User,
-    /// Whether they are an enabled administrator only now, because nobody else was one.
-    pub made: bool,
+    /// Whether nobody else administers Drover, so that they have to.
+    pub needed: bool,
 }
 
-/// The user of a name; an enabled administrator if nobody else is one.
-pub async fn bring_back(client: &Client, name: &str) -> Result<BroughtBack, BringBackError> {
+/// The user of a name. Where nobody administers Drover there need be none: then one is made, who
+/// has no password yet.
+pub async fn find(client: &Client, name: &str) -> Result<Candidate, BringBackError> {
     let api: Api<User> = Api::all(client.clone());
     let all = call("list users", api.list(&ListParams::default())).await?;
     let user = all.items.iter().find(|user| user.name_any() == name);
-    let administrators: Vec<_> = all
-        .items
-        .iter()
-        .filter(|user| is_administrator(user))
-        .collect();
-    let names = || administrators.iter().map(|user| user.name_any()).collect();
-    let made = administrators.is_empty();
-    let user = match (user, made) {
-        (Some(user), _) if user.metadata.deletion_timestamp.is_some() => {
+    let administrators = all.items.iter().filter(|user| is_administrator(user));
+    let administrators: Vec<_> = administrators.map(ResourceExt::name_any).collect();
+    let needed = administrators.is_empty();
+    let user = match user {
+        Some(user) if user.metadata.deletion_timestamp.is_some() => {
             return Err(BringBackError::Leaving(name.to_owned()));
         }
-        (Some(user), false) => user.clone(),
-        (Some(user), true) => {
-            // With the UID, a user of the same name made meanwhile is a conflict.
-            let spec = json!({ "enabled": true, "administrator": true });
-            let patch = Patch::Merge(json!({ "metadata": { "uid": user.uid() }, "spec": spec }));
-            let params = PatchParams::default();
-            let patching = api.patch(name, &params, &patch);
-            call("make the user an administrator", patching).await?
-        }
-        (None, true) => {
+        Some(user) => user.clone(),
+        None if needed => {
             let (params, new) = (PostParams::default(), administrator(name));
             call("create an administrator", api.create(&params, &new)).await?
         }
-        (None, false) => {
+        None => {
+            let name = name.to_owned();
             return Err(BringBackError::NoSuchUser {
-                name: name.to_owned(),
-                administrators: names(),
+                name,
+                administrators,
             });
         }
     };
-    Ok(BroughtBack { user, made })
+    Ok(Candidate { user, needed })
 }
+
+/// Makes the user an enabled administrator; call it when their old password is good no more.
+pub async fn put_in_office(client: &Client, user: &User) -> Result<(), HubError> {
+    let api: Api<User> = Api::all(client.clone());
+    let spec = json!({ "enabled": true, "administrator": true });
+    // With the UID, a user of the same name made meanwhile is a conflict.
+    let mut metadata = json!({ "uid": user.uid() });
+    metadata["ownerReferences"] = NO_OWNERS;
+    let patch = Patch::Merge(json!({ "metadata": metadata, "spec": spec }));
+    let (name, params) = (user.name_any(), PatchParams::default());
+    let patching = api.patch(&name, &params, &patch);
+    call("make the user an administrator", patching).await?;
+    Ok(())
+}
+
+/// In a merge patch: whoever administers Drover belongs to no other object, with which Kubernetes
+/// would delete them.
+pub const NO_OWNERS: serde_json::Value = serde_json::Value::Null;
 
 fn administrator(name: &str) -> User {
     let spec = UserSpec {

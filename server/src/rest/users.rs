@@ -18,6 +18,7 @@ use super::body::{Json, Name, Query};
 use super::caller::Administrator;
 use super::page::PageQuery;
 use crate::hub::call;
+use crate::identity::administrators::NO_OWNERS;
 use crate::status::Status;
 
 /// Longest to wait until memory shows what was written.
@@ -129,7 +130,11 @@ pub(super) async fn patch(
     }
     let spec = serde_json::to_value(&request).unwrap_or_default();
     // With the UID, a user of the same name made meanwhile is a conflict.
-    let patch = Patch::Merge(json!({ "metadata": { "uid": user.uid() }, "spec": spec }));
+    let mut metadata = json!({ "uid": user.uid() });
+    if request.administrator == Some(true) {
+        metadata["ownerReferences"] = NO_OWNERS;
+    }
+    let patch = Patch::Merge(json!({ "metadata": metadata, "spec": spec }));
     let (api, params) = (state.hub.users(), PatchParams::default());
     let changed = call("change a user", api.patch(&name, &params, &patch)).await?;
     state

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
+type Named = (&'static str, Weight, Check);
 type Check = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 /// The checks behind `/readyz`; clones share them.
 #[derive(Clone, Default)]
 pub struct Health {
-    checks: Arc<RwLock<Vec<(&'static str, Weight, Check)>>>,
+    checks: Arc<RwLock<Vec<Named>>>,
 }
 
 /// What it means that a check fails.

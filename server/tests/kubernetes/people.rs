@@ -1,5 +1,8 @@
 //! Users, clusters, settings and kubeconfigs over REST.
 
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Resource as _, ResourceExt as _};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -8,9 +11,30 @@ use crate::server::Server;
 
 on_both_hubs!(
     an_administrator_manages_what_others_cannot_see,
+    who_becomes_an_administrator_belongs_to_no_other_object,
     settings_are_shown_with_defaults_checked_and_take_effect,
     a_kubeconfig_is_read_by_kubectl_and_holds_one_scoped_token_for_each_cluster,
 );
+
+/// Kubernetes would delete them with it.
+async fn who_becomes_an_administrator_belongs_to_no_other_object(hub: TestHub) {
+    let server = Server::start(&hub).await;
+    let admin = server.administrator().await;
+    server.user(&admin, "ann").await;
+    let namespaces: Api<Namespace> = Api::all(server.hub.client());
+    let owner = namespaces.get("default").await.unwrap();
+    let owner = owner.owner_ref(&()).unwrap();
+    let (users, params) = (server.hub.users(), PatchParams::default());
+    let tie = Patch::Merge(json!({ "metadata": { "ownerReferences": [owner] } }));
+    let ann = users.patch("ann", &params, &tie).await.unwrap();
+    assert_eq!(ann.owner_references().len(), 1);
+    let promote = json!({ "administrator": true });
+    let promoted = server.call(Method::PATCH, "/v1/users/ann", Some(&admin), Some(promote));
+    promoted.await.expect(200);
+    let ann = users.get("ann").await.unwrap();
+    assert!(ann.spec.administrator && ann.owner_references().is_empty());
+    server.stop().await;
+}
 
 async fn an_administrator_manages_what_others_cannot_see(hub: TestHub) {
     let server = Server::start(&hub).await;

@@ -129,12 +129,12 @@ async fn wait_until_known(client: &Client) -> Result<(), HubError> {
         dry_run: true,
         ..PostParams::default()
     };
-    let mut tries = 0;
+    let mut left = TRIES;
     loop {
-        let tried = call("write as the server", secrets.create(&params, &secret)).await;
-        match tried {
-            Err(HubError::AskedAbout { .. }) if tries < TRIES => {
-                tries += 1;
+        let answer = call("write as the server", secrets.create(&params, &secret)).await;
+        match answer {
+            Err(HubError::AskedAbout { .. }) if left > 0 => {
+                left -= 1;
                 sleep(BETWEEN_TRIES).await;
             }
             Err(error) => return Err(error),

@@ -150,6 +150,11 @@ pub(super) fn clusters_and_settings() -> Vec<Row> {
         "publicKey": "AAAA", "boundAt": "2026-01-01T00:00:00Z", "tokenId": "x",
     } } });
     let value = |text: &str| json!({ "spec": { "value": text } });
+    let mut new = key.clone();
+    new["apiVersion"] = "management.drover.dev/v1alpha1".into();
+    new["kind"] = "Cluster".into();
+    new["metadata"] = json!({ "name": "new" });
+    new["spec"] = json!({});
     vec![
         patch(
             PERSON,
@@ -159,6 +164,7 @@ pub(super) fn clusters_and_settings() -> Vec<Row> {
         ),
         // The definition makes nothing of it here, so there is nothing to refuse.
         patch(PERSON, "clusters/shop", key, ""),
+        row(PERSON, Method::POST, format!("{OURS}/clusters"), new, ""),
         patch(
             PERSON,
             "clusters/shop",
