@@ -34,8 +34,14 @@ pub(crate) async fn first_password_is_printed_once_and_must_be_changed(world: &m
     let printed = world.server.printed();
     assert_eq!(printed.matches("with the password").count(), 1, "{printed}");
     assert_eq!(printed.matches(&password).count(), 1, "{printed}");
-    let admin = world.admin.clone();
-    world.east.wait_until_usable(&admin).await.unwrap();
+    // The Cluster's conditions are from before the restart: only the road itself can tell.
+    let through = world.through();
+    eventually("the road after the restart", SOON, async || {
+        let version = through.run(["get", "--raw", "/version"]).await;
+        version.map_err(|error| error.to_string())
+    })
+    .await
+    .unwrap();
 }
 
 pub(crate) async fn both_kinds_of_kubeconfig_reach_the_cluster(world: &mut World) {
