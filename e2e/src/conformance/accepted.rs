@@ -10,7 +10,7 @@ use super::difference::Difference;
 use super::run::Outcome;
 
 /// How many differences are accepted at most. This number may only become smaller.
-pub const MOST_ACCEPTED: usize = 359;
+pub const MOST_ACCEPTED: usize = 15;
 
 /// Why the accepted differences cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! Where two documents differ.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde_json::Value;
@@ -42,6 +42,18 @@ fn shown(value: Option<&Value>) -> String {
     text
 }
 
+/// A list whose items have this is sorted by it, and compared name by name: one that is missing is
+/// one difference, not a shift of all that follow.
+const NAMED_BY: &str = "subresource";
+
+fn named(items: &[Value]) -> Option<BTreeMap<&str, &Value>> {
+    items
+        .iter()
+        .map(|item| Some((item.get(NAMED_BY)?.as_str()?, item)))
+        .collect::<Option<_>>()
+        .filter(|all: &BTreeMap<_, _>| !all.is_empty())
+}
+
 /// All places at which they differ, in their order.
 pub(super) fn compare(ours: &Value, real: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
@@ -56,6 +68,20 @@ fn walk(path: &str, ours: Option<&Value>, real: Option<&Value>, found: &mut Vec<
             for key in keys {
                 let path = place::member(path, key);
                 walk(&path, left.get(key), right.get(key), found);
+            }
+        }
+        (Some(Value::Array(left)), Some(Value::Array(right)))
+            if named(left).is_some() && named(right).is_some() =>
+        {
+            let (left, right) = (
+                named(left).unwrap_or_default(),
+                named(right).unwrap_or_default(),
+            );
+            let names: BTreeSet<&str> = left.keys().chain(right.keys()).copied().collect();
+            for name in names {
+                let path = format!("{path}[{NAMED_BY}={name}]");
+                let of = |all: &BTreeMap<&str, &Value>| all.get(name).map(|one| (*one).clone());
+                walk(&path, of(&left).as_ref(), of(&right).as_ref(), found);
             }
         }
         (Some(Value::Array(left)), Some(Value::Array(right))) => {
@@ -89,5 +115,15 @@ mod tests {
             .collect();
         assert_eq!(paths, ["a.b", "a[\"c.d\"]", "l[1]"]);
         assert_eq!(compare(&ours, &ours), []);
+    }
+
+    #[test]
+    fn subresources_are_compared_by_their_names() {
+        let one = |name: &str| json!({"subresource": name, "verbs": ["get"]});
+        let ours = json!([one("binding"), one("status")]);
+        let real = json!([one("attach"), one("binding"), one("status")]);
+        let found = compare(&ours, &real);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].path, "[subresource=attach]");
     }
 }
