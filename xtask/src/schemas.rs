@@ -101,6 +101,7 @@ pub(crate) const SERVED: &[Served] = &[
             "pods/ephemeralcontainers",
             "pods/eviction",
             "pods/log",
+            "pods/resize",
             "pods/status",
             "secrets",
             "serviceaccounts",

@@ -112,11 +112,15 @@ pub(crate) fn protobuf(data: &[u8]) {
     assert_eq!(read, decoded.value);
 }
 
-/// JSON says the same when it is read as YAML, and no text does worse than to be refused.
+/// JSON says the same when it is read as YAML, unless it says something twice, and no text does
+/// worse than to be refused.
 pub(crate) fn body(data: &[u8]) {
     let yaml = decode(BodyFormat::Yaml, data);
-    if let Ok(json) = decode(BodyFormat::Json, data) {
-        assert_eq!(yaml.as_ref(), Ok(&json));
+    if let Ok(json) = decode(BodyFormat::Json, data)
+        && json.duplicates.is_empty()
+    {
+        let read = yaml.as_ref().map(|yaml| &yaml.value);
+        assert_eq!(read, Ok(&json.value));
     }
     if let Ok(yaml) = yaml {
         assert!(serde_json::from_str::<Value>(&yaml.value.to_string()).is_ok());

@@ -4,9 +4,12 @@
 pub mod cel;
 mod names;
 mod parts;
+mod rules;
 mod schemas;
+mod served;
 mod structural;
 mod validation;
+mod versions;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,6 +22,7 @@ use crate::schema::look::{field, flag, list, text, texts};
 use crate::schema::{Definition, Node, Reader, Shape};
 pub use names::{Names, accept};
 use parts::{columns, scale};
+pub(crate) use served::{is_readable, served_names};
 pub(crate) use validation::{validate, validate_update};
 
 /// Why a CRD's object cannot be turned into resources; validation lets none such be stored.
@@ -344,7 +348,10 @@ pub(crate) mod tests {
         resource.read(&mut definition).unwrap();
         resource.fill(&mut definition);
         assert_eq!(wrong(&definition), Vec::<String>::new());
-        definition["spec"]["conversion"] = json!({"strategy": "Webhook"});
+        definition["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": {
+            "clientConfig": {"url": "https://convert.example.com"},
+            "conversionReviewVersions": ["v1"],
+        }});
         let spec = &mut definition["spec"]["versions"][1];
         spec["schema"]["openAPIV3Schema"] = json!({"type": "object", "properties": {
             "spec": {"properties": {"a": {"type": "string", "default": 1}}},

@@ -4,6 +4,8 @@
 //! as JSON: each line is one path or one definition.
 
 mod custom;
+mod gnostic;
+mod v2;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -50,6 +52,18 @@ pub struct Documents {
     catalog: Arc<Catalog>,
     index: OnceLock<Value>,
     made: BTreeMap<String, OnceLock<Option<Document>>>,
+    whole: OnceLock<Whole>,
+}
+
+/// All that is served in one document: OpenAPI v2.
+#[derive(Debug)]
+pub struct Whole {
+    /// JSON.
+    pub json: Bytes,
+    /// Protobuf.
+    pub protobuf: Bytes,
+    /// SHA-512 of the JSON.
+    pub hash: String,
 }
 
 impl Documents {
@@ -61,6 +75,7 @@ impl Documents {
             catalog,
             index: OnceLock::new(),
             made,
+            whole: OnceLock::new(),
         }
     }
 
@@ -70,6 +85,24 @@ impl Documents {
             None => self.index.get().is_some(),
             Some(path) => self.made.get(path).is_none_or(|one| one.get().is_some()),
         }
+    }
+
+    /// Whether nothing has to be made for [`whole`](Self::whole).
+    pub fn is_whole_made(&self) -> bool {
+        self.whole.get().is_some()
+    }
+
+    /// `/openapi/v2`: everything at once.
+    pub fn whole(&self) -> &Whole {
+        self.whole.get_or_init(|| {
+            let document = v2::document(self);
+            let json = document.to_string().into_bytes();
+            Whole {
+                hash: hash(&json),
+                protobuf: gnostic::document(&document).into(),
+                json: json.into(),
+            }
+        })
     }
 
     /// `/openapi/v3`: where the documents are, with a hash that changes when they do.
@@ -288,6 +321,26 @@ mod tests {
             check(&serde_json::from_slice(&document.body).unwrap());
         }
         assert_eq!(all.document("apis/nope/v1"), None);
+    }
+
+    #[test]
+    fn all_that_is_served_is_in_one_document_too() {
+        let documents = Documents::new(all().into());
+        let whole = documents.whole();
+        let document: Value = serde_json::from_slice(&whole.json).unwrap();
+        let definitions = &document["definitions"];
+        for name in ["io.k8s.api.core.v1.Pod", "com.example.v1.Widget"] {
+            assert_eq!(definitions[name]["type"], "object", "{name}");
+        }
+        let text = String::from_utf8_lossy(&whole.json);
+        for (at, start) in text.match_indices("#/definitions/") {
+            let name = text[at + start.len()..].split('"').next().unwrap();
+            assert!(definitions.get(name).is_some(), "{name}");
+        }
+        let path = "/apis/example.com/v1/namespaces/{namespace}/widgets/{name}";
+        let get = &document["paths"][path]["get"];
+        assert_eq!(get["x-kubernetes-group-version-kind"]["kind"], "Widget");
+        assert!(whole.protobuf.len() > 100_000);
     }
 
     #[test]

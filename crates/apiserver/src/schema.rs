@@ -3,6 +3,8 @@
 
 mod decode;
 mod defaults;
+mod definition;
+mod embedded;
 pub(crate) mod findings;
 mod formats;
 mod former;
@@ -21,12 +23,13 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use decode::DecodeError;
+pub(crate) use definition::Definition;
 pub(crate) use former::Former;
 pub use object::Part;
 pub use path::Path;
 pub use pattern::Pattern;
 pub(crate) use pattern::compile as compile_pattern;
-pub(crate) use read::{Definition, Reader};
+pub(crate) use read::Reader;
 
 /// The format of a time with microseconds; published as `date-time` too, but written otherwise.
 pub const MICRO_TIME: &str = "micro-time";

@@ -5,6 +5,7 @@
 //! it. Everything a client is told about a refusal is an [`ApiError`], made into a
 //! `metav1.Status` in one place.
 
+mod accounts;
 mod addresses;
 pub mod answer;
 pub mod audit;

@@ -228,12 +228,15 @@ impl ApiError {
 
     /// Fields of the object are at fault; `kind` is the kind, not the resource.
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
-        let joined = match errors {
-            [one] => one.to_string(),
-            many => {
-                let list: Vec<String> = many.iter().map(ToString::to_string).collect();
-                format!("[{}]", list.join(", "))
+        let mut told: Vec<String> = Vec::with_capacity(errors.len());
+        for text in errors.iter().map(ToString::to_string) {
+            if !told.contains(&text) {
+                told.push(text);
             }
+        }
+        let joined = match told.as_slice() {
+            [one] => one.clone(),
+            many => format!("[{}]", many.join(", ")),
         };
         let message = format!("{} {name:?} is invalid: {joined}", qualified(kind, group));
         let mut error = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)

@@ -192,7 +192,7 @@ async fn the_cluster_holds_the_agents_accounts_to_their_roles(demo: &mut Demo) {
         });
         let asked = kubectl.clone().with_stdin(review.to_string());
         let answer = asked
-            .run(["create", "--validate=false", "-o", "json", "-f", "-"])
+            .run(["create", "-o", "json", "-f", "-"])
             .await
             .unwrap()
             .stdout;

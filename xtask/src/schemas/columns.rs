@@ -91,5 +91,11 @@ fn documentation(code: &str, definitions: &BTreeMap<String, Value>) -> Option<St
     };
     let definition = definitions.get(&format!("{prefix}.{name}"))?;
     let path = format!("/properties/{field}/description");
-    definition.pointer(&path)?.as_str().map(str::to_owned)
+    let text = definition.pointer(&path)?.as_str()?;
+    // The documentation of the beta is what is told, and it does not say this.
+    let text = match import {
+        "rbacv1beta1" => text.trim_end_matches(" This field is immutable."),
+        _ => text,
+    };
+    Some(text.to_owned())
 }

@@ -1,15 +1,18 @@
 //! The index of roles and bindings: from a caller to what they may do, without reading all
 //! bindings.
 
-use std::collections::{BTreeMap, HashMap};
+mod bindings;
+
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
 use serde_json::Value;
 
-use super::identity::ServiceAccountName;
 use super::{Attributes, Authorizer, Caller, Rule, Target, Verdict};
 use crate::status::ApiError;
+pub(crate) use bindings::RoleRef;
+use bindings::{Binding, Bindings};
 
 /// The group of all four kinds.
 pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
@@ -83,188 +86,6 @@ struct Index {
     /// By namespace and name; cluster roles have no namespace.
     roles: HashMap<String, HashMap<String, Arc<[Rule]>>>,
     bindings: HashMap<String, Bindings>,
-}
-
-/// The bindings of one namespace, or those of the cluster under the empty one.
-#[derive(Debug, Default)]
-struct Bindings {
-    by_name: HashMap<Arc<str>, Arc<Binding>>,
-    /// Binding → position of the subject that names this user, the first if several do.
-    users: HashMap<String, BTreeMap<Arc<str>, usize>>,
-    groups: HashMap<String, BTreeMap<Arc<str>, usize>>,
-}
-
-#[derive(Debug)]
-struct Binding {
-    name: Arc<str>,
-    namespace: String,
-    role: RoleRef,
-    subjects: Vec<BoundSubject>,
-}
-
-/// A binding's `roleRef`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RoleRef {
-    pub(crate) group: String,
-    pub(crate) kind: String,
-    pub(crate) name: String,
-}
-
-impl RoleRef {
-    pub(crate) fn parse(binding: &Value) -> Self {
-        let part = |key: &str| text(&binding["roleRef"][key]).to_owned();
-        Self {
-            group: part("apiGroup"),
-            kind: part("kind"),
-            name: part("name"),
-        }
-    }
-}
-
-/// Whom a subject stands for, and how reasons describe it.
-#[derive(Debug, PartialEq, Eq)]
-enum BoundSubject {
-    User(String),
-    Group(String),
-    ServiceAccount(ServiceAccountName),
-    /// A kind that nobody is.
-    Other,
-}
-
-impl BoundSubject {
-    fn parse(subject: &Value, binding_namespace: &str) -> Self {
-        let name = text(&subject["name"]).to_owned();
-        match text(&subject["kind"]) {
-            "User" => Self::User(name),
-            "Group" => Self::Group(name),
-            "ServiceAccount" => {
-                let namespace = match text(&subject["namespace"]) {
-                    "" => binding_namespace,
-                    own => own,
-                };
-                if namespace.is_empty() {
-                    Self::Other
-                } else {
-                    Self::ServiceAccount(ServiceAccountName::new(namespace, name))
-                }
-            }
-            _ => Self::Other,
-        }
-    }
-
-    fn describe(&self) -> String {
-        match self {
-            Self::User(name) => format!("User {name:?}"),
-            Self::Group(name) => format!("Group {name:?}"),
-            Self::ServiceAccount(account) => {
-                let shown = format!("{}/{}", account.name, account.namespace);
-                format!("ServiceAccount {shown:?}")
-            }
-            Self::Other => String::new(),
-        }
-    }
-}
-
-impl Binding {
-    fn parse(value: &Value) -> Self {
-        let namespace = text(&value["metadata"]["namespace"]).to_owned();
-        let subjects = value["subjects"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|subject| BoundSubject::parse(subject, &namespace))
-            .collect();
-        Self {
-            name: text(&value["metadata"]["name"]).into(),
-            role: RoleRef::parse(value),
-            namespace,
-            subjects,
-        }
-    }
-
-    /// `ClusterRoleBinding "x" of ClusterRole "y" to Group "z"`.
-    fn describe(&self, subject: usize) -> String {
-        let (kind, name) = if self.namespace.is_empty() {
-            ("ClusterRoleBinding", self.name.to_string())
-        } else {
-            ("RoleBinding", format!("{}/{}", self.name, self.namespace))
-        };
-        let RoleRef {
-            kind: role_kind,
-            name: role,
-            ..
-        } = &self.role;
-        let subject = self
-            .subjects
-            .get(subject)
-            .map(BoundSubject::describe)
-            .unwrap_or_default();
-        format!("{kind} {name:?} of {role_kind} {role:?} to {subject}")
-    }
-}
-
-impl Bindings {
-    fn insert(&mut self, binding: Binding) {
-        self.remove(&binding.name);
-        let binding = Arc::new(binding);
-        for (position, subject) in binding.subjects.iter().enumerate() {
-            let by = match subject {
-                BoundSubject::User(name) => self.users.entry(name.clone()),
-                BoundSubject::ServiceAccount(account) => self.users.entry(account.to_string()),
-                BoundSubject::Group(name) => self.groups.entry(name.clone()),
-                BoundSubject::Other => continue,
-            };
-            by.or_default()
-                .entry(Arc::clone(&binding.name))
-                .or_insert(position);
-        }
-        self.by_name.insert(Arc::clone(&binding.name), binding);
-    }
-
-    fn remove(&mut self, name: &str) {
-        let Some(binding) = self.by_name.remove(name) else {
-            return;
-        };
-        for subject in &binding.subjects {
-            match subject {
-                BoundSubject::User(user) => forget(&mut self.users, user, name),
-                BoundSubject::ServiceAccount(account) => {
-                    forget(&mut self.users, &account.to_string(), name);
-                }
-                BoundSubject::Group(group) => forget(&mut self.groups, group, name),
-                BoundSubject::Other => {}
-            }
-        }
-    }
-
-    /// The bindings that name the caller, in order of their names, each with the position of the
-    /// first subject that does.
-    fn of(&self, caller: &Caller) -> Vec<(&Binding, usize)> {
-        let mut found: BTreeMap<&Arc<str>, usize> = BTreeMap::new();
-        let groups = caller
-            .groups
-            .iter()
-            .filter_map(|group| self.groups.get(group));
-        for named in self.users.get(&caller.name).into_iter().chain(groups) {
-            for (name, &position) in named {
-                let first = found.entry(name).or_insert(position);
-                *first = position.min(*first);
-            }
-        }
-        found
-            .into_iter()
-            .filter_map(|(name, position)| Some((self.by_name.get(name)?.as_ref(), position)))
-            .collect()
-    }
-}
-
-fn forget(map: &mut HashMap<String, BTreeMap<Arc<str>, usize>>, key: &str, binding: &str) {
-    if let Some(named) = map.get_mut(key) {
-        named.remove(binding);
-        if named.is_empty() {
-            map.remove(key);
-        }
-    }
 }
 
 impl Index {

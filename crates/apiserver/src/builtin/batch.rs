@@ -1,12 +1,16 @@
 //! Job and CronJob.
 
+mod cron;
+
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::pod::{self, validation};
 use super::{apps, names, rbac};
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{default, field, flag, make, number, object, text};
+use crate::schema::look::{default, field, flag, list, make, number, object, text, texts};
 use crate::schema::object::put;
 
 const NAME_LABELS: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
@@ -101,14 +105,75 @@ fn select_by_uid(job: &mut Value) {
     }
 }
 
+/// Checks a new object.
 pub(super) fn validate(kind: &str, value: &Value, found: &mut Findings) {
+    if kind == "Job" {
+        generated_selector(value, found);
+    }
+    checked(kind, value, found);
+}
+
+/// A Job finds its Pods by labels that nobody else's have, unless it says that it knows better.
+fn generated_selector(job: &Value, found: &mut Findings) {
+    let spec = field(job, "spec");
+    if flag(spec, "manualSelector") {
+        return;
+    }
+    let metadata = field(job, "metadata");
+    let (uid, name) = (text(metadata, "uid"), text(metadata, "name"));
+    let wanted = UID_LABELS
+        .map(|label| (label, uid))
+        .into_iter()
+        .chain(NAME_LABELS.map(|label| (label, name)));
+    let at = Path::new("spec");
+    let at = at.child("template");
+    let at = at.child("metadata");
+    let at = at.child("labels");
+    let labels = field(field(field(spec, "template"), "metadata"), "labels");
+    for (label, wanted) in wanted.clone() {
+        let said = format!("must be '{wanted}'");
+        match labels.get(label).and_then(Value::as_str) {
+            None => found.required(&at.key(label), said),
+            Some(set) if set != wanted => found.invalid(&at.key(label), labels.clone(), said),
+            Some(_) => {}
+        }
+    }
+    let expected: BTreeMap<&str, &str> = wanted.collect();
+    let selector = field(spec, "selector");
+    if !chooses(selector, &expected) {
+        let at = Path::new("spec");
+        let said = "`selector` not auto-generated";
+        found.invalid(&at.child("selector"), selector.clone(), said);
+    }
+}
+
+fn chooses(selector: &Value, labels: &BTreeMap<&str, &str>) -> bool {
+    let equal = object(selector, "matchLabels")
+        .into_iter()
+        .flatten()
+        .all(|(key, value)| labels.get(key.as_str()).copied() == value.as_str());
+    equal
+        && list(selector, "matchExpressions").iter().all(|one| {
+            let set = labels.get(text(one, "key")).copied();
+            let within = set.is_some_and(|set| texts(one, "values").any(|value| value == set));
+            match text(one, "operator") {
+                "In" => within,
+                "NotIn" => !within,
+                "Exists" => set.is_some(),
+                "DoesNotExist" => set.is_none(),
+                _ => true,
+            }
+        })
+}
+
+fn checked(kind: &str, value: &Value, found: &mut Findings) {
     let at = Path::new("spec");
     let spec = field(value, "spec");
     if kind == "Job" {
         job(spec, &at, found);
         return indexed_name(value, found);
     }
-    cron(spec, &at, found);
+    cron::validate(spec, &at, found);
     let name = text(field(value, "metadata"), "name");
     if name.len() > LONGEST_CRON_NAME {
         let at = Path::new("metadata");
@@ -192,136 +257,8 @@ fn job_spec(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-fn cron(spec: &Value, at: &Path<'_>, found: &mut Findings) {
-    let under = at.child("schedule");
-    let schedule = text(spec, "schedule");
-    if schedule.is_empty() {
-        found.required(&under, "");
-    } else {
-        if let Err(wrong) = cron_fields(schedule) {
-            found.invalid(&under, schedule, wrong);
-        }
-        if schedule.contains("TZ") {
-            let said = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
-            found.invalid(&under, schedule, said);
-        }
-    }
-    if let Some(zone) = spec.get("timeZone").and_then(Value::as_str) {
-        let under = at.child("timeZone");
-        if zone.is_empty() {
-            found.invalid(&under, zone, "timeZone must be nil or non-empty string");
-        } else if zone.eq_ignore_ascii_case("Local") {
-            let said = "timeZone must be an explicit time zone as defined in \
-                        https://www.iana.org/time-zones";
-            found.invalid(&under, zone, said);
-        }
-    }
-    let known = ["Allow", "Forbid", "Replace"];
-    let name = "concurrencyPolicy";
-    found.one_of(&at.child(name), text(spec, name), &known);
-    for name in [
-        "startingDeadlineSeconds",
-        "successfulJobsHistoryLimit",
-        "failedJobsHistoryLimit",
-    ] {
-        found.not_negative(&at.child(name), number(spec, name));
-    }
-    let under = at.child("jobTemplate");
-    let job = field(field(spec, "jobTemplate"), "spec");
-    let inner = under.child("spec");
-    job_spec(job, &inner, found);
-    if flag(job, "manualSelector") {
-        found.not_supported(&inner.child("manualSelector"), true, &["nil", "false"]);
-    }
-}
-
-/// Whether this is a schedule, in the words of the reader that Kubernetes uses (robfig/cron).
-fn cron_fields(schedule: &str) -> Result<(), String> {
-    if let Some(word) = schedule.strip_prefix('@') {
-        let known = [
-            "yearly", "annually", "monthly", "weekly", "daily", "midnight", "hourly",
-        ];
-        return if known.contains(&word) || word.starts_with("every ") {
-            Ok(())
-        } else {
-            Err(format!("unrecognized descriptor: {schedule}"))
-        };
-    }
-    let fields: Vec<&str> = schedule.split_whitespace().collect();
-    if fields.len() != 5 {
-        return Err(format!(
-            "expected exactly 5 fields, found {}: [{}]",
-            fields.len(),
-            fields.join(" ")
-        ));
-    }
-    let months = [
-        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-    ];
-    let days = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
-    let bounds: [(u32, u32, &[&str]); 5] = [
-        (0, 59, &[]),
-        (0, 23, &[]),
-        (1, 31, &[]),
-        (1, 12, &months),
-        (0, 6, &days),
-    ];
-    for (text, (least, most, words)) in fields.iter().zip(bounds) {
-        for part in text.split(',') {
-            cron_part(part, least, most, words)?;
-        }
-    }
-    Ok(())
-}
-
-fn cron_part(part: &str, least: u32, most: u32, words: &[&str]) -> Result<(), String> {
-    let (range, step) = match part.split_once('/') {
-        Some((range, step)) => (range, Some(step)),
-        None => (part, None),
-    };
-    let number = |text: &str| -> Result<u32, String> {
-        let named = words
-            .iter()
-            .position(|word| word.eq_ignore_ascii_case(text));
-        if let Some(at) = named.and_then(|at| u32::try_from(at).ok()) {
-            return Ok(at + least);
-        }
-        text.parse().map_err(|_| {
-            format!(
-                "failed to parse int from {text}: strconv.Atoi: parsing {text:?}: invalid syntax"
-            )
-        })
-    };
-    let (start, end) = match range.split_once('-') {
-        _ if range == "*" || range == "?" => (least, most),
-        Some((start, end)) => (number(start)?, number(end)?),
-        None => (number(range)?, number(range)?),
-    };
-    if let Some(step) = step
-        && number(step)? == 0
-    {
-        return Err(format!("step of range should be a positive number: {part}"));
-    }
-    if start < least {
-        return Err(format!(
-            "beginning of range ({start}) below minimum ({least}): {part}"
-        ));
-    }
-    if end > most {
-        return Err(format!(
-            "end of range ({end}) above maximum ({most}): {part}"
-        ));
-    }
-    if start > end {
-        return Err(format!(
-            "beginning of range ({start}) beyond end of range ({end}): {part}"
-        ));
-    }
-    Ok(())
-}
-
 pub(super) fn validate_update(kind: &str, new: &Value, old: &Value, found: &mut Findings) {
-    validate(kind, new, found);
+    checked(kind, new, found);
     if kind != "Job" {
         return;
     }

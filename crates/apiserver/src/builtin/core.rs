@@ -162,6 +162,9 @@ pub(super) fn finalizers(namespace: &Value, found: &mut Findings) {
 }
 
 pub(super) fn fill_node(node: &mut Value) {
+    if let Some(spec) = node.get_mut("spec") {
+        one_range(spec);
+    }
     if let Some(status) = node.get_mut("status")
         && let Some(capacity) = status.get("capacity").cloned()
     {
@@ -169,8 +172,76 @@ pub(super) fn fill_node(node: &mut Value) {
     }
 }
 
-pub(super) fn node(node: &Value, found: &mut Findings) {
+/// `podCIDR` is the first of `podCIDRs`; where both are sent and differ, it counts.
+fn one_range(spec: &mut Value) {
+    let ranges = list(spec, "podCIDRs").first().cloned();
+    let range = text(spec, "podCIDR").to_owned();
+    match ranges {
+        Some(first) if range.is_empty() => put(spec, "podCIDR", Some(first)),
+        Some(first) if first == *range => {}
+        _ if range.is_empty() => {}
+        _ => put(spec, "podCIDRs", Some(vec![Value::from(range)].into())),
+    }
+}
+
+const RANGE_STAYS: &str = "node updates may not change podCIDR except from \"\" to valid";
+
+pub(super) fn node_update(new: &Value, old: &Value, found: &mut Findings) {
+    node(new, found);
     let at = Path::new("spec");
+    let (spec, before) = (field(new, "spec"), field(old, "spec"));
+    let (ranges, former) = (list(spec, "podCIDRs"), list(before, "podCIDRs"));
+    if !former.is_empty() && ranges != former {
+        found.forbidden(&at.child("podCIDRs"), RANGE_STAYS);
+    }
+    let id = text(before, "providerID");
+    if !id.is_empty() && id != text(spec, "providerID") {
+        let said = "node updates may not change providerID except from \"\" to valid";
+        found.forbidden(&at.child("providerID"), said);
+    }
+    let at = Path::new("status");
+    let under = at.child("addresses");
+    let addresses = list(field(new, "status"), "addresses");
+    for (index, address) in addresses.iter().enumerate() {
+        if addresses[..index].contains(address) {
+            found.duplicate(&under.index(index), address.clone());
+        }
+    }
+    // Both checks of an update look at taints, and so what is wrong with them is told twice.
+    taints(new, found);
+}
+
+pub(super) fn node(node: &Value, found: &mut Findings) {
+    taints(node, found);
+    let at = Path::new("spec");
+    let under = at.child("podCIDRs");
+    let ranges: Vec<&str> = texts(field(node, "spec"), "podCIDRs").collect();
+    for (index, range) in ranges.iter().enumerate() {
+        if family_of_range(range).is_none() {
+            let said = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+            found.invalid(&under.index(index), *range, said);
+        }
+    }
+    if let [first, second, rest @ ..] = ranges.as_slice()
+        && (!rest.is_empty() || family_of_range(first) == family_of_range(second))
+    {
+        let said = "may specify no more than one CIDR for each IP family";
+        found.invalid(&under, field(field(node, "spec"), "podCIDRs").clone(), said);
+    }
+}
+
+/// Whether a range of addresses is of IPv6; nothing if it is none.
+fn family_of_range(range: &str) -> Option<bool> {
+    let (address, length) = range.split_once('/')?;
+    let address: std::net::IpAddr = address.parse().ok()?;
+    let most = if address.is_ipv6() { 128 } else { 32 };
+    let length: u8 = length.parse().ok()?;
+    (length <= most).then_some(address.is_ipv6())
+}
+
+/// kube-apiserver says that taints are metadata.
+fn taints(node: &Value, found: &mut Findings) {
+    let at = Path::new("metadata");
     let at = at.child("taints");
     let mut seen = Vec::new();
     for (index, taint) in list(field(node, "spec"), "taints").iter().enumerate() {

@@ -1,6 +1,6 @@
 //! EndpointSlice, and the Endpoints before it.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use serde_json::Value;
 
@@ -14,6 +14,7 @@ use crate::schema::object::put;
 const MOST_ENDPOINTS: usize = 1000;
 const MOST_ADDRESSES: usize = 100;
 const MOST_PORTS: usize = 20_000;
+const NO_ADDRESS: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 
 pub(super) fn fill(slice: &mut Value) {
     for port in items(slice, "ports") {
@@ -50,7 +51,7 @@ pub(super) fn validate(slice: &Value, found: &mut Findings) {
             found.too_many(&under, addresses.len(), MOST_ADDRESSES);
         }
         for (index, address) in addresses.iter().enumerate() {
-            valid_address(kind, address, &under.index(index), found);
+            valid_address(kind, address, &under, index, found);
         }
         if let Some(name) = endpoint.get("hostname").and_then(Value::as_str) {
             found.all_invalid(&at.child("hostname"), name, names::dns_label(name));
@@ -59,16 +60,50 @@ pub(super) fn validate(slice: &Value, found: &mut Findings) {
     ports(slice, found);
 }
 
-fn valid_address(kind: &str, address: &str, at: &Path<'_>, found: &mut Findings) {
-    match kind {
-        "IPv4" if address.parse::<Ipv4Addr>().is_err() => {
-            found.invalid(at, address, "must be an IPv4 address");
+fn valid_address(kind: &str, address: &str, under: &Path<'_>, index: usize, found: &mut Findings) {
+    let at = under.index(index);
+    match (kind, address.parse::<IpAddr>()) {
+        ("IPv4" | "IPv6", Err(_)) => found.invalid(&at, address, NO_ADDRESS),
+        ("IPv4", Ok(ip)) => {
+            if !ip.is_ipv4() {
+                found.invalid(under, address, "must be an IPv4 address");
+            }
+            reachable(ip, address, &at, found);
         }
-        "IPv6" if address.parse::<Ipv6Addr>().is_err() => {
-            found.invalid(at, address, "must be an IPv6 address");
+        ("IPv6", Ok(ip)) => {
+            if !ip.is_ipv6() {
+                found.invalid(under, address, "must be an IPv6 address");
+            }
+            reachable(ip, address, &at, found);
         }
-        "FQDN" => found.all_invalid(at, address, names::dns_subdomain(address)),
+        ("FQDN", _) => found.all_invalid(&at, address, names::dns_subdomain(address)),
         _ => {}
+    }
+}
+
+/// Addresses that mean another thing on every host are no endpoints.
+fn reachable(ip: IpAddr, address: &str, at: &Path<'_>, found: &mut Findings) {
+    let (link_local, link_local_multicast) = match ip {
+        IpAddr::V4(ip) => (ip.is_link_local(), ip.octets()[..3] == [224, 0, 0]),
+        IpAddr::V6(ip) => {
+            let first = ip.segments()[0];
+            (ip.is_unicast_link_local(), first & 0xff0f == 0xff02)
+        }
+    };
+    if ip.is_unspecified() {
+        found.invalid(at, address, format!("may not be unspecified ({address})"));
+    }
+    if ip.is_loopback() {
+        let said = "may not be in the loopback range (127.0.0.0/8, ::1/128)";
+        found.invalid(at, address, said);
+    }
+    if link_local {
+        let said = "may not be in the link-local range (169.254.0.0/16, fe80::/10)";
+        found.invalid(at, address, said);
+    }
+    if link_local_multicast {
+        let said = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)";
+        found.invalid(at, address, said);
     }
 }
 
@@ -118,9 +153,11 @@ pub(super) fn endpoints(endpoints: &Value, found: &mut Findings) {
         let under = at.child("addresses");
         for (index, address) in addresses.iter().enumerate() {
             let ip = text(address, "ip");
-            if ip.parse::<std::net::IpAddr>().is_err() {
-                let said = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-                found.invalid(&under.index(index).child("ip"), ip, said);
+            let at = under.index(index);
+            let at = at.child("ip");
+            match ip.parse::<IpAddr>() {
+                Err(_) => found.invalid(&at, ip, NO_ADDRESS),
+                Ok(address) => reachable(address, ip, &at, found),
             }
         }
         let under = at.child("ports");

@@ -93,6 +93,7 @@ pub(crate) fn prepare_create(resource: &Resource, value: &mut Value) {
         ("apps", "Deployment" | "StatefulSet" | "ReplicaSet") | ("batch", "CronJob") => {
             put(value, "status", None);
         }
+        ("rbac.authorization.k8s.io", _) => rbac::prepare(value),
         ("apiextensions.k8s.io", _) => {
             put(value, "status", None);
             store_version(value);
@@ -135,6 +136,7 @@ pub(crate) fn prepare_update(resource: &Resource, new: &mut Value, old: &Value, 
         }
         Part::Finalize => keep(new, "status"),
         Part::EphemeralContainers => pod::only_ephemeral(new, old),
+        Part::Resize => pod::only_resources(new, old),
     }
     if part == Part::Main {
         match of(resource) {
@@ -144,6 +146,7 @@ pub(crate) fn prepare_update(resource: &Resource, new: &mut Value, old: &Value, 
             }
             ("", "Service") => service::carry(new, old),
             ("apps", "DaemonSet") => apps::carry_template_generation(new, old),
+            ("rbac.authorization.k8s.io", _) => rbac::prepare(new),
             ("apiextensions.k8s.io", _) => store_version(new),
             _ => {}
         }
@@ -266,13 +269,15 @@ pub(crate) fn validate_update(
             }
         }
         ("", "Pod") if part == Part::EphemeralContainers => {
-            pod::validation::ephemeral(new, old, found);
+            pod::change::ephemeral(new, old, found);
         }
-        ("", "Pod") => pod::validation::update(new, old, found),
+        ("", "Pod") if part == Part::Resize => pod::resize::validate(new, old, found),
+        ("", "Pod") => pod::change::update(new, old, found),
         ("", "Service") => {
             service::update(new, old, found);
             service::validate(new, found);
         }
+        ("", "Node") => core::node_update(new, old, found),
         ("", "PersistentVolumeClaim") => storage::claim_update(new, old, found),
         ("apps", kind) => apps::validate_update(kind, new, old, found),
         ("batch", kind) => batch::validate_update(kind, new, old, found),

@@ -120,10 +120,31 @@ fn owners(metadata: &Value, at: &Path<'_>, found: &mut Findings) {
                     "Only one reference can have Controller set to true. Found \"true\" in \
                      references for {first} and {this}"
                 );
-                found.invalid(at, field(metadata, "ownerReferences").clone(), said);
+                found.invalid_shown(at, &shown_owners(metadata), &said);
             }
         }
     }
+}
+
+/// The owner references, their members in the order of Go's structure.
+fn shown_owners(metadata: &Value) -> String {
+    const MEMBERS: [&str; 6] = [
+        "apiVersion",
+        "kind",
+        "name",
+        "uid",
+        "controller",
+        "blockOwnerDeletion",
+    ];
+    let one = |owner: &Value| {
+        let members = MEMBERS.iter().filter_map(|name| {
+            let value = owner.get(*name)?;
+            Some(format!("{name:?}:{value}"))
+        });
+        format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+    };
+    let all: Vec<String> = list(metadata, "ownerReferences").iter().map(one).collect();
+    format!("[{}]", all.join(","))
 }
 
 /// Built-in kinds want finalizers to say whose they are.
@@ -144,9 +165,20 @@ pub(super) fn standard_finalizer(name: &str, at: &Path<'_>, found: &mut Findings
 }
 
 /// Checks a changed object's metadata. Its resourceVersion is the server's own matter.
+///
+/// kube-apiserver looks at it before the kind does and again with the kind, so that most of what
+/// is wrong is told twice, and what every write is checked for once more.
 pub(crate) fn validate_update(value: &Value, old: &Value, namespaced: bool, found: &mut Findings) {
     let at = Path::new("metadata");
     let (new, old) = (field(value, "metadata"), field(old, "metadata"));
+    let mut changed = Findings::default();
+    validate_change(new, old, &at, &mut changed);
+    found.0.extend(changed.0.iter().cloned());
+    found.0.append(&mut changed.0);
+    common(new, namespaced, &at, found);
+}
+
+fn validate_change(new: &Value, old: &Value, at: &Path<'_>, found: &mut Findings) {
     if !field(old, "deletionTimestamp").is_null() {
         let before: Vec<&str> = texts(old, "finalizers").collect();
         let mut extra: Vec<String> = texts(new, "finalizers")
@@ -183,5 +215,8 @@ pub(crate) fn validate_update(value: &Value, old: &Value, namespaced: bool, foun
     ] {
         found.immutable(&at.child(name), field(new, name), field(old, name));
     }
-    common(new, namespaced, &at, found);
+    labels(object(new, "labels"), &at.child("labels"), found);
+    let under = at.child("annotations");
+    annotations(object(new, "annotations"), &under, found);
+    owners(new, &at.child("ownerReferences"), found);
 }

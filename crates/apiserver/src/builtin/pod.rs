@@ -1,6 +1,9 @@
 //! Pods and the templates of Pods: defaults, and what admission adds to a new Pod.
 
+pub(super) mod change;
+mod container;
 mod placement;
+pub(super) mod resize;
 pub(super) mod validation;
 mod volumes;
 
@@ -191,6 +194,8 @@ pub(super) fn prepare_create(pod: &mut Value) {
             Some(json!([{
                 "type": "PodScheduled", "status": "False", "reason": "SchedulingGated",
                 "message": "Scheduling is blocked due to non-empty scheduling gates",
+                "lastTransitionTime":
+                    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             }])),
         );
     }
@@ -264,7 +269,7 @@ fn tolerate(spec: &mut Value, key: &str) {
 }
 
 /// The quality of service that a Pod's requests and limits make.
-fn quality(pod: &Value) -> &'static str {
+pub(super) fn quality(pod: &Value) -> &'static str {
     let spec = field(pod, "spec");
     let containers = ["containers", "initContainers"];
     let all = containers.iter().flat_map(|name| list(spec, name));
@@ -308,6 +313,38 @@ pub(super) fn only_ephemeral(new: &mut Value, old: &Value) {
     }
     if let Some(spec) = make(new, "spec") {
         put(spec, "ephemeralContainers", Some(wanted));
+    }
+}
+
+/// The subresource changes what containers have of resources, and nothing else. Other containers
+/// than before are left for validation to refuse.
+pub(super) fn only_resources(new: &mut Value, old: &Value) {
+    const LISTS: [&str; 2] = ["containers", "initContainers"];
+    let (wanted, before) = (field(new, "spec"), field(old, "spec"));
+    let same = LISTS.iter().all(|name| {
+        let of = |spec| list(spec, name).iter().map(|one| text(one, "name"));
+        of(wanted).eq(of(before))
+    });
+    if !same {
+        return;
+    }
+    let wanted = wanted.clone();
+    let managed = field(field(new, "metadata"), "managedFields").clone();
+    let version = field(field(new, "metadata"), "resourceVersion").clone();
+    *new = old.clone();
+    if let Some(metadata) = make(new, "metadata") {
+        put(metadata, "managedFields", Some(managed));
+        put(metadata, "resourceVersion", Some(version));
+    }
+    let Some(spec) = make(new, "spec") else {
+        return;
+    };
+    for name in LISTS {
+        for (container, wanted) in items(spec, name).iter_mut().zip(list(&wanted, name)) {
+            for part in ["resources", "resizePolicy"] {
+                put(container, part, wanted.get(part).cloned());
+            }
+        }
     }
 }
 

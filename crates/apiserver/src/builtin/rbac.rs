@@ -15,14 +15,17 @@ pub(super) fn fill(value: &mut Value) {
     {
         default(role, "apiGroup", GROUP);
     }
-    // Go's storage knows no empty list.
-    if value["rules"].as_array().is_some_and(Vec::is_empty) {
-        value["rules"] = Value::Null;
-    }
     for subject in items(value, "subjects") {
         if matches!(text(subject, "kind"), "User" | "Group") {
             default(subject, "apiGroup", GROUP);
         }
+    }
+}
+
+/// Go's storage knows no empty list; whoever sent one owns it all the same.
+pub(super) fn prepare(value: &mut Value) {
+    if value["rules"].as_array().is_some_and(Vec::is_empty) {
+        value["rules"] = Value::Null;
     }
 }
 

@@ -8,9 +8,11 @@ mod calls;
 mod cost;
 mod expression;
 mod functions;
+mod operators;
 mod size;
 #[cfg(test)]
 mod tests;
+mod types;
 mod values;
 
 use std::collections::BTreeMap;
@@ -22,7 +24,7 @@ use serde_json::Value;
 
 use self::cost::{Scope, bound};
 use self::expression::Expression;
-pub(crate) use self::expression::compile;
+pub(crate) use self::expression::{Gives, compile};
 use self::functions::BASE;
 use self::size::Size;
 use crate::schema::{Former, Node, Path, Rule, Shape};

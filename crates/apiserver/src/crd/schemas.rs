@@ -1,27 +1,18 @@
 //! What is wrong with the schema in a CRD: what OpenAPI may not say here, defaults that break
-//! their own schema, and rules that do not compile.
+//! their own schema.
 
 use serde_json::Value;
 
-use super::cel::{compile, uses_old_self};
+use super::rules::{self, About};
 use super::structural;
-use crate::schema::Path;
 use crate::schema::findings::Findings;
 use crate::schema::look::{field, flag, list, object, text, texts};
+use crate::schema::{Node, Path};
 
-const LIST_TYPE: &str = "x-kubernetes-list-type";
+pub(super) const LIST_TYPE: &str = "x-kubernetes-list-type";
 const MAP_KEYS: &str = "x-kubernetes-list-map-keys";
 const MAP_TYPE: &str = "x-kubernetes-map-type";
-const RULES: &str = "x-kubernetes-validations";
 const KINDS: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
-const REASONS: [&str; 4] = [
-    "FieldValueDuplicate",
-    "FieldValueForbidden",
-    "FieldValueInvalid",
-    "FieldValueRequired",
-];
-/// Deeper nested comprehensions could not be paid for, whatever the object.
-const DEEPEST_RULE: u32 = 3;
 const AT_ROOT: &str = "[Description Type Format Title Maximum ExclusiveMaximum Minimum \
      ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf \
      Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations]";
@@ -41,7 +32,9 @@ pub(super) fn check(version: &Value, at: &Path<'_>, found: &mut Findings) {
     }
     let mut structural = structural::check(schema, &at);
     let is_structural = structural.0.is_empty();
-    found.0.append(&mut structural.0);
+    if structural::is_readable(schema) {
+        found.0.append(&mut structural.0);
+    }
     let node = super::read(schema);
     match &node {
         Ok(node) if is_structural => defaults(schema, node, &at, found),
@@ -50,8 +43,16 @@ pub(super) fn check(version: &Value, at: &Path<'_>, found: &mut Findings) {
     }
     let before = found.0.len();
     open_api(schema, &at, found);
-    if is_structural && before == found.0.len() {
-        rules(schema, None, &at, found);
+    if let Ok(node) = &node
+        && is_structural
+        && before == found.0.len()
+    {
+        let about = About {
+            node,
+            root: true,
+            uncorrelated: None,
+        };
+        rules::compile_all(schema, &about, &at, found);
     }
 }
 
@@ -85,7 +86,7 @@ fn root_with_status(schema: &Value, at: &Path<'_>, found: &mut Findings) {
 }
 
 /// A default must be pruned and valid by its own schema.
-fn defaults(schema: &Value, node: &crate::schema::Node, at: &Path<'_>, found: &mut Findings) {
+fn defaults(schema: &Value, node: &Node, at: &Path<'_>, found: &mut Findings) {
     if let Some(default) = schema.get("default").filter(|value| !value.is_null()) {
         let at = at.child("default");
         let mut pruned = default.clone();
@@ -141,7 +142,7 @@ fn open_api(schema: &Value, at: &Path<'_>, found: &mut Findings) {
         }
     }
     lists(schema, at, found);
-    rule_fields(schema, at, found);
+    rules::fields(schema, at, found);
 }
 
 fn unsupported(schema: &Value, at: &Path<'_>, found: &mut Findings) {
@@ -282,144 +283,5 @@ fn map_list(schema: &Value, items: &Value, at: &Path<'_>, found: &mut Findings) 
             let said = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable";
             found.forbidden(&at.child("nullable"), said);
         }
-    }
-}
-
-/// What rules say of themselves, before they are compiled.
-fn rule_fields(schema: &Value, at: &Path<'_>, found: &mut Findings) {
-    let under = at.child(RULES);
-    let breaks = |text: &str| text.contains(['\n', '\r']);
-    for (index, rule) in list(schema, RULES).iter().enumerate() {
-        let at = under.index(index);
-        let (message, trimmed) = (text(rule, "message"), text(rule, "message").trim());
-        let expression = text(rule, "rule").trim();
-        if expression.is_empty() {
-            found.required(&at.child("rule"), "rule is not specified");
-        } else if !message.is_empty() && trimmed.is_empty() {
-            found.invalid(
-                &at.child("message"),
-                message,
-                "must be non-empty if specified",
-            );
-        } else if breaks(trimmed) {
-            found.invalid(
-                &at.child("message"),
-                message,
-                "must not contain line breaks",
-            );
-        } else if breaks(expression) && trimmed.is_empty() {
-            let said = "message must be specified if rule contains line breaks";
-            found.required(&at.child("message"), said);
-        }
-        let made = text(rule, "messageExpression");
-        if !made.is_empty() && made.trim().is_empty() {
-            let said = "messageExpression must be non-empty if specified";
-            found.required(&at.child("messageExpression"), said);
-        }
-        found.maybe_one_of(&at.child("reason"), text(rule, "reason"), &REASONS);
-        let path = text(rule, "fieldPath");
-        if !path.is_empty() && path.trim().is_empty() {
-            found.invalid(
-                &at.child("fieldPath"),
-                path,
-                "must be non-empty if specified",
-            );
-        } else if breaks(path) {
-            found.invalid(&at.child("fieldPath"), path, "must not contain line breaks");
-        }
-        if !path.is_empty() && !is_path(schema, path.trim()) {
-            found.invalid(&at.child("fieldPath"), path, "must be a valid path");
-        }
-    }
-}
-
-/// Whether a path such as `.spec.name` or `.map['key']` leads somewhere.
-fn is_path(schema: &Value, path: &str) -> bool {
-    let mut schema = schema;
-    let mut rest = path;
-    while !rest.is_empty() {
-        let name = if let Some(after) = rest.strip_prefix("['") {
-            let Some((name, after)) = after.split_once("']") else {
-                return false;
-            };
-            rest = after;
-            name
-        } else if let Some(after) = rest.strip_prefix('.') {
-            let end = after.find(['.', '[']).unwrap_or(after.len());
-            rest = &after[end..];
-            &after[..end]
-        } else {
-            return false;
-        };
-        schema = match (
-            field(schema, "properties").get(name),
-            schema.get("additionalProperties"),
-        ) {
-            (Some(inner), _) => inner,
-            (None, Some(inner)) if inner.is_object() => inner,
-            _ => return false,
-        };
-    }
-    true
-}
-
-/// Compiles all rules. `uncorrelated`: the list inside of which old values are not found.
-fn rules(schema: &Value, uncorrelated: Option<&Path<'_>>, at: &Path<'_>, found: &mut Findings) {
-    let under = at.child(RULES);
-    for (index, rule) in list(schema, RULES).iter().enumerate() {
-        one_rule(rule, uncorrelated, &under.index(index), found);
-    }
-    let properties = at.child("properties");
-    for (name, property) in object(schema, "properties").into_iter().flatten() {
-        rules(property, uncorrelated, &properties.key(name), found);
-    }
-    if let Some(inner) = schema
-        .get("additionalProperties")
-        .filter(|inner| inner.is_object())
-    {
-        rules(
-            inner,
-            uncorrelated,
-            &at.child("additionalProperties"),
-            found,
-        );
-    }
-    if let Some(inner) = schema.get("items") {
-        let lost = (text(schema, LIST_TYPE) != "map").then_some(at);
-        rules(inner, uncorrelated.or(lost), &at.child("items"), found);
-    }
-}
-
-fn one_rule(rule: &Value, uncorrelated: Option<&Path<'_>>, at: &Path<'_>, found: &mut Findings) {
-    let expression = text(rule, "rule");
-    compiled(rule, "rule", at, found);
-    if !text(rule, "messageExpression").is_empty() {
-        compiled(rule, "messageExpression", at, found);
-    }
-    if uses_old_self(expression) {
-        if let Some(list) = uncorrelated {
-            let said = format!(
-                "oldSelf cannot be used on the uncorrelatable portion of the schema within {list}"
-            );
-            found.invalid(&at.child("rule"), expression, said);
-        }
-    } else if let Some(set) = rule.get("optionalOldSelf").filter(|set| !set.is_null()) {
-        let said = "may not be set if oldSelf is not used in rule";
-        found.invalid(&at.child("optionalOldSelf"), set.clone(), said);
-    }
-}
-
-fn compiled(rule: &Value, name: &str, at: &Path<'_>, found: &mut Findings) {
-    match compile(text(rule, name)) {
-        Err(error) => found.invalid(&at.child(name), rule.clone(), error),
-        Ok(expression) if expression.nesting > DEEPEST_RULE => {
-            let said = format!(
-                "estimated {name} cost exceeds budget: comprehensions are nested more than \
-                 {DEEPEST_RULE} deep (try simplifying the rule, or adding maxItems, \
-                 maxProperties, and maxLength where arrays, maps, and strings are declared)"
-            );
-            found.forbidden(&at.child(name), said);
-        }
-        Ok(_) => {}
     }
 }

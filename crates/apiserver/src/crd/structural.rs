@@ -11,6 +11,41 @@ const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
 const EMBEDDED: &str = "x-kubernetes-embedded-resource";
 const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
 
+/// Whether all that the schema says can be in a structural one. Otherwise what cannot is told, and
+/// nothing of its structure.
+pub(super) fn is_readable(schema: &Value) -> bool {
+    const NEVER: [&str; 7] = [
+        "$ref",
+        "$schema",
+        "additionalItems",
+        "definitions",
+        "dependencies",
+        "id",
+        "patternProperties",
+    ];
+    if NEVER
+        .iter()
+        .any(|name| schema.get(name).is_some_and(|said| !said.is_null()))
+        || field(schema, "items").is_array()
+        || schema.get(PRESERVE) == Some(&Value::Bool(false))
+    {
+        return false;
+    }
+    let below = object(schema, "properties").into_iter().flatten();
+    let lists = ["allOf", "anyOf", "oneOf"]
+        .into_iter()
+        .flat_map(|name| list(schema, name));
+    let single = ["additionalProperties", "items", "not"]
+        .into_iter()
+        .map(|name| field(schema, name));
+    below
+        .map(|(_, inner)| inner)
+        .chain(lists)
+        .chain(single)
+        .filter(|inner| inner.is_object())
+        .all(is_readable)
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Root,

@@ -84,13 +84,11 @@ impl Definitions {
     /// Whoever sees a definition established may use it at once.
     fn is_served(&self, definition: &Value) -> bool {
         let catalog = self.hub.catalog();
+        // This is asked again and again: nothing is compiled for it.
+        let mut missing = crd::served_names(definition)
+            .filter(|(group, version, plural)| catalog.find(group, version, plural).is_none());
         // One that cannot be read will never be served; that is told elsewhere.
-        let resources = crd::resources(definition).unwrap_or_default();
-        resources.iter().all(|own| {
-            let version = &own.group_version;
-            let found = catalog.find(&version.group, &version.version, &own.plural);
-            found.is_some()
-        })
+        missing.next().is_none() || !crd::is_readable(definition)
     }
 
     async fn clean_up(&self, path: &ObjectPath, mut object: Value) -> Result<Next, ReconcileError> {

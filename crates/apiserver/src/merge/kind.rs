@@ -55,6 +55,19 @@ impl MergeKind {
         }
     }
 
+    /// A built-in kind that is no resource of its own, such as Scale, at an endpoint.
+    pub fn of_schema(api_version: &str, kind: &str, schema: Arc<Node>, subresource: &str) -> Self {
+        Self {
+            versions: BTreeMap::from([(api_version.to_owned(), Arc::clone(&schema))]),
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            origin: Origin::BuiltIn,
+            schema,
+            reset: Set::default(),
+            subresource: subresource.to_owned(),
+        }
+    }
+
     pub(super) fn ty(&self) -> Type<'_> {
         Type::root(&self.schema)
     }

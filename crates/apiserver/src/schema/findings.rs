@@ -42,6 +42,12 @@ impl Findings {
         );
     }
 
+    /// `Invalid value`, shown as Go prints its own structure.
+    pub(crate) fn invalid_shown(&mut self, at: &Path<'_>, shown: &str, detail: &str) {
+        let detail = format!("{shown}: {detail}");
+        self.add(FieldErrorKind::Invalid, at, None, detail);
+    }
+
     /// `Invalid value`, one for each message.
     pub(crate) fn all_invalid(&mut self, at: &Path<'_>, value: &str, details: Vec<String>) {
         for detail in details {

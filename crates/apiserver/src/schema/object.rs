@@ -21,6 +21,8 @@ pub enum Part {
     Finalize,
     /// A Pod's ephemeral containers (`pods/ephemeralcontainers`).
     EphemeralContainers,
+    /// What a Pod's containers have of cpu and memory (`pods/resize`).
+    Resize,
 }
 
 impl Resource {
@@ -35,6 +37,30 @@ impl Resource {
             builtin::read(self, value);
             return Ok(findings);
         }
+        let mut findings = self.read_known(value)?;
+        self.schema.drop_nulls(value);
+        findings.extend(self.schema.read_embedded(value)?);
+        Ok(findings)
+    }
+
+    /// Reads what an apply has made. A list or map of a custom object that nothing is left of is
+    /// `null` then, and stays so: validation tells whether it may be.
+    ///
+    /// # Errors
+    /// See [`DecodeError`].
+    pub(crate) fn read_merged(&self, value: &mut Value) -> Result<Vec<String>, DecodeError> {
+        match self.origin {
+            Origin::BuiltIn => self.read(value),
+            Origin::Custom => {
+                let mut findings = self.read_known(value)?;
+                findings.extend(self.schema.read_embedded(value)?);
+                Ok(findings)
+            }
+        }
+    }
+
+    /// Takes out of a custom object what its schema and that of metadata do not know.
+    fn read_known(&self, value: &mut Value) -> Result<Vec<String>, DecodeError> {
         let mut findings = self.schema.prune(value);
         if let Some(metadata) = value.get_mut("metadata") {
             let unknown = builtin::object_meta().decode(metadata)?;
@@ -43,7 +69,6 @@ impl Resource {
                 .map(|said| said.replacen("field \"", "field \"metadata.", 1));
             findings.splice(..0, below.collect::<Vec<_>>());
         }
-        self.schema.drop_nulls(value);
         Ok(findings)
     }
 
@@ -150,6 +175,7 @@ impl Resource {
         {
             replicas(value, &scale.spec_replicas, found);
         }
+        self.schema.validate_embedded(value, &Path::ROOT, found);
         let Some(rules) = &self.schema.cel else {
             return;
         };

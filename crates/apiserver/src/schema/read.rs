@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::{GoStruct, Limits, ListType, Node, PatchStrategy, Pattern, Rule, Shape, Written};
+use super::definition::{Additional, Definition, GroupVersionKind, RuleDefinition, is_zero};
+use super::{GoStruct, Limits, Node, Pattern, Shape, Written};
 
-const REFERENCE: &str = "#/components/schemas/";
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const MICRO_TIME: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime";
 const JSON_SCHEMA: &str =
@@ -21,108 +20,6 @@ const OPEN: &[&str] = &[
     RAW_EXTENSION,
     JSON_SCHEMA,
 ];
-
-/// A schema as written.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-#[expect(clippy::struct_excessive_bools, reason = "as the schemas are written")]
-pub(crate) struct Definition {
-    #[serde(rename = "$ref")]
-    reference: Option<String>,
-    #[serde(rename = "type")]
-    pub(crate) kind: String,
-    pub(crate) format: String,
-    pub(crate) properties: BTreeMap<String, Self>,
-    #[serde(deserialize_with = "schema_or_bool")]
-    additional_properties: Additional,
-    items: Option<Box<Self>>,
-    all_of: Vec<Self>,
-    any_of: Vec<Self>,
-    one_of: Vec<Self>,
-    not: Option<Box<Self>>,
-    required: Vec<String>,
-    default: Option<Value>,
-    nullable: bool,
-    #[serde(rename = "enum")]
-    values: Vec<Value>,
-    minimum: Option<f64>,
-    exclusive_minimum: bool,
-    maximum: Option<f64>,
-    exclusive_maximum: bool,
-    multiple_of: Option<f64>,
-    min_length: Option<u64>,
-    max_length: Option<u64>,
-    pattern: Option<String>,
-    min_items: Option<u64>,
-    max_items: Option<u64>,
-    unique_items: bool,
-    min_properties: Option<u64>,
-    max_properties: Option<u64>,
-    #[serde(rename = "x-kubernetes-list-type")]
-    list_type: Option<String>,
-    #[serde(rename = "x-kubernetes-list-map-keys")]
-    list_map_keys: Vec<String>,
-    #[serde(rename = "x-kubernetes-map-type")]
-    map_type: Option<String>,
-    #[serde(rename = "x-kubernetes-patch-strategy")]
-    patch_strategy: Option<String>,
-    #[serde(rename = "x-kubernetes-patch-merge-key")]
-    patch_merge_key: Option<String>,
-    #[serde(rename = "x-kubernetes-int-or-string")]
-    int_or_string: bool,
-    #[serde(rename = "x-kubernetes-preserve-unknown-fields")]
-    preserve_unknown: Option<bool>,
-    #[serde(rename = "x-kubernetes-embedded-resource")]
-    embedded_resource: bool,
-    #[serde(rename = "x-kubernetes-validations")]
-    rules: Vec<RuleDefinition>,
-    #[serde(rename = "x-kubernetes-group-version-kind")]
-    pub(crate) kinds: Vec<GroupVersionKind>,
-}
-
-/// `additionalProperties`.
-#[derive(Debug, Clone, Default)]
-enum Additional {
-    #[default]
-    Unsaid,
-    Forbidden,
-    Anything,
-    Of(Box<Definition>),
-}
-
-/// `x-kubernetes-group-version-kind`.
-#[derive(Debug, Clone, Deserialize, PartialEq, Eq)]
-pub(crate) struct GroupVersionKind {
-    pub(crate) group: String,
-    pub(crate) version: String,
-    pub(crate) kind: String,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct RuleDefinition {
-    rule: String,
-    message: Option<String>,
-    message_expression: Option<String>,
-    reason: Option<String>,
-    field_path: Option<String>,
-    optional_old_self: bool,
-}
-
-fn schema_or_bool<'de, D: Deserializer<'de>>(from: D) -> Result<Additional, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Either {
-        Said(bool),
-        Schema(Box<Definition>),
-    }
-    Ok(match Option::<Either>::deserialize(from)? {
-        None => Additional::Unsaid,
-        Some(Either::Said(false)) => Additional::Forbidden,
-        Some(Either::Said(true)) => Additional::Anything,
-        Some(Either::Schema(schema)) => Additional::Of(schema),
-    })
-}
 
 /// Makes nodes of published definitions, each once.
 pub(crate) struct Reader {
@@ -327,72 +224,6 @@ impl Reader {
     }
 }
 
-impl Definition {
-    /// The definition that this refers to, also through an `allOf` of one, the published form of
-    /// a reference with a description of its own.
-    fn target(&self) -> Option<&str> {
-        let reference = match (&self.reference, self.all_of.as_slice()) {
-            (Some(reference), _) => reference,
-            (None, [one]) if self.kind.is_empty() => one.reference.as_ref()?,
-            _ => return None,
-        };
-        reference.strip_prefix(REFERENCE)
-    }
-
-    /// The type; below `anyOf` and its like it may go without saying.
-    fn implied_kind(&self) -> &str {
-        let of_object = !self.properties.is_empty()
-            || !self.required.is_empty()
-            || !matches!(self.additional_properties, Additional::Unsaid);
-        match self.kind.as_str() {
-            "" if of_object => "object",
-            "" if self.items.is_some() => "array",
-            kind => kind,
-        }
-    }
-
-    fn adds_nothing(&self) -> bool {
-        self.default.as_ref().is_none_or(is_zero)
-            && !self.nullable
-            && self.map_type.is_none()
-            && self.rules.is_empty()
-    }
-
-    fn list(&self) -> ListType {
-        match self.list_type.as_deref() {
-            Some("set") => ListType::Set,
-            Some("map") => ListType::Map(self.list_map_keys.clone()),
-            _ => ListType::Atomic,
-        }
-    }
-
-    fn strategy(&self) -> PatchStrategy {
-        let said = self.patch_strategy.as_deref().unwrap_or_default();
-        let mut words = said.split(',');
-        if words.any(|word| word == "merge") {
-            PatchStrategy::Merge {
-                key: self.patch_merge_key.clone(),
-                retain_keys: said.contains("retainKeys"),
-            }
-        } else {
-            PatchStrategy::Replace
-        }
-    }
-}
-
-impl RuleDefinition {
-    fn rule(&self) -> Arc<Rule> {
-        Arc::new(Rule {
-            rule: self.rule.clone(),
-            message: self.message.clone(),
-            message_expression: self.message_expression.clone(),
-            reason: self.reason.clone(),
-            field_path: self.field_path.clone(),
-            optional_old_self: self.optional_old_self,
-        })
-    }
-}
-
 impl Limits {
     fn is_empty(&self) -> bool {
         self.one_of_values.is_empty()
@@ -411,17 +242,5 @@ impl Limits {
             && self.any_of.is_empty()
             && self.one_of.is_empty()
             && self.not.is_none()
-    }
-}
-
-/// The published documents give a default of nothing to every field that Go always writes.
-fn is_zero(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Bool(set) => !set,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(map) => map.is_empty(),
     }
 }

@@ -136,11 +136,12 @@ impl Limits {
         if let Some(most) = self.max_length.filter(|most| length > *most) {
             let unit = if most == 1 { "byte" } else { "bytes" };
             let detail = format!("may not be more than {most} {unit}");
-            found.push(error(FieldErrorKind::TooLong, at, Value::Null, detail));
+            // One fault of a text is told, the first of these.
+            return found.push(error(FieldErrorKind::TooLong, at, Value::Null, detail));
         }
         if let Some(least) = self.min_length.filter(|least| length < *least) {
             let detail = format!("{at} in body should be at least {least} chars long");
-            found.push(invalid(at, value, detail));
+            return found.push(invalid(at, value, detail));
         }
         if let Some(pattern) = &self.pattern
             && !pattern.matches(text)

@@ -6,15 +6,16 @@ use std::time::Duration;
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
-use serde_json::Value;
 
 use super::negotiate::BodyFormat;
 use crate::status::ApiError;
 
 mod protobuf;
 mod strict;
+mod yaml;
 
 pub use strict::Decoded;
+pub(crate) use strict::sort_findings;
 
 /// The longest body that is read, in bytes: 3 MiB, as kube-apiserver's.
 pub const LIMIT: usize = 3 * 1024 * 1024;
@@ -86,26 +87,31 @@ pub fn decode(format: BodyFormat, bytes: &[u8]) -> Result<Decoded, String> {
         BodyFormat::Protobuf => protobuf::decode(bytes)
             .map(|value| Decoded {
                 value,
-                duplicates: Vec::new(),
+                ..Decoded::default()
             })
             .map_err(|error| error.to_string()),
     }
 }
 
-/// Decodes YAML as kubectl and kube-apiserver read it: 1.1's numbers and booleans excepted, and
-/// one document only. JSON is YAML too.
+/// Decodes YAML as kube-apiserver reads it: 1.1, and the first document. JSON is YAML too.
 ///
 /// # Errors
 /// What the parser says.
 pub fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
-    if let Ok(decoded) = strict::json(bytes) {
-        return Ok(decoded);
+    if let Ok(decoded) = strict::json(bytes)
+        && decoded.duplicates.is_empty()
+    {
+        return Ok(Decoded {
+            yaml: true,
+            ..decoded
+        });
     }
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
-    let value: Value = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+    let document = yaml::read(text)?;
     Ok(Decoded {
-        value,
-        duplicates: Vec::new(),
+        value: document.value,
+        duplicates: document.duplicates,
+        yaml: true,
     })
 }
 

@@ -7,7 +7,7 @@ use super::exchange::Exchange;
 use super::heavy::Weight;
 use super::options::{DryRun, WriteOptions};
 use super::shared::Target;
-use super::{addresses, metadata, namespace, prepare};
+use super::{accounts, addresses, metadata, namespace, prepare};
 use crate::access::{Operation, RbacKind, Review, RoleWrite, check_role_write};
 use crate::lifecycle::{DEFINITION_CLEANUP, Metadata};
 use crate::merge::{self, MergeKind, UpdateOptions};
@@ -94,10 +94,12 @@ pub(crate) async fn ready(
         ));
     }
     metadata::remove(&mut object, "resourceVersion");
+    let withheld = accounts::admit(exchange, target, &mut object).await?;
     let clashes = addresses::assign(exchange, target, &mut object).await?;
     let weight = Weight::of_values(&target.resource, &[&object]);
     let work = || {
         prepare::create(&target.resource, &mut object);
+        accounts::prepared(&mut object, withheld);
         super::validate::create(target, &object)
     };
     exchange.shared.heavy.run(weight, work).await?;

@@ -18,6 +18,12 @@ pub(crate) fn from_stored(event: &mut Value) {
     for (new, old) in FIELDS {
         rename(event, old, new);
     }
+    // Here these are left out when nothing is in them; in `v1` they are always written.
+    if let Some(fields) = event.as_object_mut() {
+        fields.retain(|name, value| {
+            !(value == "" && ["reportingController", "reportingInstance"].contains(&name.as_str()))
+        });
+    }
 }
 
 /// Makes an Event of `events.k8s.io/v1` what is stored.

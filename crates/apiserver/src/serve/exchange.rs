@@ -42,10 +42,17 @@ impl Exchange {
     /// A request that has just come in, of an anonymous caller.
     pub(crate) fn of(shared: &Arc<Shared>, request: http::Request<Body>) -> Self {
         let (parts, body) = request.into_parts();
-        let query = Query::of(&parts.uri);
+        let mut query = Query::of(&parts.uri);
+        let old_watch = request::old_watch(&parts.method, parts.uri.path());
+        if let Some(old) = &old_watch {
+            query = query.watching(old.name.as_deref());
+        }
+        let path = old_watch
+            .as_ref()
+            .map_or_else(|| parts.uri.path(), |old| old.collection.as_str());
         let watch = query.flag("watch").unwrap_or(false);
         let exact = exact_name(&query);
-        let info = request::parse(&parts.method, parts.uri.path(), watch, exact.as_deref());
+        let info = request::parse(&parts.method, path, watch, exact.as_deref());
         let anonymous = Arc::new(Caller::anonymous());
         Self {
             shared: Arc::clone(shared),

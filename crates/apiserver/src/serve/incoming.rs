@@ -25,7 +25,7 @@ pub(crate) async fn read(
     let work = || {
         let decoded = decode(format, &bytes, &resource.kind)?;
         let catalog = exchange.shared.catalog.load();
-        complete(exchange, &catalog, resource, decoded, validation)
+        complete(exchange, &catalog, resource, (decoded, &bytes), validation)
     };
     let weight = Weight::of_bytes(bytes.len());
     exchange.shared.heavy.run(weight, work).await
@@ -44,9 +44,16 @@ pub(crate) fn decode(format: BodyFormat, bytes: &[u8], kind: &str) -> Result<Dec
     if decoded.value.is_object() {
         Ok(decoded)
     } else {
-        Err(unrecognized(
-            "json: cannot unmarshal into Go value of type struct".to_owned(),
-        ))
+        let is = match &decoded.value {
+            Value::Array(_) => "array",
+            Value::String(_) => "string",
+            Value::Bool(_) => "bool",
+            _ => "number",
+        };
+        Err(unrecognized(format!(
+            "json: cannot unmarshal {is} into Go value of type struct {{ APIVersion string \
+             \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
+        )))
     }
 }
 
@@ -54,12 +61,14 @@ fn complete(
     exchange: &Exchange,
     catalog: &Catalog,
     resource: &Resource,
-    decoded: Decoded,
+    (decoded, bytes): (Decoded, &[u8]),
     validation: FieldValidation,
 ) -> Result<Value, ApiError> {
+    let mut errors = decoded.strict_errors();
     let Decoded {
         mut value,
         mut duplicates,
+        yaml,
     } = decoded;
     check_kind(catalog, resource, &mut value)?;
     let cannot = |why: &str| {
@@ -70,10 +79,15 @@ fn complete(
     };
     let unknown = resource.read(&mut value);
     let unknown = unknown.map_err(|error| cannot(&error.to_string()))?;
+    errors.extend(unknown.iter().cloned());
     duplicates.extend(unknown);
+    if resource.origin == Origin::BuiltIn && !yaml {
+        body::sort_findings(bytes, &mut errors);
+        body::sort_findings(bytes, &mut duplicates);
+    }
     match validation {
-        FieldValidation::Strict if !duplicates.is_empty() => {
-            let all = duplicates.join(", ");
+        FieldValidation::Strict if !errors.is_empty() => {
+            let all = errors.join(", ");
             return Err(cannot(&format!("strict decoding error: {all}")));
         }
         FieldValidation::Warn => duplicates.iter().for_each(|text| exchange.warn(text)),

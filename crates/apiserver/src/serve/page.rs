@@ -52,8 +52,8 @@ impl Position {
         let json = URL_SAFE_NO_PAD
             .decode(text)
             .map_err(|error| format!("{INVALID}: {error}"))?;
-        let token: Token =
-            serde_json::from_slice(&json).map_err(|error| format!("{INVALID}: {error}"))?;
+        let token: Token = serde_json::from_slice(&json)
+            .map_err(|error| format!("{INVALID}: {}", unreadable(&json, &error)))?;
         if token.v != VERSION {
             return Err(format!(
                 "{INVALID}: server does not recognize this encoded version {}",
@@ -79,6 +79,19 @@ impl Position {
             revision: u64::try_from(token.rv).ok(),
             after: format!("{prefix}{after}"),
         })
+    }
+}
+
+/// Go's words for bytes that do not even begin as JSON does; else the parser's own.
+fn unreadable(bytes: &[u8], error: &serde_json::Error) -> String {
+    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    match first {
+        Some(byte) if !b"{[\"-0123456789tfn".contains(byte) => format!(
+            "invalid character {:?} looking for beginning of value",
+            char::from(*byte)
+        ),
+        None => "unexpected end of JSON input".to_owned(),
+        Some(_) => error.to_string(),
     }
 }
 

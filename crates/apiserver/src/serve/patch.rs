@@ -11,6 +11,7 @@ use super::options::{FieldValidation, WriteOptions, WriteVerb};
 use super::shared::Target;
 use crate::merge::{self, ApplyOptions, MergeKind};
 use crate::resource::{Origin, Resource};
+use crate::schema::DecodeError;
 use crate::status::{ApiError, FieldError, FieldErrorKind};
 
 /// Which kind of patch.
@@ -103,7 +104,9 @@ impl Patch {
             PatchKind::Json | PatchKind::Merge => body::decode(BodyFormat::Json, bytes)
                 .map_err(|why| format!("error decoding patch: {why}")),
         };
-        let Decoded { value, duplicates } = decoded.map_err(ApiError::bad_request)?;
+        let Decoded {
+            value, duplicates, ..
+        } = decoded.map_err(ApiError::bad_request)?;
         if let Some(why) = misfit(kind, &value) {
             return Err(ApiError::bad_request(format!(
                 "error decoding patch: {why}"
@@ -200,18 +203,26 @@ impl Patch {
         validation: FieldValidation,
         patched: &mut Value,
     ) -> Result<(), ApiError> {
-        let shown = patched.clone();
+        let shown = match self.kind {
+            PatchKind::Strategic => go_map(&self.value),
+            PatchKind::Json | PatchKind::Merge | PatchKind::Apply => patched.to_string(),
+        };
         let invalid = |why: String| {
             let error = FieldError {
                 kind: FieldErrorKind::Invalid,
                 path: "patch".to_owned(),
-                value: Some(shown.to_string().into()),
+                value: Some(shown.as_str().into()),
                 detail: why,
             };
             ApiError::invalid("", "", "", &[error])
         };
         let unknown = resource.read(patched);
-        let unknown = unknown.map_err(|error| invalid(error.to_string()))?;
+        let unknown = unknown.map_err(|error| {
+            invalid(match self.kind {
+                PatchKind::Strategic => unconverted(&error),
+                PatchKind::Json | PatchKind::Merge | PatchKind::Apply => error.to_string(),
+            })
+        })?;
         let findings = self.findings().chain(unknown);
         match validation {
             FieldValidation::Ignore => {}
@@ -262,14 +273,15 @@ impl Patch {
             FieldValidation::Strict => {
                 let all: Vec<String> = findings.collect();
                 if !all.is_empty() {
-                    let all = all.join(", ");
+                    let all = all.join("\n  ");
                     return Err(ApiError::bad_request(format!(
-                        "error strict decoding YAML: {all}"
+                        "error strict decoding YAML: error converting YAML to JSON: yaml: \
+                         unmarshal errors:\n  {all}"
                     )));
                 }
             }
         }
-        let unknown = target.resource.read(&mut merged);
+        let unknown = target.resource.read_merged(&mut merged);
         let unknown = unknown.map_err(|error| {
             ApiError::new(
                 http::StatusCode::INTERNAL_SERVER_ERROR,
@@ -284,5 +296,44 @@ impl Patch {
         }
         target.resource.fill(&mut merged);
         Ok(merged)
+    }
+}
+
+/// A value as Go prints its maps and slices.
+fn go_map(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(go_map).collect();
+            format!("[{}]", items.join(" "))
+        }
+        Value::Object(map) => {
+            // Go sorts the keys.
+            let mut entries: Vec<_> = map.iter().collect();
+            entries.sort_by_key(|(key, _)| *key);
+            let entries = entries
+                .into_iter()
+                .map(|(key, value)| format!("{key}:{}", go_map(value)));
+            format!("map[{}]", entries.collect::<Vec<_>>().join(" "))
+        }
+    }
+}
+
+/// What is said of a strategic patch's value of another type: it becomes Go's structure without
+/// being JSON in between.
+fn unconverted(error: &DecodeError) -> String {
+    let DecodeError::Type { is, expected, .. } = error else {
+        return error.to_string();
+    };
+    if expected.starts_with("[]") {
+        format!("cannot restore slice from {is}")
+    } else if expected.starts_with("map[") {
+        format!("cannot restore map from {is}")
+    } else if expected.contains('.') {
+        format!("cannot restore struct from: {is}")
+    } else {
+        format!("unrecognized type: {expected}")
     }
 }

@@ -41,6 +41,7 @@ pub(crate) async fn route(exchange: &Exchange) -> Result<Response, ApiError> {
             Ok(answer)
         }
         [""] => Ok(root(exchange)),
+        ["openapi", "v2"] => whole(exchange).await,
         ["openapi", "v3", rest @ ..] => schema(exchange, &rest.join("/")).await,
         [".well-known", "openid-configuration"] | ["openid", "v1", "jwks"] => {
             openid(exchange, path)
@@ -59,6 +60,7 @@ fn root(exchange: &Exchange) -> Response {
         "/healthz",
         "/livez",
         "/metrics",
+        "/openapi/v2",
         "/openapi/v3",
         "/openid/v1/jwks",
         "/readyz",
@@ -168,6 +170,69 @@ async fn schema(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
         headers.insert(ETAG, value);
     }
     Ok(response)
+}
+
+/// The subtypes of `application` that the OpenAPI v2 document is had as. The first that clients
+/// asked for is no right name of a type, and they ask for it still.
+const OF_WHOLE: [(&str, bool); 3] = [
+    ("json", false),
+    ("com.github.proto-openapi.spec.v2@v1.0+protobuf", true),
+    ("com.github.proto-openapi.spec.v2.v1.0+protobuf", true),
+];
+const WHOLE_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+/// The OpenAPI v2 document.
+async fn whole(exchange: &Exchange) -> Result<Response, ApiError> {
+    let accepted = header(&exchange.headers, &ACCEPT);
+    let accepted = if accepted.is_empty() { "*/*" } else { accepted };
+    let wanted = clauses(accepted).into_iter().find_map(|clause| {
+        if clause.kind != "*" && clause.kind != "application" {
+            return None;
+        }
+        let known = OF_WHOLE
+            .iter()
+            .find(|(subtype, _)| [*subtype, "*"].contains(&clause.subtype));
+        known.map(|(_, protobuf)| *protobuf)
+    });
+    let Some(protobuf) = wanted else {
+        let mut answer = answer::text(StatusCode::NOT_ACCEPTABLE, "");
+        answer.headers_mut().remove(CONTENT_TYPE);
+        vary(&mut answer);
+        return Ok(answer);
+    };
+    let shared = &exchange.shared;
+    let documents = shared.openapi.of(&shared.catalog.load_full());
+    let weight = if documents.is_whole_made() {
+        Weight::Light
+    } else {
+        Weight::Heavy
+    };
+    let work = || {
+        documents.whole();
+    };
+    shared.heavy.run(weight, work).await;
+    let whole = documents.whole();
+    let quoted = format!("\"{}\"", whole.hash);
+    let is_known = header(&exchange.headers, &IF_NONE_MATCH) == quoted;
+    let mut response = match (is_known, protobuf) {
+        (true, _) => answer::bytes(StatusCode::NOT_MODIFIED, "application/json", ""),
+        (false, true) => answer::bytes(StatusCode::OK, WHOLE_PROTOBUF, whole.protobuf.clone()),
+        (false, false) => {
+            answer::json(StatusCode::OK, &exchange.headers, whole.json.to_vec()).await
+        }
+    };
+    vary(&mut response);
+    if let Ok(value) = HeaderValue::from_str(&quoted) {
+        response.headers_mut().insert(ETAG, value);
+    }
+    Ok(response)
+}
+
+/// It is another one in another form, and compressed.
+fn vary(response: &mut Response) {
+    let headers = response.headers_mut();
+    headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+    headers.append(VARY, HeaderValue::from_static("Accept"));
 }
 
 /// The documents of what is served, with this one, or the index, made.

@@ -49,6 +49,7 @@ pub(crate) fn part(target: &Target) -> Part {
         "status" => Part::Status,
         "finalize" => Part::Finalize,
         "ephemeralcontainers" => Part::EphemeralContainers,
+        "resize" => Part::Resize,
         _ => Part::Main,
     }
 }

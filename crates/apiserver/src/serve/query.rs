@@ -16,6 +16,20 @@ impl Query {
             .map_or_else(|_| Self::default(), |AxumQuery(pairs)| Self(pairs))
     }
 
+    /// The same, of a watch that its path asked for: of one object, if it has a name.
+    #[must_use]
+    pub(crate) fn watching(mut self, name: Option<&str>) -> Self {
+        let mut set = |key: &str, value: String| {
+            self.0.retain(|(own, _)| own != key);
+            self.0.push((key.to_owned(), value));
+        };
+        set("watch", "true".to_owned());
+        if let Some(name) = name {
+            set("fieldSelector", format!("metadata.name={name}"));
+        }
+        self
+    }
+
     /// The first value of this key.
     pub fn first(&self, key: &str) -> Option<&str> {
         self.0

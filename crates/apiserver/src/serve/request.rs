@@ -38,6 +38,38 @@ pub struct ResourcePath {
 /// Segments after `namespaces/{name}` that are subresources of the namespace itself.
 const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
 
+/// A watch by its path, as it was asked for before there was `?watch=1`.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct OldWatch {
+    /// The path of what is watched.
+    pub(crate) collection: String,
+    /// The one object that is.
+    pub(crate) name: Option<String>,
+}
+
+/// Whether a request is such a watch: `/api/v1/watch/namespaces/shop/pods/web`.
+pub(crate) fn old_watch(method: &Method, path: &str) -> Option<OldWatch> {
+    if *method != Method::GET {
+        return None;
+    }
+    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    let (head, tail) = match parts.as_slice() {
+        ["api", version, "watch", tail @ ..] => (format!("/api/{version}"), tail),
+        ["apis", group, version, "watch", tail @ ..] => (format!("/apis/{group}/{version}"), tail),
+        _ => return None,
+    };
+    // Collections and their objects take turns.
+    let (collection, name) = match tail {
+        [] => return None,
+        [collection @ .., name] if tail.len() % 2 == 0 => (collection, Some(decode(name))),
+        collection => (collection, None),
+    };
+    Some(OldWatch {
+        collection: format!("{head}/{}", collection.join("/")),
+        name,
+    })
+}
+
 /// Reads method, path and query the way kube-apiserver does.
 ///
 /// `watch` and `exact_name` are what the query says: whether it asks for a watch, and the name
@@ -265,6 +297,28 @@ mod tests {
             let info = parse(&Method::GET, path, false, None);
             assert_eq!((info.verb.as_ref(), info.resource), ("get", None), "{path}");
         }
+    }
+
+    #[test]
+    fn a_watch_may_be_asked_for_by_its_path() {
+        let old = |path| old_watch(&Method::GET, path);
+        let found = old("/api/v1/watch/namespaces/shop/pods").unwrap();
+        assert_eq!(found.collection, "/api/v1/namespaces/shop/pods");
+        assert_eq!(found.name, None);
+        let found = old("/apis/apps/v1/watch/namespaces/shop/deployments/web").unwrap();
+        assert_eq!(
+            found.collection,
+            "/apis/apps/v1/namespaces/shop/deployments"
+        );
+        assert_eq!(found.name.as_deref(), Some("web"));
+        assert_eq!(
+            old("/api/v1/watch/nodes").unwrap().collection,
+            "/api/v1/nodes"
+        );
+        for path in ["/api/v1/watch", "/api/v1/nodes", "/api/watch/nodes"] {
+            assert_eq!(old(path), None, "{path}");
+        }
+        assert_eq!(old_watch(&Method::POST, "/api/v1/watch/nodes"), None);
     }
 
     #[test]

@@ -6,21 +6,26 @@ use std::sync::Arc;
 use axum::response::Response;
 use http::{Method, StatusCode};
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::exchange::Exchange;
 use super::negotiate::{Accepted, Transforms, accepted, body_format};
 use super::options::{DryRun, WriteOptions, WriteVerb};
 use super::request::ResourcePath;
 use super::resources::{patch_route, update_route};
-use super::shared::Target;
-use super::{answer, incoming, list, metadata};
+use super::shared::{Target, object_at};
+use super::{answer, create, incoming, list, metadata};
 use crate::access::{Operation, Review, ReviewKind, Reviews, issue_requested};
+use crate::builtin;
+use crate::merge::{self, MergeKind, UpdateOptions};
 use crate::resource::Origin;
 use crate::status::ApiError;
 
 pub(crate) mod pods;
 mod scale;
+
+/// What a running pod would answer; whether there is such a pod is known here.
+const OF_A_POD: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 
 /// Answers a request for a subresource.
 pub(crate) async fn route(
@@ -34,7 +39,7 @@ pub(crate) async fn route(
     // Read and written as the object is, but only that part of it.
     let is_part = match path.subresource.as_str() {
         "status" => resource.status,
-        "ephemeralcontainers" => core && resource.plural == "pods",
+        "ephemeralcontainers" | "resize" => core && resource.plural == "pods",
         _ => false,
     };
     if path.rest.is_empty() && exchange.method != Method::HEAD {
@@ -92,6 +97,14 @@ pub(crate) async fn elsewhere(
     {
         return answer;
     }
+    if target.is("", "pods")
+        && OF_A_POD.contains(&path.subresource.as_str())
+        && object_at(&exchange.shared.store, &target.key())
+            .await?
+            .is_none()
+    {
+        return Err(target.not_found());
+    }
     let known = match path.subresource.as_str() {
         "status" => target.resource.status,
         "scale" => target.resource.scale.is_some(),
@@ -117,7 +130,8 @@ pub(crate) async fn review(
 ) -> Result<Response, ApiError> {
     let accepted = accepted(&exchange.headers, Transforms::None)?;
     let options = WriteOptions::of(WriteVerb::Create, &exchange.query, &exchange.headers)?;
-    let request = incoming::read(exchange, &target.resource, options.validation).await?;
+    let mut request = incoming::read(exchange, &target.resource, options.validation).await?;
+    create::track(exchange, target, &options, None, &mut request);
     let shared = &exchange.shared;
     let reviews = Reviews {
         authorizer: shared.authorizer.as_ref(),
@@ -135,8 +149,9 @@ async fn token(exchange: &Exchange, target: &Target) -> Result<Response, ApiErro
     let accepted = accepted(&exchange.headers, Transforms::None)?;
     let format = body_format(&exchange.headers, Origin::BuiltIn)?;
     let bytes = exchange.body().await?;
-    let request = incoming::decode(format, &bytes, "TokenRequest")?.value;
+    let mut request = incoming::decode(format, &bytes, "TokenRequest")?.value;
     let options = WriteOptions::of(WriteVerb::Create, &exchange.query, &exchange.headers)?;
+    note_owner(&options, &mut request)?;
     let asked = Some(&request);
     admit(exchange, target, Operation::Create, asked, options.dry_run).await?;
     let (namespace, name) = (&target.namespace, &target.name);
@@ -151,6 +166,42 @@ async fn token(exchange: &Exchange, target: &Target) -> Result<Response, ApiErro
     metadata::set(&mut object, "namespace", namespace.as_str());
     metadata::set(&mut object, "creationTimestamp", metadata::now());
     Ok(created(accepted, &object))
+}
+
+/// Seconds that a token lives if nobody says.
+const TOKEN_SECONDS: u32 = 3_600;
+
+/// Notes who asks for a token as the owner of what they say, as with any other object.
+fn note_owner(options: &WriteOptions, request: &mut Value) -> Result<(), ApiError> {
+    let (group, version, kind) = ("authentication.k8s.io", "v1", "TokenRequest");
+    let schema = builtin::kind(group, version, kind)
+        .ok_or_else(|| ApiError::internal("the schema of TokenRequest is not published"))?;
+    let api_version = format!("{group}/{version}");
+    let mut owned = request.clone();
+    schema.decode(&mut owned).map_err(|error| {
+        ApiError::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {kind}: {error}"
+        ))
+    })?;
+    owned["apiVersion"] = api_version.as_str().into();
+    owned["kind"] = kind.into();
+    if owned["spec"].is_null() {
+        owned["spec"] = Value::Object(Map::new());
+    }
+    if owned["spec"]["expirationSeconds"].is_null() {
+        owned["spec"]["expirationSeconds"] = TOKEN_SECONDS.into();
+    }
+    schema.encode(&mut owned);
+    let of = MergeKind::of_schema(&api_version, kind, schema, "token");
+    let by = UpdateOptions {
+        manager: &options.manager,
+        now: Timestamp::now(),
+    };
+    merge::update(None, &mut owned, &of, by);
+    if let Some(managers) = metadata::remove(&mut owned, "managedFields") {
+        metadata::set(request, "managedFields", managers);
+    }
+    Ok(())
 }
 
 fn created(accepted: Accepted, object: &Value) -> Response {

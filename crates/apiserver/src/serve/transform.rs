@@ -172,7 +172,7 @@ pub(crate) async fn answer_list(
         }
         Shape::MetadataList(version) => metadata_list(&objects, version, meta),
         Shape::Metadata(_) => {
-            let kind = &target.resource.list_kind;
+            let kind = go_list(&target.resource);
             return Err(not_acceptable(&format!(
                 "you requested PartialObjectMetadata, but the requested object is a list ({kind})"
             )));
@@ -189,6 +189,16 @@ pub(crate) async fn answer_list(
     let mut body = serde_json::to_vec(&value).map_err(ApiError::internal)?;
     body.push(b'\n');
     Ok(answer::json(StatusCode::OK, &exchange.headers, body).await)
+}
+
+/// The Go type of a list, which clients are told of.
+fn go_list(resource: &Resource) -> String {
+    let package = match resource.group_version.group.as_str() {
+        _ if resource.origin == Origin::Custom => return "*unstructured.UnstructuredList".into(),
+        "" | "events.k8s.io" => "core",
+        group => group.split('.').next().unwrap_or(group),
+    };
+    format!("*{package}.{}", resource.list_kind)
 }
 
 fn metadata_list(objects: &[Value], version: MetaVersion, meta: &ListMeta<'_>) -> Value {

@@ -35,5 +35,10 @@ pub(crate) fn refuse(
     }
     let kind = &target.resource.kind;
     let name = metadata::name(object);
-    Err(ApiError::invalid(target.group(), kind, name, faults))
+    // Both shapes of an Event are checked as one kind, the core group's.
+    let group = match target.group() {
+        "events.k8s.io" => "",
+        group => group,
+    };
+    Err(ApiError::invalid(group, kind, name, faults))
 }

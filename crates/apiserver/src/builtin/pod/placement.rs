@@ -37,6 +37,70 @@ pub(super) fn validate(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     for (index, id) in list(context, "supplementalGroups").iter().enumerate() {
         id_in_range(id.as_i64(), &groups.index(index), found);
     }
+    sysctls(context, &under.child("sysctls"), found);
+}
+
+const LONGEST_SYSCTL: usize = 253;
+
+fn sysctls(context: &Value, under: &Path<'_>, found: &mut Findings) {
+    let mut seen: Vec<&str> = Vec::new();
+    for (index, one) in list(context, "sysctls").iter().enumerate() {
+        let at = under.index(index);
+        let at = at.child("name");
+        let name = text(one, "name");
+        if name.is_empty() {
+            found.required(&at, "");
+        } else if !is_sysctl(name) {
+            let said = format!(
+                "must have at most {LONGEST_SYSCTL} characters and match regex \
+                 ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
+            );
+            found.invalid(&at, name, said);
+        } else if seen.contains(&name) {
+            found.duplicate(&at, name);
+        }
+        seen.push(name);
+    }
+}
+
+fn is_sysctl(name: &str) -> bool {
+    let is_end = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    name.len() <= LONGEST_SYSCTL
+        && name.split(['.', '/']).all(|part| {
+            let bytes = part.as_bytes();
+            bytes.first().is_some_and(is_end)
+                && bytes.last().is_some_and(is_end)
+                && bytes
+                    .iter()
+                    .all(|byte| is_end(byte) || matches!(byte, b'-' | b'_'))
+        })
+}
+
+/// A security context as Go prints its own structure of it.
+fn shown(context: &Value) -> String {
+    const MEMBERS: [(&str, &str); 12] = [
+        ("Capabilities", "capabilities"),
+        ("Privileged", "privileged"),
+        ("SELinuxOptions", "seLinuxOptions"),
+        ("WindowsOptions", "windowsOptions"),
+        ("RunAsUser", "runAsUser"),
+        ("RunAsGroup", "runAsGroup"),
+        ("RunAsNonRoot", "runAsNonRoot"),
+        ("ReadOnlyRootFilesystem", "readOnlyRootFilesystem"),
+        ("AllowPrivilegeEscalation", "allowPrivilegeEscalation"),
+        ("ProcMount", "procMount"),
+        ("SeccompProfile", "seccompProfile"),
+        ("AppArmorProfile", "appArmorProfile"),
+    ];
+    let members = MEMBERS.map(|(go, name)| match (name, field(context, name)) {
+        ("capabilities", set) if set.is_object() => format!(
+            "{go:?}:{{\"Add\":{},\"Drop\":{}}}",
+            field(set, "add"),
+            field(set, "drop")
+        ),
+        (_, set) => format!("{go:?}:{set}"),
+    });
+    format!("{{{}}}", members.join(","))
 }
 
 /// Checks the security context of a container.
@@ -47,13 +111,13 @@ pub(super) fn container(one: &Value, at: &Path<'_>, found: &mut Findings) {
     if field(context, "allowPrivilegeEscalation") == false {
         let said = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
         if flag(context, "privileged") {
-            found.invalid(&under, context.clone(), said);
+            found.invalid_shown(&under, &shown(context), said);
         }
         let added = list(field(context, "capabilities"), "add");
         if added.iter().any(|name| name == "CAP_SYS_ADMIN") {
             let said = "cannot set `allowPrivilegeEscalation` to false and \
                         `capabilities.Add` CAP_SYS_ADMIN";
-            found.invalid(&under, context.clone(), said);
+            found.invalid_shown(&under, &shown(context), said);
         }
     }
 }

@@ -6,6 +6,8 @@ use kube_cel::cel::common::ast::Expr;
 use kube_cel::cel::{IdedExpr, Program};
 
 use super::cost::{each, nesting};
+use super::types::{self, Names, Type};
+use crate::schema::Node;
 
 /// The longest expression, in bytes.
 const LONGEST: usize = 16 * 1024;
@@ -28,6 +30,56 @@ pub(crate) struct Expression {
     pub(crate) nesting: u32,
     /// How deep it is.
     pub(super) depth: usize,
+}
+
+/// What an expression is to give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gives {
+    /// Whether a rule holds.
+    Bool,
+    /// What is said if it does not.
+    Text,
+}
+
+impl Expression {
+    /// Whether it can give that of values that this schema describes; `root`: of the object itself.
+    ///
+    /// # Errors
+    /// What is wrong with it, whatever the object.
+    pub(crate) fn check(
+        &self,
+        node: &Node,
+        root: bool,
+        optional_old: bool,
+        gives: Gives,
+    ) -> Result<(), String> {
+        evaluate(self.depth, || {
+            let own = Type::of(node, root);
+            // It may not be there.
+            let old = if optional_old { Type::Any } else { own.clone() };
+            let old = Names {
+                name: "oldSelf",
+                is: &old,
+                outer: None,
+            };
+            let names = Names {
+                name: "self",
+                is: &own,
+                outer: Some(&old),
+            };
+            let is = types::check(self.program.expression(), Some(&names))
+                .map_err(|why| format!("compilation failed: ERROR: {why}"))?;
+            match gives {
+                Gives::Bool if !is.is_bool() => {
+                    Err("cel expression must evaluate to a bool".to_owned())
+                }
+                Gives::Text if !is.is_text() => {
+                    Err("messageExpression must evaluate to a string".to_owned())
+                }
+                Gives::Bool | Gives::Text => Ok(()),
+            }
+        })?
+    }
 }
 
 /// Compiles an expression; the error is what kube-apiserver would say of it.

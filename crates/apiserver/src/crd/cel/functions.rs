@@ -35,8 +35,44 @@ pub(super) static BASE: LazyLock<Context<'static>> = LazyLock::new(|| {
     let find = |This(text): This<Arc<String>>, pattern: Arc<String>| find(&text, &pattern);
     context.add_function("find", find);
     context.add_function("findAll", find_all);
+    context.add_function("type", type_of);
+    for name in TYPES {
+        context.add_variable_from_value(name, Cel::String(Arc::new(name.to_owned())));
+    }
     context
 });
+
+/// The names of types, which are values too: `type(self) == int`.
+const TYPES: [&str; 9] = [
+    "bool",
+    "bytes",
+    "double",
+    "int",
+    "list",
+    "map",
+    "null_type",
+    "string",
+    "uint",
+];
+
+/// The type of a value, as its name; nothing else is done with types than to compare them.
+fn type_of(Arguments(given): Arguments) -> Outcome {
+    let name = match given.first().unwrap_or(&Cel::Null) {
+        Cel::Bool(_) => "bool",
+        Cel::Bytes(_) => "bytes",
+        Cel::Float(_) => "double",
+        Cel::Int(_) => "int",
+        Cel::List(_) => "list",
+        Cel::Map(_) => "map",
+        Cel::Null => "null_type",
+        Cel::String(_) => "string",
+        Cel::UInt(_) => "uint",
+        Cel::Timestamp(_) => "google.protobuf.Timestamp",
+        Cel::Duration(_) => "google.protobuf.Duration",
+        _ => "other",
+    };
+    Ok(Cel::String(Arc::new(name.to_owned())))
+}
 
 /// The functions as they come.
 static GIVEN: LazyLock<Context<'static>> = LazyLock::new(|| Context::default().with_all());

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{Rules, compile, uses_old_self};
+use super::{Gives, Rules, compile, uses_old_self};
 
 fn broken(schema: &Value, object: &Value, old: Option<&Value>) -> Vec<String> {
     let node = crate::crd::read(schema).unwrap();
@@ -200,4 +200,99 @@ fn expressions_may_be_deep_but_not_without_end() {
     assert_eq!(told(&json!({"rule": chain(90)}), 1), Vec::<String>::new());
     let nested = format!("{}1{} != []", "[".repeat(60), "]".repeat(60));
     assert_eq!(told(&json!({"rule": nested}), 1), Vec::<String>::new());
+}
+
+#[test]
+fn a_value_may_be_asked_for_its_type() {
+    let schema = json!({"type": "object", "properties": {"port": {
+        "x-kubernetes-int-or-string": true, "x-kubernetes-validations": [
+            {"rule": "type(self) == int ? self > 0 : type(self) == string && self == 'http'"}],
+    }}});
+    for (port, fits) in [
+        (json!(1), true),
+        (json!(-1), false),
+        (json!("http"), true),
+        (json!("x"), false),
+    ] {
+        let said = broken(&schema, &json!({"port": port}), None);
+        assert_eq!(said.is_empty(), fits, "{port}: {said:?}");
+    }
+}
+
+/// What is said of a rule about an object of every type.
+fn said(rule: &str) -> String {
+    let schema = json!({"type": "object", "properties": {
+        "int": {"type": "integer"}, "ratio": {"type": "number"}, "text": {"type": "string"},
+        "on": {"type": "boolean"}, "when": {"type": "string", "format": "date-time"},
+        "long": {"type": "string", "format": "duration"},
+        "port": {"x-kubernetes-int-or-string": true}, "namespace": {"type": "string"},
+        "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+        "list": {"type": "array", "items": {"type": "object", "properties": {
+            "k": {"type": "string"}, "v": {"type": "integer"}}}},
+        "map": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "embedded": {"type": "object", "x-kubernetes-embedded-resource": true,
+                     "x-kubernetes-preserve-unknown-fields": true},
+    }});
+    let node = crate::crd::read(&schema).unwrap();
+    let checked = compile(rule).and_then(|rule| rule.check(&node, true, false, Gives::Bool));
+    checked.err().unwrap_or_default()
+}
+
+#[test]
+fn a_rule_that_fits_its_schema_is_let_in() {
+    for rule in [
+        "self.int > 1 && self.ratio <= 2.5 || self.ratio > 1",
+        "self.text.startsWith('a') && self.text + 'b' == 'ab' && size(self.text) == 1",
+        "self.metadata.name == self.__namespace__ && self.kind == 'Widget'",
+        "!has(self.text) || self.list.all(e, e.k == 'a' && e.v > 0)",
+        "self.list.map(e, e.v).sum() == 3 && self.list.exists_one(e, e.k == 'a')",
+        "self.list.filter(e, e.v > 1).size() + self.list.map(e, e.k).size() < 5",
+        "self.map.all(k, self.map[k] > 0 && k.matches('^[a-z]+$')) && 'a' in self.map",
+        "self.when < timestamp('2001-01-01T00:00:00Z') && self.when.getFullYear() > 1",
+        "self.when - self.when < self.long && self.when + self.long > self.when",
+        "type(self.port) == int ? self.port < 5 : self.port == 'http'",
+        "self.free.anything.at.all == 1 && self.embedded.metadata.name == 'x'",
+        "self.int == oldSelf.int && [1, 2].exists(i, i == self.int)",
+        "quantity('1').isGreaterThan(quantity('0')) && isURL(self.text)",
+        "sets.contains(['a'], self.list.map(e, e.k)) || self.text == null",
+        "self.text.split(',').all(part, part.trim() != '') && self.text.indexOf('a') >= 0",
+        "(self.on ? {'a': 1} : {'b': 2}).all(k, k != '')",
+        "dyn(self.text) == 1 || self.?text.orValue('a') == 'a'",
+    ] {
+        assert_eq!(said(rule), "", "{rule}");
+    }
+}
+
+#[test]
+fn a_rule_that_cannot_hold_is_told_why() {
+    for (rule, why) in [
+        ("self.other == 1", "undefined field 'other'"),
+        ("self.list.all(e, e.w > 1)", "undefined field 'w'"),
+        ("self.metadata.labels.a == 'b'", "undefined field 'labels'"),
+        ("has(self.other)", "undefined field 'other'"),
+        ("self.int == 'x'", "'_==_' applied to '(int, string)'"),
+        ("self.text > 1", "'_>_' applied to '(string, int)'"),
+        ("self.int + 1.5 > 2.0", "'_+_' applied to '(int, double)'"),
+        ("self.int && true", "'_&&_' applied to '(int, bool)'"),
+        ("!self.text", "'!_' applied to '(string)'"),
+        (
+            "self.int.startsWith('a')",
+            "no matching overload for 'startsWith'",
+        ),
+        (
+            "self.text.name == 'a'",
+            "type 'string' does not support field selection",
+        ),
+        (
+            "self.text.all(c, true)",
+            "cannot be range of a comprehension",
+        ),
+        ("self.list.all(e, e.v)", "no matching overload"),
+        ("'a' in self.text", "'@in' applied to '(string, string)'"),
+        ("size(self.int) > 1", "'size' applied to '(int)'"),
+        ("elf.int == 1", "undeclared reference to 'elf'"),
+        ("self.int + 1", "must evaluate to a bool"),
+    ] {
+        assert!(said(rule).contains(why), "{rule}: {}", said(rule));
+    }
 }

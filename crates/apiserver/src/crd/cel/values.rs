@@ -123,7 +123,7 @@ fn call(program: Option<&Program>, text: &str) -> Option<Cel> {
     program?.execute(&context).ok()
 }
 
-fn escape(name: &str) -> String {
+pub(super) fn escape(name: &str) -> String {
     if RESERVED.contains(&name) {
         return format!("__{name}__");
     }

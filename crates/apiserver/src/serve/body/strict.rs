@@ -1,5 +1,6 @@
 //! JSON with its duplicate fields noted, as kube's strict decoding reports them.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
@@ -12,6 +13,125 @@ pub struct Decoded {
     pub value: Value,
     /// Such as `duplicate field "spec.replicas"`, in the order of the body.
     pub duplicates: Vec<String>,
+    /// Whether it was read as YAML, whose duplicates have lines rather than paths.
+    pub yaml: bool,
+}
+
+impl Decoded {
+    /// What strict decoding says of the duplicates, one by one or, of YAML, all at once.
+    pub(crate) fn strict_errors(&self) -> Vec<String> {
+        if !self.yaml || self.duplicates.is_empty() {
+            return self.duplicates.clone();
+        }
+        let all = self.duplicates.join("\n  ");
+        vec![format!("yaml: unmarshal errors:\n  {all}")]
+    }
+}
+
+/// Brings findings such as `unknown field "spec.foo"` into the order in which a reader of the body
+/// comes upon them. What is not in the body comes last.
+pub(crate) fn sort_findings(bytes: &[u8], findings: &mut [String]) {
+    if findings.len() < 2 {
+        return;
+    }
+    let path = |finding: &str| finding.find('"').map(|at| finding[at..].to_owned());
+    let mut order = Order {
+        path: String::new(),
+        keys: 0,
+        found: findings
+            .iter()
+            .filter_map(|finding| Some((path(finding)?, Vec::new())))
+            .collect(),
+    };
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    if OrderSeed(&mut order).deserialize(&mut reader).is_err() {
+        return;
+    }
+    findings.sort_by_cached_key(|finding| {
+        let places = path(finding).and_then(|path| order.found.get(&path));
+        // A field is there twice from its second place on.
+        let nth = usize::from(finding.starts_with("duplicate"));
+        let place = places.and_then(|places| places.get(nth)).copied();
+        place.unwrap_or(usize::MAX)
+    });
+}
+
+/// Where the paths of findings are in a body.
+struct Order {
+    path: String,
+    keys: usize,
+    found: HashMap<String, Vec<usize>>,
+}
+
+struct OrderSeed<'o>(&'o mut Order);
+
+impl<'de> DeserializeSeed<'de> for OrderSeed<'_> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for OrderSeed<'_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("any JSON value")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let length = self.0.path.len();
+        for index in 0.. {
+            let _ = fmt::Write::write_fmt(&mut self.0.path, format_args!("[{index}]"));
+            let next = items.next_element_seed(OrderSeed(self.0))?;
+            self.0.path.truncate(length);
+            if next.is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        let length = self.0.path.len();
+        while let Some(key) = entries.next_key::<String>()? {
+            let dot = if length == 0 { "" } else { "." };
+            let _ = fmt::Write::write_fmt(&mut self.0.path, format_args!("{dot}{key}"));
+            self.0.keys += 1;
+            let path = format!("{:?}", self.0.path);
+            if let Some(places) = self.0.found.get_mut(&path) {
+                places.push(self.0.keys);
+            }
+            entries.next_value_seed(OrderSeed(self.0))?;
+            self.0.path.truncate(length);
+        }
+        Ok(())
+    }
 }
 
 /// As many as are reported; a body can hold very many.
@@ -25,6 +145,7 @@ pub(super) fn json(bytes: &[u8]) -> Result<Decoded, serde_json::Error> {
     Ok(Decoded {
         value,
         duplicates: notes.duplicates,
+        yaml: false,
     })
 }
 
@@ -145,6 +266,28 @@ mod tests {
                 "duplicate field \"b[1].c\"",
                 "duplicate field \"a\"",
                 "duplicate field \"a.d\""
+            ]
+        );
+    }
+
+    #[test]
+    fn findings_are_told_in_the_order_of_the_body() {
+        let body = br#"{"b":{"x":[{"y":1}]},"a":1,"c":2,"a":3}"#;
+        let mut findings = [
+            "duplicate field \"a\"",
+            "unknown field \"c\"",
+            "unknown field \"b.x[0].y\"",
+            "unknown field \"elsewhere\"",
+        ]
+        .map(str::to_owned);
+        sort_findings(body, &mut findings);
+        assert_eq!(
+            findings,
+            [
+                "unknown field \"b.x[0].y\"",
+                "unknown field \"c\"",
+                "duplicate field \"a\"",
+                "unknown field \"elsewhere\"",
             ]
         );
     }

@@ -43,6 +43,7 @@ pub(super) async fn evict(exchange: &Exchange, target: &Target) -> Result<Respon
         subresource: String::new(),
         ..target.clone()
     };
+    commit::run(&exchange.shared.store, &pod, dry_run, &Disrupt(&pod)).await?;
     let delete = Delete {
         exchange,
         target: &pod,
@@ -50,6 +51,25 @@ pub(super) async fn evict(exchange: &Exchange, target: &Target) -> Result<Respon
     };
     delete.run().await?;
     Ok(success(accepted))
+}
+
+/// Notes on a pod why it is about to go, so that a Job can tell an eviction from a failure.
+struct Disrupt<'t>(&'t Target);
+
+impl Edit for Disrupt<'_> {
+    fn next<'a>(&'a self, live: Option<&'a Live>) -> BoxFuture<'a, Result<Next, ApiError>> {
+        let next = live.ok_or_else(|| self.0.not_found()).map(|live| {
+            let mut pod = live.object.clone();
+            let condition = json!({
+                "type": "DisruptionTarget", "status": "True", "lastProbeTime": null,
+                "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting",
+                "lastTransitionTime": metadata::now(),
+            });
+            set_condition(&mut pod, condition);
+            Next::Put(pod)
+        });
+        Box::pin(std::future::ready(next))
+    }
 }
 
 /// Places the pod that the Binding names; `pods` is its resource.
@@ -60,15 +80,23 @@ pub(crate) async fn bind_named(exchange: &Exchange, pods: Target) -> Result<Resp
         subresource: "binding".to_owned(),
         ..pods
     };
-    bind(exchange, &pod).await
+    place(exchange, &pod, &binding).await
 }
 
 /// Places the pod on a node.
 pub(super) async fn bind(exchange: &Exchange, target: &Target) -> Result<Response, ApiError> {
+    let binding = read_kind(exchange, "Binding").await?;
+    place(exchange, target, &binding).await
+}
+
+async fn place(
+    exchange: &Exchange,
+    target: &Target,
+    binding: &Value,
+) -> Result<Response, ApiError> {
     let accepted = accepted(&exchange.headers, Transforms::None)?;
     let options = WriteOptions::of(WriteVerb::Create, &exchange.query, &exchange.headers)?;
-    let binding = read_kind(exchange, "Binding").await?;
-    let name = metadata::name(&binding);
+    let name = metadata::name(binding);
     if !name.is_empty() && name != target.name {
         return Err(ApiError::bad_request(
             "name in URL does not match name in Binding object",
@@ -82,12 +110,12 @@ pub(super) async fn bind(exchange: &Exchange, target: &Target) -> Result<Respons
             "target.name: Required value",
         ));
     }
-    let made = Some(&binding);
+    let made = Some(binding);
     super::admit(exchange, target, Operation::Create, made, options.dry_run).await?;
     let edit = Bind {
         target,
         node,
-        binding: &binding,
+        binding,
     };
     commit::run(&exchange.shared.store, target, options.dry_run, &edit).await?;
     Ok(success(accepted))
@@ -169,10 +197,15 @@ fn set_scheduled(pod: &mut Value) {
         "type": "PodScheduled", "status": "True", "lastProbeTime": null,
         "lastTransitionTime": metadata::now(),
     });
+    set_condition(pod, condition);
+}
+
+/// Sets a condition in the place of the one of its type.
+fn set_condition(pod: &mut Value, condition: Value) {
     let conditions = &mut pod["status"]["conditions"];
     match conditions.as_array_mut() {
         Some(all) => {
-            all.retain(|one| one["type"] != "PodScheduled");
+            all.retain(|one| one["type"] != condition["type"]);
             all.push(condition);
         }
         None => *conditions = json!([condition]),

@@ -1,7 +1,6 @@
 //! `autoscaling/v1` Scale: the number of replicas of whatever has some.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use axum::response::Response;
 use futures::future::BoxFuture;
@@ -19,7 +18,7 @@ use super::super::{metadata, prepare, transform, validate};
 use super::read_kind;
 use crate::access::{Operation, Review};
 use crate::builtin;
-use crate::merge::{self, Managers, MergeKind, Path, ScaleManagers, Set, UpdateOptions};
+use crate::merge::{self, Managers, MergeKind, Path, ScaleManagers, UpdateOptions};
 use crate::resource::{Origin, ScalePaths};
 use crate::select::LabelSelector;
 use crate::status::{ApiError, FieldError, FieldErrorKind};
@@ -185,16 +184,7 @@ impl Owners {
     fn of(exchange: &Exchange, target: &Target, live: &Value) -> Result<Self, ApiError> {
         let schema = builtin::kind("autoscaling", "v1", "Scale")
             .ok_or_else(|| ApiError::internal("the schema of Scale is not published"))?;
-        let api_version = "autoscaling/v1".to_owned();
-        let kind = MergeKind {
-            versions: BTreeMap::from([(api_version.clone(), Arc::clone(&schema))]),
-            api_version,
-            kind: "Scale".to_owned(),
-            origin: Origin::BuiltIn,
-            schema,
-            reset: Set::default(),
-            subresource: target.subresource.clone(),
-        };
+        let kind = MergeKind::of_schema("autoscaling/v1", "Scale", schema, &target.subresource);
         let same = target.group_resource();
         let catalog = exchange.shared.catalog.load();
         let replicas = catalog

@@ -1,0 +1,228 @@
+use super::*;
+use crate::access::Caller;
+
+fn rule(verbs: &[&str], groups: &[&str], resources: &[&str], names: &[&str]) -> Rule {
+    let own = |list: &[&str]| list.iter().map(|&item| item.to_owned()).collect();
+    Rule {
+        verbs: own(verbs),
+        groups: own(groups),
+        resources: own(resources),
+        names: own(names),
+        urls: Vec::new(),
+    }
+}
+
+fn allows(rule: &Rule, verb: &str, group: &str, resource: &str, name: &str) -> bool {
+    let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+    rule.allows(&Attributes {
+        caller: &Caller::anonymous(),
+        verb,
+        target: Target::Resource {
+            group,
+            version: "v1",
+            resource,
+            subresource,
+            namespace: "d",
+            name,
+        },
+    })
+}
+
+#[test]
+fn rules_match_verbs_groups_resources_and_names_as_kubernetes_does() {
+    let cases = [
+        (
+            rule(&["get"], &[""], &["pods"], &[]),
+            "get",
+            "",
+            "pods",
+            "p",
+            true,
+        ),
+        (
+            rule(&["get"], &[""], &["pods"], &[]),
+            "list",
+            "",
+            "pods",
+            "",
+            false,
+        ),
+        (
+            rule(&["*"], &["*"], &["*"], &[]),
+            "x",
+            "g",
+            "r/s",
+            "n",
+            true,
+        ),
+        (
+            rule(&["get"], &["apps"], &["pods"], &[]),
+            "get",
+            "",
+            "pods",
+            "p",
+            false,
+        ),
+        (
+            rule(&["get"], &[""], &["pods"], &[]),
+            "get",
+            "",
+            "pods/log",
+            "p",
+            false,
+        ),
+        (
+            rule(&["get"], &[""], &["pods/log"], &[]),
+            "get",
+            "",
+            "pods/log",
+            "p",
+            true,
+        ),
+        (
+            rule(&["get"], &[""], &["pods/log"], &[]),
+            "get",
+            "",
+            "pods",
+            "p",
+            false,
+        ),
+        (
+            rule(&["get"], &["*"], &["*/scale"], &[]),
+            "get",
+            "apps",
+            "deployments/scale",
+            "d",
+            true,
+        ),
+        (
+            rule(&["get"], &["*"], &["*/scale"], &[]),
+            "get",
+            "apps",
+            "deployments",
+            "d",
+            false,
+        ),
+        (
+            rule(&["get"], &["*"], &["*/scale"], &[]),
+            "get",
+            "apps",
+            "deployments/status",
+            "d",
+            false,
+        ),
+        (
+            rule(&["get"], &["*"], &["pods/*"], &[]),
+            "get",
+            "",
+            "pods/log",
+            "d",
+            false,
+        ),
+        (
+            rule(&["get"], &[""], &["pods"], &["a"]),
+            "get",
+            "",
+            "pods",
+            "a",
+            true,
+        ),
+        (
+            rule(&["get"], &[""], &["pods"], &["a"]),
+            "get",
+            "",
+            "pods",
+            "b",
+            false,
+        ),
+        (
+            rule(&["list"], &[""], &["pods"], &["a"]),
+            "list",
+            "",
+            "pods",
+            "",
+            false,
+        ),
+    ];
+    for (rule, verb, group, resource, name, expected) in cases {
+        assert_eq!(
+            allows(&rule, verb, group, resource, name),
+            expected,
+            "{} {verb} {group} {resource} {name}",
+            rule.compact()
+        );
+    }
+}
+
+#[test]
+fn a_url_ending_in_a_star_covers_everything_below_and_no_star_covers_only_itself() {
+    let urls = |url: &str| Rule {
+        verbs: vec!["get".to_owned()],
+        urls: vec![url.to_owned()],
+        ..Rule::default()
+    };
+    let caller = Caller::anonymous();
+    let allows = |url: &str, path: &'static str| {
+        urls(url).allows(&Attributes {
+            caller: &caller,
+            verb: "get",
+            target: Target::Path(path),
+        })
+    };
+    assert!(allows("/healthz", "/healthz"));
+    assert!(!allows("/healthz", "/healthz/etcd"));
+    assert!(allows("/healthz/*", "/healthz/etcd"));
+    assert!(!allows("/healthz/*", "/healthz"));
+    assert!(allows("*", "/anything"));
+}
+
+#[test]
+fn rights_over_everything_cover_every_rule_and_rights_over_one_name_do_not_cover_all_names() {
+    let all = rule(&["*"], &["*"], &["*"], &[]);
+    let one = rule(&["get"], &[""], &["secrets"], &["a"]);
+    let each = rule(&["get"], &[""], &["secrets"], &[]);
+    assert_eq!(missing(&[all], std::slice::from_ref(&each)), []);
+    assert_eq!(
+        missing(std::slice::from_ref(&each), std::slice::from_ref(&one)),
+        []
+    );
+    assert_eq!(missing(&[one], std::slice::from_ref(&each)), [each]);
+}
+
+#[test]
+fn a_star_is_covered_only_by_a_star() {
+    let some = rule(
+        &["get", "list"],
+        &["", "apps"],
+        &["pods", "deployments"],
+        &[],
+    );
+    let star = rule(&["*"], &[""], &["pods"], &[]);
+    assert_eq!(missing(&[some], std::slice::from_ref(&star)), [star]);
+}
+
+#[test]
+fn a_star_slash_subresource_covers_that_subresource_of_any_resource() {
+    let owned = rule(&["get"], &["*"], &["*/scale"], &[]);
+    let wanted = rule(&["get"], &["apps"], &["deployments/scale"], &[]);
+    assert_eq!(missing(&[owned], &[wanted]), []);
+}
+
+#[test]
+fn missing_rights_are_told_once_for_each_resource_with_all_their_verbs() {
+    let wanted = [
+        rule(&["get", "list"], &[""], &["secrets"], &[]),
+        rule(&["get"], &["apps"], &["deployments"], &["x"]),
+        Rule {
+            verbs: vec!["get".to_owned()],
+            urls: vec!["/metrics".to_owned()],
+            ..Rule::default()
+        },
+    ];
+    assert_eq!(
+        describe_missing(&missing(&[], &wanted)),
+        "{APIGroups:[\"\"], Resources:[\"secrets\"], Verbs:[\"get\" \"list\"]}\n\
+         {APIGroups:[\"apps\"], Resources:[\"deployments\"], ResourceNames:[\"x\"], Verbs:[\"get\"]}\n\
+         {NonResourceURLs:[\"/metrics\"], Verbs:[\"get\"]}"
+    );
+}

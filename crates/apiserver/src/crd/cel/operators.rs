@@ -1,0 +1,202 @@
+//! What operators and functions take and give.
+
+use std::sync::Arc;
+
+use kube_cel::cel::common::ast::{CallExpr, operators};
+
+use super::types::{Names, Type, check};
+
+type Outcome<'n> = Result<Type<'n>, String>;
+
+/// Functions whose results need no arguments to be known.
+const TEXTS: [&str; 10] = [
+    "charAt",
+    "find",
+    "format",
+    "join",
+    "lowerAscii",
+    "replace",
+    "string",
+    "substring",
+    "trim",
+    "upperAscii",
+];
+const NUMBERS: [&str; 15] = [
+    "getDate",
+    "getDayOfMonth",
+    "getDayOfWeek",
+    "getDayOfYear",
+    "getFullYear",
+    "getHours",
+    "getMilliseconds",
+    "getMinutes",
+    "getMonth",
+    "getSeconds",
+    "indexOf",
+    "int",
+    "lastIndexOf",
+    "prefixLength",
+    "size",
+];
+const TRUTHS: [&str; 19] = [
+    "bool",
+    "contains",
+    "containsCIDR",
+    "containsIP",
+    "endsWith",
+    "isCIDR",
+    "isGreaterThan",
+    "isIP",
+    "isInteger",
+    "isLessThan",
+    "isLoopback",
+    "isQuantity",
+    "isSemver",
+    "isSorted",
+    "isURL",
+    "isUnspecified",
+    "matches",
+    "startsWith",
+    operators::NOT_STRICTLY_FALSE,
+];
+/// Functions of text only.
+const OF_TEXT: [&str; 9] = [
+    "charAt",
+    "endsWith",
+    "lowerAscii",
+    "matches",
+    "replace",
+    "split",
+    "startsWith",
+    "trim",
+    "upperAscii",
+];
+
+/// The type of a call.
+pub(super) fn called<'n>(call: &CallExpr, names: Option<&Names<'_, 'n>>) -> Outcome<'n> {
+    let target = call.target.as_deref();
+    let mut given = Vec::with_capacity(call.args.len() + 1);
+    for part in target.into_iter().chain(&call.args) {
+        given.push(check(part, names)?);
+    }
+    let name = call.func_name.as_str();
+    match (name, given.as_slice()) {
+        (operators::LOGICAL_AND | operators::LOGICAL_OR, [left, right]) => {
+            must(name, &given, left.is_bool() && right.is_bool(), Type::Bool)
+        }
+        (operators::LOGICAL_NOT, [one]) => must(name, &given, one.is_bool(), Type::Bool),
+        (operators::CONDITIONAL, [test, one, other]) => {
+            let is = one.clone().or(other);
+            must(name, &given, test.is_bool(), is)
+        }
+        (operators::EQUALS | operators::NOT_EQUALS, [left, right]) => {
+            must(name, &given, left.is_like(right), Type::Bool)
+        }
+        (
+            operators::LESS
+            | operators::LESS_EQUALS
+            | operators::GREATER
+            | operators::GREATER_EQUALS,
+            [left, right],
+        ) => {
+            let fits = left.is_like(right) && is_ordered(left) && is_ordered(right);
+            must(name, &given, fits, Type::Bool)
+        }
+        (operators::IN, [_, within]) => {
+            let fits = matches!(within, Type::Any | Type::List(_) | Type::Map(_));
+            must(name, &given, fits, Type::Bool)
+        }
+        (operators::INDEX, [whole, _]) => Ok(match whole {
+            Type::List(item) => Type::clone(item),
+            Type::Map(value) => Type::clone(value),
+            Type::Any | Type::Object(_) => Type::Any,
+            _ => return Err(no_overload(name, &given)),
+        }),
+        (
+            operators::ADD
+            | operators::SUBSTRACT
+            | operators::MULTIPLY
+            | operators::DIVIDE
+            | operators::MODULO,
+            [left, right],
+        ) => arithmetic(name, left, right).ok_or_else(|| no_overload(name, &given)),
+        (operators::NEGATE, [one]) => {
+            let fits = matches!(one, Type::Any | Type::Int | Type::Double);
+            must(name, &given, fits, one.clone())
+        }
+        _ => function(name, target.is_some(), &given),
+    }
+}
+
+fn must<'n>(name: &str, given: &[Type<'n>], fits: bool, is: Type<'n>) -> Outcome<'n> {
+    if fits {
+        Ok(is)
+    } else {
+        Err(no_overload(name, given))
+    }
+}
+
+fn no_overload(name: &str, given: &[Type<'_>]) -> String {
+    let given: Vec<String> = given.iter().map(Type::name).collect();
+    format!(
+        "found no matching overload for '{name}' applied to '({})'",
+        given.join(", ")
+    )
+}
+
+const fn is_ordered(one: &Type<'_>) -> bool {
+    !matches!(
+        one,
+        Type::Null | Type::List(_) | Type::Map(_) | Type::Object(_)
+    )
+}
+
+/// What a sum and its like give; nothing if there is no such.
+fn arithmetic<'n>(name: &str, left: &Type<'n>, right: &Type<'n>) -> Option<Type<'n>> {
+    let adds = name == operators::ADD;
+    let subtracts = name == operators::SUBSTRACT;
+    match (left, right) {
+        (Type::Any, _) | (_, Type::Any) => Some(Type::Any),
+        (Type::Int, Type::Int) => Some(Type::Int),
+        (Type::UInt, Type::UInt) => Some(Type::UInt),
+        (Type::Double, Type::Double) if name != operators::MODULO => Some(Type::Double),
+        (Type::Text, Type::Text) if adds => Some(Type::Text),
+        (Type::Bytes, Type::Bytes) if adds => Some(Type::Bytes),
+        (Type::List(_), Type::List(_)) if adds => Some(match (left, right) {
+            // An empty list is one of whatever the other is of.
+            (Type::List(item), _) if matches!(**item, Type::Any) => right.clone(),
+            _ => left.clone().or(right),
+        }),
+        (Type::Time, Type::Duration) if adds || subtracts => Some(Type::Time),
+        (Type::Duration, Type::Time) if adds => Some(Type::Time),
+        (Type::Time, Type::Time) if subtracts => Some(Type::Duration),
+        (Type::Duration, Type::Duration) if adds || subtracts => Some(Type::Duration),
+        _ => None,
+    }
+}
+
+fn function<'n>(name: &str, of_target: bool, given: &[Type<'n>]) -> Outcome<'n> {
+    if of_target && OF_TEXT.contains(&name) && !given.first().is_none_or(Type::is_text) {
+        return Err(no_overload(name, given));
+    }
+    if name == "size" {
+        let sized = matches!(
+            given,
+            [Type::Any | Type::Text | Type::Bytes | Type::List(_) | Type::Map(_)]
+        );
+        return must(name, given, sized, Type::Int);
+    }
+    Ok(match name {
+        "duration" => Type::Duration,
+        "timestamp" => Type::Time,
+        "double" => Type::Double,
+        "uint" => Type::UInt,
+        "split" | "findAll" => Type::List(Arc::new(Type::Text)),
+        // The same word is a date's and an address's.
+        "format" if !of_target => Type::Any,
+        _ if TEXTS.contains(&name) => Type::Text,
+        _ if NUMBERS.contains(&name) => Type::Int,
+        _ if TRUTHS.contains(&name) => Type::Bool,
+        _ => Type::Any,
+    })
+}

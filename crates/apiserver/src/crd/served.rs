@@ -1,0 +1,25 @@
+//! What of a CRD is served, found out without compiling anything.
+
+use serde_json::Value;
+
+use super::read;
+use crate::schema::look::{field, flag, list, text};
+
+/// Group, version and plural of all that it serves.
+pub(crate) fn served_names(crd: &Value) -> impl Iterator<Item = (&str, &str, &str)> {
+    let spec = field(crd, "spec");
+    let (group, plural) = (text(spec, "group"), text(field(spec, "names"), "plural"));
+    list(spec, "versions")
+        .iter()
+        .filter(|version| flag(version, "served"))
+        .map(move |version| (group, text(version, "name"), plural))
+}
+
+/// Whether [`resources`](super::resources) would have any, without what it takes to compile their rules.
+pub(crate) fn is_readable(crd: &Value) -> bool {
+    list(field(crd, "spec"), "versions")
+        .iter()
+        .filter(|version| flag(version, "served"))
+        .map(|version| field(field(version, "schema"), "openAPIV3Schema"))
+        .all(|schema| read(schema).is_ok())
+}

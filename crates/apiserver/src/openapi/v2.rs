@@ -1,0 +1,232 @@
+//! OpenAPI v2: all that is served in one document. kubectl checks by it what it cannot have checked
+//! by the server, such as the kinds that nobody can patch.
+//!
+//! It is made of the v3 documents, which say more: defaults, junctions of schemas and `null` have
+//! no place in it.
+
+use serde_json::{Map, Value, json};
+
+use super::{Documents, REFERENCE};
+use crate::schema::look::{field, flag, list, object};
+
+const DEFINITION: &str = "#/definitions/";
+const METHODS: [&str; 7] = ["delete", "get", "head", "options", "patch", "post", "put"];
+/// What a parameter's schema says of it, said by the parameter itself here.
+const OF_PARAMETERS: [&str; 3] = ["type", "format", "uniqueItems"];
+/// What is in a schema, and is told of no value that may be `null`, or of anything at all.
+const INSIDE: [&str; 3] = ["additionalProperties", "items", "properties"];
+
+/// The document of everything.
+pub(super) fn document(documents: &Documents) -> Value {
+    let (mut paths, mut definitions) = (Map::new(), Map::new());
+    for path in documents.made.keys() {
+        let read = documents
+            .document(path)
+            .and_then(|document| serde_json::from_slice::<Value>(&document.body).ok());
+        let Some(document) = read else { continue };
+        for (path, item) in object(&document, "paths").into_iter().flatten() {
+            paths.insert(path.clone(), path_item(item));
+        }
+        let schemas = object(field(&document, "components"), "schemas");
+        for (name, schema) in schemas.into_iter().flatten() {
+            definitions.insert(name.clone(), of_schema(schema));
+        }
+    }
+    json!({
+        "swagger": "2.0", "info": {"title": "Kubernetes", "version": "1.36"},
+        "paths": paths, "definitions": definitions,
+        "securityDefinitions": {"BearerToken": {
+            "description": "Bearer Token authentication",
+            "type": "apiKey", "name": "authorization", "in": "header"}},
+        "security": [{"BearerToken": []}],
+    })
+}
+
+/// A schema without what v2 cannot say.
+fn of_schema(schema: &Value) -> Value {
+    let Some(map) = schema.as_object() else {
+        return schema.clone();
+    };
+    let open = flag(schema, "x-kubernetes-preserve-unknown-fields");
+    let nullable = flag(schema, "nullable");
+    let mut made = Map::new();
+    for (name, said) in map {
+        match name.as_str() {
+            "default" | "nullable" | "anyOf" | "not" => {}
+            "type" if nullable => {}
+            inside if (nullable || open) && INSIDE.contains(&inside) => {}
+            // Only one type of Kubernetes' own is one or the other.
+            "oneOf" => {
+                if schema.get("format").is_some() {
+                    made.insert("type".to_owned(), "string".into());
+                }
+            }
+            "allOf" => {
+                if let [one] = list(schema, "allOf")
+                    && let Some(reference) = one.get("$ref")
+                {
+                    made.insert("$ref".to_owned(), of_reference(reference));
+                }
+            }
+            "$ref" => {
+                made.insert(name.clone(), of_reference(said));
+            }
+            "properties" => {
+                let properties = said.as_object().into_iter().flatten();
+                let properties = properties.map(|(name, inner)| (name.clone(), of_schema(inner)));
+                made.insert(name.clone(), Value::Object(properties.collect()));
+            }
+            "additionalProperties" | "items" => {
+                made.insert(name.clone(), of_schema(said));
+            }
+            _ => {
+                made.insert(name.clone(), said.clone());
+            }
+        }
+    }
+    Value::Object(made)
+}
+
+fn of_reference(reference: &Value) -> Value {
+    let text = reference.as_str().unwrap_or_default();
+    text.replacen(REFERENCE, DEFINITION, 1).into()
+}
+
+fn path_item(item: &Value) -> Value {
+    let mut made = Map::new();
+    for (name, said) in item.as_object().into_iter().flatten() {
+        let said = match name.as_str() {
+            "parameters" => list(item, name).iter().map(parameter).collect(),
+            method if METHODS.contains(&method) => operation(said),
+            _ => said.clone(),
+        };
+        made.insert(name.clone(), said);
+    }
+    Value::Object(made)
+}
+
+fn operation(operation: &Value) -> Value {
+    let mut made = Map::new();
+    let mut parameters: Vec<Value> = list(operation, "parameters")
+        .iter()
+        .map(parameter)
+        .collect();
+    let mut consumes = vec![Value::from("*/*")];
+    for (name, said) in operation.as_object().into_iter().flatten() {
+        match name.as_str() {
+            "parameters" => {}
+            "requestBody" => {
+                let content = object(said, "content");
+                let kinds = content.into_iter().flatten();
+                consumes = kinds.clone().map(|(kind, _)| kind.clone().into()).collect();
+                let schema = kinds.map(|(_, one)| field(one, "schema")).next();
+                let mut body = json!({"name": "body", "in": "body"});
+                body["schema"] = schema.map_or_else(|| json!({}), of_schema);
+                if flag(said, "required") {
+                    body["required"] = true.into();
+                }
+                parameters.insert(0, body);
+            }
+            "responses" => {
+                let (responses, produces) = responses(said);
+                made.insert("produces".to_owned(), produces);
+                made.insert(name.clone(), responses);
+            }
+            _ => {
+                made.insert(name.clone(), said.clone());
+            }
+        }
+    }
+    if !parameters.is_empty() {
+        made.insert("parameters".to_owned(), parameters.into());
+    }
+    made.insert("consumes".to_owned(), consumes.into());
+    made.insert("schemes".to_owned(), json!(["https"]));
+    Value::Object(made)
+}
+
+fn parameter(parameter: &Value) -> Value {
+    let mut made = parameter.as_object().cloned().unwrap_or_default();
+    if let Some(schema) = made.remove("schema") {
+        for name in OF_PARAMETERS {
+            if let Some(said) = schema.get(name) {
+                made.insert(name.to_owned(), said.clone());
+            }
+        }
+    }
+    Value::Object(made)
+}
+
+/// The responses, and the media types that they are written as.
+fn responses(responses: &Value) -> (Value, Value) {
+    let mut produces = json!(["*/*"]);
+    let mut made = Map::new();
+    for (code, said) in responses.as_object().into_iter().flatten() {
+        let mut response = json!({"description": field(said, "description")});
+        let content = object(said, "content").filter(|content| !content.is_empty());
+        if let Some(content) = content {
+            produces = content.keys().cloned().collect();
+            if let Some(one) = content.values().next() {
+                response["schema"] = of_schema(field(one, "schema"));
+            }
+        }
+        made.insert(code.clone(), response);
+    }
+    (Value::Object(made), produces)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_says_what_version_two_can() {
+        let schema = json!({
+        "description": "d", "type": "object", "default": {}, "properties": {
+            "default": {"type": "integer", "default": 1},
+            "one": {"allOf": [{"$ref": "#/components/schemas/A"}], "description": "o"},
+            "port": {"format": "int-or-string", "oneOf": [{"type": "integer"}]},
+            "open": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                     "properties": {"a": {"type": "string"}}},
+            "maybe": {"type": "array", "nullable": true, "items": {"type": "string"}},
+            "many": {"type": "array", "items": {"$ref": "#/components/schemas/B"}},
+        }});
+        assert_eq!(
+            of_schema(&schema),
+            json!({
+            "description": "d", "type": "object", "properties": {
+                "default": {"type": "integer"},
+                "one": {"$ref": "#/definitions/A", "description": "o"},
+                "port": {"format": "int-or-string", "type": "string"},
+                "open": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+                "maybe": {},
+                "many": {"type": "array", "items": {"$ref": "#/definitions/B"}},
+            }})
+        );
+    }
+
+    #[test]
+    fn an_operations_body_is_a_parameter() {
+        let made = operation(&json!({
+            "operationId": "o",
+            "parameters": [{"name": "dryRun", "in": "query", "schema": {"type": "string"}}],
+            "requestBody": {"required": true, "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/A"}}}},
+            "responses": {"200": {"description": "OK", "content": {
+                "application/json": {"schema": {"type": "string"}}}}},
+        }));
+        assert_eq!(
+            made,
+            json!({
+                "operationId": "o", "schemes": ["https"],
+                "consumes": ["application/json"], "produces": ["application/json"],
+                "parameters": [
+                    {"name": "body", "in": "body", "required": true,
+                     "schema": {"$ref": "#/definitions/A"}},
+                    {"name": "dryRun", "in": "query", "type": "string"},
+                ],
+                "responses": {"200": {"description": "OK", "schema": {"type": "string"}}},
+            })
+        );
+    }
+}
