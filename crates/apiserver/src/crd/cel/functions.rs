@@ -57,7 +57,13 @@ const TYPES: [&str; 9] = [
 
 /// The type of a value, as its name; nothing else is done with types than to compare them.
 fn type_of(Arguments(given): Arguments) -> Outcome {
-    let name = match given.first().unwrap_or(&Cel::Null) {
+    let [value] = given.as_slice() else {
+        return Err(ExecutionError::function_error(
+            "type",
+            "expected one argument",
+        ));
+    };
+    let name = match value {
         Cel::Bool(_) => "bool",
         Cel::Bytes(_) => "bytes",
         Cel::Float(_) => "double",
