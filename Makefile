@@ -65,7 +65,7 @@ weaken: ## Remove each defence in turn; the test that it names must fail, and no
 	@$(XTASK) weaken
 
 .PHONY: bench
-bench: bench-road bench-hub ## Every bench
+bench: bench-road bench-hub bench-scale ## Every bench
 
 .PHONY: bench-road
 bench-road: ## kubectl's road: added latency, throughput, stalled readers, memory
@@ -78,3 +78,9 @@ bench-hub: ## The embedded hub beside kube-apiserver and etcd: writes, reads, wa
 	@.ci/install bench
 	@cargo build $(CARGO_ALL) --release --bins
 	@$(CARGO_TARGET_DIR)/release/drover-bench hub
+
+.PHONY: bench-scale
+bench-scale: ## One server with 5,000 clusters: memory of each, reconnecting after a crash, latency
+	@.ci/install bench
+	@cargo build $(CARGO_ALL) --release --bins
+	@$(CARGO_TARGET_DIR)/release/drover-bench scale

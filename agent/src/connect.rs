@@ -1,5 +1,6 @@
 //! The agent's life: become a member, connect, serve, and again.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -104,6 +105,9 @@ pub struct Replica {
     pub board: StatusBoard,
     /// Protocol versions to offer.
     pub protocols: Vec<Version>,
+    /// Address of this machine from which the server is dialled; the system's choice if there is
+    /// none.
+    pub source: Option<IpAddr>,
     /// Ends the agent.
     pub shutdown: CancellationToken,
 }
@@ -194,7 +198,7 @@ impl Replica {
     /// Everything up to an open tunnel.
     async fn join(&self, trust_memory: bool) -> Result<Joined, ConnectError> {
         let binding = Arc::new(self.binding().await?);
-        let server = Server::new(Arc::clone(&binding))?;
+        let server = Server::new(Arc::clone(&binding))?.dialled_from(self.source);
         let registrar = Registrar {
             store: &self.store,
             binding: &binding,

@@ -4,6 +4,7 @@ mod call;
 mod dial;
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use drover_api::ids::ClusterUid;
@@ -109,6 +110,7 @@ pub struct Server {
     binding: Arc<ServerBinding>,
     name: ServerName<'static>,
     tls: Arc<ClientConfig>,
+    source: Option<IpAddr>,
 }
 
 impl std::fmt::Debug for Server {
@@ -137,7 +139,16 @@ impl Server {
             binding,
             name,
             tls: Arc::new(tls),
+            source: None,
         })
+    }
+
+    /// The same server, dialled from this address of the machine where the server's is of the same
+    /// family.
+    #[must_use]
+    pub const fn dialled_from(mut self, source: Option<IpAddr>) -> Self {
+        self.source = source;
+        self
     }
 
     /// Which server this is.

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use drover_tunnel::ReadAhead;
+use futures::future::BoxFuture;
 use http::uri::{Authority, PathAndQuery};
 use http::{Request, Response, Uri};
 use http_body_util::BodyExt as _;
@@ -75,8 +76,21 @@ pub enum ForwardError {
 #[derive(Clone)]
 pub struct Upstream {
     authority: Authority,
-    connector: Connector,
-    idle: Idle<Io>,
+    way: Way,
+}
+
+/// An API server in this process.
+type Inside = Arc<dyn Fn(Request<Body>) -> BoxFuture<'static, Response<Body>> + Send + Sync>;
+
+#[derive(Clone)]
+enum Way {
+    /// Over TLS.
+    Network {
+        connector: Connector,
+        idle: Idle<Io>,
+    },
+    /// By a call.
+    Inside(Inside),
 }
 
 impl std::fmt::Debug for Upstream {
@@ -116,37 +130,52 @@ impl Upstream {
         let connector = Connector::new(url.clone(), server, tls);
         Ok(Self {
             authority: authority.clone(),
-            connector,
-            idle: Idle::default(),
+            way: Way::Network {
+                connector,
+                idle: Idle::default(),
+            },
         })
+    }
+
+    /// An API server in this process, which takes no upgrades: one that plays the API server of
+    /// very many clusters, where each connection to it would be two open files.
+    pub fn inside(
+        call: impl Fn(Request<Body>) -> BoxFuture<'static, Response<Body>> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            authority: Authority::from_static("inside"),
+            way: Way::Inside(Arc::new(call)),
+        }
     }
 
     /// Sends one request; only its method, path, query, headers and body count.
     pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>, ForwardError> {
         let broken = |error: hyper::Error| ForwardError::Broken(chain(&error));
-        let request = match self
-            .idle
-            .exchange(to_origin(request))
-            .await
-            .map_err(broken)?
-        {
+        let (connector, idle) = match &self.way {
+            Way::Network { connector, idle } => (connector, idle),
+            Way::Inside(call) => return Ok(call(request).await),
+        };
+        let request = match idle.exchange(to_origin(request)).await.map_err(broken)? {
             Ok(response) => return Ok(response.map(boxed)),
             Err(request) => request,
         };
-        let io = self
-            .connector
+        let io = connector
             .open()
             .await
             .map_err(|error| not_connected(&error))?;
         let line = Line::new(io).await.map_err(broken)?;
-        let exchange = line.exchange(request, &self.idle).await;
+        let exchange = line.exchange(request, idle).await;
         let response = exchange.map_err(|Broken { error, .. }| broken(error))?;
         Ok(response.map(boxed))
     }
 
     /// A fresh connection of its own, for an upgrade.
     pub async fn connect(&self) -> Result<TlsStream<ReadAhead<TcpStream>>, ForwardError> {
-        self.connector
+        let Way::Network { connector, .. } = &self.way else {
+            let why = "it is in the agent's process, where there are no upgrades";
+            return Err(ForwardError::Connect(why.to_owned()));
+        };
+        connector
             .open()
             .await
             .map(TokioIo::into_inner)

@@ -160,6 +160,18 @@ pub fn assemble(
     let upstream = Upstream::new(config)?;
     let own = kube::Client::try_from(config.clone())
         .map_err(|error| StartError::Client(Box::new(error)))?;
+    Ok(assemble_on(upstream, own, namespace, name, shutdown))
+}
+
+/// One replica on a cluster that is reached in this way; `own` speaks as the agent's own service
+/// account.
+pub fn assemble_on(
+    upstream: Upstream,
+    own: kube::Client,
+    namespace: &str,
+    name: String,
+    shutdown: CancellationToken,
+) -> Replica {
     let tokens = Arc::new(LaneTokens::new(own.clone(), namespace));
     let refusals = Arc::new(Refusals::default());
     let reporter = Reporter::new(Source {
@@ -167,7 +179,7 @@ pub fn assemble(
         namespace: namespace.to_owned(),
         refusals: Arc::clone(&refusals),
     });
-    Ok(Replica {
+    Replica {
         board: StatusBoard::new(own.clone(), namespace, &name),
         name,
         store: Store::new(own, namespace),
@@ -178,8 +190,9 @@ pub fn assemble(
             reporter,
         }),
         protocols: Version::KNOWN.to_vec(),
+        source: None,
         shutdown,
-    })
+    }
 }
 
 /// A client that speaks as a lane's service account.

@@ -4,13 +4,17 @@ use std::error::Error;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Parser;
+use std::time::Duration;
+
+use clap::{Parser, ValueEnum};
 
 use crate::api::Api;
 use crate::backend::Backend;
 use crate::fleet::Fleet;
 use crate::hub::Hub;
 use crate::road::Road;
+use crate::scale::Agents;
+use crate::scale::Scale;
 
 /// Drover's benches.
 #[derive(Parser)]
@@ -20,15 +24,52 @@ enum Bench {
     Road(Road),
     /// The embedded hub beside kube-apiserver on etcd: writes, reads, watches, memory, start
     Hub(Hub),
+    /// The server with very many clusters: memory of each, reconnecting after a crash, latency
+    Scale(Scale),
     /// The API server of a benched cluster; started by the benches
     #[command(hide = true)]
     Backend(Backend),
     /// Agents of many clusters in one process; started by the benches
     #[command(hide = true)]
     Fleet(Fleet),
+    /// Agents of very many clusters in one process, with the API server that they share; started by
+    /// the benches
+    #[command(hide = true)]
+    Agents(Agents),
     /// The embedded hub's API by itself; started by the benches
     #[command(hide = true)]
     Api(Api),
+}
+
+/// What every bench can be told; its parts are `P`.
+#[derive(Clone, clap::Args)]
+pub(crate) struct Measure<P: ValueEnum + Send + Sync + 'static> {
+    /// Turns that each comparison takes
+    #[arg(long, default_value_t = 5)]
+    pub(crate) turns: u32,
+    /// Seconds of each measurement
+    #[arg(long, default_value_t = 3)]
+    seconds: u64,
+    /// Only these parts, while looking for what costs time; the figures are not kept
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<P>,
+}
+
+impl<P: ValueEnum + PartialEq + Send + Sync + 'static> Measure<P> {
+    /// How long each measurement takes.
+    pub(crate) const fn duration(&self) -> Duration {
+        Duration::from_secs(self.seconds)
+    }
+
+    /// Whether this part is asked for.
+    pub(crate) fn wants(&self, part: &P) -> bool {
+        self.is_whole() || self.only.contains(part)
+    }
+
+    /// Whether all of it is measured, so that the figures are to be kept.
+    pub(crate) const fn is_whole(&self) -> bool {
+        self.only.is_empty()
+    }
 }
 
 pub(crate) fn run() -> ExitCode {
@@ -57,8 +98,10 @@ fn start(bench: Bench) -> Result<(), Box<dyn Error>> {
     match bench {
         Bench::Road(road) => generates(road.run()),
         Bench::Hub(hub) => generates(hub.run()),
+        Bench::Scale(scale) => generates(scale.run()),
         Bench::Backend(backend) => served(backend.run()),
         Bench::Fleet(fleet) => served(fleet.run()),
+        Bench::Agents(agents) => served(agents.run()),
         Bench::Api(api) => served(api.run()),
     }
 }

@@ -87,7 +87,8 @@ pub(crate) fn server(
     Ok(Arc::new(config))
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
+/// The certificates of a PEM file.
+pub(crate) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
     CertificateDer::pem_file_iter(path)
         .and_then(Iterator::collect)
         .map_err(unreadable(path))

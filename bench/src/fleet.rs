@@ -7,8 +7,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use drover_agent::connect::Replica;
+use drover_agent::status::Condition;
 use drover_agent::wire::{self, StartError};
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// How long all the agents together may take to connect.
@@ -47,7 +50,23 @@ pub(crate) struct Fleet {
 
 /// The namespace of a cluster's agent, and the cluster's name.
 pub(crate) fn name(number: u32) -> String {
-    format!("fleet-{number}")
+    format!("fleet-{number:08}")
+}
+
+/// Waits until each of these agents is connected.
+pub(crate) async fn all_connected(
+    conditions: Vec<(String, watch::Receiver<Condition>)>,
+    deadline: Instant,
+) -> Result<(), FleetError> {
+    for (namespace, mut condition) in conditions {
+        let connected = condition.wait_for(|condition| condition.connected);
+        let in_time = tokio::time::timeout_at(deadline, connected).await.is_ok();
+        if !in_time {
+            let last = condition.borrow().message.clone();
+            return Err(FleetError::NotConnected { namespace, last });
+        }
+    }
+    Ok(())
 }
 
 impl Fleet {
@@ -75,15 +94,7 @@ impl Fleet {
             conditions.push((namespace, replica.board.subscribe()));
             tokio::task::spawn_local(async move { replica.run().await });
         }
-        let deadline = tokio::time::Instant::now() + PATIENCE;
-        for (namespace, mut condition) in conditions {
-            let connected = condition.wait_for(|condition| condition.connected);
-            let in_time = tokio::time::timeout_at(deadline, connected).await.is_ok();
-            if !in_time {
-                let last = condition.borrow().message.clone();
-                return Err(FleetError::NotConnected { namespace, last });
-            }
-        }
+        all_connected(conditions, Instant::now() + PATIENCE).await?;
         // Whoever started it reads this; if nobody does, that is no reason to stop.
         let _ = writeln!(io::stdout(), "ready");
         std::future::pending().await

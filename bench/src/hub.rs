@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use tokio::time::timeout;
 
+use crate::args::Measure;
 use crate::figures::{Figures, FiguresError, Goal, median};
 use crate::load::{ExchangeError, closed_loop};
 use crate::machine;
@@ -58,15 +59,8 @@ pub(crate) enum HubError {
 /// `drover-bench hub`.
 #[derive(clap::Args)]
 pub(crate) struct Hub {
-    /// Turns that each comparison takes
-    #[arg(long, default_value_t = 5)]
-    turns: u32,
-    /// Seconds of each measurement
-    #[arg(long, default_value_t = 3)]
-    seconds: u64,
-    /// Only these parts, while looking for what costs time; the figures are not kept
-    #[arg(long, value_delimiter = ',')]
-    only: Vec<Part>,
+    #[command(flatten)]
+    measure: Measure<Part>,
 }
 
 /// A part of the bench.
@@ -107,7 +101,7 @@ impl Hub {
         say(&figures.table(&format!("hub: {}", machine::description())));
         // What was measured before a failure is worth seeing, but is no result to keep.
         measured?;
-        if !self.only.is_empty() {
+        if !self.measure.is_whole() {
             return Ok(());
         }
         say(&format!("written to {}", figures.write("hub")?.display()));
@@ -115,7 +109,7 @@ impl Hub {
     }
 
     async fn measure(&self, stage: &mut Stage, figures: &mut Figures) -> Result<(), HubError> {
-        let wanted = |part| self.only.is_empty() || self.only.contains(&part);
+        let wanted = |part| self.measure.wants(&part);
         footprint::measure_disk(stage, figures)?;
         if wanted(Part::Ready) {
             footprint::measure_ready(stage, figures).await?;
@@ -158,10 +152,10 @@ impl Hub {
     ) -> Result<(), HubError> {
         let Comparison { what, key, ratio } = comparison;
         say(what);
-        let duration = Duration::from_secs(self.seconds);
+        let duration = self.measure.duration();
         let mut rates = [Vec::new(), Vec::new()];
         let mut shares = [Vec::new(), Vec::new()];
-        for _ in 0..self.turns {
+        for _ in 0..self.measure.turns {
             for (number, side) in stage.sides().into_iter().enumerate() {
                 let name = side.name;
                 let meter = Meter::start(&side.processes)?;

@@ -16,6 +16,7 @@ mod stall;
 
 use std::time::{Duration, Instant};
 
+use crate::args::Measure;
 use crate::figures::{Figures, FiguresError};
 use crate::load::ExchangeError;
 use crate::machine;
@@ -51,15 +52,8 @@ fn under<T>(what: &'static str, result: Result<T, ExchangeError>) -> Result<T, R
 /// `drover-bench road`.
 #[derive(clap::Args)]
 pub(crate) struct Road {
-    /// Turns that each comparison takes
-    #[arg(long, default_value_t = 5)]
-    turns: u32,
-    /// Seconds of each measurement
-    #[arg(long, default_value_t = 3)]
-    seconds: u64,
-    /// Only these parts, while looking for what costs time; the figures are not kept
-    #[arg(long, value_delimiter = ',')]
-    only: Vec<Part>,
+    #[command(flatten)]
+    measure: Measure<Part>,
 }
 
 /// A part of the bench.
@@ -90,8 +84,8 @@ impl Road {
     pub(crate) async fn run(self) -> Result<(), RoadError> {
         let start = Instant::now();
         let effort = Effort {
-            turns: self.turns,
-            duration: Duration::from_secs(self.seconds),
+            turns: self.measure.turns,
+            duration: self.measure.duration(),
         };
         let mut figures = Figures::default();
         say("starting hub, cluster, server, agent and the reference");
@@ -101,7 +95,7 @@ impl Road {
         say(&figures.table(&format!("road: {}", machine::description())));
         // What was measured before a failure is worth seeing, but is no result to keep.
         measured?;
-        if !self.only.is_empty() {
+        if !self.measure.is_whole() {
             return Ok(());
         }
         say(&format!("written to {}", figures.write("road")?.display()));
@@ -114,7 +108,7 @@ impl Road {
         effort: Effort,
         figures: &mut Figures,
     ) -> Result<(), RoadError> {
-        let wanted = |part| self.only.is_empty() || self.only.contains(&part);
+        let wanted = |part| self.measure.wants(&part);
         if wanted(Part::Footprint) {
             footprint::measure(stage, figures).await?;
         }

@@ -1,14 +1,14 @@
 //! DNS, TCP and TLS to the server, each failure told apart.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use drover_tunnel::ReadAhead;
 use jiff::{SignedDuration, Timestamp};
 use rustls::CertificateError;
 use thiserror::Error;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -142,6 +142,21 @@ impl DialError {
     }
 }
 
+/// Connects from `source`, if it is of the address's family.
+async fn connect(source: Option<IpAddr>, address: SocketAddr) -> io::Result<TcpStream> {
+    match source {
+        Some(source) if source.is_ipv4() == address.is_ipv4() => {
+            let socket = match address {
+                SocketAddr::V4(_) => TcpSocket::new_v4(),
+                SocketAddr::V6(_) => TcpSocket::new_v6(),
+            }?;
+            socket.bind(SocketAddr::new(source, 0))?;
+            socket.connect(address).await
+        }
+        _ => TcpStream::connect(address).await,
+    }
+}
+
 impl Server {
     /// A fresh, verified connection.
     pub async fn dial(&self) -> Result<TlsStream<ReadAhead<TcpStream>>, DialError> {
@@ -172,7 +187,7 @@ impl Server {
             .map_err(|error| dns(error.to_string()))?;
         let mut last = dns("it has no address".to_owned());
         for address in addresses.take(MOST_ADDRESSES) {
-            match tokio::time::timeout(TCP_TIMEOUT, TcpStream::connect(address)).await {
+            match tokio::time::timeout(TCP_TIMEOUT, connect(self.source, address)).await {
                 Ok(Ok(stream)) => {
                     // Without it small frames wait for acknowledgements; with no such option the
                     // connection still works.
@@ -225,6 +240,24 @@ impl Server {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_server_is_dialled_from_the_address_that_was_chosen() {
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
+            .await
+            .unwrap();
+        let address = listener.local_addr().unwrap();
+        let v6 = IpAddr::from(std::net::Ipv6Addr::LOCALHOST);
+        for (source, wanted) in [
+            (Some(IpAddr::from([127, 9, 8, 7])), [127, 9, 8, 7]),
+            (None, [127, 0, 0, 1]),
+            (Some(v6), [127, 0, 0, 1]),
+        ] {
+            let _ours = connect(source, address).await.unwrap();
+            let (_, peer) = listener.accept().await.unwrap();
+            assert_eq!(peer.ip(), IpAddr::from(wanted));
+        }
+    }
 
     #[test]
     fn only_a_difference_that_matters_is_a_skew() {

@@ -15,7 +15,12 @@ const DIGITS: usize = 8;
 pub(crate) struct Numbers {
     next: AtomicU64,
     round: u64,
+    /// What a request's number is multiplied by before it is a turn.
+    stride: u64,
 }
+
+/// The golden ratio of 64 bits: multiples of it fall everywhere alike.
+const SCATTERING: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Default for Numbers {
     fn default() -> Self {
@@ -29,6 +34,25 @@ impl Numbers {
         Self {
             next: AtomicU64::new(0),
             round,
+            stride: 1,
+        }
+    }
+
+    /// From 0; [`TURN`] is any of so many, as if by chance.
+    pub(crate) const fn scattered_over(round: u64) -> Self {
+        Self {
+            stride: SCATTERING,
+            ..Self::in_rounds_of(round)
+        }
+    }
+
+    const fn turn(&self, number: u64) -> u64 {
+        // The upper half: the lower bits of multiples repeat soon.
+        let scattered = number.wrapping_mul(self.stride);
+        if self.stride == 1 {
+            scattered % self.round
+        } else {
+            (scattered >> 32) % self.round
         }
     }
 }
@@ -62,7 +86,7 @@ impl Numbered {
             write(&mut self.bytes[place..place + DIGITS], number);
         }
         for &place in &self.turns {
-            let turn = number % self.source.round;
+            let turn = self.source.turn(number);
             write(&mut self.bytes[place..place + DIGITS], turn);
         }
         &self.bytes
@@ -80,6 +104,17 @@ fn write(digits: &mut [u8], mut number: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn scattered_turns_meet_nearly_all_alike() {
+        let source = Numbers::scattered_over(100);
+        let mut met = [0_u32; 100];
+        for number in 0..10_000 {
+            met[usize::try_from(source.turn(number)).unwrap()] += 1;
+        }
+        assert!(met.iter().all(|times| (50..200).contains(times)), "{met:?}");
+        assert_ne!(source.turn(1), source.turn(0) + 1);
+    }
 
     #[test]
     fn each_request_has_its_own_number_and_turns_come_round() {

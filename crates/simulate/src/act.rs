@@ -187,12 +187,8 @@ impl Done {
                     .kind
                     .forget(world, &target.namespace, &target.name, &target.uid);
             }
-            Self::Renewed(node, at) => {
-                world.leases.insert(node, at);
-            }
-            Self::Noted(pod, why) => {
-                world.unschedulable.insert(pod, why);
-            }
+            Self::Renewed(node, at) => world.renewed(node, at),
+            Self::Noted(pod, why) => world.note(pod, why),
             Self::Nothing => {}
         }
     }

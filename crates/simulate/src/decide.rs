@@ -17,11 +17,12 @@ mod stateful_sets;
 mod template;
 
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::Node;
 use serde_json::{Map, Value};
 
 use crate::act::{Act, Part, Severity, Target};
 use crate::annotations::Pace;
-use crate::world::{Known, World};
+use crate::world::{Kind, Known, World};
 
 pub(crate) use kubelet::containers::host_address;
 pub(crate) use owned::pods_by_owner;
@@ -52,7 +53,24 @@ pub fn decide(world: &World, pace: &Pace, now: Timestamp) -> Decision {
     scheduler::decide(world, &mut deciding);
     kubelet::decide(world, pace, &mut deciding);
     endpoints::decide(world, &mut deciding);
+    deciding.spare(world);
     deciding.decision
+}
+
+/// Pods that a cluster without nodes may have; with nodes, twice what they take is added.
+const MOST_PODS: usize = 500;
+
+/// How many pods a cluster may have, so that a typo in a number of replicas does not fill memory and
+/// disk, which it shares with others.
+fn most_pods(world: &World) -> usize {
+    let takes = |node: &Node| -> Option<usize> {
+        let pods = &node.status.as_ref()?.allocatable.as_ref()?.get("pods")?.0;
+        pods.parse().ok()
+    };
+    let all = world.nodes.iter().filter_map(takes);
+    all.fold(MOST_PODS, |sum, pods| {
+        sum.saturating_add(pods.saturating_mul(2))
+    })
 }
 
 /// A decision in the making.
@@ -64,6 +82,23 @@ struct Deciding {
 impl Deciding {
     fn act(&mut self, act: Act) {
         self.decision.acts.push(act);
+    }
+
+    /// Leaves out pods beyond those that a cluster may have: their turn comes when others go.
+    fn spare(&mut self, world: &World) {
+        let mut room = most_pods(world).saturating_sub(world.pods.iter().count());
+        self.decision.acts.retain(|act| {
+            let pod = matches!(
+                act,
+                Act::Create {
+                    kind: Kind::Pod,
+                    ..
+                }
+            );
+            let fits = !pod || room > 0;
+            room -= usize::from(pod && fits);
+            fits
+        });
     }
 
     /// Looks again at this time; tells whether it has come.

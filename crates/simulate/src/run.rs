@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::{FutureExt as _, StreamExt as _, stream};
+use futures::{FutureExt as _, Stream, StreamExt as _, stream};
 use jiff::Timestamp;
 use kube::Client;
 use parking_lot::Mutex;
@@ -49,12 +49,8 @@ impl Simulation {
         let mut wake = None;
         let mut pauses = Pauses::default();
         loop {
-            tokio::select! {
-                change = changes.next() => match change {
-                    Some(change) => change(&mut self.world.lock()),
-                    None => return,
-                },
-                () = self.wait(wake), if wake.is_some() => {}
+            if !self.rest(&mut changes, wake).await {
+                return;
             }
             for _ in 0..MOST_CHANGES {
                 let Some(Some(change)) = changes.next().now_or_never() else {
@@ -63,6 +59,30 @@ impl Simulation {
                 change(&mut self.world.lock());
             }
             wake = self.go_on(&mut pauses).await;
+        }
+    }
+
+    /// Takes changes in until it is time to decide: after the first of them, or, in a pause, when
+    /// that is over. Most changes are its own doing: they must not end the pause that slows it
+    /// down. False at the end of all changes.
+    async fn rest<S>(&self, changes: &mut S, wake: Option<Wake>) -> bool
+    where
+        S: Stream<Item = watch::Change> + Unpin,
+    {
+        let over = self.wait(wake);
+        tokio::pin!(over);
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut over => return true,
+                change = changes.next() => match change {
+                    Some(change) => change(&mut self.world.lock()),
+                    None => return false,
+                },
+            }
+            if !matches!(wake, Some(Wake::After(_))) {
+                return true;
+            }
         }
     }
 
@@ -166,6 +186,37 @@ impl Pauses {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// So many changes at once, and then no more.
+    fn changes(count: usize) -> impl Stream<Item = watch::Change> + Unpin {
+        let change = || -> watch::Change { Box::new(|_: &mut World| {}) };
+        let all: Vec<_> = std::iter::repeat_with(change).take(count).collect();
+        stream::iter(all).chain(stream::pending())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn changes_do_not_end_a_pause_but_are_taken_in_meanwhile() {
+        let service = tower::service_fn(|_| async {
+            Ok::<_, std::convert::Infallible>(http::Response::new(kube::client::Body::empty()))
+        });
+        let simulation = Simulation {
+            client: Client::new(service, "default"),
+            world: Arc::default(),
+            pace: Pace::default(),
+            clock: Clock::default(),
+        };
+        let start = tokio::time::Instant::now();
+        let mut some = changes(5);
+        let pause = Some(Wake::After(LONGEST_PAUSE));
+        assert!(simulation.rest(&mut some, pause).await);
+        assert_eq!(start.elapsed(), LONGEST_PAUSE);
+        assert!(some.next().now_or_never().is_none(), "all were taken in");
+        let start = tokio::time::Instant::now();
+        assert!(simulation.rest(&mut changes(5), None).await);
+        assert_eq!(start.elapsed(), Duration::ZERO);
+        let mut ended = stream::empty::<watch::Change>();
+        assert!(!simulation.rest(&mut ended, None).await);
+    }
 
     #[test]
     fn failures_and_endless_work_slow_it_down_and_quiet_forgets_them() {

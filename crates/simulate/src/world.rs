@@ -12,6 +12,9 @@ use kube::ResourceExt;
 
 pub use crate::kinds::{Kind, Known};
 
+/// Notes that are kept whatever has become of what they are about.
+const LEAST_NOTES: usize = 64;
+
 /// Namespace and name.
 pub type Key = (String, String);
 
@@ -43,6 +46,27 @@ pub struct World {
 }
 
 impl World {
+    /// Notes why a pod fits nowhere, so that it is told once.
+    ///
+    /// Whenever the notes have doubled, those of pods and nodes that are gone are thrown away.
+    pub(crate) fn note(&mut self, pod: String, why: String) {
+        if self.unschedulable.len() >= 2 * self.pods.known.len() + LEAST_NOTES {
+            let pods = self.pods.iter().filter_map(ResourceExt::uid);
+            let pods: BTreeSet<String> = pods.collect();
+            self.unschedulable.retain(|uid, _| pods.contains(uid));
+        }
+        self.unschedulable.insert(pod, why);
+    }
+
+    /// Notes when a node's Lease was renewed, and forgets those of nodes that are gone.
+    pub(crate) fn renewed(&mut self, node: String, at: Timestamp) {
+        if self.leases.len() >= 2 * self.nodes.known.len() + LEAST_NOTES {
+            let nodes = &self.nodes;
+            self.leases.retain(|name, _| nodes.get("", name).is_some());
+        }
+        self.leases.insert(node, at);
+    }
+
     /// Whether every kind was seen whole.
     pub fn is_complete(&self) -> bool {
         self.nodes.complete
@@ -190,6 +214,26 @@ mod tests {
         pods.iter()
             .map(|pod| (pod.name_any(), pod.resource_version().unwrap_or_default()))
             .collect()
+    }
+
+    #[test]
+    fn notes_of_what_is_gone_are_thrown_away() {
+        let mut world = World::default();
+        world.pods.seen(pod("stays", "stays", 1));
+        world.note("stays".to_owned(), "no room".to_owned());
+        world.nodes.seen(Node {
+            metadata: pod("stays", "1", 1).metadata,
+            ..Node::default()
+        });
+        world.renewed("stays".to_owned(), Timestamp::UNIX_EPOCH);
+        for number in 0..10 * LEAST_NOTES {
+            world.note(format!("gone-{number}"), "no room".to_owned());
+            world.renewed(format!("gone-{number}"), Timestamp::UNIX_EPOCH);
+        }
+        assert!(world.unschedulable.len() <= LEAST_NOTES + 2);
+        assert!(world.leases.len() <= LEAST_NOTES + 2);
+        assert!(world.unschedulable.contains_key("stays"));
+        assert!(world.leases.contains_key("stays"));
     }
 
     #[test]

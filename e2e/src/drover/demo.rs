@@ -98,6 +98,11 @@ impl DemoServer {
         &mut self.running
     }
 
+    /// The process's id.
+    pub fn id(&self) -> u32 {
+        self.running.id()
+    }
+
     /// The program `drover`.
     pub fn program(&self) -> &Path {
         &self.programs.drover

@@ -52,6 +52,12 @@ impl Shared {
             .by_uid(self.uid.as_str())
     }
 
+    /// Ticks when memory has the Cluster otherwise.
+    pub(super) fn followed(&self) -> watch::Receiver<u64> {
+        let clusters = &self.controllers.hub.stores().clusters;
+        clusters.watch(self.uid.as_str())
+    }
+
     /// Ticks when a loop told something.
     pub(super) fn changed(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
@@ -187,13 +193,13 @@ pub(super) async fn keep(controllers: Controllers, uid: ClusterUid) {
 
 /// Resolves when the Cluster is to be deleted; before that, sees to it that deletion waits for us.
 async fn deleting(shared: &Shared) {
-    let mut stores = shared.controllers.hub.stores().changed();
+    let mut clusters = shared.followed();
     loop {
         match shared.cluster() {
             None => return,
             Some(cluster) if cluster.metadata.deletion_timestamp.is_some() => return,
             Some(cluster) => removal::hold(&shared.controllers.hub, &cluster).await,
         }
-        let _ = tokio::time::timeout(Duration::from_secs(10), stores.changed()).await;
+        let _ = tokio::time::timeout(Duration::from_secs(10), clusters.changed()).await;
     }
 }

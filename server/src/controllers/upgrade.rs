@@ -34,7 +34,8 @@ pub fn decide(spec: &AgentSpec, wanted: &str, runs: &str) -> Option<String> {
 /// Tells the Deployment to run another image whenever it should.
 pub(super) async fn keep(shared: &Shared) {
     let mut told = shared.changed();
-    let mut stores = shared.controllers.hub.stores().changed();
+    let mut cluster = shared.followed();
+    let mut settings = shared.controllers.hub.stores().settings.changed();
     loop {
         shared.connected().await;
         if let Some(image) = next(shared) {
@@ -55,12 +56,13 @@ pub(super) async fn keep(shared: &Shared) {
         } else {
             shared.settle_upgrade();
         }
-        // A burst of changes, of other clusters most often, is one look.
+        // A burst of changes is one look.
         tokio::time::sleep(BREATH).await;
         let tick = tokio::time::sleep(LOOK_EVERY);
         tokio::select! {
             _ = told.changed() => {}
-            _ = stores.changed() => {}
+            _ = cluster.changed() => {}
+            _ = settings.changed() => {}
             () = tick => {}
         }
     }

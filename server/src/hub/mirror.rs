@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use kube::ResourceExt;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -26,6 +26,10 @@ struct Shared<K> {
     /// Milliseconds from `started` to the last sign that the hub's watch is alive.
     contact_ms: AtomicU64,
     changes: AtomicU64,
+    /// Of this kind alone.
+    own: Changed,
+    /// Of one object, for those who follow it.
+    followed: Mutex<HashMap<String, Changed>>,
     changed: Changed,
 }
 
@@ -84,6 +88,8 @@ impl<K: ResourceExt> Mirror<K> {
                 started: Instant::now(),
                 contact_ms: AtomicU64::new(0),
                 changes: AtomicU64::new(0),
+                own: Changed::default(),
+                followed: Mutex::default(),
                 changed,
             }),
         }
@@ -166,7 +172,7 @@ impl<K: ResourceExt> Mirror<K> {
     }
 
     async fn wait(&self, limit: Duration, done: impl Fn() -> bool) -> bool {
-        let mut changed = self.shared.changed.subscribe();
+        let mut changed = self.changed();
         let waiting = async {
             while !done() {
                 // The sender lives in `self`, so this cannot fail.
@@ -185,9 +191,48 @@ impl<K: ResourceExt> Mirror<K> {
         self.shared.changes.load(Ordering::Acquire)
     }
 
+    /// A receiver whose `changed()` resolves after the next change of this kind.
+    pub fn changed(&self) -> watch::Receiver<u64> {
+        self.shared.own.subscribe()
+    }
+
+    /// The same for the object with this UID: with many objects, following all of them is work for
+    /// everybody whenever any of them changes.
+    pub fn watch(&self, uid: &str) -> watch::Receiver<u64> {
+        let mut followed = self.shared.followed.lock();
+        match followed.get(uid) {
+            Some(changed) => changed.subscribe(),
+            None => followed.entry(uid.to_owned()).or_default().subscribe(),
+        }
+    }
+
     fn tick(&self) {
         self.shared.changes.fetch_add(1, Ordering::Release);
+        self.shared.own.tick();
         self.shared.changed.tick();
+    }
+
+    /// Tells those who follow one object, and then all others.
+    fn tick_one(&self, uid: &str) {
+        {
+            let mut followed = self.shared.followed.lock();
+            if let Some(changed) = followed.get(uid) {
+                changed.tick();
+                if changed.0.is_closed() {
+                    followed.remove(uid);
+                }
+            }
+        }
+        self.tick();
+    }
+
+    /// Tells those who follow any object.
+    fn tick_all(&self) {
+        self.shared.followed.lock().retain(|_, changed| {
+            changed.tick();
+            !changed.0.is_closed()
+        });
+        self.tick();
     }
 
     /// Notes that the hub's watch is alive.
@@ -210,33 +255,41 @@ impl<K: ResourceExt> Mirror<K> {
         *self.shared.index.write() = Index { by_name, by_uid };
         self.shared.synced.store(true, Ordering::Release);
         self.touch();
-        self.tick();
+        self.tick_all();
     }
 
     /// Takes one object that was added or modified.
     pub fn apply(&self, object: K) {
         let (name, uid, object) = (object.name_any(), object.uid(), Arc::new(object));
-        {
+        let uid = uid.unwrap_or_default();
+        let before = {
             let mut index = self.shared.index.write();
-            if let Some(old) = index.by_name.insert(name, Arc::clone(&object)) {
-                index.by_uid.remove(&old.uid().unwrap_or_default());
+            let before = index.by_name.insert(name, Arc::clone(&object));
+            let before = before.and_then(|old| old.uid()).filter(|old| *old != uid);
+            if let Some(old) = &before {
+                index.by_uid.remove(old);
             }
-            index.by_uid.insert(uid.unwrap_or_default(), object);
-        }
+            index.by_uid.insert(uid.clone(), object);
+            before
+        };
         self.touch();
-        self.tick();
+        if let Some(old) = before {
+            self.tick_one(&old);
+        }
+        self.tick_one(&uid);
     }
 
     /// Drops the object of this name.
     pub fn remove(&self, name: &str) {
-        {
+        let gone = {
             let mut index = self.shared.index.write();
-            if let Some(old) = index.by_name.remove(name) {
-                index.by_uid.remove(&old.uid().unwrap_or_default());
-            }
-        }
+            let gone = index.by_name.remove(name);
+            let gone = gone.and_then(|old| old.uid()).unwrap_or_default();
+            index.by_uid.remove(&gone);
+            gone
+        };
         self.touch();
-        self.tick();
+        self.tick_one(&gone);
     }
 }
 
@@ -290,6 +343,27 @@ mod tests {
             change();
             assert_ne!(ours.changes(), before);
         }
+    }
+
+    #[test]
+    fn who_follows_one_object_hears_of_that_one_only() {
+        let mirror = Mirror::new(Changed::default());
+        mirror.replace(vec![setting("a", "1", 1), setting("b", "2", 1)]);
+        let heard = |change: &dyn Fn()| {
+            let (mut one, mut other) = (mirror.watch("1"), mirror.watch("2"));
+            one.mark_unchanged();
+            other.mark_unchanged();
+            change();
+            (one.has_changed().unwrap(), other.has_changed().unwrap())
+        };
+        assert_eq!(heard(&|| mirror.apply(setting("a", "1", 2))), (true, false));
+        assert_eq!(heard(&|| mirror.apply(setting("b", "2", 2))), (false, true));
+        assert_eq!(heard(&|| mirror.apply(setting("a", "3", 3))), (true, false));
+        assert_eq!(heard(&|| mirror.remove("b")), (false, true));
+        assert_eq!(heard(&|| mirror.replace(Vec::new())), (true, true));
+        // Nobody follows any more, and nothing is kept for those who did.
+        mirror.replace(Vec::new());
+        assert!(mirror.shared.followed.lock().is_empty());
     }
 
     #[tokio::test]

@@ -39,7 +39,7 @@ pub struct StoreOptions {
     /// The name of a SQLite VFS to use in place of the system's own.
     pub vfs: Option<String>,
     /// Threads that read single objects, and as many that read lists: a greedy lister cannot keep
-    /// others from their objects. At least one.
+    /// others from their objects. With one, the same thread reads both. At least one.
     pub readers: usize,
     /// What each connection remembers of the file, in KiB at most.
     pub cache_kib: u32,

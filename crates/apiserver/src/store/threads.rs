@@ -38,7 +38,8 @@ impl Threads {
             source,
         };
         let reader = |_| options.connect(path, Role::Read);
-        let readers: Vec<Connection> = (0..2 * options.readers.max(1))
+        let lanes = Lanes::new(options.readers);
+        let readers: Vec<Connection> = (0..lanes.readers)
             .map(reader)
             .collect::<Result<_, _>>()
             .map_err(failed)?;
@@ -46,8 +47,8 @@ impl Threads {
         let checkpoints = Arc::new(Checkpoints::default());
         let writer = writer(Arc::clone(&checkpoints));
         let mut threads = Self {
-            points: Arc::default(),
-            scans: Arc::default(),
+            points: lanes.points,
+            scans: lanes.scans,
             feed,
             checkpoints,
             writer: None,
@@ -68,7 +69,7 @@ impl Threads {
         mover: Connection,
         writer: Writer,
     ) -> std::io::Result<()> {
-        let for_single = readers.len() / 2;
+        let for_single = readers.len().div_ceil(2);
         for (number, conn) in readers.into_iter().enumerate() {
             let (name, lane) = if number < for_single {
                 ("store-get", Arc::clone(&self.points))
@@ -90,6 +91,32 @@ impl Threads {
         let handle = thread::Builder::new().name(name.to_owned()).spawn(body)?;
         self.others.push(handle);
         Ok(())
+    }
+}
+
+/// Where reads wait, and how many threads serve them.
+struct Lanes {
+    points: Arc<Lane>,
+    scans: Arc<Lane>,
+    readers: usize,
+}
+
+impl Lanes {
+    /// Two lanes, each with so many readers; one that is both where there is one reader.
+    fn new(readers: usize) -> Self {
+        let points: Arc<Lane> = Arc::default();
+        match readers {
+            0 | 1 => Self {
+                scans: Arc::clone(&points),
+                points,
+                readers: 1,
+            },
+            each => Self {
+                points,
+                scans: Arc::default(),
+                readers: 2 * each,
+            },
+        }
     }
 }
 
@@ -116,4 +143,18 @@ fn join<T>(handle: JoinHandle<T>) -> Option<T> {
         tracing::error!("a thread of the store panicked");
     }
     ended.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_reader_serves_one_lane_and_more_serve_two() {
+        for (asked, threads, one_lane) in [(0, 1, true), (1, 1, true), (2, 4, false)] {
+            let lanes = Lanes::new(asked);
+            assert_eq!(lanes.readers, threads);
+            assert_eq!(Arc::ptr_eq(&lanes.points, &lanes.scans), one_lane);
+        }
+    }
 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
 use super::*;
@@ -251,4 +252,33 @@ fn a_deleted_pod_ends_within_its_grace() {
         })
     };
     assert_eq!((deleted(0), deleted(1)), (false, true));
+}
+
+#[test]
+fn a_typo_in_a_number_of_replicas_does_not_fill_the_machine() {
+    let mut world = world(1);
+    let most = most_pods(&world);
+    assert_eq!(most, MOST_PODS + 2 * 110);
+    for number in 0..most - 30 {
+        add::<Pod>(&mut world, placed(&format!("p{number}"), &json!({})));
+    }
+    let template = json!({"metadata": {"labels": {"a": "b"}},
+        "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    add::<ReplicaSet>(
+        &mut world,
+        json!({"metadata": {"name": "huge", "namespace": "n"},
+            "spec": {"replicas": 2_000_000_000, "selector": {"matchLabels": {"a": "b"}},
+                "template": template}}),
+    );
+    let acts = decide(&world, &Pace::default(), now()).acts;
+    let made = |act: &&Act| {
+        matches!(
+            act,
+            Act::Create {
+                kind: Kind::Pod,
+                ..
+            }
+        )
+    };
+    assert_eq!(acts.iter().filter(made).count(), 30);
 }

@@ -17,7 +17,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(20);
 /// Keeps access in one cluster as the hub wants it.
 pub(in crate::controllers) async fn keep(shared: &Shared) {
     let users = &shared.controllers.hub.stores().users;
-    let mut stores = shared.controllers.hub.stores().changed();
+    let mut changed = users.changed();
     let mut applied_to = None;
     loop {
         reachable(shared, applied_to.as_ref()).await;
@@ -42,8 +42,8 @@ pub(in crate::controllers) async fn keep(shared: &Shared) {
             }
         });
         let others = async {
-            while stores.changed().await.is_ok() {
-                // Most changes are of something else: the people are gathered only after theirs.
+            while changed.changed().await.is_ok() {
+                // One look may come after two changes.
                 let before = std::mem::replace(&mut seen, users.changes());
                 if before != seen && self::people(shared) != people {
                     return;
@@ -65,7 +65,7 @@ pub(in crate::controllers) async fn keep(shared: &Shared) {
 /// Waits until an agent is connected; meanwhile, what was applied may become wrong.
 async fn reachable(shared: &Shared, applied_to: Option<&People>) {
     let users = &shared.controllers.hub.stores().users;
-    let mut stores = shared.controllers.hub.stores().changed();
+    let mut changed = users.changed();
     let mut seen = None;
     loop {
         let before = seen.replace(users.changes());
@@ -75,7 +75,7 @@ async fn reachable(shared: &Shared, applied_to: Option<&People>) {
         }
         tokio::select! {
             () = shared.connected() => return,
-            changed = stores.changed() => if changed.is_err() {
+            told = changed.changed() => if told.is_err() {
                 return shared.connected().await;
             },
         }

@@ -68,7 +68,8 @@ fn changes_a_condition(present: Option<&ClusterStatus>, wanted: &ClusterStatus) 
 /// Writes the status whenever it should be another.
 pub(in crate::controllers) async fn keep(shared: &Shared) {
     let mut told = shared.changed();
-    let mut stores = shared.controllers.hub.stores().changed();
+    let mut cluster = shared.followed();
+    let mut settings = shared.controllers.hub.stores().settings.changed();
     let mut tunnels = shared.controllers.tunnels.watch_cluster(&shared.uid);
     let mut pace = Pace::default();
     loop {
@@ -83,7 +84,8 @@ pub(in crate::controllers) async fn keep(shared: &Shared) {
         let tick = tokio::time::sleep(LOOK_EVERY);
         tokio::select! {
             _ = told.changed() => {}
-            _ = stores.changed() => {}
+            _ = cluster.changed() => {}
+            _ = settings.changed() => {}
             _ = tunnels.changed() => {}
             () = tick => {}
         }

@@ -1,0 +1,202 @@
+//! The objects that the stub keeps, by their paths.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+
+/// Why something is not written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refused {
+    /// Nothing of this name.
+    #[error("there is no such object")]
+    Missing,
+    /// The name is taken.
+    #[error("an object of this name exists")]
+    Exists,
+    /// Not an object.
+    #[error("this is no object with a kind and a name that the stub keeps")]
+    NoObject,
+    /// Not a verb of the API.
+    #[error("the stub does not know this method")]
+    Method,
+}
+
+impl Refused {
+    pub(super) const fn code(&self) -> StatusCode {
+        match self {
+            Self::Missing => StatusCode::NOT_FOUND,
+            Self::Exists => StatusCode::CONFLICT,
+            Self::NoObject => StatusCode::BAD_REQUEST,
+            Self::Method => StatusCode::METHOD_NOT_ALLOWED,
+        }
+    }
+
+    pub(super) const fn reason(&self) -> &'static str {
+        match self {
+            Self::Missing => "NotFound",
+            Self::Exists => "AlreadyExists",
+            Self::NoObject => "BadRequest",
+            Self::Method => "MethodNotAllowed",
+        }
+    }
+}
+
+/// Where an object of a manifest is found.
+pub(super) fn path_of(object: &Value) -> Result<String, Refused> {
+    let text = |value: &Value| value.as_str().map(str::to_owned).ok_or(Refused::NoObject);
+    let (kind, name) = (text(&object["kind"])?, text(&object["metadata"]["name"])?);
+    if kind == "Namespace" {
+        return Ok(format!("/api/v1/namespaces/{name}"));
+    }
+    let namespace = text(&object["metadata"]["namespace"])?;
+    let plural = match kind.as_str() {
+        "Secret" => "secrets",
+        "ConfigMap" => "configmaps",
+        "ServiceAccount" => "serviceaccounts",
+        _ => return Err(Refused::NoObject),
+    };
+    Ok(format!("/api/v1/namespaces/{namespace}/{plural}/{name}"))
+}
+
+/// Whether a path is a collection's: what follows the version has an odd number of parts, a
+/// namespace and its name aside.
+pub(super) fn is_list(path: &str) -> bool {
+    let mut parts = path.split('/').skip(1);
+    let rest: Vec<&str> = match parts.next() {
+        Some("api") => parts.skip(1).collect(),
+        Some("apis") => parts.skip(2).collect(),
+        _ => return false,
+    };
+    match rest.as_slice() {
+        ["namespaces", _] => false,
+        ["namespaces", _, rest @ ..] => rest.len() == 1,
+        rest => rest.len() == 1,
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Objects {
+    kept: Mutex<HashMap<String, Value>>,
+    version: AtomicU64,
+}
+
+impl Objects {
+    fn kept(&self) -> std::sync::MutexGuard<'_, HashMap<String, Value>> {
+        // Each change is one insertion: nothing is half done.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The object with what an API server adds to it.
+    pub(super) fn stamped(&self, mut object: Value) -> Value {
+        let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
+        if !object.is_object() {
+            object = json!({});
+        }
+        take_text(&mut object);
+        let metadata = &mut object["metadata"];
+        if metadata["uid"].is_null() {
+            metadata["uid"] = json!(format!("stub-{version}"));
+        }
+        metadata["resourceVersion"] = json!(version.to_string());
+        object
+    }
+
+    pub(super) fn get(&self, path: &str) -> Option<Value> {
+        self.kept().get(path).cloned()
+    }
+
+    pub(super) fn put(&self, path: &str, object: Value) -> Result<Value, Refused> {
+        if !object.is_object() {
+            return Err(Refused::NoObject);
+        }
+        let object = self.stamped(object);
+        self.kept().insert(path.to_owned(), object.clone());
+        Ok(object)
+    }
+
+    pub(super) fn create(&self, list: &str, object: Value) -> Result<Value, Refused> {
+        let name = object["metadata"]["name"].as_str();
+        let path = format!("{list}/{}", name.ok_or(Refused::NoObject)?);
+        let object = self.stamped(object);
+        match self.kept().entry(path) {
+            std::collections::hash_map::Entry::Occupied(_) => Err(Refused::Exists),
+            std::collections::hash_map::Entry::Vacant(free) => Ok(free.insert(object).clone()),
+        }
+    }
+
+    pub(super) fn merge(&self, path: &str, patch: &Value) -> Result<Value, Refused> {
+        let mut kept = self.kept();
+        let object = kept.get_mut(path).ok_or(Refused::Missing)?;
+        merge(object, patch);
+        *object = self.stamped(object.take());
+        Ok(object.clone())
+    }
+
+    pub(super) fn delete(&self, path: &str) -> Value {
+        self.kept().remove(path);
+        json!({"kind": "Status", "apiVersion": "v1", "status": "Success"})
+    }
+}
+
+/// A JSON merge patch.
+fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        target.clone_from(patch);
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(Map::new());
+    }
+    let Value::Object(target) = target else {
+        return;
+    };
+    for (key, value) in patch {
+        if value.is_null() {
+            target.remove(key);
+        } else {
+            merge(target.entry(key.clone()).or_insert(Value::Null), value);
+        }
+    }
+}
+
+/// Moves a Secret's plain text to its data.
+fn take_text(object: &mut Value) {
+    let Some(text) = object
+        .as_object_mut()
+        .and_then(|object| object.remove("stringData"))
+    else {
+        return;
+    };
+    for (key, value) in text.as_object().into_iter().flatten() {
+        let value = value.as_str().unwrap_or_default();
+        object["data"][key] = json!(STANDARD.encode(value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn collections_are_told_from_objects() {
+        for (path, list) in [
+            ("/api/v1/nodes", true),
+            ("/api/v1/nodes/a", false),
+            ("/api/v1/namespaces", true),
+            ("/api/v1/namespaces/a", false),
+            ("/api/v1/namespaces/a/secrets", true),
+            ("/api/v1/namespaces/a/secrets/b", false),
+            ("/apis/apps/v1/namespaces/a/deployments/b", false),
+            ("/apis/rbac.authorization.k8s.io/v1/clusterroles", true),
+            ("/apis/metrics.k8s.io/v1beta1/nodes", true),
+            ("/metrics", false),
+        ] {
+            assert_eq!(is_list(path), list, "{path}");
+        }
+    }
+}
