@@ -7,6 +7,7 @@
 //! is to go.
 
 mod join;
+mod limits;
 mod place;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 pub use join::JoinError;
+pub use limits::{Limits, TooMany};
 pub use place::DemoFolder;
 
 use crate::backoff::Backoff;

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::failure::Failure;
 use super::terminal::{notice, print};
 use crate::args::{self, HubKubeconfig, Recover, ServerArgs, ServerCommand, ServerOptions};
-use crate::demo::{DemoFolder, DemoOptions};
+use crate::demo::{DemoFolder, DemoOptions, Limits};
 use crate::hub::admission::account::not_the_server;
 use crate::hub::connect::{Connection, HubOptions, Surroundings, connect};
 use crate::hub::{Hub, Keys, Stores};
@@ -71,10 +71,14 @@ fn wired(options: ServerOptions, log_filter: LogFilter) -> Result<wire::ServerOp
 /// Where there is no embedded hub there is no folder to keep simulated clusters in.
 fn demo_options(hub: &HubOptions, clusters: u32) -> Result<Option<DemoOptions>, Failure> {
     match hub {
-        HubOptions::Embedded(place) => Ok(Some(DemoOptions {
-            clusters,
-            folder: DemoFolder::within(place.folder()),
-        })),
+        HubOptions::Embedded(place) => {
+            let carried = Limits::of_this_process().carry(clusters);
+            carried.map_err(|error| Failure::Other(error.to_string()))?;
+            Ok(Some(DemoOptions {
+                clusters,
+                folder: DemoFolder::within(place.folder()),
+            }))
+        }
         _ if clusters == 0 => Ok(None),
         _ => Err(Failure::Other(
             "--demo-clusters needs the embedded hub: name its folder with --data-dir".to_owned(),

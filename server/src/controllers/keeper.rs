@@ -198,7 +198,10 @@ async fn deleting(shared: &Shared) {
         match shared.cluster() {
             None => return,
             Some(cluster) if cluster.metadata.deletion_timestamp.is_some() => return,
-            Some(cluster) => removal::hold(&shared.controllers.hub, &cluster).await,
+            // Boxed: it is held already, nearly always.
+            Some(cluster) => {
+                Box::pin(removal::hold(&shared.controllers.hub, &cluster)).await;
+            }
         }
         let _ = tokio::time::timeout(Duration::from_secs(10), clusters.changed()).await;
     }

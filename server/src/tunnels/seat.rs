@@ -94,7 +94,8 @@ impl Seat {
                 FIRST_WAIT
             };
             let before = history.health();
-            history = history.with(self.ask(wait).await);
+            // Boxed: at rest, which is nearly always, a tunnel shall not keep the room for a request.
+            history = history.with(Box::pin(self.ask(wait)).await);
             let after = history.health();
             if before != after {
                 self.health.store(after as u8, Ordering::Relaxed);

@@ -23,6 +23,10 @@ use crate::{CONNECTION_WINDOW, Keepalive, MAX_FRAME, MAX_HEADER_LIST, STREAM_WIN
 
 /// How many pings may wait to be sent; more askers wait their turn.
 const PROBE_QUEUE: usize = 16;
+/// Bytes of answers' headers that are remembered for the next ones. Most of what API servers say
+/// there is different each time, and with what HTTP/2 begins with, an idle tunnel would hold several
+/// KiB of it.
+const HEADER_TABLE: u32 = 512;
 /// How the server uses one tunnel.
 #[derive(Debug, Clone)]
 pub struct OpenOptions {
@@ -139,6 +143,7 @@ fn builder(options: &OpenOptions) -> Builder {
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_frame_size(MAX_FRAME)
         .max_header_list_size(MAX_HEADER_LIST)
+        .header_table_size(HEADER_TABLE)
         .max_send_buffer_size(STREAM_WINDOW as usize)
         .enable_push(false)
         // Should unread small frames outrun the sweep, h2 ends this tunnel.

@@ -69,7 +69,8 @@ async fn stream(
         .controllers
         .tunnels
         .send(&shared.uid, Lane::Report, request);
-    let response = tokio::time::timeout(HEAD_WITHIN, sent)
+    // Boxed: an open stream has no use for the room that opening it takes.
+    let response = tokio::time::timeout(HEAD_WITHIN, Box::pin(sent))
         .await
         .map_err(|_| StreamEnd::Silence)??;
     if !response.status().is_success() {

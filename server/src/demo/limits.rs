@@ -1,0 +1,128 @@
+//! How many simulated clusters this process may run: each has threads and files of its own.
+
+use std::fs;
+use std::path::Path;
+
+use rustix::process::{Resource, getrlimit};
+use thiserror::Error;
+
+/// Threads of a cluster's store.
+const THREADS: u64 = 4;
+/// Files of its store, and both ends of its tunnel and of its agent's connections.
+const FILES: u64 = 32;
+/// What the server has besides.
+const OTHER_THREADS: u64 = 64;
+const OTHER_FILES: u64 = 256;
+
+/// What a process may have; absent where there is no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    threads: Option<u64>,
+    files: Option<u64>,
+}
+
+/// More clusters than the limits carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "{clusters} simulated clusters need {needed} {what}, and this process may have {allowed}: ask for at most {most} with --demo-clusters, or raise {limit}"
+)]
+pub struct TooMany {
+    clusters: u32,
+    what: &'static str,
+    needed: u64,
+    allowed: u64,
+    most: u64,
+    limit: &'static str,
+}
+
+impl Limits {
+    /// Those of this process.
+    pub fn of_this_process() -> Self {
+        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let group = own.lines().find_map(|line| line.strip_prefix("0::/"));
+        let group = group.and_then(|group| in_group(Path::new("/sys/fs/cgroup"), group));
+        let person = getrlimit(Resource::Nproc).current;
+        Self {
+            threads: group.into_iter().chain(person).min(),
+            files: getrlimit(Resource::Nofile).maximum,
+        }
+    }
+
+    /// Refuses more clusters than these carry.
+    ///
+    /// # Errors
+    /// Says which limit is in the way, and what it carries.
+    pub fn carry(self, clusters: u32) -> Result<(), TooMany> {
+        let threads = (
+            "threads",
+            self.threads,
+            THREADS,
+            OTHER_THREADS,
+            "TasksMax= of the service, or \"ulimit -u\"",
+        );
+        let files = (
+            "open files",
+            self.files,
+            FILES,
+            OTHER_FILES,
+            "LimitNOFILE= of the service, or \"ulimit -Hn\"",
+        );
+        for (what, allowed, each, others, limit) in [threads, files] {
+            let needed = u64::from(clusters) * each + others;
+            if let Some(allowed) = allowed.filter(|allowed| clusters > 0 && *allowed < needed) {
+                return Err(TooMany {
+                    clusters,
+                    what,
+                    needed,
+                    allowed,
+                    most: allowed.saturating_sub(others) / each,
+                    limit,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The least number of tasks that a control group or one above it allows.
+fn in_group(root: &Path, group: &str) -> Option<u64> {
+    let own = root.join(group);
+    own.ancestors()
+        .take_while(|folder| folder.starts_with(root))
+        .filter_map(|folder| fs::read_to_string(folder.join("pids.max")).ok())
+        .filter_map(|text| text.trim().parse().ok())
+        .min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_limits_do_not_carry_is_refused_with_what_they_do() {
+        let limits = |threads, files| Limits { threads, files };
+        assert_eq!(limits(None, None).carry(u32::MAX), Ok(()));
+        assert_eq!(limits(Some(1), Some(1)).carry(0), Ok(()));
+        assert_eq!(limits(Some(500), Some(20_000)).carry(100), Ok(()));
+        let text = limits(Some(500), None).carry(1000).unwrap_err().to_string();
+        assert!(text.contains("need 4064 threads"), "{text}");
+        assert!(text.contains("at most 109 with"), "{text}");
+        let text = limits(None, Some(1024)).carry(100).unwrap_err().to_string();
+        assert!(text.contains("need 3456 open files"), "{text}");
+        assert!(text.contains("at most 24 with"), "{text}");
+        for most in [109, 24] {
+            assert_eq!(limits(Some(500), Some(4000)).carry(most), Ok(()));
+        }
+    }
+
+    #[test]
+    fn the_narrowest_group_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("a/b");
+        fs::create_dir_all(&inner).unwrap();
+        fs::write(inner.join("pids.max"), "max\n").unwrap();
+        assert_eq!(in_group(folder.path(), "a/b"), None);
+        fs::write(folder.path().join("a/pids.max"), "512\n").unwrap();
+        assert_eq!(in_group(folder.path(), "a/b"), Some(512));
+    }
+}
