@@ -54,12 +54,12 @@ struct Inner {
 
 impl Stub {
     pub(crate) fn new() -> Self {
-        let nodes = (0..NODES).map(node).collect();
-        let pods = (0..PODS).map(pod).collect();
+        let nodes: Vec<Value> = (0..NODES).map(node).collect();
+        let pods: Vec<Value> = (0..PODS).map(pod).collect();
         Self(Arc::new(Inner {
             objects: Objects::default(),
-            nodes: list(nodes),
-            pods: list(pods),
+            nodes: list(&nodes),
+            pods: list(&pods),
         }))
     }
 
@@ -116,7 +116,7 @@ impl Stub {
         match path {
             "/api/v1/nodes" => json_of(StatusCode::OK, self.0.nodes.clone()),
             "/api/v1/pods" => json_of(StatusCode::OK, self.0.pods.clone()),
-            _ if objects::is_list(path) => json_of(StatusCode::OK, list(Vec::new())),
+            _ if objects::is_list(path) => json_of(StatusCode::OK, list(&[])),
             _ => match self.0.objects.get(path) {
                 Some(object) => json_of(StatusCode::OK, object.to_string().into()),
                 None => status(StatusCode::NOT_FOUND, "NotFound", "there is no such object"),
@@ -206,7 +206,7 @@ fn status(code: StatusCode, reason: &str, message: &str) -> Response<Body> {
     json_of(code, status.to_string().into())
 }
 
-fn list(items: Vec<Value>) -> Bytes {
+fn list(items: &[Value]) -> Bytes {
     let list = json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1"},
         "items": items});
     list.to_string().into()
@@ -251,8 +251,8 @@ mod tests {
             "metadata": {"name": "m", "namespace": "n"}, "data": {"a": "1"}});
         stub.put(map).unwrap();
         let path = "/api/v1/namespaces/n/configmaps/m";
-        let patch = json!({"data": {"a": null, "b": "2"}});
-        assert_eq!(asked(&stub, Method::PATCH, path, patch).await.0, 200);
+        let changes = json!({"data": {"a": null, "b": "2"}});
+        assert_eq!(asked(&stub, Method::PATCH, path, changes).await.0, 200);
         let (code, found) = asked(&stub, Method::GET, path, Value::Null).await;
         assert_eq!((code, &found["data"]), (200, &json!({"b": "2"})));
         let secret = json!({"metadata": {"name": "s"}, "stringData": {"a": "b"}});

@@ -63,8 +63,7 @@ pub(super) fn path_of(object: &Value) -> Result<String, Refused> {
     Ok(format!("/api/v1/namespaces/{namespace}/{plural}/{name}"))
 }
 
-/// Whether a path is a collection's: what follows the version has an odd number of parts, a
-/// namespace and its name aside.
+/// Whether a path is a collection's.
 pub(super) fn is_list(path: &str) -> bool {
     let mut parts = path.split('/').skip(1);
     let rest: Vec<&str> = match parts.next() {
@@ -72,11 +71,7 @@ pub(super) fn is_list(path: &str) -> bool {
         Some("apis") => parts.skip(2).collect(),
         _ => return false,
     };
-    match rest.as_slice() {
-        ["namespaces", _] => false,
-        ["namespaces", _, rest @ ..] => rest.len() == 1,
-        rest => rest.len() == 1,
-    }
+    matches!(rest.as_slice(), ["namespaces", _, _] | [_])
 }
 
 #[derive(Default)]
@@ -129,10 +124,10 @@ impl Objects {
         }
     }
 
-    pub(super) fn merge(&self, path: &str, patch: &Value) -> Result<Value, Refused> {
+    pub(super) fn merge(&self, path: &str, changes: &Value) -> Result<Value, Refused> {
         let mut kept = self.kept();
         let object = kept.get_mut(path).ok_or(Refused::Missing)?;
-        merge(object, patch);
+        merge(object, changes);
         *object = self.stamped(object.take());
         Ok(object.clone())
     }
