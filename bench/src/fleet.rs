@@ -2,6 +2,8 @@
 //!
 //! All the clusters share one API server, each with a namespace of its own for the agent's objects.
 
+pub(crate) mod manifest;
+
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;

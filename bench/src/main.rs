@@ -7,15 +7,12 @@ mod certificate;
 mod figures;
 mod fleet;
 mod hub;
-mod limits;
 mod load;
 mod machine;
-mod manifest;
 mod meter;
 mod process;
 mod road;
 mod scale;
-mod stub;
 
 use std::process::ExitCode;
 

@@ -2,13 +2,15 @@
 //!
 //! The server is the program, on its embedded hub. The clusters are registered as every cluster is,
 //! by a manifest and the agent's own library, and each has its own TLS connection to the server;
-//! their agents share a process and a stub of an API server ([`crate::stub`]), because as many real
+//! their agents share a process and a stub of an API server ([`stub`]), because as many real
 //! ones would be what is measured.
 
 mod agents;
 mod latency;
+mod limits;
 mod reconnect;
 mod stage;
+mod stub;
 
 use std::time::Instant;
 

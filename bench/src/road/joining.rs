@@ -7,7 +7,7 @@ use drover_e2e::{ControlPlane, Program, Running, Server};
 use serde_json::json;
 
 use super::stage::StageError;
-use crate::{fleet, manifest};
+use crate::fleet::{self, manifest};
 
 /// Also covers the registrations before.
 const JOINED: Duration = Duration::from_mins(3);

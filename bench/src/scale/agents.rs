@@ -15,9 +15,9 @@ use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::limits::{TooFewFiles, allow_files};
+use super::stub::Stub;
 use crate::fleet::{FleetError, all_connected};
-use crate::limits::{TooFewFiles, allow_files};
-use crate::stub::Stub;
 
 /// What a process opens beside its tunnels.
 const OTHER_FILES: u64 = 200;
@@ -40,7 +40,7 @@ pub(crate) enum AgentsError {
     #[error("the stub does not take an object of {name}")]
     Object {
         name: String,
-        source: crate::stub::Refused,
+        source: super::stub::Refused,
     },
     /// The system's limit.
     #[error(transparent)]

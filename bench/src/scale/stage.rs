@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::agents::{Joining, files};
+use super::limits::{TooFewFiles, allow_files};
 use crate::certificate::{self, CertificateError};
-use crate::limits::{TooFewFiles, allow_files};
+use crate::fleet::{self, manifest};
 use crate::load::{Connection, ExchangeError, Numbers, TURN, Target};
-use crate::{fleet, manifest};
 
 /// Long enough for what a burst allocates to be given back.
 const SETTLE: Duration = Duration::from_secs(15);

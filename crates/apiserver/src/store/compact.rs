@@ -28,8 +28,6 @@ pub(super) struct Step {
     pub(super) floors: Floors,
     /// Whether another step has something to do already.
     pub(super) more: bool,
-    /// How soon something will be too old; never, if there is no history.
-    pub(super) next: Option<Duration>,
 }
 
 /// One row at the beginning of the history.
@@ -62,7 +60,6 @@ impl Retention {
         let mut step = Step {
             floors: floors.clone(),
             more: false,
-            next: None,
         };
         let forced = forced.max(revision.saturating_sub(self.history_changes));
         let before = now.saturating_sub(ms(self.history));
@@ -78,40 +75,7 @@ impl Retention {
                 old.at_ms < before
             })?;
         }
-        step.next = self.next(conn, &step.floors, now)?;
         Ok(step)
-    }
-
-    /// The shortest time for which anything is kept.
-    pub(super) fn shortest(&self) -> Duration {
-        late(self.short_history.min(self.history))
-    }
-
-    /// How soon the oldest of a class will be too old.
-    fn next(
-        &self,
-        conn: &Connection,
-        floors: &Floors,
-        now: i64,
-    ) -> rusqlite::Result<Option<Duration>> {
-        let all = floors.exactly("");
-        let mut soonest = None;
-        let short = self
-            .short_lived
-            .first()
-            .map(|class| (floors.exactly(class), self.short_history));
-        for (floor, kept) in [(all, self.history)].into_iter().chain(short) {
-            let Some(first) = self.oldest(conn, floor.max(all), 1)?.pop() else {
-                continue;
-            };
-            let due = first
-                .at_ms
-                .saturating_add(ms(late(kept)))
-                .saturating_sub(now);
-            let due = Duration::from_millis(u64::try_from(due).unwrap_or(0));
-            soonest = Some(soonest.map_or(due, |other: Duration| other.min(due)));
-        }
-        Ok(soonest)
     }
 
     /// Goes from the floor of `class` over rows that are too old. For the empty class all of
@@ -170,11 +134,6 @@ impl Retention {
         })?;
         rows.collect()
     }
-}
-
-/// A tenth later than it must be: what grows old one by one goes together.
-fn late(kept: Duration) -> Duration {
-    kept + kept / 10
 }
 
 fn ms(duration: Duration) -> i64 {

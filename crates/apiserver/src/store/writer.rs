@@ -28,7 +28,7 @@ const BATCH: usize = 512;
 /// Bytes in one transaction, about: what takes the disk some milliseconds.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// The least time between two looks at whether history has grown old.
+/// How often the writer looks whether history has grown old.
 const IDLE: Duration = Duration::from_secs(1);
 
 /// How long the writer rests between steps of compaction that have a transaction of their own.
@@ -82,8 +82,6 @@ pub(super) struct Tasks {
     /// History is old: the next transaction takes some off.
     due: bool,
     looked: Option<Instant>,
-    /// When the oldest of the history will be too old.
-    grows_old: Option<Instant>,
     /// When making room was of no use.
     no_room: Option<Instant>,
     moved_log: Option<Instant>,
@@ -102,11 +100,10 @@ impl Writer {
     /// Serves orders until there can be none any more, then gives its connection back.
     pub(super) fn run(mut self) -> Connection {
         loop {
-            let rest = self.tasks.rest(self.growth.is_moving(), Instant::now());
-            let order = match (self.tasks.next.take(), rest) {
-                (Some(order), _) => Ok(order),
-                (None, Some(rest)) => self.orders.recv_timeout(rest),
-                (None, None) => self.orders.recv().map_err(RecvTimeoutError::from),
+            let rest = if self.tasks.due { PAUSE } else { IDLE };
+            let order = match self.tasks.next.take() {
+                Some(order) => Ok(order),
+                None => self.orders.recv_timeout(rest),
             };
             match order {
                 Ok(Order::Commit(first)) => {
@@ -224,13 +221,9 @@ impl Writer {
     fn answer(&mut self, batch: Vec<Waiting>, written: Written) {
         let bytes = batch.iter().map(|waiting| waiting.change.weight()).sum();
         self.growth.wrote(batch.len(), bytes);
-        let now = Instant::now();
         if let Some(step) = written.step {
             self.tasks.due = step.more;
-            self.tasks.grows_old = step.next.map(|next| now + next);
             *self.floors.write() = step.floors;
-        } else if self.tasks.grows_old.is_none() && !batch.is_empty() {
-            self.tasks.grows_old = Some(now + self.retention.shortest());
         }
         let mut events = Vec::new();
         let answers: Vec<_> = written
@@ -280,7 +273,6 @@ impl Writer {
             Err(error) => {
                 // Tried again a second later.
                 self.tasks.due = false;
-                self.tasks.grows_old = Some(Instant::now() + IDLE);
                 if is_full(&error) {
                     tracing::warn!("no space is left to compact the history");
                 } else {
@@ -385,21 +377,6 @@ impl Writer {
     }
 }
 
-impl Tasks {
-    /// How long the writer may wait for an order; for ever, if nothing else is to be done.
-    fn rest(&self, moving: bool, now: Instant) -> Option<Duration> {
-        if self.due {
-            return Some(PAUSE);
-        }
-        // A store that was just opened has not looked yet.
-        if moving || self.unsure.is_some() || self.looked.is_none() {
-            return Some(IDLE);
-        }
-        let left = |at: Instant| at.saturating_duration_since(now).max(IDLE);
-        self.grows_old.map(left)
-    }
-}
-
 fn refuse(batch: Vec<Waiting>, error: &CommitError) {
     for waiting in batch {
         // Whoever made it may have gone away.
@@ -409,34 +386,4 @@ fn refuse(batch: Vec<Waiting>, error: &CommitError) {
 
 fn elapsed(since: Option<Instant>, least: Duration) -> bool {
     since.is_none_or(|since| since.elapsed() >= least)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_writer_with_nothing_to_do_waits_for_orders_only() {
-        let now = Instant::now();
-        let looked = || Tasks {
-            looked: Some(now),
-            ..Tasks::default()
-        };
-        assert_eq!(Tasks::default().rest(false, now), Some(IDLE));
-        assert_eq!(looked().rest(false, now), None);
-        assert_eq!(looked().rest(true, now), Some(IDLE));
-        let later = Duration::from_mins(5);
-        for (grows_old, wanted) in [(now + later, later), (now, IDLE)] {
-            let tasks = Tasks {
-                grows_old: Some(grows_old),
-                ..looked()
-            };
-            assert_eq!(tasks.rest(false, now), Some(wanted));
-        }
-        let due = Tasks {
-            due: true,
-            ..looked()
-        };
-        assert_eq!(due.rest(false, now), Some(PAUSE));
-    }
 }
