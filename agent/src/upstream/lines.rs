@@ -31,6 +31,8 @@ use super::Body;
 const MOST: usize = 256;
 /// How long an idle connection is kept; API servers keep theirs for longer.
 const IDLE_TIME: Duration = Duration::from_secs(55);
+/// A connection that has waited for longer may have been closed for it.
+const RESTED: Duration = Duration::from_millis(10);
 
 /// What a connection can run on.
 pub(super) trait Stream: Read + Write + Unpin + Send + 'static {}
@@ -208,7 +210,11 @@ impl<T: Stream> Idle<T> {
         &self,
         mut request: Request<Body>,
     ) -> Result<Result<Response<Answer<T>>, Request<Body>>, hyper::Error> {
-        while let Some(line) = self.take() {
+        while let Some((since, line)) = self.take() {
+            if since.elapsed() >= RESTED {
+                // That the API server has closed it may have arrived, and wait to be looked at.
+                tokio::task::yield_now().await;
+            }
             match line.exchange(request, self).await {
                 Ok(response) => return Ok(Ok(response)),
                 Err(Broken {
@@ -221,8 +227,9 @@ impl<T: Stream> Idle<T> {
         Ok(Err(request))
     }
 
-    fn take(&self) -> Option<Line<T>> {
-        self.0.lock().lines.pop().map(|(_, line)| line)
+    /// The connection used last, and when that was.
+    fn take(&self) -> Option<(Instant, Line<T>)> {
+        self.0.lock().lines.pop()
     }
 
     fn put(&self, line: Line<T>) {
