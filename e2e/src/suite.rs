@@ -18,6 +18,9 @@ use crate::error::with_causes;
 /// suite's own budget is what bounds the whole.
 const LIMIT: Duration = Duration::from_mins(15);
 
+/// Set where the suites are run by the gate.
+const GATE: &str = "DROVER_SUITES";
+
 /// What tests run on.
 pub trait Stage {
     /// What happened on it last, for people who look for the cause of a failure.
@@ -76,14 +79,22 @@ impl Choice {
         choice
     }
 
+    fn fits(&self, pattern: &str, name: &str) -> bool {
+        if self.exact {
+            name == pattern
+        } else {
+            name.contains(pattern)
+        }
+    }
+
+    /// What was asked for and is not there.
+    fn unmatched<'a, S>(&'a self, tests: &[Test<S>]) -> Option<&'a str> {
+        let unmatched = |pattern: &&String| !tests.iter().any(|test| self.fits(pattern, test.name));
+        self.filters.iter().find(unmatched).map(String::as_str)
+    }
+
     fn takes(&self, name: &str) -> bool {
-        let fits = |pattern: &String| {
-            if self.exact {
-                name == pattern
-            } else {
-                name.contains(pattern.as_str())
-            }
-        };
+        let fits = |pattern: &String| self.fits(pattern, name);
         (self.filters.is_empty() || self.filters.iter().any(fits)) && !self.skipped.iter().any(fits)
     }
 }
@@ -107,6 +118,13 @@ pub fn main<S: Stage, E: Error>(
             say(&mut out, &format!("{}: test", test.name));
         }
         return ExitCode::SUCCESS;
+    }
+    // The gate names tests that must be there; by hand one name may be meant for other binaries.
+    if let Some(pattern) = choice.unmatched(tests)
+        && std::env::var_os(GATE).is_some()
+    {
+        say(&mut out, &format!("no test is named {pattern:?}"));
+        return ExitCode::FAILURE;
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -226,6 +244,15 @@ mod tests {
         assert!(!choice("--skip journey").takes("journey::any"));
         assert!(choice("--test-threads 1 --nocapture any").takes("journey::any"));
         assert!(choice("--list").list);
+    }
+
+    #[test]
+    fn a_name_that_no_test_has_is_noticed() {
+        let tests = [test!(passes), test!(fails)];
+        assert_eq!(choice("passes fai").unmatched(&tests), None);
+        assert_eq!(choice("passes renamed").unmatched(&tests), Some("renamed"));
+        assert_eq!(choice("--exact passe").unmatched(&tests), Some("passe"));
+        assert_eq!(choice("--skip renamed").unmatched(&tests), None);
     }
 
     #[derive(Debug, thiserror::Error)]

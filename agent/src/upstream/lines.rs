@@ -14,7 +14,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use drover_tunnel::ReadAhead;
 use http::{Request, Response};
-use http_body::{Frame, SizeHint};
+use http_body::{Body as _, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, Connection, SendRequest};
 use hyper::rt::{Read, Write};
@@ -44,9 +44,9 @@ pub(super) type Io = TokioIo<TlsStream<ReadAhead<TcpStream>>>;
 
 /// One connection.
 pub(super) struct Line<T: Stream> {
-    sender: SendRequest<Body>,
+    sender: SendRequest<Upload>,
     /// None once it has ended: a request that it had not taken up comes back when it is dropped.
-    connection: Option<Connection<T, Body>>,
+    connection: Option<Connection<T, Upload>>,
 }
 
 /// Why a request got no answer on a connection.
@@ -80,6 +80,16 @@ impl<T: Stream> Line<T> {
         self.connection.is_some() && self.sender.is_ready()
     }
 
+    /// Carries the rest of the request in a task of its own, however slowly the answer is read: who
+    /// answers early may read no further before its answer is read, and the other way round. The
+    /// connection ends with the two.
+    fn go_on_alone(self) {
+        if let Some(connection) = self.connection {
+            // How it ended is told to whoever reads the answer.
+            tokio::spawn(async { drop(connection.await) });
+        }
+    }
+
     /// Sends one request. Dropping the future closes the connection, which the API server takes
     /// for the end of the request.
     pub(super) async fn exchange(
@@ -87,6 +97,7 @@ impl<T: Stream> Line<T> {
         request: Request<Body>,
         idle: &Idle<T>,
     ) -> Result<Response<Answer<T>>, Broken> {
+        let (request, sent) = watched(request);
         let answer = self.sender.try_send_request(request);
         let mut answer = std::pin::pin!(answer);
         let answered = std::future::poll_fn(|cx| {
@@ -94,16 +105,24 @@ impl<T: Stream> Line<T> {
             answer.as_mut().poll(cx)
         });
         let response = answered.await.map_err(|mut error| Broken {
-            unsent: error.take_message(),
+            unsent: error
+                .take_message()
+                .map(|unsent| unsent.map(Upload::into_body)),
             error: error.into_error(),
         })?;
         let (head, incoming) = response.into_parts();
+        let line = if sent.is_over() {
+            Some(self)
+        } else {
+            self.go_on_alone();
+            None
+        };
         let mut answer = Answer {
             incoming,
-            line: Some(self),
+            line,
             idle: idle.clone(),
         };
-        if http_body::Body::is_end_stream(&answer.incoming) {
+        if answer.incoming.is_end_stream() {
             std::future::poll_fn(|cx| {
                 answer.give_back(cx);
                 Poll::Ready(())
@@ -111,6 +130,53 @@ impl<T: Stream> Line<T> {
             .await;
         }
         Ok(Response::from_parts(head, answer))
+    }
+}
+
+/// A request's body on a connection, which lets go of it when it has been sent.
+struct Upload {
+    body: Body,
+    _held: Arc<()>,
+}
+
+/// Whether a request's body has been sent.
+struct Sent(Arc<()>);
+
+fn watched(request: Request<Body>) -> (Request<Upload>, Sent) {
+    let sent = Sent(Arc::new(()));
+    let held = Arc::clone(&sent.0);
+    (request.map(|body| Upload { body, _held: held }), sent)
+}
+
+impl Sent {
+    fn is_over(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
+}
+
+impl Upload {
+    fn into_body(self) -> Body {
+        self.body
+    }
+}
+
+impl http_body::Body for Upload {
+    type Data = Bytes;
+    type Error = drover_tunnel::BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 
@@ -140,14 +206,14 @@ impl<T: Stream> Answer<T> {
         if let Some(line) = &mut self.line {
             line.drive(cx);
         }
-        if let Poll::Ready(frame) = http_body::Body::poll_frame(Pin::new(&mut self.incoming), cx) {
+        if let Poll::Ready(frame) = Pin::new(&mut self.incoming).poll_frame(cx) {
             return Poll::Ready(frame);
         }
         // Hyper reads a body only once it was asked for, which was just now.
         if let Some(line) = &mut self.line {
             line.drive(cx);
         }
-        http_body::Body::poll_frame(Pin::new(&mut self.incoming), cx)
+        Pin::new(&mut self.incoming).poll_frame(cx)
     }
 }
 

@@ -36,6 +36,14 @@ pub const MICRO_TIME: &str = "micro-time";
 
 /// Unknown fields of one object that are told of, as kube-apiserver tells of duplicate ones.
 const MOST_TOLD: usize = 100;
+/// Bytes of the path of such a field that are told.
+const LONGEST_TOLD: usize = 1024;
+
+/// As much of the path of a field as people are told: a body can hold very long keys, and its
+/// findings are many.
+pub(crate) fn told(path: &str) -> &str {
+    &path[..path.floor_char_boundary(LONGEST_TOLD)]
+}
 
 /// A value's schema: type, bounds, and how merges treat it.
 #[derive(Debug, Clone, Default)]

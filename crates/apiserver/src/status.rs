@@ -3,6 +3,7 @@
 //! Messages are kube-apiserver's, word for word where a client may read them
 //! (apimachinery `pkg/api/errors`).
 
+use std::collections::HashSet;
 use std::fmt;
 
 mod edge;
@@ -228,12 +229,9 @@ impl ApiError {
 
     /// Fields of the object are at fault; `kind` is the kind, not the resource.
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
-        let mut told: Vec<String> = Vec::with_capacity(errors.len());
-        for text in errors.iter().map(ToString::to_string) {
-            if !told.contains(&text) {
-                told.push(text);
-            }
-        }
+        let mut seen = HashSet::new();
+        let mut told: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        told.retain(|text| seen.insert(text.clone()));
         let joined = match told.as_slice() {
             [one] => one.clone(),
             many => format!("[{}]", many.join(", ")),

@@ -24,7 +24,8 @@ const AT_ONCE: usize = 16;
 const ACT_TIMEOUT: Duration = Duration::from_secs(30);
 /// The first pause after something could not be done; each next is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// Nothing ends a pause: what people do in the cluster waits for it, too.
+const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 /// Decisions in a row, each with something to do, after which it is no hurry any more: objects
 /// that never become what they should be must not keep a processor busy.
 const HURRY: u32 = 500;

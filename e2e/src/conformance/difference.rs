@@ -45,13 +45,16 @@ fn shown(value: Option<&Value>) -> String {
 /// A list whose items have this is sorted by it, and compared name by name: one that is missing is
 /// one difference, not a shift of all that follow.
 const NAMED_BY: &str = "subresource";
+/// The member of discovery's answers that such lists are.
+const NAMED_IN: &str = ".subresources";
 
+/// None where not each has a name of its own.
 fn named(items: &[Value]) -> Option<BTreeMap<&str, &Value>> {
     items
         .iter()
         .map(|item| Some((item.get(NAMED_BY)?.as_str()?, item)))
         .collect::<Option<_>>()
-        .filter(|all: &BTreeMap<_, _>| !all.is_empty())
+        .filter(|all: &BTreeMap<_, _>| !all.is_empty() && all.len() == items.len())
 }
 
 /// All places at which they differ, in their order.
@@ -71,7 +74,7 @@ fn walk(path: &str, ours: Option<&Value>, real: Option<&Value>, found: &mut Vec<
             }
         }
         (Some(Value::Array(left)), Some(Value::Array(right)))
-            if named(left).is_some() && named(right).is_some() =>
+            if path.ends_with(NAMED_IN) && named(left).is_some() && named(right).is_some() =>
         {
             let (left, right) = (
                 named(left).unwrap_or_default(),
@@ -120,10 +123,20 @@ mod tests {
     #[test]
     fn subresources_are_compared_by_their_names() {
         let one = |name: &str| json!({"subresource": name, "verbs": ["get"]});
-        let ours = json!([one("binding"), one("status")]);
-        let real = json!([one("attach"), one("binding"), one("status")]);
-        let found = compare(&ours, &real);
-        assert_eq!(found.len(), 1);
-        assert_eq!(found[0].path, "[subresource=attach]");
+        let listed = |all: &[Value]| json!({"r": {"subresources": all}});
+        let ours = [one("binding"), one("status")];
+        let real = [one("attach"), one("binding"), one("status")];
+        let paths = |left: &Value, right: &Value| -> Vec<_> {
+            let found = compare(left, right).into_iter();
+            found.map(|difference| difference.path).collect()
+        };
+        assert_eq!(
+            paths(&listed(&ours), &listed(&real)),
+            ["r.subresources[subresource=attach]"]
+        );
+        // Listed twice, or elsewhere, they are compared as any list is.
+        let twice = [one("binding"), one("binding"), one("status")];
+        assert_ne!(paths(&listed(&ours), &listed(&twice)), [""; 0]);
+        assert_ne!(paths(&json!(ours), &json!(real)), ["[subresource=attach]"]);
     }
 }

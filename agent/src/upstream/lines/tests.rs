@@ -43,6 +43,19 @@ async fn answer(request: Request<Incoming>) -> Response<BoxBody<Bytes, Infallibl
             let rest = futures::stream::pending();
             Response::new(StreamBody::new(futures::StreamExt::chain(first, rest)).boxed())
         }
+        "/early" => {
+            // Answers at once, and reads what it is sent all the same.
+            let (tell, told) = tokio::sync::oneshot::channel();
+            tokio::spawn(async move {
+                let sent = request.into_body().collect().await.unwrap().to_bytes();
+                tell.send(sent.len()).unwrap();
+            });
+            let length = futures::stream::once(async move {
+                let length = told.await.unwrap().to_string();
+                Ok(Frame::data(Bytes::from(length)))
+            });
+            Response::new(StreamBody::new(Box::pin(length)).boxed())
+        }
         "/nothing" => Response::new(Empty::new().boxed()),
         "/echo" => {
             let body = request.into_body().collect().await.unwrap().to_bytes();
@@ -128,6 +141,24 @@ async fn a_request_given_up_before_its_answer_closes_its_connection() {
         .await
         .unwrap();
     assert!(seen.starts_with(b"POST /silent HTTP/1.1\r\n"));
+}
+
+#[tokio::test]
+async fn what_is_sent_arrives_though_nobody_reads_the_answer_yet() {
+    const LENGTH: usize = 1 << 20;
+    let (place, idle) = (Place::default(), Idle::default());
+    let (line, serving) = place.connect().await;
+    let (upload, body) = futures::channel::mpsc::channel(0);
+    let body: Body = StreamBody::new(body).boxed_unsync();
+    let request = Request::post("/early").header("host", "api").body(body);
+    let early = line.exchange(request.unwrap(), &idle).await;
+    let answer = early.map_err(|e| e.error).unwrap();
+    let chunk = || Ok::<_, drover_tunnel::BoxError>(Frame::data(Bytes::from(vec![0; 1 << 14])));
+    let chunks = futures::stream::iter((0..LENGTH >> 14).map(|_| Ok(chunk())));
+    // Far more than the pipe between them holds.
+    futures::StreamExt::forward(chunks, upload).await.unwrap();
+    assert_eq!(read(answer).await, LENGTH.to_string());
+    serving.await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]

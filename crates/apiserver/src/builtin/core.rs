@@ -1,5 +1,7 @@
 //! Kinds of the core group that are data, and Lease.
 
+use std::collections::HashSet;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
@@ -199,16 +201,21 @@ pub(super) fn node_update(new: &Value, old: &Value, found: &mut Findings) {
         let said = "node updates may not change providerID except from \"\" to valid";
         found.forbidden(&at.child("providerID"), said);
     }
+    node_status(new, found);
+    // Both checks of an update look at taints, and so what is wrong with them is told twice.
+    taints(new, found);
+}
+
+pub(super) fn node_status(node: &Value, found: &mut Findings) {
     let at = Path::new("status");
     let under = at.child("addresses");
-    let addresses = list(field(new, "status"), "addresses");
+    let addresses = list(field(node, "status"), "addresses");
+    let mut seen = HashSet::new();
     for (index, address) in addresses.iter().enumerate() {
-        if addresses[..index].contains(address) {
+        if !seen.insert(address.to_string()) {
             found.duplicate(&under.index(index), address.clone());
         }
     }
-    // Both checks of an update look at taints, and so what is wrong with them is told twice.
-    taints(new, found);
 }
 
 pub(super) fn node(node: &Value, found: &mut Findings) {

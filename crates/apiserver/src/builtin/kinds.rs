@@ -252,6 +252,9 @@ pub(crate) fn validate_update(
         if resource.group_version.group == "apps" {
             apps::status(new, found);
         }
+        if of(resource) == ("", "Node") {
+            core::node_status(new, found);
+        }
         return;
     }
     match of(resource) {

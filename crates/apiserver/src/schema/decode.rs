@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::quantity::{Quantity, QuantityError};
-use super::{GoStruct, MOST_TOLD, Node, Shape, Written};
+use super::{GoStruct, MOST_TOLD, Node, Shape, Written, told};
 
 /// Why an object cannot be read as its kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -208,7 +208,8 @@ impl<'a> Walk<'a> {
         } else {
             format!("{}.{key}", self.at)
         };
-        self.unknown.push(format!("unknown field {path:?}"));
+        self.unknown
+            .push(format!("unknown field {:?}", told(&path)));
     }
 }
 

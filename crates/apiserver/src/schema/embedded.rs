@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::findings::Findings;
 use super::look::{field, text};
-use super::{DecodeError, Node, Path};
+use super::{DecodeError, MOST_TOLD, Node, Path, told};
 use crate::builtin::{self, metadata, names};
 
 /// A name for those that have none: here it is nobody's fault.
@@ -63,11 +63,12 @@ impl Walk {
                     && let Some(metadata) = map.get_mut("metadata")
                 {
                     let unknown = builtin::object_meta().decode(metadata)?;
-                    let prefix = format!("field \"{}.metadata.", self.at);
+                    let prefix = format!("field \"{}.metadata.", told(&self.at));
                     let below = unknown
                         .iter()
                         .map(|said| said.replacen("field \"", &prefix, 1));
-                    self.unknown.extend(below);
+                    let room = MOST_TOLD.saturating_sub(self.unknown.len());
+                    self.unknown.extend(below.take(room));
                 }
                 for (name, inside) in map.iter_mut() {
                     let Some(inner) = node.field(name) else {

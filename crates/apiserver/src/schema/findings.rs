@@ -9,11 +9,17 @@ use crate::status::{FieldError, FieldErrorKind};
 #[derive(Debug, Default)]
 pub(crate) struct Findings(pub(crate) Vec<FieldError>);
 
+/// So much that is wrong is told; a body can hold far more.
+const MOST: usize = 1000;
+
 /// What a field that may never change is told.
 pub(crate) const IMMUTABLE: &str = "field is immutable";
 
 impl Findings {
     fn add(&mut self, kind: FieldErrorKind, at: &Path<'_>, value: Option<Value>, detail: String) {
+        if self.0.len() >= MOST {
+            return;
+        }
         self.0.push(FieldError {
             kind,
             path: at.to_string(),

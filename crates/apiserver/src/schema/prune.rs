@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{MOST_TOLD, Node, Shape};
+use super::{MOST_TOLD, Node, Shape, told};
 
 /// Fields that every object with a kind has.
 const OF_EVERY_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -134,7 +134,7 @@ impl Walk {
         } else {
             format!("{}.{key}", self.at)
         };
-        self.found.push(format!("unknown field {path:?}"));
+        self.found.push(format!("unknown field {:?}", told(&path)));
     }
 }
 

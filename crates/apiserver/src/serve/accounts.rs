@@ -27,8 +27,11 @@ pub(crate) async fn admit(
     pod: &mut Value,
 ) -> Result<bool, ApiError> {
     let annotations = field(field(pod, "metadata"), "annotations");
-    if !target.is("", "pods") || annotations.get(MIRROR).is_some() {
+    if !target.is("", "pods") {
         return Ok(false);
+    }
+    if annotations.get(MIRROR).is_some() {
+        return mirrored(target, pod);
     }
     let name = match pod["spec"]["serviceAccountName"].as_str() {
         None | Some("") => DEFAULT,
@@ -47,6 +50,19 @@ pub(crate) async fn admit(
         }
     };
     Ok(complete(pod, &account))
+}
+
+/// What a kubelet runs by itself has no account, and no token.
+fn mirrored(target: &Target, pod: &mut Value) -> Result<bool, ApiError> {
+    if !matches!(pod["spec"]["serviceAccountName"].as_str(), None | Some("")) {
+        return Err(target.forbidden("a mirror pod may not reference service accounts"));
+    }
+    let spec = &mut pod["spec"];
+    let unsaid = field(spec, AUTOMOUNT).is_null();
+    if unsaid {
+        spec[AUTOMOUNT] = false.into();
+    }
+    Ok(unsaid)
 }
 
 fn complete(pod: &mut Value, account: &Value) -> bool {

@@ -26,6 +26,31 @@ pub(crate) struct Delete<'e> {
     pub(crate) options: &'e DeleteOptions,
 }
 
+/// Whether the object is the one that the caller means.
+pub(crate) fn check_preconditions(
+    options: &DeleteOptions,
+    target: &Target,
+    live: &Value,
+) -> Result<(), ApiError> {
+    let kind = &target.resource.kind;
+    let conflict = |why: String| Err(ApiError::conflict(target.group(), kind, &target.name, why));
+    let (uid, version) = (metadata::uid(live), metadata::resource_version(live));
+    if let Some(asked) = options.uid.as_deref().filter(|asked| *asked != uid) {
+        return conflict(format!(
+            "the UID in the precondition ({asked}) does not match the UID in record ({uid}). \
+             The object might have been deleted and then recreated"
+        ));
+    }
+    let asked = options.resource_version.as_deref();
+    if let Some(asked) = asked.filter(|asked| *asked != version) {
+        return conflict(format!(
+            "the ResourceVersion in the precondition ({asked}) does not match the \
+             ResourceVersion in record ({version}). The object might have been modified"
+        ));
+    }
+    Ok(())
+}
+
 /// What the client is told.
 pub(crate) struct Deleted {
     /// The object, or a Status.
@@ -58,7 +83,7 @@ impl Delete<'_> {
         let Some(live) = live else {
             return Err(self.target.not_found());
         };
-        self.check_preconditions(&live.object)?;
+        check_preconditions(self.options, self.target, &live.object)?;
         let next = if self.target.is("", "namespaces") {
             self.namespace(&live.object)
         } else if self
@@ -85,33 +110,6 @@ impl Delete<'_> {
         };
         self.exchange.shared.admission.admit(review).await?;
         Ok(next)
-    }
-
-    fn check_preconditions(&self, live: &Value) -> Result<(), ApiError> {
-        let kind = &self.target.resource.kind;
-        let conflict = |why: String| {
-            Err(ApiError::conflict(
-                self.target.group(),
-                kind,
-                &self.target.name,
-                why,
-            ))
-        };
-        let (uid, version) = (metadata::uid(live), metadata::resource_version(live));
-        if let Some(asked) = self.options.uid.as_deref().filter(|asked| *asked != uid) {
-            return conflict(format!(
-                "the UID in the precondition ({asked}) does not match the UID in record ({uid}). \
-                 The object might have been deleted and then recreated"
-            ));
-        }
-        let asked = self.options.resource_version.as_deref();
-        if let Some(asked) = asked.filter(|asked| *asked != version) {
-            return conflict(format!(
-                "the ResourceVersion in the precondition ({asked}) does not match the \
-                 ResourceVersion in record ({version}). The object might have been modified"
-            ));
-        }
-        Ok(())
     }
 
     /// A namespace is emptied first; who does that takes its finalizer off in the end.

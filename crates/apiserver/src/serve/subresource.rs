@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::exchange::Exchange;
+use super::heavy::Weight;
 use super::negotiate::{Accepted, Transforms, accepted, body_format};
 use super::options::{DryRun, WriteOptions, WriteVerb};
 use super::request::ResourcePath;
@@ -131,7 +132,9 @@ pub(crate) async fn review(
     let accepted = accepted(&exchange.headers, Transforms::None)?;
     let options = WriteOptions::of(WriteVerb::Create, &exchange.query, &exchange.headers)?;
     let mut request = incoming::read(exchange, &target.resource, options.validation).await?;
-    create::track(exchange, target, &options, None, &mut request);
+    let weight = Weight::of_values(&target.resource, &[&request]);
+    let work = || create::track(exchange, target, &options, None, &mut request);
+    exchange.shared.heavy.run(weight, work).await;
     let shared = &exchange.shared;
     let reviews = Reviews {
         authorizer: shared.authorizer.as_ref(),
@@ -151,7 +154,9 @@ async fn token(exchange: &Exchange, target: &Target) -> Result<Response, ApiErro
     let bytes = exchange.body().await?;
     let mut request = incoming::decode(format, &bytes, "TokenRequest")?.value;
     let options = WriteOptions::of(WriteVerb::Create, &exchange.query, &exchange.headers)?;
-    note_owner(&options, &mut request)?;
+    let weight = Weight::of_bytes(bytes.len());
+    let work = || note_owner(&options, &mut request);
+    exchange.shared.heavy.run(weight, work).await?;
     let asked = Some(&request);
     admit(exchange, target, Operation::Create, asked, options.dry_run).await?;
     let (namespace, name) = (&target.namespace, &target.name);

@@ -25,6 +25,8 @@ mod merge;
 #[cfg(test)]
 mod objects;
 #[cfg(test)]
+mod pods;
+#[cfg(test)]
 mod schema;
 #[cfg(test)]
 mod served;

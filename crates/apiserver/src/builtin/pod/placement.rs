@@ -1,5 +1,7 @@
 //! Where a pod may run, and as whom: affinity, spread, security contexts.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::super::{metadata, names};
@@ -43,7 +45,7 @@ pub(super) fn validate(spec: &Value, at: &Path<'_>, found: &mut Findings) {
 const LONGEST_SYSCTL: usize = 253;
 
 fn sysctls(context: &Value, under: &Path<'_>, found: &mut Findings) {
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen = HashSet::new();
     for (index, one) in list(context, "sysctls").iter().enumerate() {
         let at = under.index(index);
         let at = at.child("name");
@@ -56,10 +58,10 @@ fn sysctls(context: &Value, under: &Path<'_>, found: &mut Findings) {
                  ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
             );
             found.invalid(&at, name, said);
-        } else if seen.contains(&name) {
+        } else if seen.contains(name) {
             found.duplicate(&at, name);
         }
-        seen.push(name);
+        seen.insert(name);
     }
 }
 

@@ -11,7 +11,7 @@ use kube_cel::cel::IdedExpr;
 use kube_cel::cel::common::ast::{ComprehensionExpr, EntryExpr, Expr, LiteralValue, SelectExpr};
 
 use super::operators;
-use super::values::escape;
+use super::values::unescape;
 use crate::schema::{Node, Shape};
 
 /// The type of an expression's value.
@@ -201,8 +201,8 @@ impl<'n> Object<'n> {
                 let Shape::Object { properties, .. } = &node.shape else {
                     return None;
                 };
-                let found = properties.iter().find(|(own, _)| escape(own) == name);
-                found.map(|(_, node)| Type::of(node, false))
+                let found = properties.get(&unescape(name)?);
+                found.map(|node| Type::of(node, false))
             }
         }
     }

@@ -130,15 +130,72 @@ pub(super) fn escape(name: &str) -> String {
     if !name.contains(['.', '-', '/']) && !name.contains("__") {
         return name.to_owned();
     }
-    name.replace("__", "__underscores__")
-        .replace('.', "__dot__")
-        .replace('-', "__dash__")
-        .replace('/', "__slash__")
+    // The underscores first: what stands for the others has some, too.
+    let mut escaped = name.to_owned();
+    for (what, written) in ESCAPES {
+        escaped = escaped.replace(what, written);
+    }
+    escaped
+}
+
+/// What cannot stand in a name of CEL, and how it is written.
+const ESCAPES: [(&str, &str); 4] = [
+    ("__", "__underscores__"),
+    (".", "__dot__"),
+    ("-", "__dash__"),
+    ("/", "__slash__"),
+];
+
+/// The name that [`escape`] made this of, if it made it of one.
+pub(super) fn unescape(escaped: &str) -> Option<String> {
+    let inside = escaped
+        .strip_prefix("__")
+        .and_then(|rest| rest.strip_suffix("__"));
+    if let Some(reserved) = inside.filter(|inside| RESERVED.contains(inside)) {
+        return Some(reserved.to_owned());
+    }
+    let mut name = String::with_capacity(escaped.len());
+    let mut rest = escaped;
+    while let Some(first) = rest.chars().next() {
+        let found = ESCAPES.iter().find_map(|(what, written)| {
+            let rest = rest.strip_prefix(written)?;
+            Some((*what, rest))
+        });
+        match found {
+            Some((what, after)) => {
+                name.push_str(what);
+                rest = after;
+            }
+            None => {
+                name.push(first);
+                rest = &rest[first.len_utf8()..];
+            }
+        }
+    }
+    (escape(&name) == escaped).then_some(name)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::escape;
+    use super::{escape, unescape};
+
+    #[test]
+    fn what_was_escaped_is_found_again_and_nothing_else() {
+        for name in [
+            "a",
+            "a__b",
+            "namespace",
+            "x/y-z.w",
+            "a_.__b",
+            "___",
+            "__dot__",
+        ] {
+            assert_eq!(unescape(&escape(name)).as_deref(), Some(name));
+        }
+        for never in ["namespace", "a__b", "x-y", "__namespace"] {
+            assert_eq!(unescape(never), None, "{never}");
+        }
+    }
 
     #[test]
     fn names_are_escaped_as_kube_apiserver_escapes_them() {

@@ -6,6 +6,8 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+use crate::schema::told;
+
 /// A decoded body.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Decoded {
@@ -28,8 +30,11 @@ impl Decoded {
     }
 }
 
+/// Longer paths of findings are not looked for: each key of a body would cost their length.
+const LONGEST_SOUGHT: usize = 256;
+
 /// Brings findings such as `unknown field "spec.foo"` into the order in which a reader of the body
-/// comes upon them. What is not in the body comes last.
+/// comes upon them. What is not in the body, or has a very long path, comes last.
 pub(crate) fn sort_findings(bytes: &[u8], findings: &mut [String]) {
     if findings.len() < 2 {
         return;
@@ -41,6 +46,7 @@ pub(crate) fn sort_findings(bytes: &[u8], findings: &mut [String]) {
         found: findings
             .iter()
             .filter_map(|finding| Some((path(finding)?, Vec::new())))
+            .filter(|(path, _)| path.len() <= LONGEST_SOUGHT)
             .collect(),
     };
     let mut reader = serde_json::Deserializer::from_slice(bytes);
@@ -123,9 +129,11 @@ impl<'de> Visitor<'de> for OrderSeed<'_> {
             let dot = if length == 0 { "" } else { "." };
             let _ = fmt::Write::write_fmt(&mut self.0.path, format_args!("{dot}{key}"));
             self.0.keys += 1;
-            let path = format!("{:?}", self.0.path);
-            if let Some(places) = self.0.found.get_mut(&path) {
-                places.push(self.0.keys);
+            if self.0.path.len() <= LONGEST_SOUGHT {
+                let path = format!("{:?}", self.0.path);
+                if let Some(places) = self.0.found.get_mut(&path) {
+                    places.push(self.0.keys);
+                }
             }
             entries.next_value_seed(OrderSeed(self.0))?;
             self.0.path.truncate(length);
@@ -234,7 +242,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
             let dot = if self.0.path.is_empty() { "" } else { "." };
             let value = self.0.within(format_args!("{dot}{key}"), |notes| {
                 if map.contains_key(&key) && notes.duplicates.len() < REPORTED {
-                    let note = format!("duplicate field {:?}", notes.path);
+                    let note = format!("duplicate field {:?}", told(&notes.path));
                     notes.duplicates.push(note);
                 }
                 entries.next_value_seed(Seed(notes))

@@ -9,8 +9,12 @@ use serde_json::{Map, Number, Value};
 
 /// Duplicate keys that are reported; a body can hold very many.
 const REPORTED: usize = 100;
-/// Values that may have anchors, and that aliases may stand for, in all: each is copied.
-const ALIASED: usize = 1 << 20;
+/// Bytes of memory that values with anchors, and what aliases stand for, may take in all: each is
+/// copied.
+const ALIASED: usize = 16 << 20;
+/// How deep values may be inside of each other, aliases included: what is deeper is not stored
+/// anyway, and whoever looks at it would need as much stack.
+const DEEPEST: usize = 100;
 const TOO_MANY_ALIASES: &str = "yaml: document contains excessive aliasing";
 /// Whole numbers up to this are written as such whatever they were read as: 2^53.
 const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
@@ -35,6 +39,7 @@ pub(super) fn read(text: &str) -> Result<Document, String> {
         events: Parser::new_from_str(text),
         anchors: HashMap::new(),
         aliased: 0,
+        inside: 0,
         duplicates: Vec::new(),
     };
     let value = loop {
@@ -50,17 +55,53 @@ pub(super) fn read(text: &str) -> Result<Document, String> {
     })
 }
 
-/// A value, and how many it consists of.
+/// A value, about how many bytes of memory it takes, and how many values are inside of each other.
 #[derive(Clone)]
 struct Weighed {
     value: Value,
     weight: usize,
+    depth: usize,
+}
+
+impl Weighed {
+    fn scalar(value: Value) -> Self {
+        let text = value.as_str().map_or(0, str::len);
+        Self {
+            value,
+            weight: size_of::<Value>() + text,
+            depth: 0,
+        }
+    }
+
+    const fn empty(value: Value) -> Self {
+        Self {
+            value,
+            weight: size_of::<Value>(),
+            depth: 1,
+        }
+    }
+
+    /// Takes note of what is put into it.
+    fn grow(&mut self, weight: usize, depth: usize) -> Result<(), String> {
+        self.weight = self.weight.saturating_add(weight);
+        self.depth = self.depth.max(depth + 1);
+        within(self.depth)
+    }
+}
+
+fn within(depth: usize) -> Result<(), String> {
+    if depth > DEEPEST {
+        return Err(format!("yaml: exceeded max depth of {DEEPEST}"));
+    }
+    Ok(())
 }
 
 struct Reader<I> {
     events: I,
     anchors: HashMap<usize, Weighed>,
     aliased: usize,
+    /// How many values the reader is inside of.
+    inside: usize,
     duplicates: Vec<String>,
 }
 
@@ -79,16 +120,15 @@ impl<'i, I: Iterator<Item = Result<(Event<'i>, Span), ScanError>>> Reader<I> {
         }
     }
 
-    /// The parser bounds how deep this goes.
     fn value(&mut self, event: Event<'i>, span: Span) -> Result<Weighed, String> {
         let (anchor, made) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let tag = tag.as_ref().and_then(|tag| tag.core_suffix());
                 let value = resolve(&text, style, tag).map_err(|why| at_line(span, &why))?;
-                (anchor, Weighed { value, weight: 1 })
+                (anchor, Weighed::scalar(value))
             }
-            Event::SequenceStart(_, anchor, _) => (anchor, self.sequence()?),
-            Event::MappingStart(_, anchor, _) => (anchor, self.mapping()?),
+            Event::SequenceStart(_, anchor, _) => (anchor, self.deeper(Self::sequence)?),
+            Event::MappingStart(_, anchor, _) => (anchor, self.deeper(Self::mapping)?),
             Event::Alias(id) => return self.alias(id),
             _ => return Err(at_line(span, "did not find expected node content")),
         };
@@ -114,18 +154,29 @@ impl<'i, I: Iterator<Item = Result<(Event<'i>, Span), ScanError>>> Reader<I> {
         found.ok_or_else(|| "yaml: anchor value contains itself".to_owned())
     }
 
+    fn deeper(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<Weighed, String>,
+    ) -> Result<Weighed, String> {
+        self.inside += 1;
+        within(self.inside)?;
+        let made = read(self)?;
+        self.inside -= 1;
+        Ok(made)
+    }
+
     fn sequence(&mut self) -> Result<Weighed, String> {
         let mut items = Vec::new();
-        let mut weight = 1;
+        let mut made = Weighed::empty(Value::Null);
         loop {
             match self.next()? {
                 (Event::SequenceEnd, _) => {
-                    let value = Value::Array(items);
-                    return Ok(Weighed { value, weight });
+                    made.value = Value::Array(items);
+                    return Ok(made);
                 }
                 (event, span) => {
                     let item = self.value(event, span)?;
-                    weight += item.weight;
+                    made.grow(item.weight, item.depth)?;
                     items.push(item.value);
                 }
             }
@@ -134,12 +185,12 @@ impl<'i, I: Iterator<Item = Result<(Event<'i>, Span), ScanError>>> Reader<I> {
 
     fn mapping(&mut self) -> Result<Weighed, String> {
         let mut map = Map::new();
-        let mut weight = 1;
+        let mut made = Weighed::empty(Value::Null);
         loop {
             let (event, span) = match self.next()? {
                 (Event::MappingEnd, _) => {
-                    let value = Value::Object(map);
-                    return Ok(Weighed { value, weight });
+                    made.value = Value::Object(map);
+                    return Ok(made);
                 }
                 found => found,
             };
@@ -150,7 +201,7 @@ impl<'i, I: Iterator<Item = Result<(Event<'i>, Span), ScanError>>> Reader<I> {
             let key = self.value(event, span)?;
             let (event, span) = self.next()?;
             let inside = self.value(event, span)?;
-            weight += 1 + inside.weight;
+            made.grow(key.weight.saturating_add(inside.weight), inside.depth)?;
             if merges {
                 merge(&mut map, inside.value).map_err(|why| at_line(span, why))?;
                 continue;
@@ -385,6 +436,30 @@ mod tests {
         });
         let text = format!("a0: &a0 [x, x]\n{}", levels.collect::<String>());
         assert_eq!(read(&text).unwrap_err(), TOO_MANY_ALIASES);
+    }
+
+    #[test]
+    fn aliases_of_a_long_text_end_before_memory_does() {
+        let long = "x".repeat(1 << 20);
+        let text = format!("a: &a \"{long}\"\nb: [{}]\n", "*a,".repeat(100));
+        assert_eq!(read(&text).unwrap_err(), TOO_MANY_ALIASES);
+        let keys = format!("a: &a\n  ? \"{long}\"\n  : 1\nb: [{}]\n", "*a,".repeat(100));
+        assert_eq!(read(&keys).unwrap_err(), TOO_MANY_ALIASES);
+    }
+
+    #[test]
+    fn what_is_too_deep_is_refused_with_and_without_aliases() {
+        let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(read(&nested(DEEPEST)).is_ok());
+        let error = read(&nested(DEEPEST + 1)).unwrap_err();
+        assert!(error.contains("depth"), "{error}");
+        let links = (1..100).map(|link| {
+            let (open, close) = ("[".repeat(20), "]".repeat(20));
+            format!("a{link}: &a{link} {open}*a{}{close}\n", link - 1)
+        });
+        let text = format!("a0: &a0 [x]\n{}", links.collect::<String>());
+        let error = read(&text).unwrap_err();
+        assert!(error.contains("depth"), "{error}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::answer;
 use super::super::commit::{self, Edit, Live, Next};
-use super::super::delete::Delete;
+use super::super::delete::{Delete, check_preconditions};
 use super::super::exchange::Exchange;
 use super::super::metadata;
 use super::super::negotiate::{Accepted, Transforms, accepted};
@@ -16,6 +16,9 @@ use super::super::query::Query;
 use super::super::shared::Target;
 use super::read_kind;
 use crate::access::Operation;
+use crate::builtin;
+use crate::schema::Path;
+use crate::schema::findings::Findings;
 use crate::status::ApiError;
 
 /// Deletes the pod; there are no disruption budgets here that could object.
@@ -43,7 +46,15 @@ pub(super) async fn evict(exchange: &Exchange, target: &Target) -> Result<Respon
         subresource: String::new(),
         ..target.clone()
     };
-    commit::run(&exchange.shared.store, &pod, dry_run, &Disrupt(&pod)).await?;
+    let disrupt = Disrupt {
+        target: &pod,
+        options: &delete,
+    };
+    let noted = commit::run(&exchange.shared.store, &pod, dry_run, &disrupt).await?;
+    if delete.resource_version.is_some() && !dry_run.is_on() {
+        // The caller's version was met; what is deleted is what the note made of it.
+        delete.resource_version = Some(metadata::resource_version(&noted.object).to_owned());
+    }
     let delete = Delete {
         exchange,
         target: &pod,
@@ -54,11 +65,16 @@ pub(super) async fn evict(exchange: &Exchange, target: &Target) -> Result<Respon
 }
 
 /// Notes on a pod why it is about to go, so that a Job can tell an eviction from a failure.
-struct Disrupt<'t>(&'t Target);
+struct Disrupt<'t> {
+    target: &'t Target,
+    options: &'t DeleteOptions,
+}
 
 impl Edit for Disrupt<'_> {
     fn next<'a>(&'a self, live: Option<&'a Live>) -> BoxFuture<'a, Result<Next, ApiError>> {
-        let next = live.ok_or_else(|| self.0.not_found()).map(|live| {
+        let found = live.ok_or_else(|| self.target.not_found());
+        let next = found.and_then(|live| {
+            check_preconditions(self.options, self.target, &live.object)?;
             let mut pod = live.object.clone();
             let condition = json!({
                 "type": "DisruptionTarget", "status": "True", "lastProbeTime": null,
@@ -66,7 +82,7 @@ impl Edit for Disrupt<'_> {
                 "lastTransitionTime": metadata::now(),
             });
             set_condition(&mut pod, condition);
-            Next::Put(pod)
+            Ok(Next::Put(pod))
         });
         Box::pin(std::future::ready(next))
     }
@@ -74,7 +90,7 @@ impl Edit for Disrupt<'_> {
 
 /// Places the pod that the Binding names; `pods` is its resource.
 pub(crate) async fn bind_named(exchange: &Exchange, pods: Target) -> Result<Response, ApiError> {
-    let binding = read_kind(exchange, "Binding").await?;
+    let binding = read_binding(exchange).await?;
     let pod = Target {
         name: metadata::name(&binding).to_owned(),
         subresource: "binding".to_owned(),
@@ -85,8 +101,30 @@ pub(crate) async fn bind_named(exchange: &Exchange, pods: Target) -> Result<Resp
 
 /// Places the pod on a node.
 pub(super) async fn bind(exchange: &Exchange, target: &Target) -> Result<Response, ApiError> {
-    let binding = read_kind(exchange, "Binding").await?;
+    let binding = read_binding(exchange).await?;
     place(exchange, target, &binding).await
+}
+
+/// Labels and annotations of a Binding become the pod's, and so must be as a pod's.
+async fn read_binding(exchange: &Exchange) -> Result<Value, ApiError> {
+    let mut binding = read_kind(exchange, "Binding").await?;
+    let schema = builtin::kind("", "v1", "Binding")
+        .ok_or_else(|| ApiError::internal("the schema of Binding is not published"))?;
+    schema.decode(&mut binding).map_err(|error| {
+        ApiError::bad_request(format!(
+            "Binding in version \"v1\" cannot be handled as a Binding: {error}"
+        ))
+    })?;
+    let mut found = Findings::default();
+    let at = Path::new("metadata");
+    let texts = |field: &str| binding["metadata"][field].as_object();
+    builtin::metadata::labels(texts("labels"), &at.child("labels"), &mut found);
+    builtin::metadata::annotations(texts("annotations"), &at.child("annotations"), &mut found);
+    if found.0.is_empty() {
+        return Ok(binding);
+    }
+    let name = metadata::name(&binding);
+    Err(ApiError::invalid("", "Binding", name, &found.0))
 }
 
 async fn place(
