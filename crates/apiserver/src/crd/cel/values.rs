@@ -161,15 +161,12 @@ pub(super) fn unescape(escaped: &str) -> Option<String> {
             let rest = rest.strip_prefix(written)?;
             Some((*what, rest))
         });
-        match found {
-            Some((what, after)) => {
-                name.push_str(what);
-                rest = after;
-            }
-            None => {
-                name.push(first);
-                rest = &rest[first.len_utf8()..];
-            }
+        if let Some((what, after)) = found {
+            name.push_str(what);
+            rest = after;
+        } else {
+            name.push(first);
+            rest = &rest[first.len_utf8()..];
         }
     }
     (escape(&name) == escaped).then_some(name)
