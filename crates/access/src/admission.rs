@@ -16,6 +16,8 @@
 //! | a person of Drover | give a back door to anybody, by role, binding, label or aggregation | it would outlive their own rights |
 //! | a person of Drover | make tokens of accounts in the system's namespaces | likewise |
 //! | a person of Drover | approve a certificate with which clients log in to the hub | likewise |
+//! | a person of Drover | ask for a node's certificate, which Kubernetes approves by itself | likewise |
+//! | a person of Drover | make a bootstrap token | likewise |
 //! | anybody | set a setting to what it cannot be | it would not take effect |
 //!
 //! A *back door* is a right with which somebody becomes an administrator of Drover: see
@@ -34,9 +36,9 @@ use thiserror::Error;
 
 use crate::names;
 
-pub use certificates::CLIENT_SIGNERS;
+pub use certificates::{CLIENT_SIGNERS, SELF_APPROVED_SIGNER};
 pub use rbac::RoleName;
-pub use secrets::{SERVERS_SECRETS, is_servers_secret};
+pub use secrets::{BOOTSTRAP_TOKEN, SERVERS_SECRETS, is_servers_secret};
 
 /// The group of Kubernetes' roles and bindings.
 pub const RBAC: &str = "rbac.authorization.k8s.io";

@@ -134,6 +134,7 @@ async fn writes_to_the_hub_are_judged_by_who_writes_what(hub: TestHub) {
         kinds::tokens(token),
         kinds::clusters_and_settings(),
         secrets::secrets(),
+        secrets::log_ins(),
         rights::bindings(),
         rights::roles(),
         foundations::namespaces(&server).await,

@@ -1,9 +1,9 @@
 //! Rights on the hub with which somebody becomes an administrator of Drover.
 
-use drover_api::group::GROUP;
+use drover_api::group::{GROUP, HUB_NAMESPACE};
 use serde_json::Value;
 
-use super::{CERTIFICATES, DEFINITIONS, RBAC, SYSTEM_NAMESPACE, is_private, is_servers_secret};
+use super::{CERTIFICATES, DEFINITIONS, RBAC, account, is_private, is_servers_secret};
 
 /// Where a role's rules hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +131,16 @@ const RIGHTS: &[Right] = &[
         place: Place::Cluster,
         what: "get a certificate of any name",
     },
+    Right {
+        group: CERTIFICATES,
+        resources: &[
+            "certificatesigningrequests/nodeclient",
+            "certificatesigningrequests/selfnodeclient",
+        ],
+        verbs: &["create"],
+        place: Place::Cluster,
+        what: "get the certificate of a node, whose pods' accounts it can use",
+    },
 ];
 
 /// As whom, and with what, somebody can act.
@@ -174,7 +184,7 @@ impl Right {
             && texts(rule, "apiGroups").any(|group| group == "*" || group == self.group)
             && texts(rule, "verbs").any(|verb| verb == "*" || self.verbs.contains(&verb))
             && texts(rule, "resources").any(|asked| self.covers(asked))
-            && self.reaches(rule, scope)
+            && self.reaches(rule, scope, server)
     }
 
     fn covers(&self, asked: &str) -> bool {
@@ -184,15 +194,15 @@ impl Right {
     }
 
     /// Whether the names to which a rule is limited are such that it matters.
-    fn reaches(&self, rule: &Value, scope: Scope<'_>) -> bool {
-        let only_servers =
-            self.resources == ["secrets"] && scope != Scope::Namespace(SYSTEM_NAMESPACE);
+    fn reaches(&self, rule: &Value, scope: Scope<'_>, server: &str) -> bool {
+        // Where the server's account, or one of Kubernetes, may have a token in a Secret, no
+        // Secret's name tells its worth; and everywhere is there, too.
+        let has_accounts = account(server).is_some_and(|(namespace, _)| namespace == HUB_NAMESPACE);
+        let names_tell = self.resources == ["secrets"]
+            && scope == Scope::Namespace(HUB_NAMESPACE)
+            && !has_accounts;
         let mut limits = texts(rule, "resourceNames").peekable();
-        // Everywhere is in Kubernetes' own namespace too, where no Secret's name tells its worth.
-        !only_servers
-            || scope == Scope::Everywhere
-            || limits.peek().is_none()
-            || limits.any(is_servers_secret)
+        !names_tell || limits.peek().is_none() || limits.any(is_servers_secret)
     }
 }
 

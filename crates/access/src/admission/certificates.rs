@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Refusal, Write};
+use super::{Operation, Refusal, Write};
 
 /// Signers whose certificates the hub's API server takes for a log-in.
 pub const CLIENT_SIGNERS: &[&str] = &[
@@ -10,8 +10,18 @@ pub const CLIENT_SIGNERS: &[&str] = &[
     "kubernetes.io/kube-apiserver-client-kubelet",
 ];
 
+/// The signer whose certificates Kubernetes approves by itself, for whoever may ask for a node's.
+pub const SELF_APPROVED_SIGNER: &str = "kubernetes.io/kube-apiserver-client-kubelet";
+
 pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
     let signer = write.of("/spec/signerName").and_then(Value::as_str);
+    let asks = write.operation == Operation::Create && write.subresource.is_empty();
+    if write.by_person() && asks && signer == Some(SELF_APPROVED_SIGNER) {
+        return Err(Refusal::new(
+            "Kubernetes approves a node's certificate by itself, which would outlive your own \
+             rights, and cannot be taken back: ask for it with a kubeconfig of the hub's own",
+        ));
+    }
     let logs_in = signer.is_some_and(|signer| CLIENT_SIGNERS.contains(&signer));
     let approves = approved(write.object) && !approved(write.old);
     if !write.by_person() || !logs_in || !approves {

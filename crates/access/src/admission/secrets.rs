@@ -2,7 +2,7 @@
 
 use drover_api::group::HUB_NAMESPACE;
 
-use super::{Operation, Refusal, Write, is_private};
+use super::{Operation, Refusal, SYSTEM_NAMESPACE, Write, is_private};
 
 /// Names of the Secrets that make a server what it is; those that end with `*` are prefixes.
 pub const SERVERS_SECRETS: &[&str] = &[
@@ -13,6 +13,9 @@ pub const SERVERS_SECRETS: &[&str] = &[
     "challenge-key",
 ];
 
+/// Type of a Secret of Kubernetes' own namespace that is itself a log-in, of whichever groups it
+/// names.
+pub const BOOTSTRAP_TOKEN: &str = "bootstrap.kubernetes.io/token";
 /// Type of a Secret that Kubernetes fills with an account's token.
 const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
 /// Annotation that names the account.
@@ -38,8 +41,18 @@ pub(super) fn admit(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
              with \"drover user passwd\", or with \"drover server recover\" when nobody can log in"
         )));
     }
-    let of_account = write.of("/type").and_then(|kind| kind.as_str()) == Some(ACCOUNT_TOKEN);
-    if write.operation == Operation::Delete || !of_account {
+    if write.operation == Operation::Delete {
+        return Ok(());
+    }
+    let kind = write.of("/type").and_then(|kind| kind.as_str());
+    let logs_in = write.namespace == SYSTEM_NAMESPACE && kind == Some(BOOTSTRAP_TOKEN);
+    if logs_in && write.by_person() {
+        return Err(Refusal::new(
+            "a bootstrap token is a log-in to the hub that would outlive your own rights: make it \
+             with a kubeconfig of the hub's own",
+        ));
+    }
+    if kind != Some(ACCOUNT_TOKEN) {
         return Ok(());
     }
     let account = write.of(ACCOUNT).and_then(|name| name.as_str());

@@ -6,7 +6,8 @@
 //! `kubectl delete validatingwebhookconfiguration drover-rules`.
 
 use drover_access::admission::{
-    self, CERTIFICATES, CLIENT_SIGNERS, DEFINITIONS, RBAC, SERVERS_SECRETS,
+    self, BOOTSTRAP_TOKEN, CERTIFICATES, CLIENT_SIGNERS, DEFINITIONS, RBAC, SELF_APPROVED_SIGNER,
+    SERVERS_SECRETS, SYSTEM_NAMESPACE,
 };
 use drover_api::group::{GROUP, HUB_NAMESPACE, MANAGED_BY, MANAGED_BY_LABEL};
 use serde_json::{Value, json};
@@ -127,13 +128,24 @@ impl Asking<'_> {
         self.webhook("definitions", DEFINITIONS, what, WRITES, &conditions)
     }
 
-    /// Certificates that a person of Drover approves.
+    /// Certificates that a person of Drover approves, or asks for where Kubernetes approves.
     fn certificates(&self) -> Value {
         let signers: Vec<_> = CLIENT_SIGNERS.iter().map(|name| literal(name)).collect();
-        let logs_in = format!("object.spec.signerName in [{}]", signers.join(", "));
+        let logs_in = format!(
+            "object.spec.signerName == {} || (request.operation == 'UPDATE' \
+             && object.spec.signerName in [{}])",
+            literal(SELF_APPROVED_SIGNER),
+            signers.join(", ")
+        );
         let what = &["certificatesigningrequests/*"];
         let conditions = [self.others(), PEOPLE.to_owned(), logs_in];
-        self.webhook("certificates", CERTIFICATES, what, &["UPDATE"], &conditions)
+        let name = "certificates";
+        let mut webhook = self.webhook(name, CERTIFICATES, what, &["UPDATE"], &conditions);
+        let mut asked = webhook["rules"][0].clone();
+        asked["resources"] = json!(["certificatesigningrequests"]);
+        asked["operations"] = json!(["CREATE"]);
+        webhook["rules"] = json!([webhook["rules"][0], asked]);
+        webhook
     }
 
     fn in_private_namespaces(&self, mut webhook: Value) -> Value {
@@ -213,10 +225,15 @@ fn configuration(name: &str, webhooks: &[Value]) -> Value {
     })
 }
 
-/// The server's Secrets, and those that hold accounts' tokens; all others must not wait for us.
+/// The server's Secrets, those that hold accounts' tokens, and those of people that are log-ins; all
+/// others must not wait for us.
 fn secrets_that_matter() -> String {
     let of_account = "(object != null && has(object.type) && object.type == \
                       'kubernetes.io/service-account-token')";
+    let logs_in = format!(
+        "({PEOPLE} && request.namespace == '{SYSTEM_NAMESPACE}' && object != null \
+         && has(object.type) && object.type == '{BOOTSTRAP_TOKEN}')"
+    );
     let own = SERVERS_SECRETS
         .iter()
         .map(|pattern| match pattern.strip_suffix('*') {
@@ -225,7 +242,7 @@ fn secrets_that_matter() -> String {
         });
     let own: Vec<_> = own.collect();
     format!(
-        "{of_account} || (request.namespace == '{HUB_NAMESPACE}' && ({}))",
+        "{of_account} || {logs_in} || (request.namespace == '{HUB_NAMESPACE}' && ({}))",
         own.join(" || ")
     )
 }

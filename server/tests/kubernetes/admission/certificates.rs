@@ -12,19 +12,28 @@ use serde_json::json;
 use super::{JANE, PERSON, Row, row};
 use crate::server::Server;
 
-/// Makes two requests, and tries to approve them.
+const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+
+/// Makes two requests, and tries to approve them; and tries to make others.
 pub(super) async fn requests(server: &Server) -> Vec<Row> {
     let (client, other) = ("kubernetes.io/kube-apiserver-client", "example.com/mine");
     ask(server, "login", client).await;
     ask(server, "other", other).await;
     let approve = |writer, name: &str, kind: &str, refused| {
-        let path =
-            format!("/apis/certificates.k8s.io/v1/certificatesigningrequests/{name}/approval");
+        let path = format!("{REQUESTS}/{name}/approval");
         let condition = json!({ "type": kind, "status": "True", "reason": "Because" });
         let body = json!({ "status": { "conditions": [condition] } });
         row(writer, Method::PATCH, path, body, refused)
     };
+    let node = "kubernetes.io/kube-apiserver-client-kubelet";
+    let make = |writer, signer: &str, refused| {
+        let body = serde_json::to_value(request("tried", signer)).unwrap();
+        row(writer, Method::POST, REQUESTS.to_owned(), body, refused)
+    };
     vec![
+        make(PERSON, node, "outlive"),
+        make(JANE, node, ""),
+        make(PERSON, client, ""),
         approve(PERSON, "login", "Approved", "outlive"),
         approve(PERSON, "login", "Denied", ""),
         approve(PERSON, "other", "Approved", ""),
@@ -33,13 +42,21 @@ pub(super) async fn requests(server: &Server) -> Vec<Row> {
 }
 
 async fn ask(server: &Server, name: &str, signer: &str) {
+    let requests: Api<CertificateSigningRequest> = Api::all(server.hub.client());
+    requests
+        .create(&PostParams::default(), &request(name, signer))
+        .await
+        .unwrap();
+}
+
+fn request(name: &str, signer: &str) -> CertificateSigningRequest {
     let mut params = rcgen::CertificateParams::default();
     let name_of_a_controller = "system:kube-controller-manager";
     let subject = &mut params.distinguished_name;
     subject.push(rcgen::DnType::CommonName, name_of_a_controller);
     let key = rcgen::KeyPair::generate().unwrap();
     let pem = params.serialize_request(&key).unwrap().pem().unwrap();
-    let request = CertificateSigningRequest {
+    CertificateSigningRequest {
         metadata: ObjectMeta {
             name: Some(name.to_owned()),
             ..ObjectMeta::default()
@@ -51,10 +68,5 @@ async fn ask(server: &Server, name: &str, signer: &str) {
             ..CertificateSigningRequestSpec::default()
         },
         status: None,
-    };
-    let requests: Api<CertificateSigningRequest> = Api::all(server.hub.client());
-    requests
-        .create(&PostParams::default(), &request)
-        .await
-        .unwrap();
+    }
 }

@@ -97,3 +97,21 @@ pub(super) fn secrets() -> Vec<Row> {
         row(PERSON, Method::POST, token("default"), request, ""),
     ]
 }
+
+/// Secrets that are log-ins to the hub themselves.
+pub(super) fn log_ins() -> Vec<Row> {
+    let log_in = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "bootstrap.kubernetes.io/token",
+        "metadata": { "name": "bootstrap-token-abcdef" },
+        "stringData": {
+            "token-id": "abcdef", "token-secret": "0123456789abcdef",
+            "usage-bootstrap-authentication": "true",
+        },
+    });
+    let path = "/api/v1/namespaces/kube-system/secrets";
+    let make = |writer, refused| {
+        let (path, body) = (path.to_owned(), log_in.clone());
+        row(writer, Method::POST, path, body, refused)
+    };
+    vec![make(PERSON, "outlive"), make(JANE, "")]
+}

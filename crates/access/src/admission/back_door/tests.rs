@@ -95,6 +95,31 @@ const TABLE: &[Row] = &[
         Everywhere,
         true,
     ),
+    (
+        "certificates.k8s.io",
+        "certificatesigningrequests/nodeclient",
+        "create",
+        &[],
+        Everywhere,
+        true,
+    ),
+    (
+        "certificates.k8s.io",
+        "certificatesigningrequests/selfnodeclient",
+        "create",
+        &[],
+        Everywhere,
+        true,
+    ),
+    // Asking alone is worth nothing: somebody has to approve.
+    (
+        "certificates.k8s.io",
+        "certificatesigningrequests",
+        "create",
+        &[],
+        Everywhere,
+        false,
+    ),
 ];
 
 #[test]
@@ -151,5 +176,30 @@ fn the_namespace_of_the_servers_account_is_as_private_as_that_of_its_secrets() {
             let got = of_role(&role, ops, server);
             assert_eq!(got.is_some(), found, "{resource} {verb} {server}: {got:?}");
         }
+    }
+}
+
+#[test]
+fn a_secret_of_any_name_may_hold_a_token_where_the_servers_account_is() {
+    let ops = Namespace("ops");
+    let (in_ops, in_hub) = (
+        "system:serviceaccount:ops:drover",
+        "system:serviceaccount:drover-system:drover",
+    );
+    for (server, scope, name, found) in [
+        (in_ops, ops, "drover-token", true),
+        (in_ops, HUB, "drover-token", false),
+        (in_ops, HUB, "server-ca", true),
+        (in_ops, TEAM, "drover-token", false),
+        (in_hub, HUB, "drover-token", true),
+        (in_hub, ops, "drover-token", false),
+        (SERVER, HUB, "drover-token", false),
+        (SERVER, HUB, "server-ca", true),
+        (SERVER, KUBE, "drover-token", true),
+        (SERVER, Everywhere, "drover-token", true),
+    ] {
+        let role = rule("", "secrets", "get", &[name]);
+        let got = of_role(&role, scope, server);
+        assert_eq!(got.is_some(), found, "{server} {scope:?} {name}: {got:?}");
     }
 }

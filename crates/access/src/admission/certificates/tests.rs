@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::admission::{CERTIFICATES, Operation, Write, admit};
+use crate::admission::{CERTIFICATES, Operation, SELF_APPROVED_SIGNER, Write, admit};
 
 #[test]
 fn a_person_of_drover_approves_no_certificate_with_which_somebody_logs_in() {
@@ -50,6 +50,39 @@ fn a_person_of_drover_approves_no_certificate_with_which_somebody_logs_in() {
             name: "x",
             object: Some(&new),
             old: Some(&old),
+        };
+        let verdict = admit(&write, "drover:server", None);
+        assert_eq!(verdict.is_ok(), allowed, "{write:?}: {verdict:?}");
+    }
+}
+
+#[test]
+fn a_person_of_drover_asks_for_no_certificate_that_kubernetes_approves_by_itself() {
+    let (node, client) = (SELF_APPROVED_SIGNER, "kubernetes.io/kube-apiserver-client");
+    let person = "drover:user:1";
+    for (writer, operation, signer, allowed) in [
+        (person, Operation::Create, node, false),
+        // Somebody has to approve it, and no person of Drover may.
+        (person, Operation::Create, client, true),
+        (person, Operation::Create, "example.com/mine", true),
+        // A label of one that is there already asks for nothing.
+        (person, Operation::Update, node, true),
+        (person, Operation::Delete, node, true),
+        ("jane", Operation::Create, node, true),
+        ("system:node:one", Operation::Create, node, true),
+    ] {
+        let request = json!({ "spec": { "signerName": signer } });
+        let write = Write {
+            writer,
+            groups: &[],
+            operation,
+            group: CERTIFICATES,
+            resource: "certificatesigningrequests",
+            subresource: "",
+            namespace: "",
+            name: "x",
+            object: (operation != Operation::Delete).then_some(&request),
+            old: (operation != Operation::Create).then_some(&request),
         };
         let verdict = admit(&write, "drover:server", None);
         assert_eq!(verdict.is_ok(), allowed, "{write:?}: {verdict:?}");

@@ -81,3 +81,58 @@ fn the_servers_secrets_are_found_however_they_are_named() {
         assert_eq!(verdict.is_ok(), allowed, "{write:?}: {verdict:?}");
     }
 }
+
+#[test]
+fn a_person_of_drover_makes_no_bootstrap_token() {
+    let person = "drover:user:1";
+    for (writer, operation, namespace, kind, allowed) in [
+        (
+            person,
+            Operation::Create,
+            "kube-system",
+            BOOTSTRAP_TOKEN,
+            false,
+        ),
+        // Its groups, or when it ends.
+        (
+            person,
+            Operation::Update,
+            "kube-system",
+            BOOTSTRAP_TOKEN,
+            false,
+        ),
+        (
+            person,
+            Operation::Delete,
+            "kube-system",
+            BOOTSTRAP_TOKEN,
+            true,
+        ),
+        // Elsewhere it is a Secret like any other.
+        (person, Operation::Create, "team", BOOTSTRAP_TOKEN, true),
+        (person, Operation::Create, "kube-system", "Opaque", true),
+        (
+            "jane",
+            Operation::Create,
+            "kube-system",
+            BOOTSTRAP_TOKEN,
+            true,
+        ),
+    ] {
+        let secret = json!({ "type": kind });
+        let write = Write {
+            writer,
+            groups: &[],
+            operation,
+            group: "",
+            resource: "secrets",
+            subresource: "",
+            namespace,
+            name: "bootstrap-token-abcdef",
+            object: (operation != Operation::Delete).then_some(&secret),
+            old: (operation != Operation::Create).then_some(&secret),
+        };
+        let verdict = admission::admit(&write, SERVER, None);
+        assert_eq!(verdict.is_ok(), allowed, "{write:?}: {verdict:?}");
+    }
+}

@@ -67,3 +67,45 @@ fn a_server_that_is_an_account_has_its_own_namespace_guarded_too() {
         }
     }
 }
+
+/// The webhook of this name.
+fn one(name: &str) -> Value {
+    let all = webhooks("drover:server");
+    let name = format!("{name}.rules.drover.dev");
+    all.into_iter()
+        .find(|webhook| webhook["name"] == name)
+        .unwrap()
+}
+
+#[test]
+fn certificates_are_asked_about_when_they_are_approved_and_when_they_approve_themselves() {
+    let webhook = one("certificates");
+    let rules: Vec<_> = webhook["rules"].as_array().unwrap().iter().collect();
+    let asked: Vec<_> = rules
+        .iter()
+        .map(|rule| (&rule["resources"][0], &rule["operations"][0]))
+        .collect();
+    assert_eq!(
+        asked,
+        [
+            (&json!("certificatesigningrequests/*"), &json!("UPDATE")),
+            (&json!("certificatesigningrequests"), &json!("CREATE")),
+        ]
+    );
+    for rule in rules {
+        assert_eq!(rule["apiGroups"], json!([CERTIFICATES]));
+        assert_eq!(rule["apiVersions"], json!(["v1"]));
+    }
+    let conditions = conditions(&webhook);
+    let at_once = "object.spec.signerName == 'kubernetes.io/kube-apiserver-client-kubelet' || (";
+    assert!(conditions.contains(at_once), "{conditions}");
+}
+
+#[test]
+fn bootstrap_tokens_of_people_are_asked_about_and_no_others() {
+    let conditions = conditions(&one("secrets"));
+    let people = "(request.userInfo.username.startsWith('drover:') \
+                  && request.namespace == 'kube-system' && object != null && has(object.type) \
+                  && object.type == 'bootstrap.kubernetes.io/token')";
+    assert!(conditions.contains(people), "{conditions}");
+}
