@@ -136,14 +136,19 @@ async fn recover_on(connection: &Connection, args: &Recover) -> Result<(), Failu
     }
     let found = administrators::find(&client, &args.user).await;
     let Candidate { user, needed } = found.map_err(Failure::server)?;
-    let password = reset(client.clone(), &user).await?;
+    let password = reset(client.clone(), &user, needed).await?;
     if needed {
         let put = administrators::put_in_office(&client, &user).await;
         put.map_err(Failure::server)?;
     }
     print(&format!("{}\n", password.expose_secret()))?;
+    let ended = if needed {
+        "Their other logins and all of their tokens have ended: make new ones for programs."
+    } else {
+        "Their other logins have ended."
+    };
     notice(&format!(
-        "This is the new password of {:?}; the next login must change it. Their other logins have ended.",
+        "This is the new password of {:?}; the next login must change it. {ended}",
         args.user
     ));
     if needed {
@@ -157,7 +162,8 @@ async fn recover_on(connection: &Connection, args: &Recover) -> Result<(), Failu
     Ok(())
 }
 
-async fn reset(client: kube::Client, user: &User) -> Result<SecretString, Failure> {
+/// Who is to be an administrator keeps no token: one that was stolen before would be one, too.
+async fn reset(client: kube::Client, user: &User, all: bool) -> Result<SecretString, Failure> {
     let stores = Stores::new();
     let secrets = Api::namespaced(client.clone(), drover_api::group::HUB_NAMESPACE);
     let keys = Keys::load(&secrets).await.map_err(Failure::server)?;
@@ -167,9 +173,11 @@ async fn reset(client: kube::Client, user: &User) -> Result<SecretString, Failur
     let password = random_password().map_err(|_| {
         Failure::Other("this machine gives no random numbers; try again".to_owned())
     })?;
-    logins
-        .reset_password(user, password.clone())
-        .await
-        .map_err(Failure::server)?;
+    let set = if all {
+        logins.start_afresh(user, password.clone()).await
+    } else {
+        logins.reset_password(user, password.clone()).await
+    };
+    set.map_err(Failure::server)?;
     Ok(password)
 }

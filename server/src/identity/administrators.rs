@@ -72,7 +72,8 @@ pub async fn find(client: &Client, name: &str) -> Result<Candidate, BringBackErr
     Ok(Candidate { user, needed })
 }
 
-/// Makes the user an enabled administrator; call it when their old password is good no more.
+/// Makes the user an enabled administrator; call it when their old password is good no more, and
+/// their tokens are gone.
 pub async fn put_in_office(client: &Client, user: &User) -> Result<(), HubError> {
     let api: Api<User> = Api::all(client.clone());
     let spec = json!({ "enabled": true, "administrator": true });

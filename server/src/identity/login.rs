@@ -28,6 +28,8 @@ use crate::status::Status;
 const PASSWORD_CHANGE_TTL: Duration = Duration::from_mins(15);
 /// UID that no user has: its password is looked for when a name is unknown, to take as long.
 const NO_UID: &str = "00000000-0000-0000-0000-000000000000";
+/// How often all tokens are deleted, while somebody makes others with them.
+const ROUNDS: u32 = 10;
 /// Longest to wait until memory shows a change.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 
@@ -49,6 +51,11 @@ pub enum LoginError {
     /// The present password was given as the new one.
     #[error("the new password must differ from the present one")]
     Unchanged,
+    /// Somebody makes new tokens as fast as the old ones are deleted.
+    #[error(
+        "somebody makes new tokens of this user all the time; stop Drover's server, and try again"
+    )]
+    TokensRemain,
     /// The password could not be checked or kept.
     #[error(transparent)]
     Password(#[from] PasswordError),
@@ -67,6 +74,7 @@ impl From<LoginError> for Status {
                 Self::too_many_requests(error.to_string(), after.seconds())
             }
             LoginError::Wrong | LoginError::Superseded => Self::unauthorized(error.to_string()),
+            LoginError::TokensRemain => Self::unavailable(error.to_string(), 1),
             LoginError::Disabled => Self::forbidden(error.to_string()),
             LoginError::Unchanged => Self::invalid("new", error.to_string()),
             LoginError::Password(error) => error.into_status("new"),
@@ -179,6 +187,19 @@ impl Logins {
         let uid = UserUid::new(user.uid().unwrap_or_default());
         tokens::end_sessions(&self.hub, &uid, None).await?;
         Ok(())
+    }
+
+    /// The same, and ends all their tokens: for somebody who is about to have more rights than who
+    /// may hold an old token of theirs.
+    pub async fn start_afresh(&self, user: &User, new: SecretString) -> Result<(), LoginError> {
+        self.set_password(user, new, true).await?;
+        let uid = UserUid::new(user.uid().unwrap_or_default());
+        for _ in 0..ROUNDS {
+            if !tokens::end_all(&self.hub, &uid).await? {
+                return Ok(());
+            }
+        }
+        Err(LoginError::TokensRemain)
     }
 
     /// Keeps the first password of a new user.

@@ -121,20 +121,38 @@ pub async fn delete(hub: &Hub, token: &Token) -> Result<(), HubError> {
 ///
 /// Asks the hub and not memory: a token made a moment ago by another server counts as well.
 pub async fn end_sessions(hub: &Hub, user: &UserUid, keep: Option<&str>) -> Result<(), HubError> {
+    let ends = |token: &Token| {
+        ends_with_password(token.spec.purpose) && token.metadata.name.as_deref() != keep
+    };
+    end(hub, user, ends).await?;
+    Ok(())
+}
+
+/// Deletes all tokens of a user, whatever they were made for; returns whether there were any.
+///
+/// What made another token while this ran may have been there in time to do so: only when there
+/// were none is there nothing left.
+pub async fn end_all(hub: &Hub, user: &UserUid) -> Result<bool, HubError> {
+    Ok(end(hub, user, |_| true).await? > 0)
+}
+
+/// Deletes those of a user's tokens that are to end; returns how many.
+async fn end(hub: &Hub, user: &UserUid, ends: impl Fn(&Token) -> bool) -> Result<usize, HubError> {
     let mut params = ListParams::default().limit(LIST_PAGE);
+    let mut count = 0;
     loop {
         let page = call("list tokens", hub.tokens().list(&params)).await?;
-        let ended = page.items.into_iter().filter(|token| {
-            token.spec.user_uid == *user
-                && ends_with_password(token.spec.purpose)
-                && token.metadata.name.as_deref() != keep
-        });
-        futures::stream::iter(ended.map(Ok))
+        let tokens = page.items.into_iter();
+        let ended: Vec<_> = tokens
+            .filter(|token| token.spec.user_uid == *user && ends(token))
+            .collect();
+        count += ended.len();
+        futures::stream::iter(ended.into_iter().map(Ok))
             .try_for_each_concurrent(AT_ONCE, async |token| delete(hub, &token).await)
             .await?;
         match page.metadata.continue_.filter(|token| !token.is_empty()) {
             Some(token) => params = params.continue_token(&token),
-            None => return Ok(()),
+            None => return Ok(count),
         }
     }
 }

@@ -80,6 +80,12 @@ async fn who_is_recovered_administers_drover_if_nobody_else_does(hub: TestHub) {
     let session = server.first_login("ann", &ann.out).await;
     server.get("/v1/users", &session).await.expect(403);
 
+    // A token for programs outlives a password, and would outlive the loss of office.
+    let wish = json!({ "purpose": "Api", "ttlSeconds": 3600 });
+    let made = server.post("/v1/tokens", &admin, wish).await.expect(201);
+    let old = made["token"].as_str().unwrap().to_owned();
+    server.get("/v1/users", &old).await.expect(200);
+
     // What only the server can do, and older rules let others do.
     let off = Patch::Merge(json!({ "spec": { "enabled": false } }));
     let (users, params) = (server.hub.users(), PatchParams::default());
@@ -93,6 +99,8 @@ async fn who_is_recovered_administers_drover_if_nobody_else_does(hub: TestHub) {
     let server = Server::start(&hub).await;
     let session = server.first_login("admin", &back.out).await;
     server.get("/v1/users", &session).await.expect(200);
+    assert!(back.said.contains("all of their tokens"), "{back:?}");
+    server.get("/v1/users", &old).await.expect(401);
 
     let users = server.hub.users();
     users

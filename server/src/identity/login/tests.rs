@@ -13,15 +13,30 @@ use super::*;
 use crate::hub::{Keys, Stores};
 
 const PASSWORD: &str = "correct horse battery";
+const ANN: &str = "uid-ann";
 
-/// A hub with one password and what was done to its tokens.
+/// A token as a hub has it.
+fn token(name: &str, user: &str, purpose: &str) -> Value {
+    json!({
+        "apiVersion": "management.drover.dev/v1alpha1", "kind": "Token",
+        "metadata": { "name": name, "uid": format!("uid-of-{name}") },
+        "spec": {
+            "userName": "somebody", "userUid": user, "purpose": purpose, "hash": "x",
+            "expiresAt": "2100-01-01T00:00:00Z",
+        },
+    })
+}
+
+/// A hub with one password, and tokens.
 #[derive(Clone, Default)]
 struct Scripted {
     phc: Arc<Mutex<String>>,
     /// Somebody sets a password after each time it is read.
     changing: Arc<AtomicBool>,
     version: Arc<AtomicU64>,
-    tokens: Arc<Mutex<Vec<String>>>,
+    tokens: Arc<Mutex<Vec<Value>>>,
+    /// So many times somebody makes a token while theirs are being deleted.
+    made_meanwhile: Arc<AtomicU64>,
 }
 
 impl Scripted {
@@ -29,7 +44,7 @@ impl Scripted {
         let (head, body) = request.into_parts();
         let path = head.uri.path().to_owned();
         let last = path.rsplit('/').next().unwrap_or_default().to_owned();
-        let found = if path.contains("/secrets/") {
+        let found = if path.contains("/secrets") {
             let changing = self.changing.load(Ordering::SeqCst);
             let version = self
                 .version
@@ -39,15 +54,27 @@ impl Scripted {
                 "apiVersion": "v1", "kind": "Secret", "data": {"hash": phc},
                 "metadata": {"name": last, "uid": "s", "resourceVersion": version.to_string()},
             }))
-        } else if head.method == Method::POST {
+        } else if head.method == Method::POST && last == "tokens" {
             let bytes = body.collect().await.unwrap().to_bytes();
             let mut token: Value = serde_json::from_slice(&bytes).unwrap();
             token["metadata"]["uid"] = "t".into();
-            let name = token["metadata"]["name"].as_str().unwrap().to_owned();
-            self.tokens.lock().push(name);
+            self.tokens.lock().push(token.clone());
             Some(token)
+        } else if head.method == Method::GET && last == "tokens" {
+            let items = self.tokens.lock().clone();
+            Some(json!({
+                "apiVersion": "management.drover.dev/v1alpha1", "kind": "TokenList",
+                "metadata": {}, "items": items,
+            }))
         } else if head.method == Method::DELETE {
-            self.tokens.lock().retain(|name| *name != last);
+            let mut tokens = self.tokens.lock();
+            tokens.retain(|token| token["metadata"]["name"] != *last);
+            let left = &self.made_meanwhile;
+            let less = |left: u64| left.checked_sub(1);
+            if let Ok(left) = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less) {
+                tokens.push(token(&format!("late{left}"), ANN, "Api"));
+            }
+            drop(tokens);
             Some(json!({"kind": "Status", "apiVersion": "v1", "status": "Success"}))
         } else {
             None
@@ -71,7 +98,7 @@ async fn logins(hub: &Scripted) -> Logins {
         must_change_password: false,
     };
     let mut ann = User::new("ann", spec);
-    ann.metadata.uid = Some("uid-ann".to_owned());
+    ann.metadata.uid = Some(ANN.to_owned());
     stores.users.replace(vec![ann]);
     stores.settings.replace(Vec::new());
     let service = tower::service_fn({
@@ -107,4 +134,68 @@ async fn a_password_that_changes_during_a_login_leaves_no_session_behind() {
     hub.changing.store(false, Ordering::SeqCst);
     login().await.unwrap();
     assert_eq!(hub.tokens.lock().len(), 1);
+}
+
+/// Ann as she is on a hub, who has to change her password already.
+fn ann() -> User {
+    let spec = UserSpec {
+        display_name: None,
+        enabled: true,
+        administrator: false,
+        must_change_password: true,
+    };
+    let mut ann = User::new("ann", spec);
+    ann.metadata.uid = Some(ANN.to_owned());
+    ann
+}
+
+fn left(hub: &Scripted) -> Vec<String> {
+    let tokens = hub.tokens.lock();
+    let names = tokens.iter().map(|token| &token["metadata"]["name"]);
+    names
+        .map(|name| name.as_str().unwrap().to_owned())
+        .collect()
+}
+
+fn tokens_of_all_purposes() -> Vec<Value> {
+    let mut tokens = vec![token("of-bob", "uid-bob", "Api")];
+    for purpose in [
+        "Session",
+        "PasswordChange",
+        "Credential",
+        "Api",
+        "Kubeconfig",
+    ] {
+        tokens.push(token(&purpose.to_lowercase(), ANN, purpose));
+    }
+    tokens
+}
+
+#[tokio::test]
+async fn who_starts_afresh_keeps_no_token_of_any_kind() {
+    let hub = Scripted::default();
+    let logins = logins(&hub).await;
+    // A new password alone ends what stands on it, and programs go on.
+    *hub.tokens.lock() = tokens_of_all_purposes();
+    logins
+        .reset_password(&ann(), PASSWORD.into())
+        .await
+        .unwrap();
+    assert_eq!(left(&hub), ["of-bob", "api", "kubeconfig"]);
+
+    *hub.tokens.lock() = tokens_of_all_purposes();
+    hub.made_meanwhile.store(2, Ordering::SeqCst);
+    logins.start_afresh(&ann(), PASSWORD.into()).await.unwrap();
+    assert_eq!(left(&hub), ["of-bob"], "those made meanwhile are gone, too");
+}
+
+#[tokio::test]
+async fn tokens_that_are_made_again_and_again_are_an_error_and_not_overlooked() {
+    let hub = Scripted::default();
+    let logins = logins(&hub).await;
+    *hub.tokens.lock() = tokens_of_all_purposes();
+    hub.made_meanwhile.store(u64::MAX, Ordering::SeqCst);
+    let error = logins.start_afresh(&ann(), PASSWORD.into()).await;
+    let error = error.unwrap_err();
+    assert!(matches!(error, LoginError::TokensRemain), "{error}");
 }
