@@ -51,10 +51,25 @@ enum NotInForce {
 }
 
 impl NotInForce {
+    /// Whether it is the hub's word about the server, and not about the way between them.
+    fn is_of_hub(&self) -> bool {
+        matches!(self, Self::Hub(_) | Self::Nameless(_))
+    }
+
+    /// Whether the hub may well say otherwise in a moment: then things are as they were.
+    fn passes(&self) -> bool {
+        let (Self::Hub(error) | Self::Nameless(NoName::Hub(error))) = self else {
+            return false;
+        };
+        // No answer, a failure of the hub's own, or one that asks to try again.
+        let refused = |code| (400..500).contains(&code) && !matches!(code, 408 | 409 | 429);
+        !error.code().is_some_and(refused)
+    }
+
     fn log(&self, standing: Option<Rules>) {
         let error = self as &dyn std::error::Error;
         match standing {
-            None => tracing::warn!(
+            None | Some(Rules::Unknown) => tracing::warn!(
                 error,
                 "the rules about writes to the hub could not be looked after; trying again"
             ),
@@ -64,6 +79,12 @@ impl NotInForce {
                  what others write to Drover's kinds, to roles and to accounts' tokens; name an \
                  address at which the hub's API server reaches this server with --hub-webhook, or \
                  until then: kubectl delete validatingwebhookconfiguration {CONFIGURATION}"
+            ),
+            Some(_) if self.is_of_hub() => tracing::warn!(
+                error,
+                "the rules about writes to the hub are not in force for who writes to it \
+                 directly, because the hub refuses what it takes to install them; let the server's \
+                 account do what the error names"
             ),
             Some(_) => tracing::warn!(
                 error,
@@ -105,7 +126,7 @@ impl Installer {
                         AGAIN
                     }
                     Err(error) => {
-                        self.tell(&error).await;
+                        self.tell(&error, leadership.standing().may_control()).await;
                         backoff.next_delay()
                     }
                 };
@@ -115,24 +136,28 @@ impl Installer {
         stop.run_until_cancelled(keeping).await;
     }
 
-    async fn tell(&self, error: &NotInForce) {
-        // What the hub did not say leaves things as they were.
-        let unsaid = matches!(error, NotInForce::Hub(_) | NotInForce::Nameless(_));
-        let standing = if unsaid {
+    async fn tell(&self, error: &NotInForce, leads: bool) {
+        // Another server sees to it, where this one does not lead.
+        let standing = if error.passes() || !leads {
             None
         } else {
-            Some(self.left_behind().await)
+            Some(self.left_behind(error).await)
         };
         if let Some(standing) = standing {
             self.standing.set(standing);
         }
+        if leads {
+            self.standing.tried_in_vain();
+        }
         error.log(standing);
     }
 
-    /// How things stand when the hub does not reach the server: it may have been told to ask
-    /// before, at another address.
-    async fn left_behind(&self) -> Rules {
+    /// How things stand when the rules were not put into force: the hub may have been told to ask
+    /// before, perhaps at another address.
+    async fn left_behind(&self, error: &NotInForce) -> Rules {
         match configuration(&self.client).await {
+            // A hub that refuses something has not said whether it reaches the server.
+            Ok(Some(_)) if error.is_of_hub() => Rules::Unknown,
             Ok(Some(_)) => Rules::Unanswered,
             Ok(None) => Rules::Missing,
             Err(_) => Rules::Unknown,
@@ -251,27 +276,4 @@ fn verdict(error: HubError, object: &str, address: &Address) -> Result<(), NotIn
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn refused(message: &str) -> HubError {
-        let status = kube::core::Status::failure(message, "Forbidden").with_code(403);
-        HubError::of_call("try", kube::Error::Api(status.boxed()))
-    }
-
-    #[test]
-    fn only_the_servers_own_word_proves_that_it_is_reached() {
-        let address: Address = "https://drover.example".parse().unwrap();
-        let reached =
-            "admission webhook \"probe.rules.drover.dev\" denied the request: drover-rules-probe";
-        assert!(verdict(refused(reached), PROBE, &address).is_ok());
-        // Another of the webhooks, perhaps at another address, proves nothing about this one.
-        let error = verdict(refused(reached), CHECK, &address).unwrap_err();
-        assert!(matches!(error, NotInForce::Hub(_)), "{error}");
-        let unreachable = "failed calling webhook \"probe.rules.drover.dev\": connection refused";
-        let error = verdict(refused(unreachable), PROBE, &address).unwrap_err();
-        assert!(matches!(error, NotInForce::Unreachable { .. }), "{error}");
-        let other = verdict(refused("configmaps is forbidden"), PROBE, &address).unwrap_err();
-        assert!(matches!(other, NotInForce::Hub(_)), "{other}");
-    }
-}
+mod tests;

@@ -9,10 +9,13 @@ use prometheus_client::metrics::gauge::Gauge;
 
 use crate::telemetry::{Health, Metrics};
 
+/// How often it may be tried in vain to find out how things stand before somebody should know.
+const TRIES: u32 = 3;
+
 /// Whether others' writes to the hub are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is not known yet, or another server sees to it.
+    /// It is not known, yet or any more, or another server sees to it.
     Unknown,
     /// They are.
     InForce,
@@ -39,10 +42,16 @@ impl Standing {
         }
     }
 
-    /// What is wrong, for anybody to read: neither addresses nor what others said.
-    fn check(self) -> Result<(), String> {
+    /// What is wrong, for anybody to read: neither addresses nor what others said. That nothing
+    /// is known is wrong after some tries.
+    fn check(self, tries: u32) -> Result<(), String> {
         let why = match self {
-            Self::Unknown | Self::InForce => return Ok(()),
+            Self::InForce => return Ok(()),
+            Self::Unknown if tries < TRIES => return Ok(()),
+            Self::Unknown => {
+                "nobody knows whether somebody who writes to the hub directly is judged; the \
+                 server's log says why"
+            }
             Self::Missing => {
                 "whoever writes to the hub directly is not judged; the server's log says why, and \
                  --hub-webhook names an address at which the hub reaches the server"
@@ -65,8 +74,15 @@ struct StateLabel {
 /// The standing at present; clones share it.
 #[derive(Clone, Debug)]
 pub struct RulesStanding {
-    now: Arc<Mutex<Standing>>,
+    now: Arc<Mutex<Now>>,
     shown: Family<StateLabel, Gauge>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Now {
+    standing: Standing,
+    /// How often it was tried in vain to put the rules into force since they last were.
+    tries: u32,
 }
 
 impl RulesStanding {
@@ -78,18 +94,30 @@ impl RulesStanding {
             registry.register("hub_rules", help, shown.clone());
         });
         let standing = Self {
-            now: Arc::new(Mutex::new(first)),
+            now: Arc::new(Mutex::new(Now {
+                standing: first,
+                tries: 0,
+            })),
             shown,
         };
         let noted = standing.clone();
-        health.note("rules", move || noted.now.lock().check());
+        health.note("rules", move || {
+            let Now { standing, tries } = *noted.now.lock();
+            standing.check(tries)
+        });
         standing.set(first);
         standing
     }
 
     /// From now on it is this.
     pub fn set(&self, standing: Standing) {
-        *self.now.lock() = standing;
+        {
+            let mut now = self.now.lock();
+            now.standing = standing;
+            if standing == Standing::InForce {
+                now.tries = 0;
+            }
+        }
         for state in Standing::ALL {
             let label = StateLabel {
                 state: state.label(),
@@ -97,6 +125,12 @@ impl RulesStanding {
             let gauge = self.shown.get_or_create(&label);
             gauge.set(i64::from(state == standing));
         }
+    }
+
+    /// It was tried in vain to put the rules into force.
+    pub fn tried_in_vain(&self) {
+        let mut now = self.now.lock();
+        now.tries = now.tries.saturating_add(1);
     }
 }
 
@@ -128,5 +162,23 @@ mod tests {
             assert!(report.contains(said), "{now:?}: {report}");
             assert!(report.ends_with("readyz check passed\n"), "{report}");
         }
+    }
+
+    #[test]
+    fn a_standing_that_nobody_can_find_out_is_noted_after_some_tries() {
+        let (metrics, health) = (Metrics::new(), Health::new());
+        let standing = RulesStanding::new(Standing::Unknown, &metrics, &health);
+        let said = || health.examine().report("readyz");
+        for _ in 1..TRIES {
+            standing.tried_in_vain();
+            assert!(said().contains("[+]rules ok"), "{}", said());
+        }
+        standing.tried_in_vain();
+        assert!(said().contains("[!]rules: nobody knows"), "{}", said());
+        assert!(health.examine().all_passed());
+        // What was tried before the rules were in force is past.
+        standing.set(Standing::InForce);
+        standing.set(Standing::Unknown);
+        assert!(said().contains("[+]rules ok"), "{}", said());
     }
 }
