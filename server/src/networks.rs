@@ -1,9 +1,11 @@
 //! Where strangers come from, and how much of a thing one place may hold at once.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
+use axum::extract::ConnectInfo;
+use http::Request;
 use parking_lot::Mutex;
 
 /// What one person commands: an IPv4 address, or a whole IPv6 /64.
@@ -12,6 +14,13 @@ pub fn network(address: IpAddr) -> IpAddr {
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX))),
         v4 @ IpAddr::V4(_) => v4,
     }
+}
+
+/// Where a request comes from. Those of which the listener does not tell it share one place.
+pub fn sender<B>(request: &Request<B>) -> IpAddr {
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+    let nowhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+    peer.map_or(nowhere, |ConnectInfo(peer)| peer.ip())
 }
 
 /// A bounded number of places, of which each network holds at most a part; clones share them.

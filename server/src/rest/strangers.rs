@@ -1,13 +1,12 @@
 //! Bodies of requests whose senders are not known yet: log-in, registration, challenges.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::LazyLock;
 
-use axum::extract::{ConnectInfo, FromRequest, Request};
+use axum::extract::{FromRequest, Request};
 use serde::de::DeserializeOwned;
 
 use super::body::Json;
-use crate::networks::Shares;
+use crate::networks::{Shares, sender};
 use crate::status::Status;
 
 /// Such bodies that are read at once, from everywhere and from one network. Each may hold
@@ -24,11 +23,8 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for StrangersJson<T> {
     type Rejection = Status;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Status> {
-        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
-        let nowhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-        let address = peer.map_or(nowhere, |ConnectInfo(peer)| peer.ip());
         // Not waited for: what waits holds what the connection has received.
-        let _place = READING.take(address).ok_or_else(|| {
+        let _place = READING.take(sender(&request)).ok_or_else(|| {
             Status::too_many_requests(
                 "too many requests from your network are being read at once; try again",
                 1,
@@ -41,7 +37,10 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for StrangersJson<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
+
     use axum::body::Body;
+    use axum::extract::ConnectInfo;
     use futures::FutureExt as _;
     use http::header::CONTENT_TYPE;
     use serde_json::Value;

@@ -1,13 +1,15 @@
 //! The rules as a hub elsewhere asks them: `POST /hub/admission`, an `AdmissionReview`.
 //!
 //! A kube-apiserver proves nothing about itself unless it is configured to, so anybody may ask.
-//! Asking changes nothing, and an answer tells no more than the rules, which are known.
+//! Asking changes nothing, and an answer tells no more than the rules, which are known. What one
+//! network asks takes a part of the room only, so that a stranger who is slow to say what they ask
+//! does not keep a hub waiting: it would refuse what it cannot ask about.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::to_bytes;
+use axum::body::{Bytes, HttpBody as _, to_bytes};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
@@ -20,15 +22,23 @@ use tokio::sync::Semaphore;
 
 use super::webhook::{CHECK, PROBE};
 use super::{NotAdmitted, decide};
+use crate::networks::{Share, Shares, sender};
 use crate::status::Status;
 
 /// Where the hub asks.
 pub const PATH: &str = "/hub/admission";
-/// An object and what it was, each as large as a hub takes them, and room to spare.
-const LARGEST: usize = 8 << 20;
+/// What one place is for, in bytes; most reviews need no more.
+const PLACE: usize = 1 << 20;
+/// Places that the largest takes: an object and what it was, each as large as a hub takes them, and
+/// room to spare.
+const LARGEST: usize = 8;
+/// Places from everywhere, and for one network.
+const PLACES: (usize, usize) = (128, 32);
 /// Longest that a review is waited for; a hub sends it at once.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Reviews at a time; each may read a role.
+/// Longest that a review waits for its turn; a hub waits a little longer.
+const TURN: Duration = Duration::from_secs(3);
+/// Reviews decided at a time; each may read a role.
 const AT_ONCE: usize = 16;
 
 /// What the route needs; cheap to clone.
@@ -37,6 +47,8 @@ pub struct Reviews {
     client: Client,
     /// The server's own name on the hub, once it is known.
     server: Arc<OnceLock<String>>,
+    /// For what is being read, and waits to be decided.
+    places: Shares,
     room: Arc<Semaphore>,
 }
 
@@ -54,6 +66,7 @@ impl Reviews {
         Self {
             client,
             server: Arc::default(),
+            places: Shares::new(PLACES.0, PLACES.1),
             room: Arc::new(Semaphore::new(AT_ONCE)),
         }
     }
@@ -150,16 +163,7 @@ pub fn router(reviews: Reviews) -> Router {
 }
 
 async fn review(State(reviews): State<Reviews>, request: Request) -> Result<Response, Status> {
-    let Ok(_room) = reviews.room.try_acquire() else {
-        return Err(Status::too_many_requests(
-            "too many reviews at a time; try again",
-            1,
-        ));
-    };
-    let body = tokio::time::timeout(PATIENCE, to_bytes(request.into_body(), LARGEST)).await;
-    let body = body
-        .map_err(|_| Status::bad_request("the review did not arrive in time"))?
-        .map_err(|_| Status::bad_request("the review is too large, or was cut off"))?;
+    let (body, _places) = reviews.read(request).await?;
     let asked = parse(&body).map_err(|error| {
         Status::bad_request(format!("this is no AdmissionReview of a hub: {error}"))
     })?;
@@ -181,6 +185,28 @@ async fn review(State(reviews): State<Reviews>, request: Request) -> Result<Resp
 }
 
 impl Reviews {
+    /// The body, and the places that it takes.
+    async fn read(&self, request: Request) -> Result<(Bytes, Vec<Share>), Status> {
+        let hint = request.body().size_hint();
+        // What does not say how large it is may be as large as any.
+        let places = hint
+            .exact()
+            .map_or(LARGEST as u64, |bytes| bytes.div_ceil(PLACE as u64).max(1));
+        let places = usize::try_from(places).unwrap_or(usize::MAX);
+        if places > LARGEST {
+            return Err(Status::too_large(LARGEST * PLACE));
+        }
+        let address = sender(&request);
+        let held: Option<Vec<_>> = (0..places).map(|_| self.places.take(address)).collect();
+        let held = held.ok_or_else(too_many)?;
+        let reading = to_bytes(request.into_body(), places * PLACE);
+        let body = tokio::time::timeout(PATIENCE, reading)
+            .await
+            .map_err(|_| Status::bad_request("the review did not arrive in time"))?
+            .map_err(|_| Status::bad_request("the review is too large, or was cut off"))?;
+        Ok((body, held))
+    }
+
     /// Why not, and as which error; `None` if it may be stored.
     async fn judge(&self, question: &Question) -> Result<Option<(StatusCode, String)>, Status> {
         if question.resource.resource == "configmaps" {
@@ -196,6 +222,10 @@ impl Reviews {
             .server
             .get()
             .ok_or_else(|| Status::unavailable("the server is starting; try again", 1))?;
+        let turn = tokio::time::timeout(TURN, self.room.acquire()).await;
+        let Ok(Ok(_room)) = turn else {
+            return Err(too_many());
+        };
         match decide(&self.client, server, &write).await {
             Ok(()) => Ok(None),
             Err(NotAdmitted::Refused(refusal)) => {
@@ -210,3 +240,10 @@ impl Reviews {
         }
     }
 }
+
+fn too_many() -> Status {
+    Status::too_many_requests("too many reviews at a time; try again", 1)
+}
+
+#[cfg(test)]
+mod tests;
