@@ -45,6 +45,20 @@ pub struct NotTheServer {
     server: String,
 }
 
+/// Why the hub does not take this account for the server's, and was not told to.
+#[derive(Debug, Error)]
+pub enum NotIntroduced {
+    /// The hub failed.
+    #[error(transparent)]
+    Hub(#[from] HubError),
+    /// The account is not known.
+    #[error(transparent)]
+    Nameless(#[from] NoName),
+    /// What the hub is told is not as this server tells it, so that nothing can be added.
+    #[error(transparent)]
+    NoPlace(NotTheServer),
+}
+
 /// What the hub is told about the rules, if it is.
 pub(super) async fn configuration(
     client: &Client,
@@ -90,20 +104,62 @@ async fn compare(
 /// A server that runs as another account than before could not start otherwise: the hub would ask
 /// about it, and nobody answers. For everybody else the rules stay in force; the server that leads
 /// installs them anew, with its own name alone.
-pub async fn introduce(client: &Client) -> Result<(), NoName> {
+pub async fn introduce(client: &Client) -> Result<(), NotIntroduced> {
     let Some(mut found) = configuration(client).await? else {
         return Ok(());
     };
-    let Some(NotTheServer { account, server }) = compare(client, &found).await? else {
+    let Some(other) = compare(client, &found).await? else {
         return Ok(());
     };
-    tracing::info!(before = %server, now = %account, "the server runs as another account than before");
+    match let_in(&mut found, &other) {
+        Place::None => return Err(NotIntroduced::NoPlace(other)),
+        Place::Had => {}
+        Place::Made => tell(client, &found, &other).await?,
+    }
+    wait_until_known(client).await?;
+    Ok(())
+}
+
+/// Whether the conditions of a configuration except an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// They do not, and have none for it.
+    None,
+    /// They did already: the server was started again before the rules were installed anew.
+    Had,
+    /// They do now.
+    Made,
+}
+
+/// Adds the account to the conditions that except the server, each at most once.
+fn let_in(found: &mut ValidatingWebhookConfiguration, other: &NotTheServer) -> Place {
+    let (server, account) = (not(&other.server), not(&other.account));
+    let both = also_not(&other.server, &other.account);
     let webhooks = found.webhooks.iter_mut().flatten();
     let conditions = webhooks.flat_map(|webhook| webhook.match_conditions.iter_mut().flatten());
+    let mut place = Place::None;
     for condition in conditions {
-        let both = also_not(&server, &account);
-        condition.expression = condition.expression.replace(&not(&server), &both);
+        if condition.expression.contains(&account) {
+            place = if place == Place::Made {
+                place
+            } else {
+                Place::Had
+            };
+        } else if condition.expression.contains(&server) {
+            condition.expression = condition.expression.replace(&server, &both);
+            place = Place::Made;
+        }
     }
+    place
+}
+
+async fn tell(
+    client: &Client,
+    found: &ValidatingWebhookConfiguration,
+    other: &NotTheServer,
+) -> Result<(), HubError> {
+    let NotTheServer { account, server } = other;
+    tracing::info!(before = %server, now = %account, "the server runs as another account than before");
     let api: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
     let patch = Patch::Merge(json!({
         "metadata": { "resourceVersion": found.metadata.resource_version },
@@ -112,7 +168,6 @@ pub async fn introduce(client: &Client) -> Result<(), NoName> {
     let params = PatchParams::default();
     let patching = api.patch(CONFIGURATION, &params, &patch);
     call("let the hub know of the server's account", patching).await?;
-    wait_until_known(client).await?;
     Ok(())
 }
 
@@ -140,5 +195,66 @@ async fn wait_until_known(client: &Client) -> Result<(), HubError> {
             Err(error) => return Err(error),
             Ok(_) => return Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::webhook::Asking;
+    use super::*;
+
+    /// What a hub is told by a server of this name.
+    fn told_by(server: &str) -> ValidatingWebhookConfiguration {
+        let address = "https://drover.example".parse().unwrap();
+        let asking = Asking {
+            address: &address,
+            trust: None,
+            server,
+        };
+        serde_json::from_value(asking.rules()).unwrap()
+    }
+
+    fn expressions(of: &ValidatingWebhookConfiguration) -> Vec<String> {
+        let webhooks = of.webhooks.iter().flatten();
+        let conditions = webhooks.flat_map(|webhook| webhook.match_conditions.iter().flatten());
+        conditions.map(|one| one.expression.clone()).collect()
+    }
+
+    fn other(account: &str) -> NotTheServer {
+        NotTheServer {
+            account: account.to_owned(),
+            server: "before".to_owned(),
+        }
+    }
+
+    #[test]
+    fn an_account_is_let_in_once_however_often_its_server_starts() {
+        let mut found = told_by("before");
+        let (old, new) = (not("before"), not("now"));
+        assert_eq!(let_in(&mut found, &other("now")), Place::Made);
+        let once = expressions(&found);
+        let counts = |part: &str| {
+            let counts = once.iter().map(|one| one.matches(part).count());
+            counts.collect::<Vec<_>>()
+        };
+        let new = counts(&new);
+        assert_eq!(new, counts(&old), "wherever the old one is: {once:?}");
+        assert_eq!(new.iter().max(), Some(&1), "{once:?}");
+        assert_eq!(let_in(&mut found, &other("now")), Place::Had);
+        assert_eq!(expressions(&found), once);
+        // Another one, whose name begins the same, is another.
+        assert_eq!(let_in(&mut found, &other("no")), Place::Made);
+    }
+
+    #[test]
+    fn an_account_that_has_no_place_is_told_the_way_out() {
+        let mut found = told_by("somebody-else");
+        let before = expressions(&found);
+        let stranger = other("now");
+        assert_eq!(let_in(&mut found, &stranger), Place::None);
+        assert_eq!(expressions(&found), before);
+        let said = NotIntroduced::NoPlace(stranger).to_string();
+        let way = "kubectl delete validatingwebhookconfiguration drover-rules";
+        assert!(said.contains(way), "{said}");
     }
 }
