@@ -197,7 +197,8 @@ impl<K: ResourceExt> Mirror<K> {
     }
 
     /// The same for the object with this UID: with many objects, following all of them is work for
-    /// everybody whenever any of them changes.
+    /// everybody whenever any of them changes. When the object goes, `changed()` resolves once more,
+    /// and fails from then on.
     pub fn watch(&self, uid: &str) -> watch::Receiver<u64> {
         let mut followed = self.shared.followed.lock();
         match followed.get(uid) {
@@ -222,6 +223,16 @@ impl<K: ResourceExt> Mirror<K> {
                     followed.remove(uid);
                 }
             }
+        }
+        self.tick();
+    }
+
+    /// Tells those who follow an object that it is gone, and keeps nothing for them: no UID comes
+    /// twice.
+    fn tick_gone(&self, uid: &str) {
+        let followed = self.shared.followed.lock().remove(uid);
+        if let Some(changed) = followed {
+            changed.tick();
         }
         self.tick();
     }
@@ -274,7 +285,7 @@ impl<K: ResourceExt> Mirror<K> {
         };
         self.touch();
         if let Some(old) = before {
-            self.tick_one(&old);
+            self.tick_gone(&old);
         }
         self.tick_one(&uid);
     }
@@ -289,7 +300,7 @@ impl<K: ResourceExt> Mirror<K> {
             gone
         };
         self.touch();
-        self.tick_one(&gone);
+        self.tick_gone(&gone);
     }
 }
 
@@ -354,7 +365,9 @@ mod tests {
             one.mark_unchanged();
             other.mark_unchanged();
             change();
-            (one.has_changed().unwrap(), other.has_changed().unwrap())
+            // The end is a change as well.
+            let changed = |one: &watch::Receiver<u64>| one.has_changed().unwrap_or(true);
+            (changed(&one), changed(&other))
         };
         assert_eq!(heard(&|| mirror.apply(setting("a", "1", 2))), (true, false));
         assert_eq!(heard(&|| mirror.apply(setting("b", "2", 2))), (false, true));
@@ -364,6 +377,20 @@ mod tests {
         // Nobody follows any more, and nothing is kept for those who did.
         mirror.replace(Vec::new());
         assert!(mirror.shared.followed.lock().is_empty());
+    }
+
+    #[tokio::test]
+    async fn nothing_is_kept_for_an_object_that_is_gone_and_who_follows_it_hears_of_it() {
+        let mirror = Mirror::new(Changed::default());
+        mirror.replace(vec![setting("a", "1", 1), setting("b", "2", 1)]);
+        let (mut removed, mut replaced) = (mirror.watch("1"), mirror.watch("2"));
+        mirror.remove("a");
+        mirror.apply(setting("b", "3", 2));
+        assert!(mirror.shared.followed.lock().is_empty());
+        for gone in [&mut removed, &mut replaced] {
+            assert!(gone.changed().await.is_ok(), "told of its end");
+            assert!(gone.changed().await.is_err(), "and of nothing more");
+        }
     }
 
     #[tokio::test]
