@@ -27,7 +27,7 @@ static NAMES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-][\d:]+)", "TIME"),
         (r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun),? [A-Z\d][a-z\d]+ +[A-Z\d][a-z\d]+ [\d: ]+(\+0000|\d{4})", "TIME"),
         (r"\d{4}-\d\d-\d\d [\d:.]+ \+0000 UTC", "TIME"),
-        (r" +\t", "\t"), (r"(Resource Version:) +\d+", "$1 REVISION"),
+        (r"(Resource Version:) +\d+", "$1 REVISION"),
         (r#"(resourceVersion"?: ?)"\d+""#, "${1}REVISION"),
         (r"\b\d+(s|m|ms|m\d+s)$", "AGE"),
         (r"\b\d+(s|m|ms|m\d+s)  ", "AGE  "),
@@ -152,6 +152,8 @@ impl Shell {
         let indent = line.len() - line.trim_start().len();
         let (space, text) = line.split_at(indent);
         let mut joined = String::from(space);
+        // Columns end with spaces, a tab, or both, as their widest cell leaves room.
+        let text = text.replace('\t', "  ");
         for (number, word) in text
             .split("  ")
             .map(str::trim)
