@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use crate::wait::{TimedOut, eventually};
 
@@ -221,8 +221,20 @@ impl Running {
     }
 
     /// Stops it from running, with its connections left open (`SIGSTOP`).
+    ///
+    /// On a busy machine its threads run on for a while after the signal; this returns when the
+    /// last of them has stopped.
     pub fn pause(&self) -> Result<(), ProgramError> {
-        self.signal(Signal::STOP)
+        self.signal(Signal::STOP)?;
+        // EXITED, so that one that ends instead of stopping is not waited for; NOWAIT leaves that
+        // for whoever asks how it ended.
+        let stopped = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let it = WaitId::Pid(Pid::from_child(&self.child));
+        rustix::process::waitid(it, stopped).map_err(|source| ProgramError::Signal {
+            name: self.program.name.clone(),
+            source: source.into(),
+        })?;
+        Ok(())
     }
 
     /// Lets it run on after [`Running::pause`].

@@ -60,6 +60,8 @@ async fn paused_program_runs_on_when_resumed() {
     );
     running.wait_for_log("up", SOON).await.unwrap();
     running.pause().unwrap();
+    let stat = fs::read_to_string(format!("/proc/{}/stat", running.id())).unwrap();
+    assert!(stat.contains(") T "), "it runs on: {stat}");
     running.signal(Signal::TERM).unwrap();
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert!(!running.log().contains("asked"));
