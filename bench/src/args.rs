@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
+use drover_e2e::with_causes;
 
 use crate::api::Api;
 use crate::backend::Backend;
@@ -77,15 +78,9 @@ pub(crate) fn run() -> ExitCode {
     match start(bench) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let mut text = format!("drover-bench: {error}");
-            let mut source = error.source();
-            while let Some(cause) = source {
-                text.push_str(": ");
-                text.push_str(&cause.to_string());
-                source = cause.source();
-            }
             // There is nowhere else to say it.
-            let _ = writeln!(std::io::stderr(), "{text}");
+            let text = with_causes(&*error);
+            let _ = writeln!(std::io::stderr(), "drover-bench: {text}");
             ExitCode::FAILURE
         }
     }

@@ -55,8 +55,9 @@ pub(crate) fn name(number: u32) -> String {
     format!("fleet-{number:08}")
 }
 
-/// Waits until each of these agents is connected.
-pub(crate) async fn all_connected(
+/// Waits until each of these agents is connected, prints `ready`, and goes on until the process is
+/// ended.
+pub(crate) async fn stay_connected(
     conditions: Vec<(String, watch::Receiver<Condition>)>,
     deadline: Instant,
 ) -> Result<(), FleetError> {
@@ -68,7 +69,9 @@ pub(crate) async fn all_connected(
             return Err(FleetError::NotConnected { namespace, last });
         }
     }
-    Ok(())
+    // Whoever started it reads this; if nobody does, that is no reason to stop.
+    let _ = writeln!(io::stdout(), "ready");
+    std::future::pending().await
 }
 
 impl Fleet {
@@ -96,9 +99,6 @@ impl Fleet {
             conditions.push((namespace, replica.board.subscribe()));
             tokio::task::spawn_local(async move { replica.run().await });
         }
-        all_connected(conditions, Instant::now() + PATIENCE).await?;
-        // Whoever started it reads this; if nobody does, that is no reason to stop.
-        let _ = writeln!(io::stdout(), "ready");
-        std::future::pending().await
+        stay_connected(conditions, Instant::now() + PATIENCE).await
     }
 }

@@ -14,7 +14,7 @@ mod small;
 mod stage;
 mod stall;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::args::Measure;
 use crate::figures::{Figures, FiguresError};
@@ -73,24 +73,13 @@ enum Part {
     Ready,
 }
 
-/// How long and how often things are measured.
-#[derive(Clone, Copy)]
-struct Effort {
-    turns: u32,
-    duration: Duration,
-}
-
 impl Road {
     pub(crate) async fn run(self) -> Result<(), RoadError> {
         let start = Instant::now();
-        let effort = Effort {
-            turns: self.measure.turns,
-            duration: self.measure.duration(),
-        };
         let mut figures = Figures::default();
         say("starting hub, cluster, server, agent and the reference");
         let mut stage = Stage::start().await?;
-        let measured = self.measure(&mut stage, effort, &mut figures).await;
+        let measured = self.measure(&mut stage, &mut figures).await;
         figures.note(format!("{} s", start.elapsed().as_secs()));
         say(&figures.table(&format!("road: {}", machine::description())));
         // What was measured before a failure is worth seeing, but is no result to keep.
@@ -102,27 +91,22 @@ impl Road {
         Ok(())
     }
 
-    async fn measure(
-        &self,
-        stage: &mut Stage,
-        effort: Effort,
-        figures: &mut Figures,
-    ) -> Result<(), RoadError> {
+    async fn measure(&self, stage: &mut Stage, figures: &mut Figures) -> Result<(), RoadError> {
         let wanted = |part| self.measure.wants(&part);
         if wanted(Part::Footprint) {
             footprint::measure(stage, figures).await?;
         }
         if wanted(Part::Latency) {
-            latency::measure(stage, effort, figures).await?;
+            latency::measure(stage, &self.measure, figures).await?;
         }
         if wanted(Part::Stall) {
-            stall::measure(stage, effort, figures).await?;
+            stall::measure(stage, &self.measure, figures).await?;
         }
         if wanted(Part::Small) {
-            small::measure(stage, effort, figures).await?;
+            small::measure(stage, &self.measure, figures).await?;
         }
         if wanted(Part::Bulk) {
-            bulk::measure(stage, effort, figures).await?;
+            bulk::measure(stage, &self.measure, figures).await?;
         }
         if wanted(Part::Ready) {
             footprint::measure_ready(stage, figures).await?;

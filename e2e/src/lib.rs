@@ -28,6 +28,7 @@ pub use drover::{
     Agent, AgentOptions, DemoOptions, DemoServer, DroverError, MissingProgram, Programs, Server,
     ServerOptions,
 };
+pub use error::with_causes;
 pub use image::{Image, ImageError};
 pub use kubectl::{CommandError, CommandLine, Output};
 pub use metrics_server::{MetricsError, MetricsServer};

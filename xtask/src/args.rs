@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser;
+use drover_e2e::with_causes;
 
 use crate::{demo, image, kubernetes, schemas, weaken};
 
@@ -30,14 +31,9 @@ pub(crate) fn run() -> ExitCode {
     match start(Recipe::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let mut text = format!("xtask: {error}");
-            let mut source = error.source();
-            while let Some(cause) = source {
-                text = format!("{text}: {cause}");
-                source = cause.source();
-            }
             // There is nowhere else to say it.
-            let _ = writeln!(std::io::stderr(), "{text}");
+            let text = with_causes(&*error);
+            let _ = writeln!(std::io::stderr(), "xtask: {text}");
             ExitCode::FAILURE
         }
     }

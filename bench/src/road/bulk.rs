@@ -1,6 +1,7 @@
 //! How many bytes fit through, beside the reference.
 
-use super::{Effort, Meter, RoadError, Stage, say, shares_line, under};
+use super::{Meter, Part, RoadError, Stage, say, shares_line, under};
+use crate::args::Measure;
 use crate::figures::{Figures, Goal, median};
 use crate::load::closed_loop;
 
@@ -12,7 +13,7 @@ const TURNS: u32 = 3;
 
 pub(super) async fn measure(
     stage: &Stage,
-    effort: Effort,
+    effort: &Measure<Part>,
     figures: &mut Figures,
 ) -> Result<(), RoadError> {
     say("downloads of 100 MiB, four at once");
@@ -20,16 +21,16 @@ pub(super) async fn measure(
     let mut shares = Vec::new();
     for _ in 0..effort.turns.min(TURNS) {
         let meter = Meter::start(&stage.on_the_road())?;
-        let bytes = closed_loop(&stage.drover("/big"), DOWNLOADS, effort.duration).await;
+        let bytes = closed_loop(&stage.drover("/big"), DOWNLOADS, effort.duration()).await;
         ours.push(under("Drover", bytes)?.bytes / MIB);
         shares = meter.shares()?;
-        let bytes = closed_loop(&stage.through_peer("/big"), DOWNLOADS, effort.duration).await;
+        let bytes = closed_loop(&stage.through_peer("/big"), DOWNLOADS, effort.duration()).await;
         theirs.push(under("the reference", bytes)?.bytes / MIB);
         let target = stage.through_plain_peer("/big");
-        let bytes = closed_loop(&target, DOWNLOADS, effort.duration).await;
+        let bytes = closed_loop(&target, DOWNLOADS, effort.duration()).await;
         plain.push(under("the reference without TLS", bytes)?.bytes / MIB);
     }
-    let direct = closed_loop(&stage.direct("/big"), DOWNLOADS, effort.duration).await;
+    let direct = closed_loop(&stage.direct("/big"), DOWNLOADS, effort.duration()).await;
     let direct = under("direct", direct)?.bytes / MIB;
     figures.note(shares_line("downloads through Drover", &shares));
     let (ours, theirs, plain) = (median(&ours), median(&theirs), median(&plain));

@@ -1,6 +1,7 @@
 //! What Drover adds to the latency of small requests.
 
-use super::{Effort, Meter, RoadError, Stage, say, shares_line, under};
+use super::{Meter, Part, RoadError, Stage, say, shares_line, under};
+use crate::args::Measure;
 use crate::figures::{Figures, Goal, median};
 use crate::load::{Latencies, at_rate, closed_loop};
 
@@ -10,18 +11,18 @@ const SHARE: f64 = 0.25;
 
 pub(super) async fn measure(
     stage: &Stage,
-    effort: Effort,
+    effort: &Measure<Part>,
     figures: &mut Figures,
 ) -> Result<(), RoadError> {
     let (direct, drover) = (stage.direct("/small"), stage.drover("/small"));
     let full = under(
         "direct",
-        closed_loop(&direct, CONNECTIONS, effort.duration).await,
+        closed_loop(&direct, CONNECTIONS, effort.duration()).await,
     )?
     .rate;
     let own = under(
         "Drover",
-        closed_loop(&drover, CONNECTIONS, effort.duration).await,
+        closed_loop(&drover, CONNECTIONS, effort.duration()).await,
     )?
     .rate;
     figures.add("direct_rps_c16", full, Goal::None);
@@ -33,12 +34,12 @@ pub(super) async fn measure(
     for _ in 0..effort.turns {
         let alone = under(
             "direct",
-            at_rate(&direct, CONNECTIONS, rate, effort.duration).await,
+            at_rate(&direct, CONNECTIONS, rate, effort.duration()).await,
         )?;
         let meter = Meter::start(&stage.on_the_road())?;
         let through = under(
             "Drover",
-            at_rate(&drover, CONNECTIONS, rate, effort.duration).await,
+            at_rate(&drover, CONNECTIONS, rate, effort.duration()).await,
         )?;
         seen.add(&alone, &through);
         seen.shares = meter.shares()?;

@@ -1,6 +1,7 @@
 //! How many small requests fit through, beside the reference.
 
-use super::{Effort, Meter, RoadError, Stage, say, shares_line, under};
+use super::{Meter, Part, RoadError, Stage, say, shares_line, under};
+use crate::args::Measure;
 use crate::figures::{Figures, Goal, median};
 use crate::load::closed_loop;
 
@@ -8,7 +9,7 @@ const CONNECTIONS: usize = 128;
 
 pub(super) async fn measure(
     stage: &Stage,
-    effort: Effort,
+    effort: &Measure<Part>,
     figures: &mut Figures,
 ) -> Result<(), RoadError> {
     say("requests a second at 128 connections");
@@ -16,19 +17,24 @@ pub(super) async fn measure(
     let (mut our_shares, mut their_shares) = (Vec::new(), Vec::new());
     for _ in 0..effort.turns {
         let meter = Meter::start(&stage.on_the_road())?;
-        let rate = closed_loop(&stage.drover("/small"), CONNECTIONS, effort.duration).await;
+        let rate = closed_loop(&stage.drover("/small"), CONNECTIONS, effort.duration()).await;
         ours.push(under("Drover", rate)?.rate);
         our_shares = meter.shares()?;
         let meter = Meter::start(&stage.peer.processes())?;
-        let rate = closed_loop(&stage.through_peer("/small"), CONNECTIONS, effort.duration).await;
+        let rate = closed_loop(
+            &stage.through_peer("/small"),
+            CONNECTIONS,
+            effort.duration(),
+        )
+        .await;
         theirs.push(under("the reference", rate)?.rate);
         their_shares = meter.shares()?;
         let target = stage.through_plain_peer("/small");
-        let rate = closed_loop(&target, CONNECTIONS, effort.duration).await;
+        let rate = closed_loop(&target, CONNECTIONS, effort.duration()).await;
         plain.push(under("the reference without TLS", rate)?.rate);
     }
     let meter = Meter::start(&stage.backend())?;
-    let direct = closed_loop(&stage.direct("/small"), CONNECTIONS, effort.duration).await;
+    let direct = closed_loop(&stage.direct("/small"), CONNECTIONS, effort.duration()).await;
     let direct = under("direct", direct)?.rate;
     figures.note(shares_line("128 connections direct", &meter.shares()?));
     figures.note(shares_line("128 connections through Drover", &our_shares));

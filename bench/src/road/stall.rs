@@ -1,6 +1,7 @@
 //! What a reader that has all but stopped does to everybody else.
 
-use super::{Effort, RoadError, Stage, say, under};
+use super::{Part, RoadError, Stage, say, under};
+use crate::args::Measure;
 use crate::figures::{Figures, Goal, median};
 use crate::load::{Connection, at_rate, closed_loop};
 
@@ -11,13 +12,13 @@ const CRAWL: usize = 10 * 1024;
 
 pub(super) async fn measure(
     stage: &Stage,
-    effort: Effort,
+    effort: &Measure<Part>,
     figures: &mut Figures,
 ) -> Result<(), RoadError> {
     let drover = stage.drover("/small");
     let full = under(
         "Drover",
-        closed_loop(&drover, CONNECTIONS, effort.duration).await,
+        closed_loop(&drover, CONNECTIONS, effort.duration()).await,
     )?
     .rate;
     let rate = full * SHARE;
@@ -28,7 +29,7 @@ pub(super) async fn measure(
     for _ in 0..effort.turns {
         let alone = under(
             "Drover",
-            at_rate(&drover, CONNECTIONS, rate, effort.duration).await,
+            at_rate(&drover, CONNECTIONS, rate, effort.duration()).await,
         )?;
         without.push(alone.quantile_ms(0.99));
         let mut reader = under(
@@ -40,7 +41,7 @@ pub(super) async fn measure(
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
         let beside = under(
             "Drover",
-            at_rate(&drover, CONNECTIONS, rate, effort.duration).await,
+            at_rate(&drover, CONNECTIONS, rate, effort.duration()).await,
         )?;
         with.push(beside.quantile_ms(0.99));
         if reader.is_finished() {

@@ -2,7 +2,7 @@
 //! on one stub of an API server; each tunnel is a TLS connection of its own.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::limits::{TooFewFiles, allow_files};
 use super::stub::Stub;
-use crate::fleet::{FleetError, all_connected};
+use crate::fleet::{FleetError, stay_connected};
 
 /// What a process opens beside its tunnels.
 const OTHER_FILES: u64 = 200;
@@ -100,10 +100,7 @@ impl Agents {
             tokio::spawn(async move { replica.run().await });
             tokio::time::sleep_until(start + pause * number).await;
         }
-        all_connected(conditions, Instant::now() + PATIENCE).await?;
-        // Whoever started it reads this; if nobody does, that is no reason to stop.
-        let _ = writeln!(io::stdout(), "ready");
-        std::future::pending().await
+        Ok(stay_connected(conditions, Instant::now() + PATIENCE).await?)
     }
 
     fn read(&self) -> Result<Vec<Joining>, AgentsError> {

@@ -45,6 +45,19 @@ pub(crate) fn told(path: &str) -> &str {
     &path[..path.floor_char_boundary(LONGEST_TOLD)]
 }
 
+/// Tells that there is no field of this name at this path.
+fn tell_unknown(found: &mut Vec<String>, at: &str, key: &str) {
+    if found.len() == MOST_TOLD {
+        return;
+    }
+    let path = if at.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{at}.{key}")
+    };
+    found.push(format!("unknown field {:?}", told(&path)));
+}
+
 /// A value's schema: type, bounds, and how merges treat it.
 #[derive(Debug, Clone, Default)]
 pub struct Node {

@@ -10,8 +10,12 @@ use crate::schema::look::{field, flag, list, text, texts};
 
 /// What is wrong with a CRD, beside its metadata.
 pub(crate) fn validate(crd: &Value, found: &mut Findings) {
+    validate_spec(field(crd, "spec"), found);
+    validate_rest(crd, found);
+}
+
+fn validate_spec(spec: &Value, found: &mut Findings) {
     let at = Path::new("spec");
-    let spec = field(crd, "spec");
     let group = text(spec, "group");
     if group.is_empty() {
         found.required(&at.child("group"), "");
@@ -32,6 +36,9 @@ pub(crate) fn validate(crd: &Value, found: &mut Findings) {
     required_names(spec, &at, found);
     names(field(spec, "names"), &at.child("names"), found);
     conversion(field(spec, "conversion"), &at.child("conversion"), found);
+}
+
+fn validate_rest(crd: &Value, found: &mut Findings) {
     names(
         field(field(crd, "status"), "acceptedNames"),
         &Path::new("status").child("acceptedNames"),
@@ -43,18 +50,18 @@ pub(crate) fn validate(crd: &Value, found: &mut Findings) {
 
 /// What is wrong with a CRD's update, beside its metadata.
 pub(crate) fn validate_update(crd: &Value, old: &Value, found: &mut Findings) {
-    validate(crd, found);
+    let (spec, before) = (field(crd, "spec"), field(old, "spec"));
     // What an older version let in stays good enough for another label, or for the definition's end.
-    if field(crd, "spec") == field(old, "spec") {
-        found.0.retain(|error| !error.path.starts_with("spec."));
+    if spec != before {
+        validate_spec(spec, found);
     }
+    validate_rest(crd, found);
     // An approval that has not changed was let in before.
     found
         .0
         .retain(|error| !error.path.contains("api-approved") || annotation(crd) != annotation(old));
     let at = Path::new("spec");
     let names = at.child("names");
-    let (spec, before) = (field(crd, "spec"), field(old, "spec"));
     let own_name = |spec: &'_ Value, name: &str| field(field(spec, "names"), name).clone();
     if is_established(old) {
         let scope = at.child("scope");

@@ -9,8 +9,9 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use super::definition::is_zero;
 use super::quantity::{Quantity, QuantityError};
-use super::{GoStruct, MOST_TOLD, Node, Shape, Written, told};
+use super::{GoStruct, Node, Shape, Written, tell_unknown};
 
 /// Why an object cannot be read as its kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -117,7 +118,7 @@ impl<'a> Walk<'a> {
         for key in keys {
             let Some(inner) = node.field(&key) else {
                 map.remove(&key);
-                self.report(&key);
+                tell_unknown(&mut self.unknown, &self.at, &key);
                 continue;
             };
             let Some(value) = map.get_mut(&key) else {
@@ -198,19 +199,6 @@ impl<'a> Walk<'a> {
         }
         self.at.push_str(key);
     }
-
-    fn report(&mut self, key: &str) {
-        if self.unknown.len() == MOST_TOLD {
-            return;
-        }
-        let path = if self.at.is_empty() {
-            key.to_owned()
-        } else {
-            format!("{}.{key}", self.at)
-        };
-        self.unknown
-            .push(format!("unknown field {:?}", told(&path)));
-    }
 }
 
 impl Node {
@@ -256,7 +244,7 @@ impl Node {
 /// Leaves out and fills in fields as the Go type's tags say.
 fn write_fields(node: &Node, go: &GoStruct, map: &mut Map<String, Value>) {
     map.retain(|key, value| match go.fields.get(key) {
-        Some(Written::UnlessEmpty) => !is_empty(value),
+        Some(Written::UnlessEmpty) => !is_zero(value),
         Some(Written::Always(_)) => true,
         None => !value.is_null(),
     });
@@ -272,17 +260,6 @@ fn write_fields(node: &Node, go: &GoStruct, map: &mut Map<String, Value>) {
             inner.encode(&mut value);
         }
         map.insert(key.clone(), value);
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Bool(set) => !set,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(map) => map.is_empty(),
     }
 }
 

@@ -178,7 +178,8 @@ impl RuleDefinition {
     }
 }
 
-/// The published documents give a default of nothing to every field that Go always writes.
+/// Whether Go takes it for nothing (`omitempty`). The published documents give a default of nothing
+/// to every field that Go always writes.
 pub(super) fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null => true,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{MOST_TOLD, Node, Shape, told};
+use super::{Node, Shape, tell_unknown};
 
 /// Fields that every object with a kind has.
 const OF_EVERY_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -58,7 +58,7 @@ impl Walk {
                         None if node.is_some_and(Node::is_open) => {}
                         None => {
                             map.remove(&key);
-                            self.report(&key);
+                            tell_unknown(&mut self.found, &self.at, &key);
                         }
                     }
                 }
@@ -123,18 +123,6 @@ impl Walk {
         let _ = write!(self.at, "[{index}]");
         inside(self);
         self.at.truncate(before);
-    }
-
-    fn report(&mut self, key: &str) {
-        if self.found.len() == MOST_TOLD {
-            return;
-        }
-        let path = if self.at.is_empty() {
-            key.to_owned()
-        } else {
-            format!("{}.{key}", self.at)
-        };
-        self.found.push(format!("unknown field {:?}", told(&path)));
     }
 }
 

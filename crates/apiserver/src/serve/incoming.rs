@@ -64,12 +64,12 @@ fn complete(
     (decoded, bytes): (Decoded, &[u8]),
     validation: FieldValidation,
 ) -> Result<Value, ApiError> {
-    let mut errors = decoded.strict_errors();
-    let Decoded {
-        mut value,
-        mut duplicates,
-        yaml,
-    } = decoded;
+    let mut told = match validation {
+        FieldValidation::Ignore => Vec::new(),
+        FieldValidation::Strict => decoded.strict_errors(),
+        FieldValidation::Warn => decoded.duplicates,
+    };
+    let (mut value, yaml) = (decoded.value, decoded.yaml);
     check_kind(catalog, resource, &mut value)?;
     let cannot = |why: &str| {
         let (kind, version) = (&resource.kind, &resource.group_version.version);
@@ -79,19 +79,19 @@ fn complete(
     };
     let unknown = resource.read(&mut value);
     let unknown = unknown.map_err(|error| cannot(&error.to_string()))?;
-    errors.extend(unknown.iter().cloned());
-    duplicates.extend(unknown);
-    if resource.origin == Origin::BuiltIn && !yaml {
-        body::sort_findings(bytes, &mut errors);
-        body::sort_findings(bytes, &mut duplicates);
-    }
     match validation {
-        FieldValidation::Strict if !errors.is_empty() => {
-            let all = errors.join(", ");
-            return Err(cannot(&format!("strict decoding error: {all}")));
-        }
-        FieldValidation::Warn => duplicates.iter().for_each(|text| exchange.warn(text)),
-        FieldValidation::Strict | FieldValidation::Ignore => {}
+        FieldValidation::Ignore => told.clear(),
+        FieldValidation::Strict | FieldValidation::Warn => told.extend(unknown),
+    }
+    if resource.origin == Origin::BuiltIn && !yaml {
+        body::sort_findings(bytes, &mut told);
+    }
+    if validation == FieldValidation::Strict && !told.is_empty() {
+        let all = told.join(", ");
+        return Err(cannot(&format!("strict decoding error: {all}")));
+    }
+    for text in &told {
+        exchange.warn(text);
     }
     resource.fill(&mut value);
     Ok(value)

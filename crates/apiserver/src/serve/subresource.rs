@@ -20,6 +20,7 @@ use crate::access::{Operation, Review, ReviewKind, Reviews, issue_requested};
 use crate::builtin;
 use crate::merge::{self, MergeKind, UpdateOptions};
 use crate::resource::Origin;
+use crate::schema::Node;
 use crate::status::ApiError;
 
 pub(crate) mod pods;
@@ -179,15 +180,9 @@ const TOKEN_SECONDS: u32 = 3_600;
 /// Notes who asks for a token as the owner of what they say, as with any other object.
 fn note_owner(options: &WriteOptions, request: &mut Value) -> Result<(), ApiError> {
     let (group, version, kind) = ("authentication.k8s.io", "v1", "TokenRequest");
-    let schema = builtin::kind(group, version, kind)
-        .ok_or_else(|| ApiError::internal("the schema of TokenRequest is not published"))?;
     let api_version = format!("{group}/{version}");
     let mut owned = request.clone();
-    schema.decode(&mut owned).map_err(|error| {
-        ApiError::bad_request(format!(
-            "{kind} in version {version:?} cannot be handled as a {kind}: {error}"
-        ))
-    })?;
+    let schema = decode_as(group, version, kind, &mut owned)?;
     owned["apiVersion"] = api_version.as_str().into();
     owned["kind"] = kind.into();
     if owned["spec"].is_null() {
@@ -211,6 +206,23 @@ fn note_owner(options: &WriteOptions, request: &mut Value) -> Result<(), ApiErro
 
 fn created(accepted: Accepted, object: &Value) -> Response {
     answer::value(StatusCode::CREATED, accepted.format, object)
+}
+
+/// Brings a value into the form of a kind that is not the target's own; returns the kind's schema.
+fn decode_as(
+    group: &str,
+    version: &str,
+    kind: &str,
+    value: &mut Value,
+) -> Result<Arc<Node>, ApiError> {
+    let schema = builtin::kind(group, version, kind)
+        .ok_or_else(|| ApiError::internal(format!("the schema of {kind} is not published")))?;
+    schema.decode(value).map_err(|error| {
+        ApiError::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {kind}: {error}"
+        ))
+    })?;
+    Ok(schema)
 }
 
 /// Reads the body of a kind that is not the target's own.

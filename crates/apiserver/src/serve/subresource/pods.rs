@@ -14,7 +14,7 @@ use super::super::negotiate::{Accepted, Transforms, accepted};
 use super::super::options::{DeleteOptions, DryRun, WriteOptions, WriteVerb};
 use super::super::query::Query;
 use super::super::shared::Target;
-use super::read_kind;
+use super::{decode_as, read_kind};
 use crate::access::Operation;
 use crate::builtin;
 use crate::schema::Path;
@@ -108,13 +108,7 @@ pub(super) async fn bind(exchange: &Exchange, target: &Target) -> Result<Respons
 /// Labels and annotations of a Binding become the pod's, and so must be as a pod's.
 async fn read_binding(exchange: &Exchange) -> Result<Value, ApiError> {
     let mut binding = read_kind(exchange, "Binding").await?;
-    let schema = builtin::kind("", "v1", "Binding")
-        .ok_or_else(|| ApiError::internal("the schema of Binding is not published"))?;
-    schema.decode(&mut binding).map_err(|error| {
-        ApiError::bad_request(format!(
-            "Binding in version \"v1\" cannot be handled as a Binding: {error}"
-        ))
-    })?;
+    decode_as("", "v1", "Binding", &mut binding)?;
     let mut found = Findings::default();
     let at = Path::new("metadata");
     let texts = |field: &str| binding["metadata"][field].as_object();
