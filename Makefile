@@ -43,7 +43,7 @@ test: ## Every test: units, components, fuzz corpora, real Kubernetes
 	@.ci/suite kubernetes 1500 cargo test $(CARGO_ALL) --no-fail-fast --test kubernetes
 	@.ci/suite e2e 1500 cargo test $(CARGO_ALL) --no-fail-fast --test road --test pods
 	@DROVER_TEST_HUB=embedded .ci/suite e2e-embedded 400 cargo test $(CARGO_ALL) --test road -- \
-	  journey revocation security::claims security::credentials security::secrets \
+	  journey revocation accounts security::claims security::credentials security::secrets \
 	  --skip demoted_administrator
 	@.ci/suite simulated 300 cargo test $(CARGO_ALL) --test simulated
 	@.ci/suite demo 120 $(XTASK) demo --once --port 0 --folder "$$(mktemp -d)"

@@ -3,6 +3,7 @@
 //! *Owns* the step "identity" of the road and everything that gives people credentials. *Never*
 //! decides what a person may do; that is a permit's matter (`drover_access::permit`).
 
+pub mod accounts;
 pub mod administrators;
 pub mod authenticator;
 pub mod first_administrator;
@@ -13,6 +14,7 @@ mod lookup;
 pub mod passwords;
 pub mod tokens;
 
+pub use accounts::Accounts;
 pub use authenticator::{Authenticator, IdentifyError};
 pub use last_use::LastUse;
 pub use login::{LoginError, Logins};

@@ -1,5 +1,6 @@
 //! What must hold for any bytes; run by the fuzzer and, over the corpus, by `cargo test`.
 
+use drover_access::account_token::AccountToken;
 use drover_access::path::{ClusterPath, ROAD};
 use drover_access::setting::Setting;
 use drover_access::token::{RegistrationToken, UserToken};
@@ -56,6 +57,20 @@ pub(crate) fn token(data: &[u8]) {
         return;
     };
     assert!(UserToken::parse(text).is_none() || RegistrationToken::parse(text).is_none());
+}
+
+/// No text is both an account's and one of Drover's own, and none is good after its end.
+pub(crate) fn account_token(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let now = jiff::Timestamp::UNIX_EPOCH;
+    let Some(token) = AccountToken::parse(text, now) else {
+        return;
+    };
+    assert!(UserToken::parse(text).is_none() && RegistrationToken::parse(text).is_none());
+    assert!(token.expires_at() > now && token.expose() == text);
+    assert!(AccountToken::parse(text, jiff::Timestamp::MAX).is_none());
 }
 
 /// What is in effect is always valid.

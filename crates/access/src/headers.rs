@@ -10,7 +10,7 @@ use http::header::{
 };
 use thiserror::Error;
 
-use crate::names::KubernetesIdentity;
+use crate::names::{AccountName, KubernetesIdentity};
 
 /// `Impersonate-User`.
 pub const IMPERSONATE_USER: HeaderName = HeaderName::from_static("impersonate-user");
@@ -108,6 +108,21 @@ pub fn impersonate(
             HeaderName::from_bytes(name.as_bytes()).map_err(|_| Unrepresentable("extra's key"))?;
         headers.insert(name, extra_value(text)?);
     }
+    Ok(())
+}
+
+/// Sets the header by which the hub takes the request for its service account's.
+///
+/// The hub itself adds the groups that a service account has. Call after [`strip_inbound`]. On
+/// error nothing may be forwarded.
+pub fn impersonate_account(
+    headers: &mut HeaderMap,
+    account: &AccountName,
+) -> Result<(), Unrepresentable> {
+    let name = HeaderValue::from_str(account.as_str());
+    let name = name.map_err(|_| Unrepresentable("account's name"))?;
+    headers.insert(IMPERSONATE_USER, name);
+    headers.remove(IMPERSONATE_GROUP);
     Ok(())
 }
 

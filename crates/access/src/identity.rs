@@ -4,7 +4,19 @@ use drover_api::ids::{ClusterUid, UserUid};
 use drover_api::kinds::TokenPurpose;
 use jiff::Timestamp;
 
-use crate::names::{EXTRA_DISPLAY_NAME, EXTRA_TOKEN_ID, GroupName, KubernetesIdentity, UserName};
+use crate::account_token::TokenDigest;
+use crate::names::{
+    AccountName, EXTRA_DISPLAY_NAME, EXTRA_TOKEN_ID, GroupName, KubernetesIdentity, UserName,
+};
+
+/// Whoever asks on the road.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Principal {
+    /// One of Drover's people.
+    Person(Identity),
+    /// A program with an account on the hub.
+    Account(Account),
+}
 
 /// A person, proved by a token that was valid when this was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +45,21 @@ pub struct TokenLimits {
     /// The one cluster it works on, if so limited.
     pub cluster: Option<ClusterUid>,
     /// From then on it is refused.
+    pub expires_at: Timestamp,
+}
+
+/// A service account of the hub, proved by a token that the hub judged to be its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// Its name on the hub.
+    pub name: AccountName,
+    /// UID of the ServiceAccount.
+    pub uid: String,
+    /// The token that was judged.
+    pub token: TokenDigest,
+    /// What the hub calls that token, if it has a name for it.
+    pub token_id: Option<String>,
+    /// From then on the token is refused.
     pub expires_at: Timestamp,
 }
 

@@ -3,6 +3,7 @@
 //! *Owns* every decision on the road that a test table can state. *Never* knows tokio, a kube
 //! client, a clock or a disk: time and randomness are handed in.
 
+pub mod account_token;
 pub mod admission;
 pub mod credential;
 pub mod guard;

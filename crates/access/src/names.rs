@@ -15,6 +15,8 @@ pub const AUTHENTICATED: &str = "system:authenticated";
 pub const EXTRA_DISPLAY_NAME: &str = "management.drover.dev/display-name";
 /// Extra that carries the id of the token in use.
 pub const EXTRA_TOKEN_ID: &str = "management.drover.dev/token-id";
+/// Start of the names that Kubernetes gives to service accounts.
+const ACCOUNT_PREFIX: &str = "system:serviceaccount:";
 /// Longest name or id that may become part of a group's name, in bytes.
 const MAX_PART: usize = 253;
 
@@ -69,6 +71,48 @@ impl GroupName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// A service account of the hub, as the hub names it: `system:serviceaccount:<namespace>:<name>`.
+///
+/// It names somebody on the hub only. In a cluster the same name would be another account's.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AccountName(String);
+
+impl AccountName {
+    /// Reads a name; `None` unless it is a service account's.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (namespace, name) = text.strip_prefix(ACCOUNT_PREFIX)?.split_once(':')?;
+        let fits = is_dns_name(namespace, 63) && !namespace.contains('.');
+        (fits && is_dns_name(name, 253)).then(|| Self(text.to_owned()))
+    }
+
+    /// The whole name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Namespace and name of the ServiceAccount.
+    pub fn object(&self) -> (&str, &str) {
+        let object = self.0.strip_prefix(ACCOUNT_PREFIX);
+        let object = object.and_then(|object| object.split_once(':'));
+        object.unwrap_or_default()
+    }
+}
+
+impl fmt::Display for AccountName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What Kubernetes lets a namespace or a service account be called (RFC 1123).
+fn is_dns_name(text: &str, longest: usize) -> bool {
+    !text.is_empty()
+        && text.len() <= longest
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.'))
 }
 
 impl fmt::Display for UserName {
@@ -162,6 +206,33 @@ mod tests {
         ] {
             assert_eq!(UserName::parse(text).is_some(), user, "user {text:?}");
             assert_eq!(GroupName::parse(text).is_some(), group, "group {text:?}");
+        }
+    }
+
+    #[test]
+    fn only_service_accounts_are_accounts() {
+        for (text, wanted) in [
+            ("system:serviceaccount:apps:puller", true),
+            ("system:serviceaccount:apps:puller.v2", true),
+            ("system:serviceaccount:a.b:puller", false),
+            ("system:serviceaccount:apps:", false),
+            ("system:serviceaccount::puller", false),
+            ("system:serviceaccount:apps", false),
+            ("system:serviceaccount:apps:pull:er", false),
+            ("system:serviceaccount:apps:Puller", false),
+            ("system:serviceaccount:apps:pul\nler", false),
+            ("system:serviceaccounts:apps:puller", false),
+            ("system:node:a", false),
+            ("system:masters", false),
+            ("drover:user:1f", false),
+            ("", false),
+        ] {
+            let parsed = AccountName::parse(text);
+            assert_eq!(parsed.is_some(), wanted, "{text:?}");
+            if let Some(name) = parsed {
+                let (namespace, name) = name.object();
+                assert_eq!(format!("{ACCOUNT_PREFIX}{namespace}:{name}"), text);
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use drover_api::kinds::TokenPurpose;
 use jiff::Timestamp;
 use thiserror::Error;
 
-use crate::identity::Identity;
+use crate::identity::{Account, Identity, Principal};
 use crate::names::KubernetesIdentity;
 
 /// Where a request wants to go.
@@ -17,17 +17,32 @@ pub enum Target {
     Cluster(ClusterUid),
 }
 
-/// Proof that an identity may use a target; the proxy takes nothing else.
+/// Proof that somebody may use a target; the proxy takes nothing else.
 ///
 /// Only [`decide`] makes one, and nothing changes one, so whoever holds a permit holds a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permit {
     target: Target,
-    user: UserUid,
-    token_id: String,
+    holder: Holder,
     expires_at: Timestamp,
-    identity: KubernetesIdentity,
-    may_impersonate: bool,
+}
+
+/// Whose a permit is, and how they appear at the target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// One of Drover's people.
+    Person {
+        /// UID of the User.
+        user: UserUid,
+        /// The token that the permit stands on.
+        token_id: String,
+        /// Their name and groups at the target.
+        identity: KubernetesIdentity,
+        /// Whether `kubectl --as` may be asked for; the cluster has its own say.
+        may_impersonate: bool,
+    },
+    /// A service account of the hub, which appears there as itself.
+    Account(Account),
 }
 
 impl Permit {
@@ -37,28 +52,13 @@ impl Permit {
     }
 
     /// Whose it is.
-    pub fn user(&self) -> &UserUid {
-        &self.user
-    }
-
-    /// The token that it stands on.
-    pub fn token_id(&self) -> &str {
-        &self.token_id
+    pub fn holder(&self) -> &Holder {
+        &self.holder
     }
 
     /// Open streams end then.
     pub fn expires_at(&self) -> Timestamp {
         self.expires_at
-    }
-
-    /// How the person appears at the target.
-    pub fn identity(&self) -> &KubernetesIdentity {
-        &self.identity
-    }
-
-    /// Whether `kubectl --as` may be asked for; the cluster has its own say.
-    pub fn may_impersonate(&self) -> bool {
-        self.may_impersonate
     }
 }
 
@@ -77,12 +77,24 @@ pub enum Denied {
     /// No binding allows it.
     #[error("you have no role on this cluster: ask an administrator for one")]
     NoBinding,
+    /// A service account of the hub asks for something else than the hub.
+    #[error(
+        "a service account of the hub can use nothing but the hub, cluster \"local\": people's \
+         tokens are for the others"
+    )]
+    OnlyTheHub,
 }
 
-/// Decides whether an identity may use a target now.
-///
+/// Decides whether somebody may use a target now.
+pub fn decide(who: Principal, target: Target, now: Timestamp) -> Result<Permit, Denied> {
+    match who {
+        Principal::Person(identity) => decide_person(&identity, target, now),
+        Principal::Account(account) => decide_account(account, target, now),
+    }
+}
+
 /// Order: what the token may do at all, its time, its cluster, then the person's bindings.
-pub fn decide(identity: &Identity, target: Target, now: Timestamp) -> Result<Permit, Denied> {
+fn decide_person(identity: &Identity, target: Target, now: Timestamp) -> Result<Permit, Denied> {
     if identity.token.purpose == TokenPurpose::PasswordChange {
         return Err(Denied::PasswordChangeRequired);
     }
@@ -99,18 +111,38 @@ pub fn decide(identity: &Identity, target: Target, now: Timestamp) -> Result<Per
     }
     Ok(Permit {
         target,
-        user: identity.user_uid.clone(),
-        token_id: identity.token.id.clone(),
         expires_at: identity.token.expires_at,
-        identity: identity.in_clusters(),
-        may_impersonate: identity.administrator,
+        holder: Holder::Person {
+            user: identity.user_uid.clone(),
+            token_id: identity.token.id.clone(),
+            identity: identity.in_clusters(),
+            may_impersonate: identity.administrator,
+        },
     })
+}
+
+/// What an account may do on the hub is for the hub's own roles to say, as if it came there
+/// straight. In a cluster its name would be somebody else's.
+fn decide_account(account: Account, target: Target, now: Timestamp) -> Result<Permit, Denied> {
+    if now >= account.expires_at {
+        return Err(Denied::Expired);
+    }
+    match target {
+        Target::Cluster(_) => Err(Denied::OnlyTheHub),
+        Target::Hub => Ok(Permit {
+            target,
+            expires_at: account.expires_at,
+            holder: Holder::Account(account),
+        }),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::account_token::AccountToken;
     use crate::identity::TokenLimits;
+    use crate::names::AccountName;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -161,16 +193,34 @@ mod tests {
                 Err(Denied::PasswordChangeRequired),
             ),
         ] {
-            let got = decide(
-                &identity(purpose, scope, administrator),
-                target.clone(),
-                at(now),
-            );
+            let who = Principal::Person(identity(purpose, scope, administrator));
+            let got = decide(who, target.clone(), at(now));
             assert_eq!(
                 got.map(|_| ()),
                 wanted,
                 "{purpose:?} {scope:?} {target:?} {now}"
             );
+        }
+    }
+    #[test]
+    fn an_account_of_the_hub_goes_to_the_hub_as_itself_and_nowhere_else() {
+        // {} . {"sub":"system:serviceaccount:apps:puller"} . x
+        let token = "e30.eyJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQ6YXBwczpwdWxsZXIifQ.eA";
+        let account = Account {
+            name: AccountName::parse("system:serviceaccount:apps:puller").unwrap(),
+            uid: "s".into(),
+            token: AccountToken::parse(token, at(0)).unwrap().digest(),
+            token_id: None,
+            expires_at: at(100),
+        };
+        let a = Target::Cluster(ClusterUid::new("a"));
+        for (target, now, wanted) in [
+            (Target::Hub, 99, Ok(Holder::Account(account.clone()))),
+            (Target::Hub, 100, Err(Denied::Expired)),
+            (a, 99, Err(Denied::OnlyTheHub)),
+        ] {
+            let got = decide(Principal::Account(account.clone()), target, at(now));
+            assert_eq!(got.map(|permit| permit.holder), wanted, "{now}");
         }
     }
 }

@@ -5,6 +5,7 @@
     reason = "steps of a test are functions of their own, and fail as the test does"
 )]
 
+mod accounts;
 mod failures;
 mod journey;
 mod revocation;
@@ -37,6 +38,8 @@ fn main() -> ExitCode {
             test!(revocation::disabled_user_loses_watches_and_may_return_when_enabled),
             test!(revocation::deleted_user_loses_watches_for_good),
             test!(revocation::demoted_administrator_loses_watches),
+            test!(accounts::account_of_the_hub_has_its_roles_there_and_nothing_elsewhere),
+            test!(accounts::deleted_account_of_the_hub_loses_its_watch),
             test!(security::claims::connection_header_takes_no_impersonation_off),
             test!(security::claims::claims_of_clients_never_reach_the_cluster),
             test!(security::claims::nobody_acts_as_masters_nodes_or_accounts),

@@ -11,25 +11,32 @@ const SOON: Duration = Duration::from_mins(1);
 const CUT_WITHIN: Duration = Duration::from_secs(5);
 
 /// An open watch of somebody's kubectl.
-struct Watch {
+pub(crate) struct Watch {
     kubectl: CommandLine,
     running: Running,
 }
 
 impl Watch {
     async fn open(world: &World, name: &str, kubectl: CommandLine) -> Self {
+        Self::of(world, name, kubectl, ("kube-system", "kube-root-ca.crt")).await
+    }
+
+    /// A watch of a namespace's ConfigMaps, of which this one is there.
+    pub(crate) async fn of(
+        world: &World,
+        name: &str,
+        kubectl: CommandLine,
+        (namespace, seen): (&str, &str),
+    ) -> Self {
         let logs = world.scratch("watches").unwrap();
-        let words = ["get", "configmaps", "--namespace=kube-system", "--watch"];
+        let words = ["get", "configmaps", "--namespace", namespace, "--watch"];
         let mut running = kubectl.start(name, words, &logs).unwrap();
-        running
-            .wait_for_log("kube-root-ca.crt", SOON)
-            .await
-            .unwrap();
+        running.wait_for_log(seen, SOON).await.unwrap();
         Self { kubectl, running }
     }
 
     /// The watch is over in time, and nothing new is granted.
-    async fn ends(mut self) {
+    pub(crate) async fn ends(mut self) {
         let since = Instant::now();
         let end = eventually("the watch to end", SOON, async || {
             self.running.exited().ok_or("it goes on")
@@ -44,6 +51,12 @@ impl Watch {
             told.iter().any(|word| refused.stderr.contains(word)),
             "{refused:?}"
         );
+    }
+
+    /// Nothing has ended it.
+    pub(crate) fn goes_on(mut self) {
+        let ended = self.running.exited();
+        assert_eq!(ended, None, "{}", self.running.log());
     }
 }
 
@@ -79,12 +92,7 @@ pub(crate) async fn deleted_token_ends_its_watch_and_is_refused(world: &mut Worl
     let delete = ["token", "delete", &token_id(&kubeconfig)];
     world.admin.drover().run(delete).await.unwrap();
     watch.ends().await;
-    let mut other = other.running;
-    assert!(
-        other.exited().is_none(),
-        "another token's watch ended: {}",
-        other.log()
-    );
+    other.goes_on();
 }
 
 pub(crate) async fn expired_token_ends_its_watch_and_is_refused(world: &mut World) {

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use drover_access::identity::Identity;
-use drover_api::ids::{ClusterUid, UserUid};
+use drover_access::identity::{Account, Identity, Principal};
+use drover_api::ids::ClusterUid;
 use http::{HeaderValue, Method};
 use jiff::Timestamp;
 use serde::ser::SerializeStruct as _;
@@ -73,15 +73,15 @@ pub enum Outcome {
     Revoked,
 }
 
-/// A person, by UID and by the name they had then.
+/// A person, or a service account of the hub, by UID and by the name they had then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
-    /// What they type to log in.
+    /// What they type to log in; `system:serviceaccount:<namespace>:<name>`.
     pub name: Arc<str>,
     /// What counts.
-    pub uid: UserUid,
-    /// Id of the token they used.
-    pub token: Arc<str>,
+    pub uid: Arc<str>,
+    /// Id of the token they used; the hub has none for old tokens of service accounts.
+    pub token: Option<Arc<str>>,
     /// The name in the cluster that they asked to act as (`kubectl --as`).
     pub acting_as: Option<String>,
 }
@@ -90,9 +90,29 @@ impl From<&Identity> for Person {
     fn from(identity: &Identity) -> Self {
         Self {
             name: identity.user_name.as_str().into(),
-            uid: identity.user_uid.clone(),
-            token: identity.token.id.as_str().into(),
+            uid: identity.user_uid.as_str().into(),
+            token: Some(identity.token.id.as_str().into()),
             acting_as: None,
+        }
+    }
+}
+
+impl From<&Account> for Person {
+    fn from(account: &Account) -> Self {
+        Self {
+            name: account.name.as_str().into(),
+            uid: account.uid.as_str().into(),
+            token: account.token_id.as_deref().map(Into::into),
+            acting_as: None,
+        }
+    }
+}
+
+impl From<&Principal> for Person {
+    fn from(who: &Principal) -> Self {
+        match who {
+            Principal::Person(identity) => identity.into(),
+            Principal::Account(account) => account.into(),
         }
     }
 }
@@ -199,7 +219,8 @@ impl Record {
         let person = subject.person.as_ref();
         let person = person.map_or(0, |p| {
             let acting = p.acting_as.as_ref().map_or(0, String::len);
-            p.name.len() + p.uid.as_str().len() + p.token.len() + acting
+            let token = p.token.as_ref().map_or(0, |token| token.len());
+            p.name.len() + p.uid.len() + token + acting
         });
         size_of::<Self>() + size_of::<Subject>() + subject.target.text.len() + person
     }
@@ -220,8 +241,8 @@ impl Serialize for Record {
         line.serialize_field("id", &Shown(subject.id))?;
         line.serialize_field("source", &subject.source)?;
         line.serialize_field("user", &person.map(|p| &*p.name))?;
-        line.serialize_field("userUid", &person.map(|p| p.uid.as_str()))?;
-        line.serialize_field("token", &person.map(|p| &*p.token))?;
+        line.serialize_field("userUid", &person.map(|p| &*p.uid))?;
+        line.serialize_field("token", &person.and_then(|p| p.token.as_deref()))?;
         line.serialize_field("actingAs", &person.and_then(|p| p.acting_as.as_deref()))?;
         let place = subject.place.as_ref();
         line.serialize_field("cluster", &place.map(|p| &*p.name))?;

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use drover_api::ids::UserUid;
 use http::Method;
 use jiff::Timestamp;
 use tempfile::TempDir;
@@ -21,8 +20,8 @@ fn record(audit: &Audit) -> Record {
         source: Some([127, 0, 0, 1].into()),
         person: Some(Person {
             name: "ann\n{\"stage\":\"end\"}".into(),
-            uid: UserUid::new("u"),
-            token: "t".into(),
+            uid: "u".into(),
+            token: Some("t".into()),
             acting_as: None,
         }),
         place: None,

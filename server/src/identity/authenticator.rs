@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use drover_access::account_token::AccountToken;
 use drover_access::credential::{self, CredentialError};
-use drover_access::identity::{Identity, TokenLimits};
+use drover_access::identity::{Identity, Principal, TokenLimits};
 use drover_access::token::{TokenHash, UserToken};
 use drover_api::ids::UserUid;
 use drover_api::kinds::{Token, User};
@@ -13,6 +14,7 @@ use kube::ResourceExt;
 use secrecy::ExposeSecret as _;
 use thiserror::Error;
 
+use super::accounts::Accounts;
 use super::last_use::LastUse;
 use super::lookup::{Lookup, LookupError};
 use crate::hub::{Hub, StoresHealth};
@@ -65,6 +67,7 @@ impl From<IdentifyError> for Status {
 pub struct Authenticator {
     hub: Hub,
     lookup: Lookup,
+    accounts: Accounts,
     last_use: LastUse,
 }
 
@@ -73,12 +76,18 @@ impl Authenticator {
     pub fn new(hub: Hub, last_use: LastUse) -> Self {
         Self {
             lookup: Lookup::new(hub.clone()),
+            accounts: Accounts::new(hub.clone()),
             hub,
             last_use,
         }
     }
 
-    /// Who sends these headers, at present.
+    /// What is known of service accounts' tokens.
+    pub fn accounts(&self) -> &Accounts {
+        &self.accounts
+    }
+
+    /// Who sends these headers, at present: a person, or nobody.
     ///
     /// The order: exactly one credential; its form; memory recent enough; the token by its id; its
     /// secret, in the same time whether the id exists or not; its time; its user. Only a token that
@@ -86,10 +95,25 @@ impl Authenticator {
     pub async fn identify(&self, headers: &HeaderMap) -> Result<Identity, IdentifyError> {
         let presented = credential::presented(headers)?;
         let bearer = UserToken::parse(presented.expose_secret()).ok_or(IdentifyError::Unknown)?;
-        let health = self.hub.stores().health();
-        if !health.is_trusted() {
-            return Err(IdentifyError::Untrusted(health));
+        self.identify_person(&bearer).await
+    }
+
+    /// Who sends these headers, at present: a person, or a service account of the hub.
+    pub async fn principal(&self, headers: &HeaderMap) -> Result<Principal, IdentifyError> {
+        let presented = credential::presented(headers)?;
+        let text = presented.expose_secret();
+        if let Some(bearer) = UserToken::parse(text) {
+            return Ok(Principal::Person(self.identify_person(&bearer).await?));
         }
+        let token = AccountToken::parse(text, Timestamp::now()).ok_or(IdentifyError::Unknown)?;
+        self.check_memory()?;
+        // Boxed: the future of each request would have room for it.
+        let account = Box::pin(self.accounts.identify(token)).await?;
+        Ok(Principal::Account(account.ok_or(IdentifyError::Unknown)?))
+    }
+
+    async fn identify_person(&self, bearer: &UserToken) -> Result<Identity, IdentifyError> {
+        self.check_memory()?;
         let found = match self.in_memory(bearer.id()) {
             Some(found) => Some(found),
             None => Box::pin(self.lookup.read(bearer.id())).await?,
@@ -106,12 +130,13 @@ impl Authenticator {
         Ok(identity)
     }
 
-    /// Whether a token that was accepted before still is; for what stays open.
-    pub fn is_still_valid(&self, token_id: &str, now: Timestamp) -> bool {
-        self.hub.stores().health().is_trusted()
-            && self
-                .in_memory(token_id)
-                .is_some_and(|(token, user)| decide(&token, user.as_deref(), now).is_ok())
+    fn check_memory(&self) -> Result<(), IdentifyError> {
+        let health = self.hub.stores().health();
+        if health.is_trusted() {
+            Ok(())
+        } else {
+            Err(IdentifyError::Untrusted(health))
+        }
     }
 
     fn in_memory(&self, id: &str) -> Option<Found> {

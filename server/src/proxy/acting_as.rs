@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use drover_access::impersonation::{self, ImpersonationError};
 use drover_access::names::{AUTHENTICATED, KubernetesIdentity};
-use drover_access::permit::{Permit, Target};
+use drover_access::permit::{Holder, Permit, Target};
 use drover_api::agent::Lane;
 use drover_api::ids::UserUid;
 use http::HeaderMap;
@@ -47,9 +47,14 @@ impl Road {
         let Some(asked) = impersonation::requested(headers, resolve)? else {
             return Ok(None);
         };
-        if !permit.may_impersonate() {
+        let Holder::Person {
+            identity: who,
+            may_impersonate: true,
+            ..
+        } = permit.holder()
+        else {
             return Err(Refusal::MayNotActAs);
-        }
+        };
         // Asked for by UID, a user must be there as well.
         let user = users.by_uid(asked.user().uid().as_str());
         if !user.is_some_and(|user| may_be_acted_as(&user)) {
@@ -61,7 +66,7 @@ impl Road {
             Target::Cluster(uid) => self.tunnels.client(uid, Lane::Controller),
         };
         // Boxed: the future of each request would have room for it.
-        let asking = Box::pin(cluster_allows(client, permit.identity(), &asked, cluster));
+        let asking = Box::pin(cluster_allows(client, who, &asked, cluster));
         tokio::time::timeout(PATIENCE, asking)
             .await
             .map_err(|_| Refusal::ActingAsUnknown(cluster.to_owned()))??;

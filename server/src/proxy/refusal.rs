@@ -144,6 +144,7 @@ impl Refusal {
             Self::Denied(Denied::Expired) => "TokenExpired",
             Self::Denied(Denied::OtherCluster) => "TokenForOtherCluster",
             Self::Denied(Denied::NoBinding) => "NoBinding",
+            Self::Denied(Denied::OnlyTheHub) => "AccountBeyondTheHub",
             Self::NoCluster(_) => "NoSuchCluster",
             Self::Deleting(_) => "ClusterDeleting",
             Self::ActingAs(_) | Self::MayNotActAs | Self::ClusterForbidsActingAs { .. } => {

@@ -6,15 +6,16 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::response::{IntoResponse as _, Response};
-use drover_access::headers;
-use drover_access::identity::Identity;
+use drover_access::headers::{self, Unrepresentable};
+use drover_access::identity::Principal;
+use drover_access::names::KubernetesIdentity;
 use drover_access::path::{ClusterName, ClusterPath};
-use drover_access::permit::{self, Permit, Target};
+use drover_access::permit::{self, Holder, Permit, Target};
 use drover_api::group::LOCAL_CLUSTER;
 use drover_api::ids::{ClusterUid, UserUid};
 use http::header::{EXPECT, HOST, RETRY_AFTER};
 use http::uri::PathAndQuery;
-use http::{HeaderName, Uri, Version, request};
+use http::{HeaderMap, HeaderName, Uri, Version, request};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use tokio::time::Instant;
@@ -144,10 +145,10 @@ impl Road {
         subject.target = Asked::of(path.rest.as_str());
         subject.verb = Verb::of(&head.method, path.rest.path(), path.rest.query());
         // 2. Who asks: exactly one credential, valid now.
-        let identity = self.authenticator.identify(&head.headers).await?;
-        subject.person = Some(Person::from(&identity));
+        let who = self.authenticator.principal(&head.headers).await?;
+        subject.person = Some(Person::from(&who));
         // 3. Whether they may go there. Somebody who may not learns nothing about what exists.
-        let (permit, uid) = self.permit(&identity, &path.cluster, name)?;
+        let (permit, uid) = self.permit(who, &path.cluster, name)?;
         subject.place = Some(Place {
             name: name.into(),
             uid,
@@ -164,8 +165,7 @@ impl Road {
         // 6. Nothing the client says about itself goes on; our own word is the last.
         let wish = Wish::take(head);
         headers::strip_inbound(&mut head.headers);
-        let identity = acting.as_ref().unwrap_or_else(|| permit.identity());
-        headers::impersonate(&mut head.headers, identity)?;
+        impersonate(&mut head.headers, &permit, acting.as_ref())?;
         Ok(Admitted {
             name: name.to_owned(),
             permit,
@@ -178,7 +178,7 @@ impl Road {
     /// The permit to go to the cluster of this name, and its UID unless it is the hub.
     fn permit(
         &self,
-        identity: &Identity,
+        who: Principal,
         cluster: &ClusterName,
         name: &str,
     ) -> Result<(Permit, Option<ClusterUid>), Refusal> {
@@ -188,7 +188,7 @@ impl Road {
             Found::Cluster(uid) => Target::Cluster(uid.clone()),
             Found::Deleting | Found::Nothing => Target::Cluster(ClusterUid::default()),
         };
-        let permit = permit::decide(identity, target, Timestamp::now())?;
+        let permit = permit::decide(who, target, Timestamp::now())?;
         match found {
             Found::Nothing => Err(Refusal::NoCluster(name.to_owned())),
             Found::Deleting => Err(Refusal::Deleting(name.to_owned())),
@@ -302,6 +302,20 @@ fn check_host(head: &request::Parts) -> Result<(), Refusal> {
         _ => true,
     };
     if agrees { Ok(()) } else { Err(Refusal::Host) }
+}
+
+/// Sets our own word about who asks: whoever the permit's holder acts as, or themselves.
+fn impersonate(
+    headers: &mut HeaderMap,
+    permit: &Permit,
+    acting: Option<&KubernetesIdentity>,
+) -> Result<(), Unrepresentable> {
+    match (acting, permit.holder()) {
+        (Some(identity), _) | (None, Holder::Person { identity, .. }) => {
+            headers::impersonate(headers, identity)
+        }
+        (None, Holder::Account(account)) => headers::impersonate_account(headers, &account.name),
+    }
 }
 
 fn host(head: &request::Parts) -> Option<String> {

@@ -40,8 +40,8 @@ pub(super) async fn login(
         .await?;
     noted.who(Person {
         name: token.spec.user_name.as_str().into(),
-        uid: token.spec.user_uid.clone(),
-        token: token.name_any().into(),
+        uid: token.spec.user_uid.as_str().into(),
+        token: Some(token.name_any().into()),
         acting_as: None,
     });
     let issued = IssuedToken {

@@ -125,6 +125,8 @@ fn admission(
 fn identity(base: &Base) -> Authenticator {
     let last_use = LastUse::default();
     let authenticator = Authenticator::new(base.hub.clone(), last_use.clone());
+    let accounts = authenticator.accounts().clone();
+    base.spawn(accounts.review_regularly(base.stop.clone()));
     base.spawn(last_use.write_regularly(base.hub.clone(), base.stop.clone()));
     base.spawn(tokens::purge_regularly(
         base.hub.clone(),
@@ -165,6 +167,7 @@ fn road(
     base.spawn(watch_permits(
         open.clone(),
         base.hub.stores().clone(),
+        authenticator.accounts().clone(),
         base.stop.clone(),
     ));
     base.spawn(when_leading(

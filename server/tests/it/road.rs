@@ -1,5 +1,6 @@
 //! The road, from a client's socket to a scripted cluster behind a tunnel in memory.
 
+mod accounts;
 mod audit;
 mod client;
 mod cluster;

@@ -33,6 +33,11 @@ fn corpus_of_tokens_holds() {
 }
 
 #[test]
+fn corpus_of_account_tokens_holds() {
+    replay("account_token", properties::account_token);
+}
+
+#[test]
 fn corpus_of_settings_holds() {
     replay("setting", properties::setting);
 }

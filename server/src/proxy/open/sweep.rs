@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use drover_access::permit::{Permit, Target};
+use drover_access::permit::{Holder, Permit, Target};
+use drover_api::ids::UserUid;
 use drover_api::kinds::User;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
@@ -11,6 +12,8 @@ use super::super::journey::Journey;
 use super::{CutReason, OpenStreams};
 use crate::audit::Audit;
 use crate::hub::Stores;
+use crate::identity::Accounts;
+use crate::identity::accounts::Standing;
 
 /// Time between looks without a change: tokens expire by the clock alone.
 const EVERY: Duration = Duration::from_secs(1);
@@ -26,7 +29,12 @@ const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// Looks at every request under way whenever the hub's state changes, and every second, until
 /// `stop`; those whose permit does not hold any more are cut.
-pub async fn watch_permits(open: OpenStreams, stores: Stores, stop: CancellationToken) {
+pub async fn watch_permits(
+    open: OpenStreams,
+    stores: Stores,
+    accounts: Accounts,
+    stop: CancellationToken,
+) {
     let watching = async {
         let mut changed = stores.changed();
         loop {
@@ -34,7 +42,7 @@ pub async fn watch_permits(open: OpenStreams, stores: Stores, stop: Cancellation
             let trusted = stores.health().is_trusted();
             let cut = open.cut_if(|permit, journey| {
                 if trusted {
-                    let verdict = withdrawn(permit, &stores, now);
+                    let verdict = withdrawn(permit, &stores, &accounts, now);
                     settled(&verdict, journey).or_else(|| acted_as_gone(journey, &stores))
                 } else {
                     Some(CutReason::Untrusted)
@@ -113,44 +121,55 @@ pub(in crate::proxy) fn may_be_acted_as(user: &User) -> bool {
 
 /// Whether memory holds what a permit stands on.
 pub(in crate::proxy) fn is_in_memory(permit: &Permit, stores: &Stores) -> bool {
-    !matches!(
-        withdrawn(permit, stores, Timestamp::UNIX_EPOCH),
-        Verdict::Missing(_)
-    )
+    match permit.holder() {
+        Holder::Person { user, token_id, .. } => {
+            !matches!(persons_right(user, token_id, stores), Verdict::Missing(_))
+        }
+        // Its token is in memory since the hub has judged it.
+        Holder::Account(_) => true,
+    }
 }
 
-fn withdrawn(permit: &Permit, stores: &Stores, now: Timestamp) -> Verdict {
+fn withdrawn(permit: &Permit, stores: &Stores, accounts: &Accounts, now: Timestamp) -> Verdict {
     if now >= permit.expires_at() {
         return Verdict::Withdrawn(CutReason::TokenExpired);
     }
-    match stores.tokens.by_name(permit.token_id()) {
-        None => return Verdict::Missing(CutReason::TokenGone),
-        // Another token under the same id is another token.
-        Some(token)
-            if token.metadata.deletion_timestamp.is_some()
-                || token.spec.user_uid != *permit.user() =>
-        {
-            return Verdict::Withdrawn(CutReason::TokenGone);
-        }
-        Some(_) => {}
-    }
-    match stores.users.by_uid(permit.user().as_str()) {
-        None => return Verdict::Missing(CutReason::UserGone),
-        Some(user) if !user.spec.enabled || user.metadata.deletion_timestamp.is_some() => {
-            return Verdict::Withdrawn(CutReason::UserGone);
-        }
-        Some(user) if !user.spec.administrator => {
-            return Verdict::Withdrawn(CutReason::RightGone);
-        }
-        Some(_) => {}
-    }
-    let Target::Cluster(uid) = permit.target() else {
-        return Verdict::Holds;
+    let right = match permit.holder() {
+        Holder::Person { user, token_id, .. } => persons_right(user, token_id, stores),
+        Holder::Account(account) => match accounts.standing(account.token) {
+            Standing::Good => Verdict::Holds,
+            Standing::Withdrawn => Verdict::Withdrawn(CutReason::TokenGone),
+            Standing::Unsure => Verdict::Withdrawn(CutReason::Untrusted),
+        },
+    };
+    let (Verdict::Holds, Target::Cluster(uid)) = (&right, permit.target()) else {
+        return right;
     };
     let cluster = stores.clusters.by_uid(uid.as_str());
     if cluster.is_some_and(|cluster| cluster.metadata.deletion_timestamp.is_none()) {
         Verdict::Holds
     } else {
         Verdict::Withdrawn(CutReason::ClusterGone)
+    }
+}
+
+fn persons_right(user: &UserUid, token_id: &str, stores: &Stores) -> Verdict {
+    match stores.tokens.by_name(token_id) {
+        None => return Verdict::Missing(CutReason::TokenGone),
+        // Another token under the same id is another token.
+        Some(token)
+            if token.metadata.deletion_timestamp.is_some() || token.spec.user_uid != *user =>
+        {
+            return Verdict::Withdrawn(CutReason::TokenGone);
+        }
+        Some(_) => {}
+    }
+    match stores.users.by_uid(user.as_str()) {
+        None => Verdict::Missing(CutReason::UserGone),
+        Some(user) if !user.spec.enabled || user.metadata.deletion_timestamp.is_some() => {
+            Verdict::Withdrawn(CutReason::UserGone)
+        }
+        Some(user) if !user.spec.administrator => Verdict::Withdrawn(CutReason::RightGone),
+        Some(_) => Verdict::Holds,
     }
 }

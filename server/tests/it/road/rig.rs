@@ -162,7 +162,10 @@ impl Rig {
             metrics.clone(),
         );
         let stop = CancellationToken::new();
-        tokio::spawn(watch_permits(open.clone(), stores.clone(), stop.clone()));
+        let accounts = authenticator.accounts().clone();
+        let watching = watch_permits(open.clone(), stores.clone(), accounts.clone(), stop.clone());
+        tokio::spawn(watching);
+        tokio::spawn(accounts.review_regularly(stop.clone()));
         let address = listen(proxy::router(road), stop.clone()).await;
         Self {
             stores,

@@ -1,0 +1,155 @@
+//! Tokens of the hub's service accounts, as presented: JSON Web Tokens (RFC 7519) signed by the hub.
+//!
+//! What one says of itself is read here only to leave out what the hub need not be asked about.
+//! Whether it is true is the hub's to say (TokenReview).
+
+use std::fmt;
+
+use aws_lc_rs::digest;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::Timestamp;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::Value;
+
+use crate::names::AccountName;
+
+/// Longest token that is read, in bytes; those of Kubernetes have about 1 KiB.
+const LONGEST: usize = 8 * 1024;
+
+/// Tells one token from every other and gives nothing of it away: its SHA-256.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TokenDigest([u8; digest::SHA256_OUTPUT_LEN]);
+
+impl fmt::Debug for TokenDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TokenDigest(hidden)")
+    }
+}
+
+/// What calls itself the token of a service account and has not expired by its own word.
+#[derive(Debug)]
+pub struct AccountToken {
+    text: SecretString,
+    digest: TokenDigest,
+    expires_at: Timestamp,
+}
+
+impl AccountToken {
+    /// Reads a bearer token; `None` unless it says that it is a service account's and good at `now`.
+    ///
+    /// Those that Kubernetes once put into Secrets say nothing of an end.
+    pub fn parse(text: &str, now: Timestamp) -> Option<Self> {
+        if text.len() > LONGEST {
+            return None;
+        }
+        let mut parts = text.split('.');
+        let (header, claims) = (parts.next()?, parts.next()?);
+        let signature = parts.next().filter(|_| parts.next().is_none())?;
+        if header.is_empty() || signature.is_empty() {
+            return None;
+        }
+        let claims = URL_SAFE_NO_PAD.decode(claims).ok()?;
+        let claims: Value = serde_json::from_slice(&claims).ok()?;
+        AccountName::parse(claims.get("sub")?.as_str()?)?;
+        let expires_at = match claims.get("exp") {
+            None => Timestamp::MAX,
+            Some(end) => Timestamp::from_second(end.as_i64()?).ok()?,
+        };
+        let hash = digest::digest(&digest::SHA256, text.as_bytes());
+        let digest = TokenDigest(hash.as_ref().try_into().ok()?);
+        (now < expires_at).then(|| Self {
+            text: SecretString::from(text),
+            digest,
+            expires_at,
+        })
+    }
+
+    /// The token, for the hub's eyes only.
+    pub fn expose(&self) -> &str {
+        self.text.expose_secret()
+    }
+
+    /// Tells it from every other.
+    pub fn digest(&self) -> TokenDigest {
+        self.digest
+    }
+
+    /// When it ends by its own word; no hub takes it longer.
+    pub fn expires_at(&self) -> Timestamp {
+        self.expires_at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::constant(1_000, 0);
+
+    fn token(claims: &str) -> String {
+        let encode = |text: &str| URL_SAFE_NO_PAD.encode(text);
+        format!("{}.{}.c2ln", encode(r#"{"alg":"RS256"}"#), encode(claims))
+    }
+
+    #[test]
+    fn only_what_calls_itself_a_living_service_account_is_shown_to_the_hub() {
+        let account = r#"{"sub":"system:serviceaccount:apps:puller","exp":1001}"#;
+        let good = token(account);
+        for (what, text, wanted) in [
+            ("a living one", good.clone(), true),
+            (
+                "one out of a Secret",
+                token(r#"{"sub":"system:serviceaccount:apps:puller"}"#),
+                true,
+            ),
+            (
+                "one whose time is over",
+                token(r#"{"sub":"system:serviceaccount:apps:puller","exp":1000}"#),
+                false,
+            ),
+            (
+                "one with an end that is no time",
+                token(r#"{"sub":"system:serviceaccount:apps:puller","exp":"soon"}"#),
+                false,
+            ),
+            (
+                "somebody else's",
+                token(r#"{"sub":"ann","exp":1001}"#),
+                false,
+            ),
+            ("nobody's", token("{}"), false),
+            ("no object", token("7"), false),
+            ("a part too many", format!("{good}.x"), false),
+            (
+                "no signature",
+                good.trim_end_matches("c2ln").to_owned(),
+                false,
+            ),
+            (
+                "one of Drover's",
+                "drover_bcdfghjkmnpq_23456789".to_owned(),
+                false,
+            ),
+            (
+                "an endless one",
+                format!("{good}{}", "A".repeat(LONGEST)),
+                false,
+            ),
+            ("nothing", String::new(), false),
+        ] {
+            assert_eq!(AccountToken::parse(&text, NOW).is_some(), wanted, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_told_from_every_other_and_not_shown() {
+        let claims = r#"{"sub":"system:serviceaccount:apps:puller"}"#;
+        let read = |text: &str| AccountToken::parse(text, NOW).unwrap();
+        let (one, other) = (token(claims), format!("{}x", token(claims)));
+        assert_eq!(read(&one).digest(), read(&one).digest());
+        assert_ne!(read(&one).digest(), read(&other).digest());
+        let shown = format!("{:?}", read(&one));
+        assert!(!shown.contains("c2ln"), "{shown}");
+    }
+}

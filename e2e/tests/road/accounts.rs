@@ -1,0 +1,138 @@
+//! Service accounts of the hub: programs that work on the hub through Drover, such as agents that
+//! pull what they shall apply.
+
+use drover_e2e::{CommandLine, World};
+
+use crate::revocation::Watch;
+use crate::wire::Request;
+
+const NAMESPACE: &str = "accounts";
+
+/// Makes an account that may read ConfigMaps, and by its group Leases; gives a token of its.
+async fn account(world: &World, name: &str) -> String {
+    let account = format!("--serviceaccount={NAMESPACE}:{name}");
+    let group = format!("--group=system:serviceaccounts:{NAMESPACE}");
+    let read = "--verb=get,list,watch";
+    for words in [
+        vec!["create", "namespace", NAMESPACE],
+        vec!["create", "configmap", "first"],
+        vec![
+            "create",
+            "role",
+            "configmaps",
+            read,
+            "--resource=configmaps",
+        ],
+        vec![
+            "create",
+            "role",
+            "leases",
+            read,
+            "--resource=leases.coordination.k8s.io",
+        ],
+        vec!["create", "rolebinding", "leases", "--role=leases", &group],
+        vec!["create", "serviceaccount", name],
+        vec!["create", "rolebinding", name, "--role=configmaps", &account],
+    ] {
+        // The first account finds most of it missing, the next does not.
+        let words = [&words[..], &["--namespace", NAMESPACE]].concat();
+        let made = world.hub.command_line().output(words).await.unwrap();
+        assert!(
+            made.status.success() || made.stderr.contains("already exists"),
+            "{made:?}"
+        );
+    }
+    let words = ["create", "token", name, "--namespace", NAMESPACE];
+    let token = world.hub.kubectl(words).await.unwrap().stdout;
+    token.trim().to_owned()
+}
+
+/// kubectl with this token on a cluster of Drover's.
+fn kubectl(world: &World, cluster: &str, token: &str) -> CommandLine {
+    let text = std::fs::read_to_string(world.kubeconfig()).unwrap();
+    let own = crate::wire::token(world);
+    let text = text
+        .replace(&own, token)
+        .replace("/k8s/clusters/east", &format!("/k8s/clusters/{cluster}"));
+    let folder = world.scratch("accounts").unwrap();
+    let mut files = (0..).map(|number| folder.join(format!("{cluster}-{number}.yaml")));
+    let file = files.find(|file| !file.exists()).unwrap();
+    std::fs::write(&file, text).unwrap();
+    world.admin.kubectl_with(&file)
+}
+
+pub(crate) async fn account_of_the_hub_has_its_roles_there_and_nothing_elsewhere(
+    world: &mut World,
+) {
+    let token = account(world, "puller").await;
+    let name = format!("system:serviceaccount:{NAMESPACE}:puller");
+    let local = kubectl(world, "local", &token);
+    let whoami = [
+        "auth",
+        "whoami",
+        "-o",
+        "jsonpath={.status.userInfo.username}",
+    ];
+    assert_eq!(local.run(whoami).await.unwrap().stdout, name);
+    let get = |kind: &'static str| ["get", kind, "--namespace", NAMESPACE];
+    let configmaps = local.run(get("configmaps")).await.unwrap().stdout;
+    assert!(configmaps.contains("first"), "{configmaps}");
+    local.run(get("leases")).await.unwrap();
+    let refused = local.output(get("secrets")).await.unwrap();
+    assert!(refused.stderr.contains(&name), "{refused:?}");
+    assert!(refused.stderr.contains("cannot list"), "{refused:?}");
+
+    let words = ["get", "configmaps", "--as=admin", "--namespace", NAMESPACE];
+    let refused = local.output(words).await.unwrap();
+    assert!(
+        refused.stderr.contains("only administrators"),
+        "{refused:?}"
+    );
+    for cluster in ["east", "nowhere"] {
+        let elsewhere = kubectl(world, cluster, &token);
+        let refused = elsewhere
+            .output(["get", "--raw=/api/v1/namespaces"])
+            .await
+            .unwrap();
+        let told = "can use nothing but the hub";
+        assert!(refused.stderr.contains(told), "{refused:?}");
+    }
+    let bearer = format!("Authorization: Bearer {token}");
+    for path in ["/v1/clusters", "/v1/me", "/metrics"] {
+        let answer = Request::get(path).line(&bearer).send(world).await;
+        assert_eq!(answer.code, 401, "{path}: {answer:?}");
+    }
+    let records = world.server.audit().unwrap();
+    let of_account = records.iter().filter(|record| record["user"] == *name);
+    let mut clusters: Vec<_> = of_account.map(|record| record["cluster"].clone()).collect();
+    clusters.dedup();
+    assert_eq!(clusters, ["local", "east", "nowhere"]);
+    assert!(
+        !serde_json::to_string(&records).unwrap().contains(&token),
+        "the audit log holds the token"
+    );
+}
+
+pub(crate) async fn deleted_account_of_the_hub_loses_its_watch(world: &mut World) {
+    let (token, other) = (
+        account(world, "leaver").await,
+        account(world, "stayer").await,
+    );
+    let (leaver, stayer) = (
+        kubectl(world, "local", &token),
+        kubectl(world, "local", &other),
+    );
+    let place = (NAMESPACE, "first");
+    let watch = Watch::of(world, "leaver", leaver, place).await;
+    let staying = Watch::of(world, "stayer", stayer, place).await;
+    let words = [
+        "delete",
+        "serviceaccount",
+        "leaver",
+        "--namespace",
+        NAMESPACE,
+    ];
+    world.hub.kubectl(words).await.unwrap();
+    watch.ends().await;
+    staying.goes_on();
+}

@@ -1,0 +1,184 @@
+//! Service accounts of the hub: to the hub as themselves, to nothing else, and no longer than the
+//! hub takes their tokens.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
+use drover_access::permit::Denied;
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, StreamBody};
+use hyper::body::Frame;
+use kube::client::Body as KubeBody;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use super::client::{empty, open, read};
+use super::rig::Rig;
+
+const PULLER: &str = "system:serviceaccount:apps:puller";
+const REVIEWS: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
+/// Within so much a revocation takes effect.
+const PROMISE: Duration = Duration::from_secs(5);
+
+/// A hub that takes one token for [`PULLER`]'s as long as it is told to, and notes what it is sent.
+#[derive(Clone)]
+struct Hub {
+    token: String,
+    takes_it: Arc<AtomicBool>,
+    seen: Arc<Mutex<Vec<http::request::Parts>>>,
+}
+
+impl Hub {
+    fn new() -> Self {
+        let claims = json!({ "sub": PULLER }).to_string();
+        Self {
+            token: format!("e30.{}.signed", URL_SAFE_NO_PAD.encode(claims)),
+            takes_it: Arc::new(AtomicBool::new(true)),
+            seen: Arc::default(),
+        }
+    }
+
+    async fn rig(&self) -> Rig {
+        let hub = self.clone();
+        Rig::with_hub(Arc::new(move |request| {
+            let hub = hub.clone();
+            Box::pin(async move { hub.answer(request).await })
+        }))
+        .await
+    }
+
+    async fn answer(&self, request: Request<KubeBody>) -> Response<KubeBody> {
+        let (head, body) = request.into_parts();
+        if head.uri.path() == REVIEWS {
+            let asked = body.collect().await.unwrap().to_bytes();
+            let asked: Value = serde_json::from_slice(&asked).unwrap();
+            return Response::new(self.judged(asked));
+        }
+        if head.uri.path() == "/api/v1/namespaces/apps/serviceaccounts/puller" {
+            let account = json!({
+                "apiVersion": "v1",
+                "kind": "ServiceAccount",
+                "metadata": {"name": "puller", "uid": "u1"},
+            });
+            return Response::new(KubeBody::from(account.to_string().into_bytes()));
+        }
+        let watch = head.uri.query().is_some_and(|q| q.contains("watch=true"));
+        self.seen.lock().push(head);
+        if !watch {
+            return Response::new(KubeBody::from(b"{}".to_vec()));
+        }
+        endless().await
+    }
+
+    fn judged(&self, mut review: Value) -> KubeBody {
+        let good = review["spec"]["token"] == *self.token && self.takes_it.load(Ordering::SeqCst);
+        review["status"] = if good {
+            json!({"authenticated": true, "user": {"username": PULLER, "uid": "u1"}})
+        } else {
+            json!({"authenticated": false, "error": "no"})
+        };
+        KubeBody::from(review.to_string().into_bytes())
+    }
+}
+
+/// An answer that says one thing and then nothing, by way of a client: only that makes a stream
+/// into a body of its own kind.
+async fn endless() -> Response<KubeBody> {
+    let service = tower::service_fn(async |_: Request<KubeBody>| {
+        let event = Ok::<_, std::io::Error>(Frame::data(Bytes::from("event\n")));
+        let events = futures::stream::once(async { event });
+        let quiet = futures::StreamExt::chain(events, futures::stream::pending());
+        Ok::<_, std::convert::Infallible>(Response::new(StreamBody::new(Box::pin(quiet))))
+    });
+    let client = kube::Client::new(service, "default");
+    client.send(Request::new(KubeBody::empty())).await.unwrap()
+}
+
+fn with(token: &str, path: &str) -> http::request::Builder {
+    Request::get(path)
+        .header("host", "drover.example")
+        .header("authorization", format!("Bearer {token}"))
+}
+
+async fn get(rig: &Rig, token: &str, path: &str) -> super::client::Read {
+    let request = with(token, path).body(empty()).unwrap();
+    read(open(rig.address, request).await).await
+}
+
+#[tokio::test]
+async fn account_of_the_hub_reaches_the_hub_as_itself() {
+    let hub = Hub::new();
+    let rig = hub.rig().await;
+    let got = get(&rig, &hub.token, "/k8s/clusters/local/api/v1/configmaps").await;
+    assert_eq!(got.code(), 200);
+    let head = hub.seen.lock().remove(0);
+    assert_eq!(head.headers["impersonate-user"], PULLER);
+    assert!(!head.headers.contains_key("impersonate-group"));
+    assert!(!head.headers.contains_key("authorization"));
+    let record = rig.audited(|r| r["stage"] == "end").await;
+    assert_eq!(
+        (&record["user"], &record["userUid"], &record["cluster"]),
+        (&PULLER.into(), &"u1".into(), &"local".into())
+    );
+}
+
+#[tokio::test]
+async fn account_of_the_hub_gets_nowhere_else() {
+    let hub = Hub::new();
+    let rig = hub.rig().await;
+    // A cluster that exists and one that does not look the same.
+    for name in ["b", "nowhere"] {
+        let got = get(&rig, &hub.token, &format!("/k8s/clusters/{name}/api")).await;
+        assert_eq!(got.code(), 403, "{name}");
+        assert_eq!(got.json()["message"], Denied::OnlyTheHub.to_string());
+    }
+    assert_eq!(hub.seen.lock().len(), 0);
+}
+
+#[tokio::test]
+async fn account_of_the_hub_acts_as_nobody_else() {
+    let hub = Hub::new();
+    let rig = hub.rig().await;
+    let request = with(&hub.token, "/k8s/clusters/local/api")
+        .header("impersonate-user", "ann")
+        .body(empty())
+        .unwrap();
+    let got = read(open(rig.address, request).await).await;
+    assert_eq!(got.code(), 403);
+    assert_eq!(hub.seen.lock().len(), 0);
+}
+
+#[tokio::test]
+async fn token_that_the_hub_does_not_take_opens_nothing() {
+    let hub = Hub::new();
+    let rig = hub.rig().await;
+    let forged = format!("{}x", hub.token);
+    let got = get(&rig, &forged, "/k8s/clusters/local/api").await;
+    assert_eq!(got.code(), 401);
+    assert_eq!(hub.seen.lock().len(), 0);
+}
+
+#[tokio::test]
+async fn account_that_the_hub_no_longer_takes_loses_its_open_watch() {
+    let hub = Hub::new();
+    let rig = hub.rig().await;
+    let path = "/k8s/clusters/local/api/v1/configmaps?watch=true";
+    let request = with(&hub.token, path).body(empty()).unwrap();
+    let mut watch = open(rig.address, request).await;
+    watch.frame().await.unwrap().unwrap();
+    let next = tokio::time::timeout(Duration::from_secs(6), watch.frame()).await;
+    assert!(next.is_err(), "it ended although nothing was withdrawn");
+    hub.takes_it.store(false, Ordering::SeqCst);
+    let next = tokio::time::timeout(PROMISE, watch.frame()).await;
+    let end = next.expect("the watch ends in time").expect("an error");
+    assert!(end.is_err(), "{end:?}");
+    let record = rig.audited(|r| r["stage"] == "end").await;
+    assert_eq!(
+        (&record["outcome"], &record["reason"]),
+        (&"revoked".into(), &"TokenRevoked".into())
+    );
+}
