@@ -8,6 +8,7 @@
 
 mod join;
 mod limits;
+mod memory;
 mod place;
 
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use join::JoinError;
 pub use limits::{Limits, TooMany};
+pub use memory::in_small_pages;
 pub use place::DemoFolder;
 
 use crate::backoff::Backoff;

@@ -31,6 +31,8 @@ const PAGE: u32 = 250;
 const LOOK: Duration = Duration::from_secs(5);
 /// Looks between readings of usage, which metrics-server renews every 15 s or slower.
 const USAGE_EVERY: u32 = 6;
+/// Looks between readings of the agent's own roll-out once that is done.
+const SETTLED_EVERY: u32 = 4;
 /// Looks between readings of the version.
 const VERSION_EVERY: u32 = 12;
 /// Most time for one poll.
@@ -189,6 +191,7 @@ fn event_report(event: CoreEvent) -> EventReport {
 
 async fn polls(source: Arc<Source>, observed: Observed) {
     let deployments: Api<Deployment> = Api::namespaced(source.client.clone(), &source.namespace);
+    let mut settled = false;
     for look in 0_u32.. {
         if look.is_multiple_of(VERSION_EVERY)
             && let Some(version) = polled(source.client.apiserver_version()).await
@@ -197,8 +200,12 @@ async fn polls(source: Arc<Source>, observed: Observed) {
         }
         let components = health_of(&source.client).await;
         observed.update(|state| state.components = Some(components));
-        if let Some(found) = polled(deployments.get_opt(DEPLOYMENT)).await {
-            observed.update(|state| state.agent = found.map(agent_report));
+        if (!settled || look.is_multiple_of(SETTLED_EVERY))
+            && let Some(found) = polled(deployments.get_opt(DEPLOYMENT)).await
+        {
+            let report = found.map(agent_report);
+            settled = report.as_ref().is_some_and(is_settled);
+            observed.update(|state| state.agent = report);
         }
         if look.is_multiple_of(USAGE_EVERY) {
             let usage = usage(source.client.clone()).await;
@@ -261,6 +268,11 @@ fn agent_report(deployment: Deployment) -> AgentReport {
     }
 }
 
+/// Whether the roll-out is done: then it is looked at less often than one that is under way.
+fn is_settled(report: &AgentReport) -> bool {
+    report.updated_available >= report.wanted
+}
+
 /// Sum over nodes from metrics.k8s.io; empty where it is not served.
 async fn usage(client: kube::Client) -> Amounts {
     let gvk = GroupVersionKind::gvk("metrics.k8s.io", "v1beta1", "NodeMetrics");
@@ -280,4 +292,33 @@ async fn usage(client: kube::Client) -> Amounts {
         }
     }
     sum
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_roll_out_is_done_when_all_pods_of_the_newest_generation_can_be_used() {
+        let deployment = |generation: i64, updated: i32, available: i32| {
+            let value = json!({
+                "metadata": {"generation": 2},
+                "spec": {
+                    "replicas": 2, "selector": {},
+                    "template": {"spec": {"containers": [{"name": "agent", "image": "a:1"}]}},
+                },
+                "status": {
+                    "observedGeneration": generation,
+                    "updatedReplicas": updated, "availableReplicas": available,
+                },
+            });
+            agent_report(serde_json::from_value(value).unwrap())
+        };
+        assert!(is_settled(&deployment(2, 2, 2)));
+        for (generation, updated, available) in [(1, 2, 2), (2, 1, 2), (2, 2, 1)] {
+            assert!(!is_settled(&deployment(generation, updated, available)));
+        }
+    }
 }

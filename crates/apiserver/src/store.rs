@@ -16,7 +16,9 @@ mod event;
 mod feed;
 mod layout;
 mod lock;
+mod looks;
 mod options;
+mod order;
 mod read;
 mod readers;
 mod replay;
@@ -29,7 +31,7 @@ mod writer;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::RwLock;
 use tokio::sync::{Semaphore, oneshot};
@@ -51,9 +53,10 @@ use checkpoint::Growth;
 use feed::Feed;
 use layout::{Floors, Role};
 use lock::Lock;
+use order::{Order, Waiting};
 use room::Room;
 use threads::Threads;
-use writer::{Order, Tasks, Waiting, Writer};
+use writer::{Tasks, Writer};
 
 /// KiB of changes that may wait for the writer.
 const WAITING_KIB: u32 = 64 << 10;
@@ -130,7 +133,7 @@ impl Store {
             floors: Arc::clone(&floors),
             retention: options.retention(),
             growth: Growth::new(checkpoints),
-            tasks: Tasks::default(),
+            tasks: Tasks::new(Instant::now()),
             room: Room::new(options.max_bytes),
             reopen: {
                 let (path, options) = (path.to_owned(), options.clone());

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::failure::Failure;
 use super::terminal::{notice, print};
 use crate::args::{self, HubKubeconfig, Recover, ServerArgs, ServerCommand, ServerOptions};
-use crate::demo::{DemoFolder, DemoOptions, Limits};
+use crate::demo::{DemoFolder, DemoOptions, Limits, in_small_pages};
 use crate::hub::admission::account::not_the_server;
 use crate::hub::connect::{Connection, HubOptions, Surroundings, connect};
 use crate::hub::{Hub, Keys, Stores};
@@ -74,6 +74,9 @@ fn demo_options(hub: &HubOptions, clusters: u32) -> Result<Option<DemoOptions>, 
         HubOptions::Embedded(place) => {
             let carried = Limits::of_this_process().carry(clusters);
             carried.map_err(|error| Failure::Other(error.to_string()))?;
+            if clusters > 0 {
+                in_small_pages();
+            }
             Ok(Some(DemoOptions {
                 clusters,
                 folder: DemoFolder::within(place.folder()),

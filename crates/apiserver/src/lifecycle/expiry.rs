@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::run::{ReconcileError, Sweep};
@@ -19,6 +20,9 @@ pub(super) struct Expiry {
     hub: Arc<dyn Hub>,
     event_ttl_seconds: i64,
     clock: Clock,
+    /// No event ends before this: those that were there at the last look say so, and those that
+    /// came since are younger.
+    events_stay_until: Mutex<Timestamp>,
 }
 
 impl Expiry {
@@ -27,46 +31,62 @@ impl Expiry {
             hub,
             event_ttl_seconds,
             clock,
+            events_stay_until: Mutex::new(Timestamp::MIN),
         }
     }
 
     async fn expire(&self) -> Result<(), ReconcileError> {
         let now = (self.clock)();
-        let ends = |event: &Value| {
-            let changed = last_change(event)?.as_second();
-            Timestamp::from_second(changed.saturating_add(self.event_ttl_seconds)).ok()
-        };
-        // Those of group events.k8s.io are the same.
-        self.sweep_list("events", None, now, ends).await?;
+        if *self.events_stay_until.lock() <= now {
+            let next = self.expire_events(now).await?;
+            *self.events_stay_until.lock() = next;
+        }
         self.sweep_list("secrets", Some("kube-system"), now, token_end)
-            .await
+            .await?;
+        Ok(())
     }
 
-    /// Deletes objects whose end is before now.
+    /// Tells until when there is nothing to do.
+    async fn expire_events(&self, now: Timestamp) -> Result<Timestamp, ReconcileError> {
+        let ends = |event: &Value| self.end_after(last_change(event)?);
+        // Those of group events.k8s.io are the same.
+        let first = self.sweep_list("events", None, now, ends).await?;
+        let youngest = self.end_after(now).unwrap_or(Timestamp::MAX);
+        Ok(first.map_or(youngest, |first| first.min(youngest)))
+    }
+
+    fn end_after(&self, change: Timestamp) -> Option<Timestamp> {
+        let end = change.as_second().saturating_add(self.event_ttl_seconds);
+        Timestamp::from_second(end).ok()
+    }
+
+    /// Deletes objects whose end is before now; tells when the next one ends.
     async fn sweep_list(
         &self,
         resource: &str,
         namespace: Option<&str>,
         now: Timestamp,
         ends: impl Fn(&Value) -> Option<Timestamp> + Send,
-    ) -> Result<(), ReconcileError> {
+    ) -> Result<Option<Timestamp>, ReconcileError> {
         let resource = GroupResource {
             group: String::new(),
             resource: resource.to_owned(),
         };
         let served = self.hub.catalog();
         if !served.iter().any(|own| own.group_resource() == resource) {
-            return Ok(());
+            return Ok(None);
         }
+        let mut next: Option<Timestamp> = None;
         let mut after = None;
         loop {
             let page = self.hub.list(&resource, namespace, after).await;
             let page = page.map_err(ReconcileError::list(&resource.resource, namespace))?;
-            for object in page
-                .items
-                .iter()
-                .filter(|own| ends(own).is_some_and(|end| end <= now))
-            {
+            for object in &page.items {
+                let Some(end) = ends(object) else { continue };
+                if end > now {
+                    next = Some(next.map_or(end, |next| next.min(end)));
+                    continue;
+                }
                 // A change in between makes it young again.
                 let version = &object["metadata"]["resourceVersion"];
                 let version = version.as_str().unwrap_or_default().to_owned();
@@ -77,7 +97,7 @@ impl Expiry {
             }
             after = page.next;
             if after.is_none() {
-                return Ok(());
+                return Ok(next);
             }
         }
     }
@@ -125,9 +145,84 @@ fn token_end(secret: &Value) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use futures::stream::{self, BoxStream, StreamExt as _};
     use serde_json::json;
 
     use super::*;
+    use crate::builtin;
+    use crate::lifecycle::{Act, ObjectPath, Observed, Page};
+    use crate::resource::Catalog;
+    use crate::status::ApiError;
+
+    /// One event; counts how often it was asked for, and notes whether it was deleted.
+    #[derive(Default)]
+    struct OneEvent {
+        lists: Mutex<u32>,
+        deleted: Mutex<bool>,
+    }
+
+    impl Hub for OneEvent {
+        fn catalog(&self) -> Arc<Catalog> {
+            Arc::new(builtin::catalog())
+        }
+
+        fn get<'a>(
+            &'a self,
+            _path: &'a ObjectPath,
+        ) -> BoxFuture<'a, Result<Option<Value>, ApiError>> {
+            Box::pin(async { Ok(None) })
+        }
+
+        fn list<'a>(
+            &'a self,
+            resource: &'a GroupResource,
+            _namespace: Option<&'a str>,
+            _after: Option<String>,
+        ) -> BoxFuture<'a, Result<Page, ApiError>> {
+            let mut page = Page::default();
+            if resource.resource == "events" {
+                *self.lists.lock() += 1;
+                page.items.push(json!({"metadata": {
+                    "namespace": "a", "name": "e", "uid": "u", "resourceVersion": "1",
+                    "creationTimestamp": "2026-01-01T00:00:00Z",
+                }}));
+            }
+            Box::pin(async { Ok(page) })
+        }
+
+        fn act<'a>(
+            &'a self,
+            _manager: &'static str,
+            _path: &'a ObjectPath,
+            act: Act,
+        ) -> BoxFuture<'a, Result<(), ApiError>> {
+            *self.deleted.lock() |= matches!(act, Act::Delete { .. });
+            Box::pin(async { Ok(()) })
+        }
+
+        fn observe(&self) -> BoxStream<'static, Observed> {
+            stream::empty().boxed()
+        }
+    }
+
+    #[tokio::test]
+    async fn events_are_left_alone_until_the_first_of_them_ends() {
+        let hub = Arc::new(OneEvent::default());
+        let now: Arc<Mutex<Timestamp>> =
+            Arc::new(Mutex::new("2026-01-01T00:10:00Z".parse().unwrap()));
+        let clock = Arc::clone(&now);
+        let expiry = Expiry::new(hub.clone(), 3600, Arc::new(move || *clock.lock()));
+        for minute in 10..60 {
+            *now.lock() = format!("2026-01-01T00:{minute}:00Z").parse().unwrap();
+            expiry.expire().await.unwrap();
+        }
+        assert_eq!((*hub.lists.lock(), *hub.deleted.lock()), (1, false));
+        *now.lock() = "2026-01-01T01:00:00Z".parse().unwrap();
+        expiry.expire().await.unwrap();
+        assert_eq!((*hub.lists.lock(), *hub.deleted.lock()), (2, true));
+    }
 
     #[test]
     fn an_event_is_as_old_as_its_last_change() {

@@ -57,6 +57,11 @@ impl Growth {
         self.pages += 2 + (changes * 3 + bytes / 4096) as u64;
     }
 
+    /// Whether the writer has a part to do soon.
+    pub(super) fn is_moving(&self) -> bool {
+        matches!(*self.checkpoints.state.lock(), State::Bulk | State::Rest)
+    }
+
     /// Does the writer's part, if there is one; called between transactions.
     pub(super) fn tend(&mut self, conn: &Connection) {
         let mut state = self.checkpoints.state.lock();

@@ -5,12 +5,15 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::layout::Floors;
 
 /// The longest that one step goes on before it lets the writer go on.
 const SLICE: Duration = Duration::from_millis(5);
+
+/// While nothing else is written, history may grow older than it need be by this part of its age.
+const TOGETHER: u32 = 8;
 
 /// How much history is kept.
 #[derive(Debug, Clone)]
@@ -28,6 +31,14 @@ pub(super) struct Step {
     pub(super) floors: Floors,
     /// Whether another step has something to do already.
     pub(super) more: bool,
+    /// When else the next row is old enough to be worth a step; none if there is no row.
+    pub(super) next: Option<Duration>,
+}
+
+impl Step {
+    fn look_after(&mut self, pause: Duration) {
+        self.next = Some(self.next.map_or(pause, |next| next.min(pause)));
+    }
 }
 
 /// One row at the beginning of the history.
@@ -35,6 +46,29 @@ struct Old {
     revision: u64,
     at_ms: i64,
     short_lived: bool,
+}
+
+/// A class of keys whose history is cut off at its own age.
+struct Class<'a> {
+    /// The prefix that its floor is kept under; empty for all keys.
+    name: &'a str,
+    keep: Duration,
+    now: i64,
+}
+
+impl Class<'_> {
+    fn is_old(&self, row: &Old) -> bool {
+        row.at_ms < self.now.saturating_sub(ms(self.keep))
+    }
+
+    /// How long from now until a row is old enough for a step of its own: a while after it may go,
+    /// so that rows of about the same age go together, and none sooner if clocks went back.
+    fn ripens(&self, row: &Old) -> Duration {
+        let longest = self.keep + self.keep / TOGETHER;
+        let at = row.at_ms.saturating_add(ms(longest)).saturating_add(1);
+        let after = Duration::from_millis(at.saturating_sub(self.now).try_into().unwrap_or(0));
+        after.min(longest)
+    }
 }
 
 /// Now, in milliseconds since 1970.
@@ -60,19 +94,28 @@ impl Retention {
         let mut step = Step {
             floors: floors.clone(),
             more: false,
+            next: None,
         };
         let forced = forced.max(revision.saturating_sub(self.history_changes));
-        let before = now.saturating_sub(ms(self.history));
-        self.cut(conn, &mut step, "", rows, deadline, |old| {
-            old.revision <= forced || old.at_ms < before
+        let all = Class {
+            name: "",
+            keep: self.history,
+            now,
+        };
+        self.cut(conn, &mut step, &all, rows, deadline, |old| {
+            old.revision <= forced || all.is_old(old)
         })?;
         if !step.more && step.floors.exactly("") < forced {
             raise(conn, &mut step.floors, "", forced)?;
         }
-        let before = now.saturating_sub(ms(self.short_history));
         if let Some(first) = self.short_lived.first() {
-            self.cut(conn, &mut step, first, rows, deadline, |old| {
-                old.at_ms < before
+            let short = Class {
+                name: first,
+                keep: self.short_history,
+                now,
+            };
+            self.cut(conn, &mut step, &short, rows, deadline, |old| {
+                short.is_old(old)
             })?;
         }
         Ok(step)
@@ -84,21 +127,19 @@ impl Retention {
         &self,
         conn: &Connection,
         step: &mut Step,
-        class: &str,
+        class: &Class<'_>,
         rows: usize,
         deadline: Instant,
         too_old: impl Fn(&Old) -> bool,
     ) -> rusqlite::Result<()> {
-        let start = step.floors.exactly("").max(step.floors.exactly(class));
-        let all = class.is_empty();
+        let all = class.name.is_empty();
+        let start = step.floors.exactly("").max(step.floors.exactly(class.name));
         let mut end = start;
+        let mut cut_short = false;
         let mut delete = conn.prepare_cached("DELETE FROM log WHERE rev = ?")?;
-        for old in self.oldest(conn, start, rows)? {
-            if !too_old(&old) {
-                break;
-            }
-            if Instant::now() > deadline {
-                step.more = true;
+        for old in self.oldest(conn, start, rows, &too_old)? {
+            cut_short = Instant::now() > deadline;
+            if cut_short {
                 break;
             }
             if all || old.short_lived {
@@ -106,9 +147,13 @@ impl Retention {
             }
             end = old.revision;
         }
-        if end > start {
+        match self.after(conn, end)? {
             // There may be more of the same age.
-            step.more |= self.oldest(conn, end, 1)?.first().is_some_and(&too_old);
+            Some(next) if cut_short || too_old(&next) => step.more = true,
+            Some(next) => step.look_after(class.ripens(&next)),
+            None => {}
+        }
+        if end > start {
             let classes = self.short_lived.iter().map(String::as_str);
             for class in classes.filter(|_| !all).chain(all.then_some("")) {
                 raise(conn, &mut step.floors, class, end)?;
@@ -117,24 +162,44 @@ impl Retention {
         Ok(())
     }
 
-    fn oldest(&self, conn: &Connection, after: u64, rows: usize) -> rusqlite::Result<Vec<Old>> {
-        let mut statement =
-            conn.prepare_cached("SELECT rev, at, key FROM log WHERE rev > ? ORDER BY rev LIMIT ?")?;
+    /// Rows that are too old, but no more than so many.
+    fn oldest(
+        &self,
+        conn: &Connection,
+        after: u64,
+        rows: usize,
+        too_old: impl Fn(&Old) -> bool,
+    ) -> rusqlite::Result<Vec<Old>> {
+        let mut statement = conn.prepare_cached(OLDEST)?;
         let limit = i64::try_from(rows).unwrap_or(i64::MAX);
-        let rows = statement.query_map(params![after.cast_signed(), limit], |row| {
-            let key = row.get_ref(2)?.as_str()?;
-            Ok(Old {
-                revision: row.get::<_, i64>(0)?.cast_unsigned(),
-                at_ms: row.get(1)?,
-                short_lived: self
-                    .short_lived
-                    .iter()
-                    .any(|prefix| key.starts_with(prefix)),
-            })
-        })?;
-        rows.collect()
+        // Read no further than the first that stays: most often that is the very first.
+        let rows = statement.query_map(params![after.cast_signed(), limit], |row| self.old(row))?;
+        rows.take_while(|row| row.as_ref().map_or(true, &too_old))
+            .collect()
+    }
+
+    /// The first row after a revision.
+    fn after(&self, conn: &Connection, after: u64) -> rusqlite::Result<Option<Old>> {
+        let mut statement = conn.prepare_cached(OLDEST)?;
+        statement
+            .query_row(params![after.cast_signed(), 1], |row| self.old(row))
+            .optional()
+    }
+
+    fn old(&self, row: &Row<'_>) -> rusqlite::Result<Old> {
+        let key = row.get_ref(2)?.as_str()?;
+        Ok(Old {
+            revision: row.get::<_, i64>(0)?.cast_unsigned(),
+            at_ms: row.get(1)?,
+            short_lived: self
+                .short_lived
+                .iter()
+                .any(|prefix| key.starts_with(prefix)),
+        })
     }
 }
+
+const OLDEST: &str = "SELECT rev, at, key FROM log WHERE rev > ? ORDER BY rev LIMIT ?";
 
 fn ms(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
@@ -166,4 +231,88 @@ pub(super) fn middle(conn: &Connection) -> rusqlite::Result<Option<u64>> {
     )
     .optional()
     .map(|middle| middle.map(i64::cast_unsigned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::StoreOptions;
+    use crate::store::layout::{self, Header, Role};
+
+    const MINUTE: i64 = 60_000;
+
+    struct Fixture {
+        _folder: tempfile::TempDir,
+        conn: Connection,
+        floors: Floors,
+        retention: Retention,
+    }
+
+    /// A history of rows so many milliseconds old.
+    fn fixture(rows: &[(i64, &str)]) -> Fixture {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hub.db");
+        let options = StoreOptions::default();
+        let mut conn = options.connect(&path, Role::Write).unwrap();
+        let Header { floors, .. } = layout::migrate(&mut conn, &path).unwrap();
+        for (number, (age, key)) in (2_i64..).zip(rows) {
+            conn.execute(
+                "INSERT INTO log(rev, key, at, deleted) VALUES (?, ?, ?, 0)",
+                params![number, key, now_ms() - age],
+            )
+            .unwrap();
+        }
+        Fixture {
+            _folder: folder,
+            conn,
+            floors,
+            retention: options.retention(),
+        }
+    }
+
+    impl Fixture {
+        fn step(&self, rows: usize) -> Step {
+            let step = self.retention.step(&self.conn, &self.floors, 100, 0, rows);
+            step.unwrap()
+        }
+    }
+
+    const POD: &str = "/core/pods/a/b";
+    const LEASE: &str = "/coordination.k8s.io/leases/a/b";
+
+    #[test]
+    fn a_store_without_history_need_not_be_looked_at() {
+        let step = fixture(&[]).step(10);
+        assert_eq!((step.more, step.next), (false, None));
+        let step = fixture(&[(10 * MINUTE, POD), (6 * MINUTE, LEASE)]).step(10);
+        assert_eq!((step.more, step.next), (false, None));
+    }
+
+    #[test]
+    fn what_is_left_says_when_it_will_be_old() {
+        let fixture = fixture(&[(10 * MINUTE, POD), (2 * MINUTE, POD), (0, POD)]);
+        let step = fixture.step(10);
+        assert!(!step.more);
+        // Those of two minutes are old for kinds with a short history, so the youngest is next.
+        let next = step.next.unwrap();
+        let minute = Duration::from_mins(1);
+        assert!(next > minute && next < minute + minute / 4, "{next:?}");
+        let step = self::fixture(&[(2 * MINUTE, POD)]).step(10);
+        let next = step.next.unwrap();
+        assert!(next > 3 * minute && next < 4 * minute, "{next:?}");
+    }
+
+    #[test]
+    fn a_step_that_did_not_get_through_says_that_there_is_more() {
+        let fixture = fixture(&[(10 * MINUTE, POD), (9 * MINUTE, POD), (0, POD)]);
+        let step = fixture.step(1);
+        assert!(step.more);
+        assert_eq!(step.floors.exactly(""), 2);
+    }
+
+    #[test]
+    fn clocks_that_went_back_put_no_look_off_for_longer_than_history_lasts() {
+        let next = fixture(&[(-1000 * MINUTE, POD)]).step(10).next.unwrap();
+        assert!(next <= Duration::from_mins(2), "{next:?}");
+    }
 }

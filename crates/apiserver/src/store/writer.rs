@@ -10,15 +10,17 @@ use std::time::{Duration, Instant};
 
 use parking_lot::RwLock;
 use rusqlite::{Connection, TransactionBehavior, ffi};
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 
-use super::change::{Checked, Outcome};
+use super::change::Outcome;
 use super::checkpoint::{self, Growth};
 use super::compact::{self, Retention, Step};
 use super::error::CommitError;
 use super::event::Event;
 use super::feed::Feed;
 use super::layout::{self, Floors, Header};
+use super::looks::{self, Looks};
+use super::order::{Order, Waiting};
 use super::replay;
 use super::room::{Need, Room, is_full};
 
@@ -28,12 +30,6 @@ const BATCH: usize = 512;
 /// Bytes in one transaction, about: what takes the disk some milliseconds.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// How often the writer looks whether history has grown old.
-const IDLE: Duration = Duration::from_secs(1);
-
-/// How long the writer rests between steps of compaction that have a transaction of their own.
-const PAUSE: Duration = Duration::from_millis(20);
-
 /// The least time between two attempts at making room, or at reopening a broken database.
 const RETRY: Duration = Duration::from_millis(500);
 
@@ -42,20 +38,6 @@ const ROOM_TRIES: usize = 8;
 
 /// Rows cut off in a transaction of their own.
 const STEP_ROWS: usize = 512;
-
-/// What the writer is asked.
-pub(super) enum Order {
-    Commit(Waiting),
-    Compact { to: u64, done: oneshot::Sender<u64> },
-}
-
-/// A change whose maker waits.
-pub(super) struct Waiting {
-    pub(super) change: Checked,
-    pub(super) answer: oneshot::Sender<Result<u64, CommitError>>,
-    /// The place in the queue, given back when the change is answered.
-    pub(super) _slot: OwnedSemaphorePermit,
-}
 
 /// See the module.
 pub(super) struct Writer {
@@ -72,21 +54,32 @@ pub(super) struct Writer {
 }
 
 /// What the writer has to see to.
-#[derive(Default)]
 pub(super) struct Tasks {
     /// An order taken from the queue that did not fit into the batch.
     next: Option<Order>,
     /// Somebody wants the history cut off here.
     forced: u64,
     forced_done: Vec<(u64, oneshot::Sender<u64>)>,
-    /// History is old: the next transaction takes some off.
-    due: bool,
-    looked: Option<Instant>,
+    looks: Looks,
     /// When making room was of no use.
     no_room: Option<Instant>,
     moved_log: Option<Instant>,
     /// A transaction failed with an unknown outcome: when, and why.
     unsure: Option<(Instant, Arc<rusqlite::Error>)>,
+}
+
+impl Tasks {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            next: None,
+            forced: 0,
+            forced_done: Vec::new(),
+            looks: Looks::new(now),
+            no_room: None,
+            moved_log: None,
+            unsure: None,
+        }
+    }
 }
 
 /// What a transaction did.
@@ -100,12 +93,7 @@ impl Writer {
     /// Serves orders until there can be none any more, then gives its connection back.
     pub(super) fn run(mut self) -> Connection {
         loop {
-            let rest = if self.tasks.due { PAUSE } else { IDLE };
-            let order = match self.tasks.next.take() {
-                Some(order) => Ok(order),
-                None => self.orders.recv_timeout(rest),
-            };
-            match order {
+            match self.next_order() {
                 Ok(Order::Commit(first)) => {
                     let batch = self.gather(first);
                     self.commit(batch);
@@ -113,13 +101,34 @@ impl Writer {
                 Ok(Order::Compact { to, done }) => {
                     self.tasks.forced = self.tasks.forced.max(to);
                     self.tasks.forced_done.push((to, done));
-                    self.tasks.due = true;
+                    self.tasks.looks.force();
                 }
                 Err(RecvTimeoutError::Timeout) => self.idle(),
                 Err(RecvTimeoutError::Disconnected) => return self.conn,
             }
             self.answer_forced();
             self.growth.tend(&self.conn);
+        }
+    }
+
+    /// Waits for an order, as long as there is nothing else to do.
+    fn next_order(&mut self) -> Result<Order, RecvTimeoutError> {
+        if let Some(order) = self.tasks.next.take() {
+            return Ok(order);
+        }
+        // A database that failed is tried again, and a checkpoint under way gets the writer's part.
+        let tends = self.tasks.unsure.is_some() || self.growth.is_moving();
+        let rest = self.tasks.looks.rest(Instant::now());
+        let rest = match (rest, tends) {
+            (rest, true) => Some(rest.map_or(looks::EVERY, |rest| rest.min(looks::EVERY))),
+            (rest, false) => rest,
+        };
+        match rest {
+            Some(rest) => self.orders.recv_timeout(rest),
+            None => self
+                .orders
+                .recv()
+                .map_err(|_| RecvTimeoutError::Disconnected),
         }
     }
 
@@ -147,7 +156,7 @@ impl Writer {
         if let Err(error) = self.be_sure() {
             return refuse(batch, &error);
         }
-        self.look();
+        self.tasks.looks.changing(Instant::now());
         match self.attempt(&batch) {
             Ok(written) => self.answer(batch, written),
             Err(error) if is_full(&error) => self.commit_what_fits(batch),
@@ -200,7 +209,7 @@ impl Writer {
         if written.revision > before {
             layout::set_meta(&transaction, "revision", written.revision)?;
         }
-        if self.tasks.due && (batch.is_empty() || written.revision > before) {
+        if self.tasks.looks.is_due() && (batch.is_empty() || written.revision > before) {
             // More than was added, so that the history shrinks under whatever load.
             let rows = if batch.is_empty() {
                 STEP_ROWS
@@ -221,9 +230,15 @@ impl Writer {
     fn answer(&mut self, batch: Vec<Waiting>, written: Written) {
         let bytes = batch.iter().map(|waiting| waiting.change.weight()).sum();
         self.growth.wrote(batch.len(), bytes);
-        if let Some(step) = written.step {
-            self.tasks.due = step.more;
-            *self.floors.write() = step.floors;
+        let changed = written.revision > self.feed.revision();
+        match written.step {
+            Some(step) => {
+                let next = step.next;
+                self.tasks.looks.stepped(Instant::now(), step.more, next);
+                *self.floors.write() = step.floors;
+            }
+            None if changed => self.tasks.looks.changed(Instant::now()),
+            None => {}
         }
         let mut events = Vec::new();
         let answers: Vec<_> = written
@@ -254,11 +269,12 @@ impl Writer {
 
     /// Takes off old history when there is nothing else to do.
     fn idle(&mut self) {
+        let now = Instant::now();
         if self.be_sure().is_err() {
-            return;
+            return self.tasks.looks.failed(now);
         }
-        self.look();
-        if self.tasks.due {
+        self.tasks.looks.woke(now);
+        if self.tasks.looks.is_due() {
             self.step();
         }
     }
@@ -271,8 +287,7 @@ impl Writer {
                 true
             }
             Err(error) => {
-                // Tried again a second later.
-                self.tasks.due = false;
+                self.tasks.looks.failed(Instant::now());
                 if is_full(&error) {
                     tracing::warn!("no space is left to compact the history");
                 } else {
@@ -280,14 +295,6 @@ impl Writer {
                 }
                 false
             }
-        }
-    }
-
-    /// Now and then lets the next transaction look for old history.
-    fn look(&mut self) {
-        if elapsed(self.tasks.looked, IDLE) {
-            self.tasks.looked = Some(Instant::now());
-            self.tasks.due = true;
         }
     }
 
@@ -301,7 +308,7 @@ impl Writer {
                 done.send(floor).ok();
             } else {
                 self.tasks.forced_done.push((to, done));
-                self.tasks.due = true;
+                self.tasks.looks.force();
             }
         }
     }
@@ -320,7 +327,7 @@ impl Writer {
         let made = match compact::middle(&self.conn) {
             Ok(Some(middle)) => {
                 self.tasks.forced = self.tasks.forced.max(middle);
-                self.tasks.due = true;
+                self.tasks.looks.force();
                 self.step()
             }
             Ok(None) | Err(_) => false,

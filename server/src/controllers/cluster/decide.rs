@@ -10,7 +10,7 @@ use drover_api::conditions::{
 };
 use drover_api::kinds::{AgentStatus, Cluster, ClusterStatus};
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use self::verdicts::{verdict, verdicts};
 use super::heard::Heard;
@@ -100,9 +100,14 @@ pub fn decide(cluster: &Cluster, known: &Known, image: &str, now: Timestamp) -> 
     }
     let verdict = match first_wrong(&news) {
         Some(wrong) => Some(wrong),
-        // What is held is what Ready was decided from.
-        None if !held.is_empty() && present.conditions.iter().any(|c| c.type_ == READY) => None,
-        None => Some(first_wrong(&held).unwrap_or_else(ready)),
+        // What is held and was wrong is what Ready was decided from; what was right still is.
+        None if held
+            .iter()
+            .any(|(kind, _)| needs(kind) && !was_right(&present, kind)) =>
+        {
+            None
+        }
+        None => Some(ready()),
     };
     if let Some(verdict) = verdict {
         set_condition(&mut status.conditions, READY, &verdict, generation, now);
@@ -122,9 +127,17 @@ pub fn decide(cluster: &Cluster, known: &Known, image: &str, now: Timestamp) -> 
     status
 }
 
+fn condition<'a>(status: &'a ClusterStatus, kind: &str) -> Option<&'a Condition> {
+    status.conditions.iter().find(|one| one.type_ == kind)
+}
+
+fn was_right(present: &ClusterStatus, kind: &str) -> bool {
+    condition(present, kind).is_some_and(|before| before.status == Tristate::True.as_str())
+}
+
 /// Whether a condition stays as it was because this keeper is too young to know better.
 fn holds(present: &ClusterStatus, known: &Known, kind: &str, verdict: &Verdict) -> bool {
-    let Some(before) = present.conditions.iter().find(|c| c.type_ == kind) else {
+    let Some(before) = condition(present, kind) else {
         return false;
     };
     // One replica after the other comes back: how many there are is told when all had their time.
@@ -185,13 +198,16 @@ fn is_heard(known: &Known) -> bool {
     known.tunnels > 0 && known.silence.is_some_and(|silence| silence < SILENT_AFTER)
 }
 
-/// The first thing that is wrong is why the cluster is not ready; an old agent works, and is not.
+/// Whether a cluster that is ready needs this to be right: an old agent works.
+fn needs(kind: &str) -> bool {
+    kind != AGENT_UP_TO_DATE
+}
+
+/// The first thing that is wrong is why the cluster is not ready.
 fn first_wrong<'a>(
     verdicts: impl IntoIterator<Item = &'a (&'static str, Verdict)>,
 ) -> Option<Verdict> {
-    let mut needed = verdicts
-        .into_iter()
-        .filter(|(kind, _)| *kind != AGENT_UP_TO_DATE);
+    let mut needed = verdicts.into_iter().filter(|(kind, _)| needs(kind));
     let wrong = needed.find(|(_, verdict)| verdict.status != Tristate::True);
     wrong.map(|(_, first)| first.clone())
 }

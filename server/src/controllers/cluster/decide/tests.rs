@@ -268,6 +268,42 @@ fn news_is_told_while_the_rest_is_waited_for() {
 }
 
 #[test]
+fn a_cluster_that_joins_is_ready_as_soon_as_everything_about_it_is_right() {
+    let mut cluster = cluster(true);
+    let mut known = Known {
+        access: AccessState::Pending,
+        ..beginning()
+    };
+    for (change, ready) in [
+        ((|_| {}) as fn(&mut Known), "False"),
+        (|known| known.tunnels = 1, "False"),
+        (|known| known.heard = healthy().heard, "False"),
+        (|known| known.access = AccessState::Applied, "True"),
+    ] {
+        change(&mut known);
+        known.silence = Some(Duration::ZERO);
+        cluster.status = Some(decide(&cluster, &known, IMAGE, at(5)));
+        let status = cluster.status.as_ref().unwrap();
+        assert_eq!(reason(status, READY).0, ready);
+    }
+}
+
+#[test]
+fn a_restarted_server_keeps_a_cluster_unready_for_what_it_does_not_know_better() {
+    let mut cluster = cluster(true);
+    let mut known = healthy();
+    known.heard.components.as_mut().unwrap()[0].healthy = false;
+    cluster.status = Some(decided(true, &known));
+    let returned = Known {
+        heard: Heard::default(),
+        settling: true,
+        ..healthy()
+    };
+    let status = decide(&cluster, &returned, IMAGE, at(20));
+    assert_eq!(reason(&status, READY).1, "Unhealthy");
+}
+
+#[test]
 fn what_did_not_come_back_in_time_is_gone() {
     let mut cluster = cluster(true);
     cluster.status = Some(decided(true, &healthy()));
