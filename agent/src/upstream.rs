@@ -159,12 +159,13 @@ impl Upstream {
             Ok(response) => return Ok(response.map(boxed)),
             Err(request) => request,
         };
-        let io = connector
-            .open()
-            .await
-            .map_err(|error| not_connected(&error))?;
-        let line = Line::new(io).await.map_err(broken)?;
-        let exchange = line.exchange(request, idle).await;
+        // Boxed: it is rare, and large; the future of each request would have room for it.
+        let opening = Box::pin(async {
+            let io = connector.open().await;
+            let io = io.map_err(|error| not_connected(&error))?;
+            Line::new(io).await.map_err(broken)
+        });
+        let exchange = opening.await?.exchange(request, idle).await;
         let response = exchange.map_err(|Broken { error, .. }| broken(error))?;
         Ok(response.map(boxed))
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::process::Command;
+use std::time::Duration;
 
 /// The kernel, the processors and the commit, for the head of a table.
 pub(crate) fn description() -> String {
@@ -12,6 +13,21 @@ pub(crate) fn description() -> String {
         kernel.trim(),
         commit()
     )
+}
+
+/// The time, of all cores together, for which a virtual machine had work and its host ran others
+/// instead (`steal` in proc_stat(5)); `None` where the kernel does not tell.
+pub(crate) fn stolen() -> Option<Duration> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    let ticks: u64 = stat
+        .lines()
+        .next()?
+        .split_whitespace()
+        .nth(8)?
+        .parse()
+        .ok()?;
+    // The unit is 1/100 s on every architecture that Linux has.
+    Some(Duration::from_millis(ticks * 10))
 }
 
 /// The commit, with `+` when the tree differs from it.

@@ -3,12 +3,14 @@
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
+use crate::machine;
 use crate::process::{self, ProcessError};
 
 /// The CPU that a measurement took of one core, by process.
 pub(crate) struct Meter {
     start: Instant,
     used: Vec<(&'static str, u32, Duration)>,
+    stolen: Option<Duration>,
 }
 
 impl Meter {
@@ -23,18 +25,22 @@ impl Meter {
         Ok(Self {
             start: Instant::now(),
             used,
+            stolen: machine::stolen(),
         })
     }
 
-    /// Shares of one core since the start, the generator's first.
+    /// Shares of one core since the start, the generator's first; last what the host of a virtual
+    /// machine took from it, without which figures of different runs cannot be compared.
     pub(crate) fn shares(&self) -> Result<Vec<(&'static str, f64)>, ProcessError> {
         let elapsed = self.start.elapsed().as_secs_f64();
+        let share = |used: Duration| used.as_secs_f64() / elapsed;
+        let stolen = self.stolen.zip(machine::stolen());
+        let stolen = stolen.map(|(before, now)| ("taken by the host", now.saturating_sub(before)));
         self.used
             .iter()
-            .map(|&(name, id, before)| {
-                let used = process::cpu(id)?.saturating_sub(before);
-                Ok((name, used.as_secs_f64() / elapsed))
-            })
+            .map(|&(name, id, before)| Ok((name, process::cpu(id)?.saturating_sub(before))))
+            .chain(stolen.map(Ok))
+            .map(|used| used.map(|(name, used)| (name, share(used))))
             .collect()
     }
 }

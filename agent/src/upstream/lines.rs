@@ -46,7 +46,8 @@ pub(super) type Io = TokioIo<TlsStream<ReadAhead<TcpStream>>>;
 pub(super) struct Line<T: Stream> {
     sender: SendRequest<Upload>,
     /// None once it has ended: a request that it had not taken up comes back when it is dropped.
-    connection: Option<Connection<T, Upload>>,
+    /// Boxed, because a request's future holds it, and those are moved.
+    connection: Option<Box<Connection<T, Upload>>>,
 }
 
 /// Why a request got no answer on a connection.
@@ -61,7 +62,7 @@ impl<T: Stream> Line<T> {
         let (sender, connection) = http1::handshake(io).await?;
         Ok(Self {
             sender,
-            connection: Some(connection),
+            connection: Some(Box::new(connection)),
         })
     }
 
@@ -69,7 +70,7 @@ impl<T: Stream> Line<T> {
     fn drive(&mut self, cx: &mut Context<'_>) {
         if let Some(connection) = &mut self.connection {
             // How it ended is told to whoever waits for the answer or reads it.
-            if Pin::new(connection).poll(cx).is_ready() {
+            if Pin::new(connection.as_mut()).poll(cx).is_ready() {
                 self.connection = None;
             }
         }
