@@ -160,6 +160,22 @@ impl Act {
     }
 }
 
+impl Act {
+    /// What it is about, for telling one thing that fails from another: as [`Self::name`], but two
+    /// objects to be made whose names the API chooses are told apart by whose they are.
+    pub(crate) fn subject(&self) -> String {
+        match self {
+            Self::Create { kind, object, .. } => {
+                let meta = &object["metadata"];
+                let part = |name: &str| meta[name].as_str().unwrap_or_default();
+                let name = [part("name"), part("generateName")].concat();
+                format!("create {kind:?} {}/{name}", part("namespace"))
+            }
+            _ => self.name(),
+        }
+    }
+}
+
 /// What became of an act.
 pub(crate) enum Done {
     /// An object is as it was written.

@@ -13,6 +13,7 @@ pub mod cluster;
 pub mod decide;
 mod kinds;
 mod listen;
+mod pauses;
 pub mod plan;
 mod run;
 mod setup;

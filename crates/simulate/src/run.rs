@@ -7,12 +7,14 @@ use futures::{FutureExt as _, Stream, StreamExt as _, stream};
 use jiff::Timestamp;
 use kube::Client;
 use parking_lot::Mutex;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::act::{Act, act};
 use crate::annotations::Pace;
 use crate::clock::Clock;
 use crate::decide::{Decision, decide};
+use crate::pauses::Pauses;
 use crate::watch;
 use crate::world::World;
 
@@ -22,13 +24,6 @@ const MOST_CHANGES: usize = 1000;
 const AT_ONCE: usize = 16;
 /// Longest that one of them may take.
 const ACT_TIMEOUT: Duration = Duration::from_secs(30);
-/// The first pause after something could not be done; each next is twice as long.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// Nothing ends a pause: what people do in the cluster waits for it, too.
-const LONGEST_PAUSE: Duration = Duration::from_secs(3);
-/// Decisions in a row, each with something to do, after which it is no hurry any more: objects
-/// that never become what they should be must not keep a processor busy.
-const HURRY: u32 = 500;
 
 /// A cluster's controllers.
 pub(crate) struct Simulation {
@@ -90,7 +85,13 @@ impl Simulation {
     async fn wait(&self, wake: Option<Wake>) {
         match wake {
             Some(Wake::At(at)) => self.clock.until(at).await,
-            Some(Wake::After(pause)) => tokio::time::sleep(pause).await,
+            Some(Wake::After(pause) | Wake::Within(pause, None)) => {
+                tokio::time::sleep(pause).await;
+            }
+            Some(Wake::Within(pause, Some(at))) => tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = self.clock.until(at) => {}
+            },
             None => std::future::pending().await,
         }
     }
@@ -105,44 +106,47 @@ impl Simulation {
             }
             decide(&world, &self.pace, now)
         };
-        if acts.is_empty() {
-            pauses.quiet();
-            return wake.map(Wake::At);
+        let ready = pauses.ready(acts, Instant::now());
+        if ready.is_empty() {
+            return match pauses.quiet(Instant::now()) {
+                Some(pause) => Some(Wake::Within(pause, wake)),
+                None => wake.map(Wake::At),
+            };
         }
-        let failed = self.act_all(acts, now).await;
-        Some(Wake::After(pauses.next(failed)))
+        self.act_all(ready, now, pauses).await;
+        Some(Wake::After(pauses.next()))
     }
 
-    /// Does all of it; tells whether something could not be done.
-    async fn act_all(&self, acts: Vec<Act>, now: Timestamp) -> bool {
+    /// Does all of it, and notes what could not be done.
+    async fn act_all(&self, acts: Vec<Act>, now: Timestamp, pauses: &mut Pauses) {
         let doing = stream::iter(acts).map(|one| async move {
-            let name = one.name();
+            let (name, subject) = (one.name(), one.subject());
             let done = tokio::time::timeout(ACT_TIMEOUT, act(&self.client, one, now)).await;
-            (name, done)
+            (name, subject, done)
         });
         let mut doing = doing.buffer_unordered(AT_ONCE);
-        let mut failed = false;
-        while let Some((name, done)) = doing.next().await {
+        while let Some((name, subject, done)) = doing.next().await {
             match done {
-                Ok(Ok(done)) => done.take(&mut self.world.lock()),
+                Ok(Ok(done)) => {
+                    done.take(&mut self.world.lock());
+                    pauses.done(&subject);
+                    continue;
+                }
                 // Somebody else was faster, or its namespace is about to go; a watch tells what is
                 // so now.
                 Ok(Err(kube::Error::Api(error))) if matches!(error.code, 403 | 404 | 409) => {
                     tracing::debug!(%error, act = name, "a simulated change came too late");
-                    failed = true;
                 }
                 Ok(Err(error)) => {
                     let error = &error as &dyn std::error::Error;
                     tracing::warn!(error, act = name, "a simulated change was refused");
-                    failed = true;
                 }
                 Err(_) => {
                     tracing::warn!(act = name, "a simulated change took too long");
-                    failed = true;
                 }
             }
+            pauses.failed(subject, Instant::now());
         }
-        failed
     }
 }
 
@@ -151,42 +155,16 @@ impl Simulation {
 enum Wake {
     /// At this time of the simulation.
     At(Timestamp),
-    /// After this pause.
+    /// After this pause, whatever changes meanwhile.
     After(Duration),
-}
-
-/// How long to wait although there is something to do.
-#[derive(Default)]
-struct Pauses {
-    failures: u32,
-    busy: u32,
-}
-
-impl Pauses {
-    fn quiet(&mut self) {
-        *self = Self::default();
-    }
-
-    fn next(&mut self, failed: bool) -> Duration {
-        self.busy = self.busy.saturating_add(1);
-        self.failures = if failed {
-            self.failures.saturating_add(1)
-        } else {
-            0
-        };
-        let beyond = self.busy.saturating_sub(HURRY);
-        match self.failures.max(beyond) {
-            0 => Duration::ZERO,
-            times => FIRST_PAUSE
-                .saturating_mul(2_u32.saturating_pow(times.min(16) - 1))
-                .min(LONGEST_PAUSE),
-        }
-    }
+    /// After this pause, which lets something be tried again, or at this time if that is sooner.
+    Within(Duration, Option<Timestamp>),
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pauses::LONGEST;
 
     /// So many changes at once, and then no more.
     fn changes(count: usize) -> impl Stream<Item = watch::Change> + Unpin {
@@ -206,33 +184,22 @@ mod tests {
             pace: Pace::default(),
             clock: Clock::default(),
         };
-        let start = tokio::time::Instant::now();
+        let start = Instant::now();
         let mut some = changes(5);
-        let pause = Some(Wake::After(LONGEST_PAUSE));
+        let pause = Some(Wake::After(LONGEST));
         assert!(simulation.rest(&mut some, pause).await);
-        assert_eq!(start.elapsed(), LONGEST_PAUSE);
+        assert_eq!(start.elapsed(), LONGEST);
         assert!(some.next().now_or_never().is_none(), "all were taken in");
-        let start = tokio::time::Instant::now();
+        let start = Instant::now();
         assert!(simulation.rest(&mut changes(5), None).await);
         assert_eq!(start.elapsed(), Duration::ZERO);
+        // What failed waits, and nothing else.
+        let again = Some(Wake::Within(LONGEST, None));
+        assert!(simulation.rest(&mut changes(1), again).await);
+        assert_eq!(start.elapsed(), Duration::ZERO);
+        assert!(simulation.rest(&mut changes(0), again).await);
+        assert_eq!(start.elapsed(), LONGEST);
         let mut ended = stream::empty::<watch::Change>();
         assert!(!simulation.rest(&mut ended, None).await);
-    }
-
-    #[test]
-    fn failures_and_endless_work_slow_it_down_and_quiet_forgets_them() {
-        let mut pauses = Pauses::default();
-        assert_eq!(pauses.next(false), Duration::ZERO);
-        assert_eq!(pauses.next(true), FIRST_PAUSE);
-        assert_eq!(pauses.next(true), FIRST_PAUSE * 2);
-        for _ in 0..HURRY + 20 {
-            pauses.next(false);
-        }
-        assert_eq!(
-            pauses.next(false),
-            LONGEST_PAUSE.min(FIRST_PAUSE * (1 << 15))
-        );
-        pauses.quiet();
-        assert_eq!(pauses.next(false), Duration::ZERO);
     }
 }
