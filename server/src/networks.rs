@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::ConnectInfo;
-use http::Request;
+use http::Extensions;
 use parking_lot::Mutex;
 
 /// What one person commands: an IPv4 address, or a whole IPv6 /64.
@@ -17,8 +17,8 @@ pub fn network(address: IpAddr) -> IpAddr {
 }
 
 /// Where a request comes from. Those of which the listener does not tell it share one place.
-pub fn sender<B>(request: &Request<B>) -> IpAddr {
-    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+pub fn sender(request: &Extensions) -> IpAddr {
+    let peer = request.get::<ConnectInfo<SocketAddr>>();
     let nowhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
     peer.map_or(nowhere, |ConnectInfo(peer)| peer.ip())
 }

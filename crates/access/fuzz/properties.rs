@@ -59,18 +59,16 @@ pub(crate) fn token(data: &[u8]) {
     assert!(UserToken::parse(text).is_none() || RegistrationToken::parse(text).is_none());
 }
 
-/// No text is both an account's and one of Drover's own, and none is good after its end.
+/// No text is both an account's and one of Drover's own, and what is shown to the hub is the text.
 pub(crate) fn account_token(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    let now = jiff::Timestamp::UNIX_EPOCH;
-    let Some(token) = AccountToken::parse(text, now) else {
+    let Some(token) = AccountToken::parse(text) else {
         return;
     };
     assert!(UserToken::parse(text).is_none() && RegistrationToken::parse(text).is_none());
-    assert!(token.expires_at() > now && token.expose() == text);
-    assert!(AccountToken::parse(text, jiff::Timestamp::MAX).is_none());
+    assert_eq!(token.expose(), text);
 }
 
 /// What is in effect is always valid.

@@ -10,7 +10,8 @@ use http::header::{
 };
 use thiserror::Error;
 
-use crate::names::{AccountName, KubernetesIdentity};
+use crate::identity::Account;
+use crate::names::KubernetesIdentity;
 
 /// `Impersonate-User`.
 pub const IMPERSONATE_USER: HeaderName = HeaderName::from_static("impersonate-user");
@@ -103,27 +104,35 @@ pub fn impersonate(
         headers.append(IMPERSONATE_GROUP, value(group.as_str(), "group's name")?);
     }
     for (key, text) in identity.extras() {
-        let name = format!("{IMPERSONATE_EXTRA}{}", percent_encode(key));
-        let name =
-            HeaderName::from_bytes(name.as_bytes()).map_err(|_| Unrepresentable("extra's key"))?;
-        headers.insert(name, extra_value(text)?);
+        headers.insert(extra_name(key)?, extra_value(text)?);
     }
     Ok(())
 }
 
-/// Sets the header by which the hub takes the request for its service account's.
+/// Sets the headers by which the hub takes the request for its service account's.
 ///
 /// The hub itself adds the groups that a service account has. Call after [`strip_inbound`]. On
 /// error nothing may be forwarded.
 pub fn impersonate_account(
     headers: &mut HeaderMap,
-    account: &AccountName,
+    account: &Account,
 ) -> Result<(), Unrepresentable> {
-    let name = HeaderValue::from_str(account.as_str());
-    let name = name.map_err(|_| Unrepresentable("account's name"))?;
-    headers.insert(IMPERSONATE_USER, name);
+    let value = |text: &str, what| HeaderValue::from_str(text).map_err(|_| Unrepresentable(what));
+    headers.insert(
+        IMPERSONATE_USER,
+        value(account.name.as_str(), "account's name")?,
+    );
+    headers.insert(IMPERSONATE_UID, value(&account.uid, "account's UID")?);
     headers.remove(IMPERSONATE_GROUP);
+    for (key, text) in &account.extras {
+        headers.append(extra_name(key)?, value(text, "extra's value")?);
+    }
     Ok(())
+}
+
+fn extra_name(key: &str) -> Result<HeaderName, Unrepresentable> {
+    let name = format!("{IMPERSONATE_EXTRA}{}", percent_encode(key));
+    HeaderName::from_bytes(name.as_bytes()).map_err(|_| Unrepresentable("extra's key"))
 }
 
 /// Extras are for people's eyes, so what no header can carry becomes `?` instead of an error.

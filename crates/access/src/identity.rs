@@ -9,6 +9,9 @@ use crate::names::{
     AccountName, EXTRA_DISPLAY_NAME, EXTRA_TOKEN_ID, GroupName, KubernetesIdentity, UserName,
 };
 
+/// Extra by which Kubernetes names a token.
+const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
+
 /// Whoever asks on the road.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Principal {
@@ -57,10 +60,19 @@ pub struct Account {
     pub uid: String,
     /// The token that was judged.
     pub token: TokenDigest,
-    /// What the hub calls that token, if it has a name for it.
-    pub token_id: Option<String>,
+    /// What else the hub says of it: which token, pod and node. Keys are Kubernetes' own.
+    pub extras: Vec<(String, String)>,
     /// From then on the token is refused.
     pub expires_at: Timestamp,
+}
+
+impl Account {
+    /// What the hub calls the token, if it has a name for it (KEP-4193).
+    pub fn token_id(&self) -> Option<&str> {
+        let mut extras = self.extras.iter();
+        let (_, id) = extras.find(|(key, _)| key == CREDENTIAL_ID)?;
+        Some(id)
+    }
 }
 
 impl Identity {

@@ -209,8 +209,8 @@ mod tests {
         let account = Account {
             name: AccountName::parse("system:serviceaccount:apps:puller").unwrap(),
             uid: "s".into(),
-            token: AccountToken::parse(token, at(0)).unwrap().digest(),
-            token_id: None,
+            token: AccountToken::parse(token).unwrap().digest(),
+            extras: Vec::new(),
             expires_at: at(100),
         };
         let a = Target::Cluster(ClusterUid::new("a"));

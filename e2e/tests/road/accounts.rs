@@ -97,6 +97,22 @@ pub(crate) async fn account_of_the_hub_has_its_roles_there_and_nothing_elsewhere
         let told = "can use nothing but the hub";
         assert!(refused.stderr.contains(told), "{refused:?}");
     }
+    let words = [
+        "create",
+        "token",
+        "puller",
+        "--audience=elsewhere",
+        "-n",
+        NAMESPACE,
+    ];
+    let for_another = world.hub.kubectl(words).await.unwrap().stdout;
+    let refused = kubectl(world, "local", for_another.trim());
+    let refused = refused.output(["get", "--raw=/api"]).await.unwrap();
+    assert!(
+        refused.stderr.contains("kubectl create token"),
+        "{refused:?}"
+    );
+
     let bearer = format!("Authorization: Bearer {token}");
     for path in ["/v1/clusters", "/v1/me", "/metrics"] {
         let answer = Request::get(path).line(&bearer).send(world).await;

@@ -102,7 +102,7 @@ impl From<&Account> for Person {
         Self {
             name: account.name.as_str().into(),
             uid: account.uid.as_str().into(),
-            token: account.token_id.as_deref().map(Into::into),
+            token: account.token_id().map(Into::into),
             acting_as: None,
         }
     }

@@ -1,9 +1,11 @@
 //! Service accounts of the hub, by tokens that only the hub can judge (TokenReview).
 //!
 //! A verdict is remembered for [`FRESH`]. A token on which something open stands is shown to the
-//! hub again and again, so that what was open ends soon after the hub has withdrawn it.
+//! hub again and again, so that what was open ends soon after the hub has withdrawn it: within five
+//! seconds as long as at most a thousand tokens have something open.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,42 +13,50 @@ use std::time::Duration;
 use drover_access::account_token::{AccountToken, TokenDigest};
 use drover_access::identity::Account;
 use drover_access::names::AccountName;
+use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
-use futures::{FutureExt as _, StreamExt as _};
-use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLimiter};
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::PostParams;
 use kube::{Api, ResourceExt as _};
 use parking_lot::Mutex;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::lookup::LookupError;
 use crate::hub::{Hub, HubError, call};
+use crate::networks::network;
 
-/// Reviews a second of tokens that the hub has not accepted before, all clients together.
-const STRANGERS_PER_SECOND: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
-/// Such reviews that may come at once after a quiet time.
-const BURST: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
+/// Reviews a second of tokens that the hub has not accepted before, for one network and for all
+/// together; as many as of two, and of five, seconds may come at once after a quiet time.
+const OF_A_NETWORK: NonZeroU32 = NonZeroU32::new(30).expect("30 is not zero");
+const OF_ALL: NonZeroU32 = NonZeroU32::new(200).expect("200 is not zero");
+const BURST_OF_A_NETWORK: NonZeroU32 = NonZeroU32::new(60).expect("60 is not zero");
+const BURST_OF_ALL: NonZeroU32 = NonZeroU32::new(1000).expect("1000 is not zero");
+/// Networks that are counted before those are forgotten that have been quiet.
+const NETWORKS: usize = 20_000;
 /// How long a verdict in favour counts without asking again.
 const FRESH: Duration = Duration::from_secs(2);
 /// How long a verdict against counts.
 const REFUSED_FOR: Duration = Duration::from_secs(5);
 /// How long something open may stand on the last verdict in favour when the hub gives no other.
 const HELD_FOR: Duration = Duration::from_mins(10);
-/// Tokens that are remembered at most; beyond it those are forgotten that nobody uses.
-const REMEMBERED: usize = 8192;
-/// A token that was not used for so long may be forgotten.
-const UNUSED_FOR: Duration = Duration::from_secs(10);
+/// Tokens that are remembered at most; then those make room that were used longest ago.
+const REMEMBERED: usize = 16_384;
+/// How many make room at once.
+const ROOM: usize = REMEMBERED / 8;
+/// An accepted token that was not used for so long is a stranger's again.
+const KNOWN_FOR: Duration = Duration::from_hours(24);
 /// Time between looks at what something open stands on.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Reviews of a look; when more are due, the next look goes on with those that wait longest.
 const REVIEWS_A_LOOK: usize = 250;
-/// Reviews of a look at one time.
+/// Reviews at one time of what something open stands on.
 const AT_ONCE: usize = 8;
-/// The extra by which Kubernetes names a token (KEP-4193).
-const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
+/// Start of the extras by which Kubernetes tells a token, its pod and its node.
+const EXTRAS: &str = "authentication.kubernetes.io/";
 
 /// What memory says of a token that the hub accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +79,10 @@ pub struct Accounts {
 }
 
 struct SharedState {
-    strangers: DefaultDirectRateLimiter,
+    strangers: DefaultKeyedRateLimiter<IpAddr>,
+    all_strangers: DefaultDirectRateLimiter,
     known: Mutex<HashMap<TokenDigest, Known>>,
+    places: Arc<Semaphore>,
 }
 
 enum Known {
@@ -83,13 +95,16 @@ enum Known {
 
 struct Accepted {
     account: Account,
-    token: Arc<AccountToken>,
     /// When the hub was asked.
     at: Instant,
     /// When a request or something open last stood on it.
     used: Instant,
+    /// The token itself, as long as something may be open that stands on it.
+    token: Option<Arc<AccountToken>>,
     /// Something open has stood on it since the last look.
     open: bool,
+    /// It waits for a review because something is open.
+    queued: bool,
     again: Option<Review>,
 }
 
@@ -101,22 +116,28 @@ impl std::fmt::Debug for Accounts {
 
 impl Accounts {
     pub(super) fn new(hub: Hub) -> Self {
-        let quota = Quota::per_second(STRANGERS_PER_SECOND).allow_burst(BURST);
+        let of_a_network = Quota::per_second(OF_A_NETWORK).allow_burst(BURST_OF_A_NETWORK);
+        let of_all = Quota::per_second(OF_ALL).allow_burst(BURST_OF_ALL);
         Self {
             hub,
             shared: Arc::new(SharedState {
-                strangers: RateLimiter::direct(quota),
+                strangers: RateLimiter::keyed(of_a_network),
+                all_strangers: RateLimiter::direct(of_all),
                 known: Mutex::default(),
+                places: Arc::new(Semaphore::new(AT_ONCE)),
             }),
         }
     }
 
     /// Whose token this is, as the hub says; `None` if it is nobody's.
+    ///
+    /// Tokens that the hub has not accepted before are limited by where they come from.
     pub(super) async fn identify(
         &self,
         token: AccountToken,
+        from: IpAddr,
     ) -> Result<Option<Account>, LookupError> {
-        match self.known_or_asked(token)? {
+        match self.known_or_asked(token, from)? {
             Answer::Known(account) => Ok(account),
             Answer::Asked(review) => review.await,
         }
@@ -143,71 +164,94 @@ impl Accounts {
         let reviewing = async {
             loop {
                 tokio::time::sleep(LOOK_EVERY).await;
-                let reviews = futures::stream::iter(self.due());
-                // A hub that does not answer is asked again at the next look; until then what it
-                // said last holds.
-                reviews
-                    .for_each_concurrent(AT_ONCE, async |review| drop(review.await))
-                    .await;
+                for token in self.due() {
+                    tokio::spawn(self.clone().review_in_turn(token));
+                }
             }
         };
         stop.run_until_cancelled(reviewing).await;
     }
 
-    fn known_or_asked(&self, token: AccountToken) -> Result<Answer, LookupError> {
+    fn known_or_asked(&self, token: AccountToken, from: IpAddr) -> Result<Answer, LookupError> {
         let digest = token.digest();
+        let token = Arc::new(token);
         let mut known = self.shared.known.lock();
         match known.get_mut(&digest) {
             Some(Known::Asked(review)) => return Ok(Answer::Asked(review.clone())),
             Some(Known::Refused(at)) if at.elapsed() < REFUSED_FOR => {
                 return Ok(Answer::Known(None));
             }
-            Some(Known::Accepted(accepted)) => {
+            Some(Known::Accepted(accepted)) if accepted.used.elapsed() < KNOWN_FOR => {
                 accepted.used = Instant::now();
+                accepted.token.get_or_insert_with(|| Arc::clone(&token));
                 if accepted.at.elapsed() < FRESH {
                     return Ok(Answer::Known(Some(accepted.account.clone())));
                 }
-                return Ok(Answer::Asked(self.again(accepted)));
+                return Ok(Answer::Asked(self.again(accepted, &token)));
             }
-            Some(Known::Refused(_)) | None => {}
+            Some(Known::Refused(_) | Known::Accepted(_)) | None => {}
         }
-        let strangers = &self.shared.strangers;
-        strangers.check().map_err(|_| LookupError::TooMany)?;
+        self.admit_stranger(network(from))?;
         if known.len() >= REMEMBERED {
-            known.retain(|_, known| known.is_needed());
+            make_room(&mut known);
         }
-        if known.len() >= REMEMBERED {
-            return Err(LookupError::TooMany);
-        }
-        let review = self.begin(Arc::new(token));
+        let review = self.begin(token);
         known.insert(digest, Known::Asked(review.clone()));
         Ok(Answer::Asked(review))
     }
 
-    /// Reviews that are to be made now: of tokens with something open, the longest waiting first.
-    fn due(&self) -> Vec<Review> {
+    fn admit_stranger(&self, network: IpAddr) -> Result<(), LookupError> {
+        let shared = &*self.shared;
+        if shared.strangers.len() > NETWORKS {
+            shared.strangers.retain_recent();
+        }
+        let too_many = |_| LookupError::TooMany;
+        shared.strangers.check_key(&network).map_err(too_many)?;
+        shared.all_strangers.check().map_err(too_many)
+    }
+
+    /// Tokens to be reviewed now: those with something open, the longest waiting first.
+    fn due(&self) -> Vec<Arc<AccountToken>> {
         let mut known = self.shared.known.lock();
-        known.retain(|_, known| known.is_needed());
-        let mut due: Vec<_> = known
-            .values_mut()
-            .filter_map(|known| match known {
-                Known::Accepted(accepted) => Some(accepted),
-                Known::Asked(_) | Known::Refused(_) => None,
-            })
-            .filter(|accepted| accepted.open && accepted.at.elapsed() >= FRESH)
-            .collect();
+        let accepted = known.values_mut().filter_map(|known| match known {
+            Known::Accepted(accepted) => Some(accepted),
+            Known::Asked(_) | Known::Refused(_) => None,
+        });
+        let mut due = Vec::new();
+        for accepted in accepted {
+            if accepted.open && !accepted.queued && accepted.at.elapsed() >= FRESH {
+                due.push(accepted);
+            } else if !accepted.open && accepted.used.elapsed() >= REFUSED_FOR {
+                accepted.token = None;
+            }
+        }
         due.sort_by_key(|accepted| accepted.at);
         due.truncate(REVIEWS_A_LOOK);
         due.into_iter()
-            .map(|accepted| {
+            .filter_map(|accepted| {
                 accepted.open = false;
-                self.again(accepted)
+                let token = accepted.token.clone()?;
+                accepted.queued = true;
+                Some(token)
             })
             .collect()
     }
 
-    fn again(&self, accepted: &mut Accepted) -> Review {
-        let begin = || self.begin(Arc::clone(&accepted.token));
+    async fn review_in_turn(self, token: Arc<AccountToken>) {
+        let Ok(_place) = self.shared.places.acquire().await else {
+            return;
+        };
+        let review = match self.shared.known.lock().get_mut(&token.digest()) {
+            Some(Known::Accepted(accepted)) => self.again(accepted, &token),
+            _ => return,
+        };
+        // A hub that does not answer is asked again at a later look; until then what it said last
+        // holds.
+        let _ = review.await;
+    }
+
+    fn again(&self, accepted: &mut Accepted, token: &Arc<AccountToken>) -> Review {
+        let begin = || self.begin(Arc::clone(token));
         accepted.again.get_or_insert_with(begin).clone()
     }
 
@@ -223,56 +267,96 @@ impl Accounts {
         self,
         token: Arc<AccountToken>,
     ) -> Result<Option<Account>, LookupError> {
-        let at = Instant::now();
-        let result = review(&self.hub, &token).await;
-        let mut known = self.shared.known.lock();
+        let mut at = Instant::now();
+        let mut result = review(&self.hub, &token).await;
+        if matches!(result, Ok(None)) && self.was_accepted(token.digest()) {
+            // A hub says of a failure of its own what it says of a token that is not good.
+            at = Instant::now();
+            result = review(&self.hub, &token).await;
+        }
+        self.remember(&token, at, &result);
+        result.map_err(|error| LookupError::Hub(Arc::new(error)))
+    }
+
+    fn was_accepted(&self, token: TokenDigest) -> bool {
+        matches!(
+            self.shared.known.lock().get(&token),
+            Some(Known::Accepted(_))
+        )
+    }
+
+    fn remember(
+        &self,
+        token: &Arc<AccountToken>,
+        at: Instant,
+        result: &Result<Option<Account>, HubError>,
+    ) {
         let digest = token.digest();
-        match &result {
-            Ok(Some(account)) => {
-                let before = match known.remove(&digest) {
-                    Some(Known::Accepted(accepted)) => Some((accepted.used, accepted.open)),
-                    _ => None,
-                };
-                let (used, open) = before.unwrap_or((at, false));
-                let accepted = Accepted {
-                    account: account.clone(),
-                    token,
-                    at,
-                    used,
-                    open,
-                    again: None,
-                };
-                known.insert(digest, Known::Accepted(Box::new(accepted)));
+        let mut known = self.shared.known.lock();
+        match (result, known.get_mut(&digest)) {
+            (Ok(Some(account)), Some(Known::Accepted(accepted))) => {
+                accepted.account = account.clone();
+                accepted.at = at;
+                (accepted.again, accepted.queued) = (None, false);
             }
-            Ok(None) => {
+            (Ok(Some(account)), _) => {
+                known.insert(digest, Known::accepted(account, token, at));
+            }
+            (Ok(None), _) => {
                 known.insert(digest, Known::Refused(Instant::now()));
             }
-            Err(_) => match known.get_mut(&digest) {
-                Some(Known::Accepted(accepted)) => accepted.again = None,
-                _ => {
-                    known.remove(&digest);
-                }
-            },
+            (Err(_), Some(Known::Accepted(accepted))) => {
+                (accepted.again, accepted.queued) = (None, false);
+            }
+            (Err(_), _) => {
+                known.remove(&digest);
+            }
         }
-        result.map_err(|error| LookupError::Hub(Arc::new(error)))
+    }
+}
+
+impl Known {
+    fn accepted(account: &Account, token: &Arc<AccountToken>, at: Instant) -> Self {
+        Self::Accepted(Box::new(Accepted {
+            account: account.clone(),
+            at,
+            used: at,
+            token: Some(Arc::clone(token)),
+            open: false,
+            queued: false,
+            again: None,
+        }))
+    }
+}
+
+/// Forgets what is of no use, and if that is not enough the accepted tokens used longest ago on
+/// which nothing open stands.
+fn make_room(known: &mut HashMap<TokenDigest, Known>) {
+    known.retain(|_, known| match known {
+        Known::Asked(_) => true,
+        Known::Refused(at) => at.elapsed() < REFUSED_FOR,
+        Known::Accepted(accepted) => accepted.used.elapsed() < KNOWN_FOR,
+    });
+    if known.len() + ROOM <= REMEMBERED {
+        return;
+    }
+    let mut old: Vec<_> = known
+        .iter()
+        .map(|(digest, known)| match known {
+            Known::Asked(_) => (Instant::now(), *digest),
+            Known::Refused(at) => (*at, *digest),
+            Known::Accepted(accepted) => (accepted.used, *digest),
+        })
+        .collect();
+    old.sort_by_key(|(used, _)| *used);
+    for (_, digest) in old.into_iter().take(ROOM) {
+        known.remove(&digest);
     }
 }
 
 enum Answer {
     Known(Option<Account>),
     Asked(Review),
-}
-
-impl Known {
-    fn is_needed(&self) -> bool {
-        match self {
-            Self::Asked(_) => true,
-            Self::Refused(at) => at.elapsed() < REFUSED_FOR,
-            Self::Accepted(accepted) => {
-                accepted.again.is_some() || accepted.used.elapsed() < UNUSED_FOR
-            }
-        }
-    }
 }
 
 async fn review(hub: &Hub, token: &AccountToken) -> Result<Option<Account>, HubError> {
@@ -304,13 +388,17 @@ async fn review(hub: &Hub, token: &AccountToken) -> Result<Option<Account>, HubE
 fn account(token: &AccountToken, answer: TokenReview) -> Option<Account> {
     let status = answer.status?;
     let user = status.user.filter(|_| status.authenticated == Some(true))?;
-    let mut extra = user.extra.unwrap_or_default();
-    let mut ids = extra.remove(CREDENTIAL_ID).unwrap_or_default();
+    let extras = user.extra.unwrap_or_default().into_iter();
+    let extras = extras.filter(|(key, _)| key.starts_with(EXTRAS));
+    let each = |(key, values): (String, Vec<String>)| {
+        let values = values.into_iter();
+        values.map(move |value| (key.clone(), value))
+    };
     Some(Account {
         name: AccountName::parse(&user.username?)?,
         uid: user.uid.unwrap_or_default(),
         token: token.digest(),
-        token_id: ids.pop(),
+        extras: extras.flat_map(each).collect(),
         expires_at: token.expires_at(),
     })
 }

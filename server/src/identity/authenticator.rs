@@ -1,5 +1,6 @@
 //! From a request's headers to an [`Identity`], in memory.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use drover_access::account_token::AccountToken;
@@ -32,6 +33,18 @@ pub enum IdentifyError {
     /// Its time is over.
     #[error("the token has expired: \"drover login\" gets a new one")]
     Expired,
+    /// A token of a service account that the hub does not take.
+    #[error(
+        "the hub does not take this service account's token: it has expired or its account is \
+         deleted; \"kubectl create token\" makes a new one"
+    )]
+    UnknownAccount,
+    /// A token of a service account, for what only people may use.
+    #[error(
+        "this is a service account's token, which opens /k8s/clusters/local and nothing else: \
+         \"drover login\" gets a person's"
+    )]
+    NoPerson,
     /// The person may not use Drover any more.
     #[error("the token's user is disabled or deleted: ask an administrator")]
     UserGone,
@@ -51,6 +64,8 @@ impl From<IdentifyError> for Status {
             }
             IdentifyError::Credential(_)
             | IdentifyError::Unknown
+            | IdentifyError::UnknownAccount
+            | IdentifyError::NoPerson
             | IdentifyError::Expired
             | IdentifyError::UserGone => Self::unauthorized(error.to_string()),
             IdentifyError::Untrusted(health) => match health.check() {
@@ -94,22 +109,34 @@ impl Authenticator {
     /// is not in memory costs a read of the hub, shared by all who ask for it and limited in rate.
     pub async fn identify(&self, headers: &HeaderMap) -> Result<Identity, IdentifyError> {
         let presented = credential::presented(headers)?;
-        let bearer = UserToken::parse(presented.expose_secret()).ok_or(IdentifyError::Unknown)?;
-        self.identify_person(&bearer).await
+        let text = presented.expose_secret();
+        match UserToken::parse(text) {
+            Some(bearer) => self.identify_person(&bearer).await,
+            None if AccountToken::parse(text).is_some() => Err(IdentifyError::NoPerson),
+            None => Err(IdentifyError::Unknown),
+        }
     }
 
-    /// Who sends these headers, at present: a person, or a service account of the hub.
-    pub async fn principal(&self, headers: &HeaderMap) -> Result<Principal, IdentifyError> {
+    /// Who sends these headers from there, at present: a person, or a service account of the hub.
+    pub async fn principal(
+        &self,
+        headers: &HeaderMap,
+        from: IpAddr,
+    ) -> Result<Principal, IdentifyError> {
         let presented = credential::presented(headers)?;
         let text = presented.expose_secret();
         if let Some(bearer) = UserToken::parse(text) {
             return Ok(Principal::Person(self.identify_person(&bearer).await?));
         }
-        let token = AccountToken::parse(text, Timestamp::now()).ok_or(IdentifyError::Unknown)?;
+        let token = AccountToken::parse(text).ok_or(IdentifyError::Unknown)?;
         self.check_memory()?;
+        if Timestamp::now() >= token.expires_at() {
+            return Err(IdentifyError::UnknownAccount);
+        }
         // Boxed: the future of each request would have room for it.
-        let account = Box::pin(self.accounts.identify(token)).await?;
-        Ok(Principal::Account(account.ok_or(IdentifyError::Unknown)?))
+        let account = Box::pin(self.accounts.identify(token, from)).await?;
+        let account = account.ok_or(IdentifyError::UnknownAccount)?;
+        Ok(Principal::Account(account))
     }
 
     async fn identify_person(&self, bearer: &UserToken) -> Result<Identity, IdentifyError> {

@@ -34,7 +34,7 @@ pub enum LookupError {
     #[error("too many requests with tokens that the server does not know; try again in a second")]
     TooMany,
     /// The hub failed.
-    #[error("the token is not in memory, and the hub does not answer")]
+    #[error("the token could not be checked with the hub")]
     Hub(#[source] Arc<HubError>),
     /// The server is ending.
     #[error("the look-up of the token was interrupted")]
@@ -46,13 +46,7 @@ impl From<LookupError> for Status {
         match error {
             LookupError::Interrupted => Self::unavailable(error.to_string(), 1),
             LookupError::TooMany => Self::too_many_requests(error.to_string(), 1),
-            LookupError::Hub(source) => {
-                tracing::warn!(
-                    error = &*source as &dyn std::error::Error,
-                    "token not looked up"
-                );
-                Self::unavailable("the token could not be checked with the hub; try again", 5)
-            }
+            LookupError::Hub(source) => Self::from(&*source),
         }
     }
 }

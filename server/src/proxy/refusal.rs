@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::open::CutReason;
 use crate::audit::AuditFull;
-use crate::identity::IdentifyError;
+use crate::identity::{IdentifyError, LookupError};
 use crate::status::Status;
 use crate::tunnels::{NoTunnel, TunnelSendError};
 
@@ -207,7 +207,9 @@ impl Refusal {
     /// would seem to hang, or would do a thing twice.
     pub(super) const fn invites_retry(&self) -> bool {
         match self {
-            Self::Unrecorded(_) => true,
+            Self::Unrecorded(_) | Self::Identity(IdentifyError::Lookup(LookupError::TooMany)) => {
+                true
+            }
             Self::Tunnel { cause, .. } => cause.retry_is_safe() || is_over_budget(cause),
             _ => false,
         }

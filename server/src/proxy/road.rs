@@ -30,6 +30,7 @@ use super::{Road, isolation};
 use crate::audit::{
     Asked, Outcome, Person, Place, Record, RequestId, Stage, Subject, short_method,
 };
+use crate::networks;
 use crate::telemetry::ROAD_TARGET;
 
 /// Header of every answer: the id that the audit log has for the request.
@@ -145,7 +146,8 @@ impl Road {
         subject.target = Asked::of(path.rest.as_str());
         subject.verb = Verb::of(&head.method, path.rest.path(), path.rest.query());
         // 2. Who asks: exactly one credential, valid now.
-        let who = self.authenticator.principal(&head.headers).await?;
+        let from = networks::sender(&head.extensions);
+        let who = self.authenticator.principal(&head.headers, from).await?;
         subject.person = Some(Person::from(&who));
         // 3. Whether they may go there. Somebody who may not learns nothing about what exists.
         let (permit, uid) = self.permit(who, &path.cluster, name)?;
@@ -314,7 +316,7 @@ fn impersonate(
         (Some(identity), _) | (None, Holder::Person { identity, .. }) => {
             headers::impersonate(headers, identity)
         }
-        (None, Holder::Account(account)) => headers::impersonate_account(headers, &account.name),
+        (None, Holder::Account(account)) => headers::impersonate_account(headers, account),
     }
 }
 

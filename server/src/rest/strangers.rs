@@ -24,7 +24,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for StrangersJson<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Status> {
         // Not waited for: what waits holds what the connection has received.
-        let _place = READING.take(sender(&request)).ok_or_else(|| {
+        let _place = READING.take(sender(request.extensions())).ok_or_else(|| {
             Status::too_many_requests(
                 "too many requests from your network are being read at once; try again",
                 1,

@@ -143,7 +143,9 @@ impl Suite {
                 &self.package,
             ])
             .current_dir(root)
-            .env("CARGO_TARGET_DIR", target())
+            // Cargo names what it builds by paths within the workspace, so that in the checkout's own
+            // target folder the weakened would be taken for the checkout's.
+            .env("CARGO_TARGET_DIR", target().join("weakened"))
             // The same sources are compiled again and again, with a line changed.
             .env("CARGO_INCREMENTAL", "1")
             .stdin(Stdio::null());

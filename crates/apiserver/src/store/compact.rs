@@ -89,8 +89,19 @@ impl Retention {
         forced: u64,
         rows: usize,
     ) -> rusqlite::Result<Step> {
-        let now = now_ms();
         let deadline = Instant::now() + SLICE;
+        self.step_until(deadline, conn, floors, (revision, forced), rows)
+    }
+
+    fn step_until(
+        &self,
+        deadline: Instant,
+        conn: &Connection,
+        floors: &Floors,
+        (revision, forced): (u64, u64),
+        rows: usize,
+    ) -> rusqlite::Result<Step> {
+        let now = now_ms();
         let mut step = Step {
             floors: floors.clone(),
             more: false,
@@ -272,7 +283,11 @@ mod tests {
 
     impl Fixture {
         fn step(&self, rows: usize) -> Step {
-            let step = self.retention.step(&self.conn, &self.floors, 100, 0, rows);
+            let deadline = Instant::now() + Duration::from_hours(1);
+            let (conn, floors) = (&self.conn, &self.floors);
+            let step = self
+                .retention
+                .step_until(deadline, conn, floors, (100, 0), rows);
             step.unwrap()
         }
     }

@@ -196,7 +196,7 @@ impl Reviews {
         if places > LARGEST {
             return Err(Status::too_large(LARGEST * PLACE));
         }
-        let address = sender(&request);
+        let address = sender(request.extensions());
         let held: Option<Vec<_>> = (0..places).map(|_| self.places.take(address)).collect();
         let held = held.ok_or_else(too_many)?;
         let reading = to_bytes(request.into_body(), places * PLACE);

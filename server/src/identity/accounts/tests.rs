@@ -2,18 +2,22 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jiff::Timestamp;
 use serde_json::json;
 
 use super::*;
 use crate::hub::{Keys, Stores};
 
+const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::BROADCAST);
 const PULLER: &str = "system:serviceaccount:apps:puller";
 
 /// A hub that judges every token alike, and counts.
 #[derive(Clone, Default)]
 struct Judge {
     reviews: Arc<AtomicUsize>,
+    /// Requests at one time, and the most of them.
+    now: Arc<AtomicUsize>,
+    most: Arc<AtomicUsize>,
     mood: Arc<AtomicU8>,
 }
 
@@ -22,6 +26,10 @@ const REFUSES: u8 = 1;
 const IS_DOWN: u8 = 2;
 /// It takes the token as before, but the account was deleted and made again.
 const IS_ANOTHER: u8 = 3;
+/// It takes the token as before, but the account is being deleted.
+const IS_LEAVING: u8 = 4;
+/// It does not take the token this time.
+const REFUSES_ONCE: u8 = 5;
 
 impl Judge {
     fn accounts(&self) -> Accounts {
@@ -32,27 +40,41 @@ impl Judge {
                 .reviews
                 .fetch_add(usize::from(review), Ordering::SeqCst);
             let mood = judge.mood.load(Ordering::SeqCst);
+            if mood == REFUSES_ONCE {
+                judge.is(ACCEPTS);
+            }
+            let judge = judge.clone();
             async move {
+                let now = judge.now.fetch_add(1, Ordering::SeqCst) + 1;
+                judge.most.fetch_max(now, Ordering::SeqCst);
                 tokio::time::sleep(Duration::from_millis(5)).await;
+                judge.now.fetch_sub(1, Ordering::SeqCst);
                 if mood == IS_DOWN {
                     return Err(tower::BoxError::from("nobody answers"));
                 }
                 let object = json!({
                     "apiVersion": "v1",
                     "kind": "ServiceAccount",
-                    "metadata": {"name": "puller", "uid": if mood == IS_ANOTHER { "u2" } else { "u1" }},
+                    "metadata": {
+                        "name": "puller",
+                        "uid": if mood == IS_ANOTHER { "u2" } else { "u1" },
+                        "deletionTimestamp": (mood == IS_LEAVING).then_some("2026-01-01T00:00:00Z"),
+                    },
                 });
                 let answer = json!({
                     "apiVersion": "authentication.k8s.io/v1",
                     "kind": "TokenReview",
                     "metadata": {},
                     "spec": {"token": ""},
-                    "status": if mood == REFUSES { json!({"authenticated": false}) } else { json!({
+                    "status": if matches!(mood, REFUSES | REFUSES_ONCE) { json!({"authenticated": false}) } else { json!({
                         "authenticated": true,
                         "user": {
                             "username": PULLER,
                             "uid": "u1",
-                            "extra": {CREDENTIAL_ID: ["JTI=1"]},
+                            "extra": {
+                            "authentication.kubernetes.io/credential-id": ["JTI=1"],
+                            "scopes": ["all"],
+                        },
                         },
                     }) },
                 });
@@ -76,48 +98,57 @@ impl Judge {
 fn token(number: usize) -> AccountToken {
     let claims = json!({"sub": PULLER, "jti": number}).to_string();
     let text = format!("e30.{}.x", URL_SAFE_NO_PAD.encode(claims));
-    AccountToken::parse(&text, Timestamp::UNIX_EPOCH).unwrap()
+    AccountToken::parse(&text).unwrap()
 }
 
 #[tokio::test(start_paused = true)]
 async fn many_requests_with_one_token_are_one_review() {
     let judge = Judge::default();
     let accounts = judge.accounts();
-    let asking = (0..100).map(|_| accounts.identify(token(0)));
+    let asking = (0..100).map(|_| accounts.identify(token(0), HERE));
     for known in futures::future::join_all(asking).await {
         let account = known.unwrap().unwrap();
         assert_eq!(account.name.as_str(), PULLER);
         assert_eq!(
-            (&*account.uid, account.token_id.as_deref()),
-            ("u1", Some("JTI=1"))
+            account.extras.len(),
+            1,
+            "only what Kubernetes says of tokens"
         );
+        assert_eq!((&*account.uid, account.token_id()), ("u1", Some("JTI=1")));
     }
     assert_eq!(judge.reviews(), 1);
     tokio::time::advance(FRESH).await;
-    accounts.identify(token(0)).await.unwrap().unwrap();
+    accounts.identify(token(0), HERE).await.unwrap().unwrap();
     assert_eq!(judge.reviews(), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn invented_tokens_cost_the_hub_few_reviews_and_accepted_ones_are_reviewed_all_the_same() {
+async fn invented_tokens_cost_the_hub_few_reviews_and_keep_no_account_out() {
     let judge = Judge::default();
     let accounts = judge.accounts();
-    accounts.identify(token(0)).await.unwrap().unwrap();
+    accounts.identify(token(0), HERE).await.unwrap().unwrap();
+    // It has something to do only now and then.
+    tokio::time::advance(KNOWN_FOR / 2).await;
     judge.is(REFUSES);
     let mut limited = 0;
     for number in 1..200 {
-        match accounts.identify(token(number)).await {
+        match accounts.identify(token(number), ELSEWHERE).await {
             Ok(account) => assert_eq!(account, None),
             Err(LookupError::TooMany) => limited += 1,
             Err(error) => panic!("{error}"),
         }
     }
     assert!(limited > 50, "{} reviews reached the hub", judge.reviews());
-    tokio::time::advance(FRESH).await;
     judge.is(ACCEPTS);
     let reviews = judge.reviews();
-    accounts.identify(token(0)).await.unwrap().unwrap();
-    assert_eq!(judge.reviews(), reviews + 1);
+    // One that is known comes from there all the same, and one that is not from another network.
+    accounts
+        .identify(token(0), ELSEWHERE)
+        .await
+        .unwrap()
+        .unwrap();
+    accounts.identify(token(200), HERE).await.unwrap().unwrap();
+    assert_eq!(judge.reviews(), reviews + 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -126,17 +157,19 @@ async fn a_refused_token_is_not_shown_to_the_hub_again_and_again() {
     let accounts = judge.accounts();
     judge.is(REFUSES);
     for _ in 0..10 {
-        assert_eq!(accounts.identify(token(0)).await.unwrap(), None);
+        assert_eq!(accounts.identify(token(0), HERE).await.unwrap(), None);
     }
     assert_eq!(judge.reviews(), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_of_an_account_that_was_made_again_is_nobodys() {
-    let judge = Judge::default();
-    judge.is(IS_ANOTHER);
-    let known = judge.accounts().identify(token(0)).await.unwrap();
-    assert_eq!(known, None);
+async fn a_token_of_an_account_that_is_deleted_or_made_again_is_nobodys() {
+    for mood in [IS_ANOTHER, IS_LEAVING] {
+        let judge = Judge::default();
+        judge.is(mood);
+        let known = judge.accounts().identify(token(0), HERE).await.unwrap();
+        assert_eq!(known, None, "{mood}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -145,7 +178,7 @@ async fn what_something_open_stands_on_is_withdrawn_soon_after_the_hub_withdrew_
     let accounts = judge.accounts();
     let stop = CancellationToken::new();
     tokio::spawn(accounts.clone().review_regularly(stop.clone()));
-    let account = accounts.identify(token(0)).await.unwrap().unwrap();
+    let account = accounts.identify(token(0), HERE).await.unwrap().unwrap();
     let hold = async |seconds: u32| {
         for _ in 0..seconds {
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -167,7 +200,7 @@ async fn a_silent_hub_withdraws_nothing_for_a_while_and_lets_nobody_in() {
     let accounts = judge.accounts();
     let stop = CancellationToken::new();
     tokio::spawn(accounts.clone().review_regularly(stop.clone()));
-    let account = accounts.identify(token(0)).await.unwrap().unwrap();
+    let account = accounts.identify(token(0), HERE).await.unwrap().unwrap();
     judge.is(IS_DOWN);
     let mut held = Duration::ZERO;
     while accounts.standing(account.token) == Standing::Good {
@@ -177,20 +210,72 @@ async fn a_silent_hub_withdraws_nothing_for_a_while_and_lets_nobody_in() {
     }
     assert!(held >= HELD_FOR / 2, "held for {held:?} only");
     assert_eq!(accounts.standing(account.token), Standing::Unsure);
-    let error = accounts.identify(token(0)).await.unwrap_err();
+    let error = accounts.identify(token(0), HERE).await.unwrap_err();
     assert!(matches!(error, LookupError::Hub(_)), "{error}");
     stop.cancel();
 }
 
 #[tokio::test(start_paused = true)]
-async fn tokens_that_nobody_uses_are_forgotten() {
+async fn memory_keeps_the_accounts_used_last_and_no_token_that_nothing_open_stands_on() {
     let judge = Judge::default();
     let accounts = judge.accounts();
-    let account = accounts.identify(token(0)).await.unwrap().unwrap();
-    tokio::time::advance(UNUSED_FOR).await;
-    assert!(accounts.due().is_empty());
-    assert!(accounts.shared.known.lock().is_empty());
-    assert_eq!(accounts.standing(account.token), Standing::Withdrawn);
+    let account = accounts.identify(token(0), HERE).await.unwrap().unwrap();
+    {
+        let mut known = accounts.shared.known.lock();
+        let one = || Known::accepted(&account, &Arc::new(token(0)), Instant::now());
+        known.extend((1..REMEMBERED).map(|number| (token(number).digest(), one())));
+    }
+    tokio::time::advance(REFUSED_FOR).await;
+    assert_eq!(accounts.standing(token(7).digest()), Standing::Good);
+    let newest = accounts.identify(token(REMEMBERED), HERE).await.unwrap();
+    let known = accounts.shared.known.lock().len();
+    assert!(known < REMEMBERED, "{known}");
+    assert_eq!(accounts.standing(newest.unwrap().token), Standing::Good);
+    assert_eq!(accounts.standing(token(7).digest()), Standing::Good);
+    accounts.due();
+    let known = accounts.shared.known.lock();
+    let kept = known
+        .values()
+        .filter(|known| matches!(known, Known::Accepted(accepted) if accepted.token.is_some()));
+    assert_eq!(kept.count(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_open_tokens_are_reviewed_few_at_a_time() {
+    let judge = Judge::default();
+    let accounts = judge.accounts();
+    let count = 40;
+    for number in 0..count {
+        accounts
+            .identify(token(number), HERE)
+            .await
+            .unwrap()
+            .unwrap();
+    }
+    let stop = CancellationToken::new();
+    tokio::spawn(accounts.clone().review_regularly(stop.clone()));
+    let reviews = judge.reviews();
+    judge.most.store(0, Ordering::SeqCst);
+    for _ in 0..5 {
+        for number in 0..count {
+            assert_eq!(accounts.standing(token(number).digest()), Standing::Good);
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert!(judge.reviews() >= reviews + count);
+    assert!(judge.most.load(Ordering::SeqCst) <= AT_ONCE);
+    stop.cancel();
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_refusal_by_a_hub_in_trouble_withdraws_nothing() {
+    let judge = Judge::default();
+    let accounts = judge.accounts();
+    let account = accounts.identify(token(0), HERE).await.unwrap().unwrap();
+    tokio::time::advance(FRESH).await;
+    judge.is(REFUSES_ONCE);
+    accounts.identify(token(0), HERE).await.unwrap().unwrap();
+    assert_eq!(accounts.standing(account.token), Standing::Good);
 }
 
 #[test]

@@ -117,6 +117,7 @@ async fn account_of_the_hub_reaches_the_hub_as_itself() {
     assert_eq!(got.code(), 200);
     let head = hub.seen.lock().remove(0);
     assert_eq!(head.headers["impersonate-user"], PULLER);
+    assert_eq!(head.headers["impersonate-uid"], "u1");
     assert!(!head.headers.contains_key("impersonate-group"));
     assert!(!head.headers.contains_key("authorization"));
     let record = rig.audited(|r| r["stage"] == "end").await;
