@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use drover_access::admission::{self, Operation};
+use drover_access::admission::{self, Asker, Operation};
 use drover_api::agent::PROOF_HEADER;
 use drover_api::group::GROUP;
 use drover_api::report::Report;
@@ -50,12 +50,15 @@ pub(crate) fn review(bytes: &[u8]) {
         return;
     };
     let Some(write) = asked.write() else { return };
-    for server in ["drover:server", "system:serviceaccount:ops:drover"] {
-        let needed = admission::role_needed(&write, server);
+    for asker in [
+        Asker::embedded("drover:server"),
+        Asker::elsewhere("system:serviceaccount:ops:drover"),
+    ] {
+        let needed = admission::role_needed(&write, asker);
         // What is written may as well be the role that is bound.
         for role in [None, write.object, write.old] {
-            let verdict = admission::admit(&write, server, role);
-            let concerned = admission::concerns(write.writer, server);
+            let verdict = admission::admit(&write, asker, role);
+            let concerned = asker.concerns(write.writer);
             assert!(concerned || (verdict.is_ok() && needed.is_none()));
             let unchanged = write.operation == Operation::Update && write.object == write.old;
             let own = write.group == GROUP && write.subresource.is_empty();
@@ -65,5 +68,6 @@ pub(crate) fn review(bytes: &[u8]) {
             }
         }
     }
-    assert_eq!(admission::admit(&write, write.writer, None), Ok(()));
+    let itself = Asker::elsewhere(write.writer);
+    assert_eq!(admission::admit(&write, itself, None), Ok(()));
 }

@@ -14,17 +14,21 @@
 //! | anybody but the server | bind a role to a `drover:` name | rights would outlive the person's role in Drover |
 //! | anybody | bind a back door to everybody | everybody is somebody |
 //! | a person of Drover | give a back door to anybody, by role, binding, label or aggregation | it would outlive their own rights |
-//! | a person of Drover | make tokens of accounts in the system's namespaces | likewise |
+//! | a person of Drover | bind a role that is not there | nobody knows what it will let them do |
+//! | a person of Drover, or a service account | make tokens of accounts in the system's namespaces | likewise |
+//! | a person of Drover, or a service account | change or delete a role that Kubernetes restores | bound while it is harmless, it would be a back door later |
 //! | a person of Drover | approve a certificate with which clients log in to the hub | likewise |
 //! | a person of Drover | ask for a node's certificate, which Kubernetes approves by itself | likewise |
 //! | a person of Drover | make a bootstrap token | likewise |
 //! | anybody | set a setting to what it cannot be | it would not take effect |
 //!
 //! A *back door* is a right with which somebody becomes an administrator of Drover: see
-//! [`back_door`]. Kubernetes itself (its garbage collector and other controllers) is let through.
+//! [`back_door`]. Kubernetes itself (its garbage collector and other controllers) is let through:
+//! who that is depends on the hub that asks, see [`Asker`].
 
 pub mod back_door;
 mod certificates;
+mod defaults;
 mod foundations;
 mod kinds;
 mod rbac;
@@ -37,6 +41,7 @@ use thiserror::Error;
 use crate::names;
 
 pub use certificates::{CLIENT_SIGNERS, SELF_APPROVED_SIGNER};
+pub use defaults::DEFAULT_ROLES;
 pub use rbac::RoleName;
 pub use secrets::{BOOTSTRAP_TOKEN, SERVERS_SECRETS, is_servers_secret};
 
@@ -46,10 +51,10 @@ pub const RBAC: &str = "rbac.authorization.k8s.io";
 pub const DEFINITIONS: &str = "apiextensions.k8s.io";
 /// The group of requests for certificates.
 pub const CERTIFICATES: &str = "certificates.k8s.io";
-/// Accounts of this namespace are Kubernetes' own controllers.
+/// Where Kubernetes' own controllers have their accounts, if they have any.
 pub const SYSTEM_NAMESPACE: &str = "kube-system";
 /// How the name of a service account begins; its namespace, `:` and its own name follow.
-const ACCOUNT_PREFIX: &str = "system:serviceaccount:";
+pub const ACCOUNT_PREFIX: &str = "system:serviceaccount:";
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +109,11 @@ impl<'a> Write<'a> {
         self.writer.starts_with(names::PREFIX)
     }
 
+    /// Whether a service account writes; whoever made it may have left since.
+    fn by_account(&self) -> bool {
+        self.writer.starts_with(ACCOUNT_PREFIX)
+    }
+
     fn of(&self, part: &str) -> Option<&'a Value> {
         self.object.and_then(|object| object.pointer(part))
     }
@@ -140,14 +150,52 @@ fn same(one: Option<&Value>, other: Option<&Value>) -> bool {
     one == other || (nothing(one) && nothing(other))
 }
 
-/// Whether rules are asked at all: not for the server itself, and not for Kubernetes.
-pub fn concerns(writer: &str, server: &str) -> bool {
-    let accounts = writer.strip_prefix(ACCOUNT_PREFIX);
-    let of_kubernetes = matches!(
-        writer,
-        "system:apiserver" | "system:kube-controller-manager"
-    ) || accounts.is_some_and(|name| name.starts_with("kube-system:"));
-    writer != server && !of_kubernetes
+/// Which hub asks, and who the server is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asker<'a> {
+    server: &'a str,
+    controllers: Controllers,
+}
+
+/// As whom Kubernetes' own controllers write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Controllers {
+    /// As the API server, in whose process they run.
+    InProcess,
+    /// As programs, each with an account.
+    Accounts,
+}
+
+impl<'a> Asker<'a> {
+    /// The embedded hub. Its controllers need no accounts, so those of `kube-system` are people's.
+    pub const fn embedded(server: &'a str) -> Self {
+        Self {
+            server,
+            controllers: Controllers::InProcess,
+        }
+    }
+
+    /// A hub elsewhere, whose controllers have accounts in `kube-system`.
+    pub const fn elsewhere(server: &'a str) -> Self {
+        Self {
+            server,
+            controllers: Controllers::Accounts,
+        }
+    }
+
+    /// Whether rules are asked at all: not for the server itself, and not for Kubernetes.
+    pub fn concerns(&self, writer: &str) -> bool {
+        let accounts = writer.strip_prefix(ACCOUNT_PREFIX);
+        let of_kubernetes = writer == "system:apiserver"
+            || match self.controllers {
+                Controllers::InProcess => false,
+                Controllers::Accounts => {
+                    writer == "system:kube-controller-manager"
+                        || accounts.is_some_and(|name| name.starts_with("kube-system:"))
+                }
+            };
+        writer != self.server && !of_kubernetes
+    }
 }
 
 /// Namespace and name of the server's account, where the server is a service account.
@@ -168,21 +216,31 @@ fn is_private(namespace: &str, server: &str) -> bool {
     private_namespaces(server).contains(&namespace)
 }
 
+/// Whether a name is one of these; those that end with `*` are prefixes.
+fn is_listed(patterns: &[&str], name: &str) -> bool {
+    patterns
+        .iter()
+        .any(|pattern| match pattern.strip_suffix('*') {
+            Some(prefix) => name.starts_with(prefix),
+            None => name == *pattern,
+        })
+}
+
 /// The role without whose rules [`admit`] cannot decide.
-pub fn role_needed(write: &Write<'_>, server: &str) -> Option<RoleName> {
-    if concerns(write.writer, server) {
+pub fn role_needed(write: &Write<'_>, asker: Asker<'_>) -> Option<RoleName> {
+    if asker.concerns(write.writer) {
         rbac::role_needed(write)
     } else {
         None
     }
 }
 
-/// Whether it may be stored; `server` is the server's own name on the hub, `role` the stored role
-/// that [`role_needed`] names, if there is one.
-pub fn admit(write: &Write<'_>, server: &str, role: Option<&Value>) -> Result<(), Refusal> {
-    if !concerns(write.writer, server) {
+/// Whether it may be stored; `role` is the stored role that [`role_needed`] names, if there is one.
+pub fn admit(write: &Write<'_>, asker: Asker<'_>, role: Option<&Value>) -> Result<(), Refusal> {
+    if !asker.concerns(write.writer) {
         return Ok(());
     }
+    let server = asker.server;
     match (write.group, write.resource) {
         (GROUP, _) => kinds::admit(write),
         ("", "secrets") => secrets::admit(write, server),

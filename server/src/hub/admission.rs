@@ -9,7 +9,7 @@ pub mod review;
 pub mod standing;
 pub mod webhook;
 
-use drover_access::admission::{self, Refusal, RoleName, Write};
+use drover_access::admission::{self, Asker, Refusal, RoleName, Write};
 use k8s_openapi::api::rbac::v1::{ClusterRole, Role};
 use kube::{Api, Client};
 use serde_json::Value;
@@ -33,13 +33,17 @@ pub enum NotAdmitted {
     Unreadable(#[source] serde_json::Error),
 }
 
-/// Decides about one write; `server` is the server's own name on the hub.
-pub async fn decide(client: &Client, server: &str, write: &Write<'_>) -> Result<(), NotAdmitted> {
-    let role = match admission::role_needed(write, server) {
+/// Decides about one write.
+pub async fn decide(
+    client: &Client,
+    asker: Asker<'_>,
+    write: &Write<'_>,
+) -> Result<(), NotAdmitted> {
+    let role = match admission::role_needed(write, asker) {
         None => None,
         Some(name) => read_role(client, &name).await?,
     };
-    Ok(admission::admit(write, server, role.as_ref())?)
+    Ok(admission::admit(write, asker, role.as_ref())?)
 }
 
 async fn read_role(client: &Client, role: &RoleName) -> Result<Option<Value>, NotAdmitted> {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
-use drover_apiserver::access::Caller;
+use drover_apiserver::access::{Caller, TokensOptions};
 use drover_apiserver::server::{ApiServer, Options, StartError};
 use futures::future::BoxFuture;
 use http::Request;
@@ -32,6 +32,9 @@ use drover_api::group::HUB_NAMESPACE;
 
 /// The server's own name on its embedded hub.
 pub const SERVER: &str = "drover:server";
+/// Longest that a token of a service account may live, as people's tokens by default; longer wishes
+/// are shortened.
+const TOKENS_LIVE: Duration = Duration::from_hours(90 * 24);
 /// Longest that requests under way may keep the store open when the server ends.
 const CLOSED_WITHIN: Duration = Duration::from_secs(10);
 /// Longest that the hub's own metrics may take.
@@ -87,6 +90,10 @@ impl Embedded {
         let rules = Arc::new(InProcess::new(SERVER));
         let options = Options {
             admission: Arc::clone(&rules) as _,
+            tokens: TokensOptions {
+                max_lifetime_seconds: Some(TOKENS_LIVE.as_secs().cast_signed()),
+                ..TokensOptions::default()
+            },
             ..Options::new(file)
         };
         let server = ApiServer::open(options).await?;

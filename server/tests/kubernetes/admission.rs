@@ -1,6 +1,7 @@
 //! What may be written to the hub by whom, one table for both kinds of hub. Nothing of it is
 //! stored: every write is a dry run.
 
+mod accounts;
 mod certificates;
 mod foundations;
 mod kinds;
@@ -23,6 +24,9 @@ const SOON: Duration = Duration::from_mins(1);
 /// A person of Drover, and somebody whom only the hub knows; both may do everything by RBAC.
 const PERSON: &str = "drover:user:5b3c4fd4-0000-4000-8000-000000000000";
 const JANE: &str = "jane";
+/// An account that somebody made, and one where Kubernetes has its own if they are programs.
+const ROBOT: &str = "system:serviceaccount:apps:robot";
+const OF_SYSTEM: &str = "system:serviceaccount:kube-system:robot";
 const OURS: &str = "/apis/management.drover.dev/v1alpha1";
 
 /// A write, and a part of why it is refused; it is not where that is empty.
@@ -122,10 +126,10 @@ async fn writes_to_the_hub_are_judged_by_who_writes_what(hub: TestHub) {
     });
     settings.await.unwrap();
 
-    // Only a real hub has requests for certificates.
-    let certificates = match &hub {
-        TestHub::Kubernetes(_) => certificates::requests(&server).await,
-        TestHub::Embedded(_) => Vec::new(),
+    // Only a real hub has requests for certificates, and controllers with accounts.
+    let (certificates, of_kubernetes) = match &hub {
+        TestHub::Kubernetes(_) => (certificates::requests(&server).await, true),
+        TestHub::Embedded(_) => (Vec::new(), false),
     };
     let mut wrong = Vec::new();
     let rows = [
@@ -137,6 +141,8 @@ async fn writes_to_the_hub_are_judged_by_who_writes_what(hub: TestHub) {
         secrets::log_ins(),
         rights::bindings(),
         rights::roles(),
+        rights::default_roles(),
+        accounts::accounts(of_kubernetes),
         foundations::namespaces(&server).await,
         foundations::definitions(),
         certificates,

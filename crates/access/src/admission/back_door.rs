@@ -35,9 +35,20 @@ struct Right {
 
 const WRITE: &[&str] = &["create", "update", "patch", "delete", "deletecollection"];
 const CHANGE: &[&str] = &["create", "update", "patch"];
+/// Deleting many answers with what is deleted.
 const READ_OR_WRITE: &[&str] = &[
-    "get", "list", "watch", "create", "update", "patch", "delete",
+    "get",
+    "list",
+    "watch",
+    "create",
+    "update",
+    "patch",
+    "delete",
+    "deletecollection",
 ];
+/// Verbs on one object that the request names. What any other is about has the empty name, or one
+/// that is not asked about.
+const NAMING: &[&str] = &["get", "update", "patch", "delete"];
 
 const RIGHTS: &[Right] = &[
     Right {
@@ -201,9 +212,16 @@ impl Right {
         let names_tell = self.resources == ["secrets"]
             && scope == Scope::Namespace(HUB_NAMESPACE)
             && !has_accounts;
-        let mut limits = texts(rule, "resourceNames").peekable();
-        !names_tell || limits.peek().is_none() || limits.any(is_servers_secret)
+        !names_tell || !is_limited(rule) || texts(rule, "resourceNames").any(is_servers_secret)
     }
+}
+
+/// Whether a rule's names limit all that it lets somebody do.
+fn is_limited(rule: &Value) -> bool {
+    let mut names = texts(rule, "resourceNames").peekable();
+    names.peek().is_some()
+        && names.all(|name| !name.is_empty())
+        && texts(rule, "verbs").all(|verb| NAMING.contains(&verb))
 }
 
 /// Whether a rule's resource is this one: itself, or `*/subresource`.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::back_door::{self, Scope};
-use super::{Operation, Refusal, Write, same};
+use super::{Operation, Refusal, Write, defaults, same};
 use crate::names;
 
 /// Names that stand for everybody.
@@ -37,14 +37,18 @@ pub(super) fn role_needed(write: &Write<'_>) -> Option<RoleName> {
 }
 
 pub(super) fn admit(write: &Write<'_>, server: &str, role: Option<&Value>) -> Result<(), Refusal> {
-    if write.operation == Operation::Delete {
-        return Ok(());
-    }
+    let deleted = write.operation == Operation::Delete;
     if is_binding(write) {
-        admit_binding(write, server, role)
-    } else {
-        admit_role(write, server)
+        return if deleted {
+            Ok(())
+        } else {
+            admit_binding(write, server, role)
+        };
     }
+    if !deleted {
+        admit_role(write, server)?;
+    }
+    defaults::admit(write)
 }
 
 fn is_binding(write: &Write<'_>) -> bool {
@@ -91,6 +95,9 @@ fn admit_binding(write: &Write<'_>, server: &str, role: Option<&Value>) -> Resul
     if !judged_by_role(write) {
         return Ok(());
     }
+    if role.is_none() && write.by_person() {
+        return Err(missing(write));
+    }
     let scope = scope(write);
     let Some(right) = role.and_then(|role| back_door::of_role(role, scope, server)) else {
         return Ok(());
@@ -108,6 +115,17 @@ fn admit_binding(write: &Write<'_>, server: &str, role: Option<&Value>) -> Resul
              lesser role"
         ),
     }))
+}
+
+/// Whoever makes the role later is not asked who is bound to it: Kubernetes itself, for one.
+fn missing(write: &Write<'_>) -> Refusal {
+    let text = |part: &str| write.of(part).and_then(Value::as_str).unwrap_or_default();
+    Refusal::new(format!(
+        "there is no {} {:?}, so nobody knows what it will let them do: make the role first, and \
+         bind it then",
+        text("/roleRef/kind"),
+        text("/roleRef/name")
+    ))
 }
 
 fn scope<'a>(write: &Write<'a>) -> Scope<'a> {

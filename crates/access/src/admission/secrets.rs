@@ -2,7 +2,7 @@
 
 use drover_api::group::HUB_NAMESPACE;
 
-use super::{Operation, Refusal, SYSTEM_NAMESPACE, Write, is_private};
+use super::{Operation, Refusal, SYSTEM_NAMESPACE, Write, is_listed, is_private};
 
 /// Names of the Secrets that make a server what it is; those that end with `*` are prefixes.
 pub const SERVERS_SECRETS: &[&str] = &[
@@ -25,12 +25,7 @@ const NODES: &str = "system:nodes";
 
 /// Whether a Secret of the hub's namespace is one of the server's.
 pub fn is_servers_secret(name: &str) -> bool {
-    SERVERS_SECRETS
-        .iter()
-        .any(|pattern| match pattern.strip_suffix('*') {
-            Some(prefix) => name.starts_with(prefix),
-            None => name == *pattern,
-        })
+    is_listed(SERVERS_SECRETS, name)
 }
 
 pub(super) fn admit(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
@@ -74,7 +69,7 @@ fn token_of(write: &Write<'_>, account: &str, server: &str) -> Result<(), Refusa
              its pods",
         ));
     }
-    if is_private(write.namespace, server) && write.by_person() {
+    if is_private(write.namespace, server) && (write.by_person() || write.by_account()) {
         return Err(Refusal::new(format!(
             "a token of an account in {:?} would outlive your own rights: use an account in another \
              namespace",

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::*;
 
 const SERVER: &str = "system:serviceaccount:drover-system:drover";
+const HUB: Asker<'static> = Asker::elsewhere(SERVER);
 
 fn write<'a>(writer: &'a str, resource: &'a str, object: &'a Value, old: &'a Value) -> Write<'a> {
     Write {
@@ -24,20 +25,23 @@ fn write<'a>(writer: &'a str, resource: &'a str, object: &'a Value, old: &'a Val
 
 #[test]
 fn rules_concern_everybody_but_the_server_and_kubernetes() {
-    for (writer, concerned) in [
-        (SERVER, false),
-        ("system:apiserver", false),
-        (
-            "system:serviceaccount:kube-system:generic-garbage-collector",
-            false,
-        ),
-        ("system:serviceaccount:kube-system-2:x", true),
-        ("system:serviceaccount:drover-system:drover2", true),
-        ("kubernetes-admin", true),
-        ("drover:user:1", true),
-        ("", true),
+    let controller = "system:serviceaccount:kube-system:generic-garbage-collector";
+    // Whether they are asked about on a hub elsewhere, and on the embedded one, whose controllers
+    // have no accounts.
+    for (writer, elsewhere, embedded) in [
+        (SERVER, false, false),
+        ("system:apiserver", false, false),
+        ("system:kube-controller-manager", false, true),
+        (controller, false, true),
+        ("system:serviceaccount:kube-system-2:x", true, true),
+        ("system:serviceaccount:drover-system:drover2", true, true),
+        ("kubernetes-admin", true, true),
+        ("drover:user:1", true, true),
+        ("", true, true),
     ] {
-        assert_eq!(concerns(writer, SERVER), concerned, "{writer}");
+        assert_eq!(HUB.concerns(writer), elsewhere, "{writer}");
+        let concerned = Asker::embedded(SERVER).concerns(writer);
+        assert_eq!(concerned, embedded, "{writer}");
     }
 }
 
@@ -58,18 +62,50 @@ fn only_what_a_binding_gains_is_judged() {
         (bind("admin", &[]), true),
     ] {
         let write = write("drover:user:1", "clusterrolebindings", &new, &two);
-        let needed = role_needed(&write, SERVER);
+        let needed = role_needed(&write, HUB);
         assert_eq!(needed.is_none(), allowed, "{new}");
-        let verdict = admit(&write, SERVER, Some(&mighty));
+        let verdict = admit(&write, HUB, Some(&mighty));
         assert_eq!(verdict.is_ok(), allowed, "{new}: {verdict:?}");
-        // Somebody of the hub's own may, and a role that is not there grants nothing.
+        // Somebody of the hub's own may.
         let jane = Write {
             writer: "jane",
             ..write
         };
-        assert_eq!(role_needed(&jane, SERVER), None);
-        assert_eq!(admit(&jane, SERVER, None), Ok(()));
-        assert_eq!(admit(&write, SERVER, None), Ok(()));
+        assert_eq!(role_needed(&jane, HUB), None);
+        assert_eq!(admit(&jane, HUB, Some(&mighty)), Ok(()));
+    }
+}
+
+#[test]
+fn a_person_of_drover_binds_no_role_that_is_not_there() {
+    let bind = |name: &str| {
+        json!({
+            "roleRef": { "kind": "ClusterRole", "name": "later" },
+            "subjects": [{ "kind": "User", "name": name }],
+        })
+    };
+    let (ann, bob) = (bind("ann"), bind("bob"));
+    for (writer, allowed) in [
+        ("drover:user:1", false),
+        // The hub itself refuses those who may not bind whatever they like.
+        ("jane", true),
+        ("system:serviceaccount:apps:robot", true),
+    ] {
+        let write = write(writer, "clusterrolebindings", &ann, &bob);
+        let verdict = admit(&write, HUB, None);
+        assert_eq!(verdict.is_ok(), allowed, "{writer}: {verdict:?}");
+        let refused = verdict.map_or_else(|why| why.to_string(), |()| String::new());
+        assert_eq!(
+            refused.contains("no ClusterRole \"later\"") && refused.contains("role first"),
+            !allowed,
+            "{refused}"
+        );
+        // Nobody gains by what was bound already.
+        let write = Write {
+            old: Some(&ann),
+            ..write
+        };
+        assert_eq!(admit(&write, HUB, None), Ok(()), "{writer}");
     }
 }
 
@@ -91,7 +127,7 @@ fn only_what_a_role_gains_is_judged() {
         (role(&["pods"], "y"), true),
     ] {
         let write = write("drover:user:1", "clusterroles", &new, &old);
-        let verdict = admit(&write, SERVER, None);
+        let verdict = admit(&write, HUB, None);
         assert_eq!(verdict.is_ok(), allowed, "{new}: {verdict:?}");
     }
 }
@@ -110,7 +146,7 @@ fn nobody_but_nodes_gets_a_token_of_the_servers_account() {
             name,
             ..write(writer, "serviceaccounts", &empty, &empty)
         };
-        admit(&write, SERVER, None).is_ok()
+        admit(&write, HUB, None).is_ok()
     };
     assert!(!ask("jane", "drover", &[]));
     assert!(ask("jane", "other", &[]));

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use drover_access::admission::{Operation, Write};
+use drover_access::admission::{Asker, Operation, Write};
 use drover_apiserver::access::{Admission, Operation as HubOperation, Review};
 use drover_apiserver::status::ApiError;
 use futures::future::BoxFuture;
@@ -12,7 +12,7 @@ use super::{NotAdmitted, decide};
 
 /// Asked by the embedded hub before each write.
 pub(in crate::hub) struct InProcess {
-    server: &'static str,
+    asker: Asker<'static>,
     /// The hub itself, to look roles up; it is there before anybody can write.
     client: OnceLock<Client>,
 }
@@ -20,7 +20,7 @@ pub(in crate::hub) struct InProcess {
 impl InProcess {
     pub(in crate::hub) fn new(server: &'static str) -> Self {
         Self {
-            server,
+            asker: Asker::embedded(server),
             client: OnceLock::new(),
         }
     }
@@ -53,7 +53,7 @@ impl InProcess {
         let Some(client) = self.client.get() else {
             return Ok(());
         };
-        match decide(client, self.server, &write).await {
+        match decide(client, self.asker, &write).await {
             Ok(()) => Ok(()),
             Err(NotAdmitted::Refused(refusal)) => Err(ApiError::forbidden(
                 &version.group,

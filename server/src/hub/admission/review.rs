@@ -13,7 +13,7 @@ use axum::body::{Bytes, HttpBody as _, to_bytes};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
-use drover_access::admission::{Operation, Write};
+use drover_access::admission::{Asker, Operation, Write};
 use http::StatusCode;
 use kube::Client;
 use serde::Deserialize;
@@ -226,7 +226,7 @@ impl Reviews {
         let Ok(Ok(_room)) = turn else {
             return Err(too_many());
         };
-        match decide(&self.client, server, &write).await {
+        match decide(&self.client, Asker::elsewhere(server), &write).await {
             Ok(()) => Ok(None),
             Err(NotAdmitted::Refused(refusal)) => {
                 Ok(Some((StatusCode::FORBIDDEN, refusal.to_string())))

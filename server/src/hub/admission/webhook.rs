@@ -6,8 +6,8 @@
 //! `kubectl delete validatingwebhookconfiguration drover-rules`.
 
 use drover_access::admission::{
-    self, BOOTSTRAP_TOKEN, CERTIFICATES, CLIENT_SIGNERS, DEFINITIONS, RBAC, SELF_APPROVED_SIGNER,
-    SERVERS_SECRETS, SYSTEM_NAMESPACE,
+    self, ACCOUNT_PREFIX, BOOTSTRAP_TOKEN, CERTIFICATES, CLIENT_SIGNERS, DEFAULT_ROLES,
+    DEFINITIONS, RBAC, SELF_APPROVED_SIGNER, SERVERS_SECRETS, SYSTEM_NAMESPACE,
 };
 use drover_api::group::{GROUP, HUB_NAMESPACE, MANAGED_BY, MANAGED_BY_LABEL};
 use serde_json::{Value, json};
@@ -58,6 +58,7 @@ impl Asking<'_> {
             self.secrets(),
             self.accounts(),
             self.rights(),
+            self.default_roles(),
             self.namespace(),
             self.definitions(),
             self.certificates(),
@@ -83,12 +84,13 @@ impl Asking<'_> {
         self.in_private_namespaces(webhook)
     }
 
-    /// Tokens of accounts: any for a person of Drover, the server's for everybody.
+    /// Tokens of accounts: any for people of Drover and for accounts, the server's for everybody.
     fn accounts(&self) -> Value {
         let matters = match admission::account(self.server) {
-            None => PEOPLE.to_owned(),
+            None => people_or_accounts(),
             Some((namespace, name)) => format!(
-                "{PEOPLE} || (request.namespace == {} && request.name == {})",
+                "{} || (request.namespace == {} && request.name == {})",
+                people_or_accounts(),
                 literal(namespace),
                 literal(name)
             ),
@@ -109,6 +111,25 @@ impl Asking<'_> {
         ];
         let conditions = [self.others(), rights_that_matter()];
         self.webhook("rights", RBAC, what, &["CREATE", "UPDATE"], &conditions)
+    }
+
+    /// The roles that Kubernetes restores, as far as they are not asked about already.
+    fn default_roles(&self) -> Value {
+        let asked = format!(
+            "{} || ({PEOPLE} && request.operation == 'DELETE')",
+            accounts()
+        );
+        let others = DEFAULT_ROLES
+            .iter()
+            .filter(|name| !name.starts_with("system:"));
+        let others: Vec<_> = others.map(|name| literal(name)).collect();
+        let own = format!(
+            "{NAME}.startsWith('system:') || {NAME} in [{}]",
+            others.join(", ")
+        );
+        let conditions = [self.others(), asked, own];
+        let what = &["roles", "clusterroles"];
+        self.webhook("default-roles", RBAC, what, WRITES, &conditions)
     }
 
     /// The server's namespace, when it goes or is given an owner with whom it would go.
@@ -198,6 +219,18 @@ impl Asking<'_> {
             }],
         })
     }
+}
+
+/// Service accounts.
+fn accounts() -> String {
+    format!(
+        "request.userInfo.username.startsWith({})",
+        literal(ACCOUNT_PREFIX)
+    )
+}
+
+fn people_or_accounts() -> String {
+    format!("{PEOPLE} || {}", accounts())
 }
 
 /// Whoever is not this account.

@@ -1,5 +1,7 @@
-use k8s_openapi::api::authentication::v1::SelfSubjectReview;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::api::authentication::v1::{
+    SelfSubjectReview, TokenRequest, TokenRequestSpec, TokenReview, TokenReviewSpec,
+};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, ServiceAccount};
 use kube::Api;
 use kube::api::{ObjectMeta, PostParams};
 
@@ -94,21 +96,21 @@ async fn somebody_without_rights_gets_none_by_being_impersonated() {
     hub.close().await;
 }
 
-#[tokio::test]
-async fn a_service_accounts_token_is_known_to_the_hub() {
-    use k8s_openapi::api::authentication::v1::{
-        TokenRequest, TokenRequestSpec, TokenReview, TokenReviewSpec,
-    };
-    use k8s_openapi::api::core::v1::ServiceAccount;
-    let folder = tempfile::tempdir().unwrap();
-    let hub = open(folder.path()).await;
+/// Makes the account `robot` in `default`.
+async fn robot(hub: &Embedded) -> Api<ServiceAccount> {
     let accounts: Api<ServiceAccount> = Api::namespaced(hub.client(), "default");
     let mut account = ServiceAccount::default();
     account.metadata.name = Some("robot".to_owned());
+    let made = accounts.create(&PostParams::default(), &account).await;
+    made.unwrap();
     accounts
-        .create(&PostParams::default(), &account)
-        .await
-        .unwrap();
+}
+
+#[tokio::test]
+async fn a_service_accounts_token_is_known_to_the_hub() {
+    let folder = tempfile::tempdir().unwrap();
+    let hub = open(folder.path()).await;
+    let accounts = robot(&hub).await;
     let request = TokenRequest {
         spec: Some(TokenRequestSpec::default()),
         ..TokenRequest::default()
@@ -135,4 +137,65 @@ async fn a_service_accounts_token_is_known_to_the_hub() {
     assert_eq!(user, "system:serviceaccount:default:robot");
     assert_ne!(review("a.b.c").await.authenticated, Some(true));
     hub.close().await;
+}
+
+#[tokio::test]
+async fn an_accounts_token_lives_ninety_days_at_most_whatever_is_asked_for() {
+    const DAY: i64 = 24 * 60 * 60;
+    let folder = tempfile::tempdir().unwrap();
+    let hub = open(folder.path()).await;
+    let accounts = robot(&hub).await;
+    for (asked, granted) in [
+        (1 << 32, 90 * DAY),
+        (90 * DAY + 1, 90 * DAY),
+        (90 * DAY, 90 * DAY),
+        (3600, 3600),
+    ] {
+        let request = TokenRequest {
+            spec: Some(TokenRequestSpec {
+                expiration_seconds: Some(asked),
+                ..TokenRequestSpec::default()
+            }),
+            ..TokenRequest::default()
+        };
+        let made = accounts
+            .create_token_request("robot", &PostParams::default(), &request)
+            .await
+            .unwrap();
+        // The answer says what was granted, and when it ends.
+        assert_eq!(made.spec.unwrap().expiration_seconds, Some(granted));
+        let ends = made.status.unwrap().expiration_timestamp.unwrap();
+        let ends = ends.0.as_second();
+        let begins = made.metadata.creation_timestamp.unwrap().0.as_second();
+        assert_eq!(ends - begins, granted, "{asked}");
+    }
+    hub.close().await;
+}
+
+/// Their bindings are not judged again when they are restored, so people change none of them.
+#[test]
+fn every_role_that_this_hub_restores_is_one_that_people_do_not_change() {
+    use drover_access::admission::{Asker, Operation, RBAC, Write, admit};
+    use drover_apiserver::access::bootstrap_objects;
+    let roles = bootstrap_objects()
+        .into_iter()
+        .filter(|object| matches!(object.kind.resource(), "roles" | "clusterroles"));
+    for role in roles {
+        // Made by somebody in its place, it says nothing of itself.
+        let plain = serde_json::json!({});
+        let write = Write {
+            writer: "drover:user:1",
+            groups: &[],
+            operation: Operation::Create,
+            group: RBAC,
+            resource: role.kind.resource(),
+            subresource: "",
+            namespace: &role.namespace,
+            name: &role.name,
+            object: Some(&plain),
+            old: None,
+        };
+        let refused = admit(&write, Asker::embedded(SERVER), None).unwrap_err();
+        assert!(refused.to_string().contains("default role"), "{refused}");
+    }
 }

@@ -80,6 +80,10 @@ pub(super) fn bindings() -> Vec<Row> {
         within("drover-system", "admin", "administrator of Drover"),
         within("kube-system", "edit", "administrator of Drover"),
         within("drover-system", "view", ""),
+        // Whoever makes it later is not asked about those who are bound to it.
+        everywhere(PERSON, "later", "ServiceAccount", "robot", "role first"),
+        within("drover-system", "later", "role first"),
+        everywhere(JANE, "later", "ServiceAccount", "robot", ""),
     ]
 }
 
@@ -146,5 +150,63 @@ pub(super) fn roles() -> Vec<Row> {
             "administrator of Drover",
         ),
         row(PERSON, Method::PATCH, admin(), note, ""),
+    ]
+    .into_iter()
+    .chain(limited_to_names())
+    .collect()
+}
+
+/// Roles in the namespace of the server's Secrets that name those that they are about.
+fn limited_to_names() -> Vec<Row> {
+    let make = |verbs: &[&str], names: &[&str], refused| {
+        let path = format!("{RBAC}/namespaces/drover-system/roles");
+        let body = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+            "metadata": { "name": "tried" },
+            "rules": [{
+                "apiGroups": [""], "resources": ["secrets"], "verbs": verbs,
+                "resourceNames": names,
+            }],
+        });
+        row(PERSON, Method::POST, path, body, refused)
+    };
+    let refused = "use the server's Secrets";
+    vec![
+        make(&["list", "watch"], &[""], refused),
+        make(&["list", "watch"], &["mine", ""], refused),
+        make(&["deletecollection"], &["mine"], refused),
+        make(&["get"], &["server-ca"], refused),
+    ]
+}
+
+/// Roles that the hub restores when it starts.
+pub(super) fn default_roles() -> Vec<Row> {
+    let named = |name: &str| format!("{RBAC}/clusterroles/{name}");
+    let stripped = json!({ "rules": [] });
+    let label = json!({ "metadata": { "labels": {
+        "rbac.authorization.k8s.io/aggregate-to-view": null,
+    } } });
+    let refused = "default role";
+    let change = |writer, name: &str, body: &Value, refused| {
+        row(writer, Method::PATCH, named(name), body.clone(), refused)
+    };
+    let delete =
+        |writer, name: &str, refused| row(writer, Method::DELETE, named(name), json!({}), refused);
+    vec![
+        delete(PERSON, "cluster-admin", refused),
+        delete(PERSON, "system:node", refused),
+        delete(JANE, "system:node", ""),
+        change(PERSON, "cluster-admin", &stripped, refused),
+        change(PERSON, "system:aggregate-to-edit", &stripped, refused),
+        change(PERSON, "system:aggregate-to-view", &label, refused),
+        change(JANE, "system:aggregate-to-edit", &stripped, ""),
+        // All at once, these among them.
+        row(
+            PERSON,
+            Method::DELETE,
+            format!("{RBAC}/clusterroles"),
+            json!({}),
+            refused,
+        ),
     ]
 }

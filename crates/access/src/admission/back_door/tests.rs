@@ -53,6 +53,8 @@ const TABLE: &[Row] = &[
     ("", "secrets", "get", &["mine", "server-ca"], HUB, true),
     ("", "secrets", "get", &["password-1"], HUB, true),
     ("", "secrets", "get", &["mine"], KUBE, true),
+    // It answers with what it deletes.
+    ("", "secrets", "deletecollection", &[], HUB, true),
     ("", "secrets", "*", &[], TEAM, false),
     ("", "configmaps", "*", &[], Everywhere, false),
     ("", "serviceaccounts/token", "create", &[], HUB, true),
@@ -134,6 +136,34 @@ fn rights_that_make_an_administrator_are_found_wherever_they_hold_and_nowhere_el
         );
     }
     assert_eq!(of_role(&json!({}), Everywhere, SERVER), None);
+}
+
+#[test]
+fn names_limit_what_is_asked_about_one_secret_of_a_name_and_nothing_else() {
+    for (verbs, names, found) in [
+        (&["get"][..], &["mine"][..], false),
+        (
+            &["get", "update", "patch", "delete"],
+            &["mine", "yours"],
+            false,
+        ),
+        // What is no Secret's name is the name of all of them.
+        (&["get"], &[""], true),
+        (&["get"], &["mine", ""], true),
+        (&["list", "watch"], &[""], true),
+        (&["list", "watch"], &["mine", ""], true),
+        (&["list"], &["mine"], true),
+        (&["get", "watch"], &["mine"], true),
+        (&["create"], &["mine"], true),
+        (&["deletecollection"], &["mine"], true),
+        (&["*"], &["mine"], true),
+    ] {
+        let role = json!({ "rules": [{
+            "apiGroups": [""], "resources": ["secrets"], "verbs": verbs, "resourceNames": names,
+        }] });
+        let got = of_role(&role, HUB, SERVER);
+        assert_eq!(got.is_some(), found, "{verbs:?} {names:?}: {got:?}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::admission::{CERTIFICATES, Operation, SELF_APPROVED_SIGNER, Write, admit};
+use crate::admission::{Asker, CERTIFICATES, Operation, SELF_APPROVED_SIGNER, Write, admit};
 
 #[test]
 fn a_person_of_drover_approves_no_certificate_with_which_somebody_logs_in() {
@@ -51,7 +51,7 @@ fn a_person_of_drover_approves_no_certificate_with_which_somebody_logs_in() {
             object: Some(&new),
             old: Some(&old),
         };
-        let verdict = admit(&write, "drover:server", None);
+        let verdict = admit(&write, Asker::elsewhere("drover:server"), None);
         assert_eq!(verdict.is_ok(), allowed, "{write:?}: {verdict:?}");
     }
 }
@@ -84,7 +84,7 @@ fn a_person_of_drover_asks_for_no_certificate_that_kubernetes_approves_by_itself
             object: (operation != Operation::Delete).then_some(&request),
             old: (operation != Operation::Create).then_some(&request),
         };
-        let verdict = admit(&write, "drover:server", None);
+        let verdict = admit(&write, Asker::elsewhere("drover:server"), None);
         assert_eq!(verdict.is_ok(), allowed, "{write:?}: {verdict:?}");
     }
 }

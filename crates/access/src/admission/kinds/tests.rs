@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::admission;
+use crate::admission::{self, Asker};
 
 const SERVER: &str = "drover:server";
 /// A person of Drover, and somebody whom only the hub knows.
@@ -32,7 +32,7 @@ fn write<'a>(
 }
 
 fn verdict(write: &Write<'_>) -> String {
-    match admission::admit(write, SERVER, None) {
+    match admission::admit(write, Asker::elsewhere(SERVER), None) {
         Ok(()) => String::new(),
         Err(refusal) => refusal.to_string(),
     }

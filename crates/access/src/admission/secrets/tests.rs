@@ -1,9 +1,11 @@
 use serde_json::json;
 
 use super::*;
-use crate::admission;
+use crate::admission::{self, Asker};
 
 const SERVER: &str = "system:serviceaccount:ops:drover";
+const ACCOUNT_OF_APPS: &str = "system:serviceaccount:apps:robot";
+const OF_KUBERNETES: &str = "system:serviceaccount:kube-system:replicaset-controller";
 
 /// Whether somebody may have a token of an account, by asking for one or by a Secret.
 fn may_have(writer: &str, namespace: &str, account: &str) -> (bool, bool) {
@@ -30,7 +32,8 @@ fn may_have(writer: &str, namespace: &str, account: &str) -> (bool, bool) {
         object: Some(&object),
         ..asked
     };
-    let allowed = |write: &Write<'_>| admission::admit(write, SERVER, None).is_ok();
+    let allowed =
+        |write: &Write<'_>| admission::admit(write, Asker::elsewhere(SERVER), None).is_ok();
     (allowed(&asked), allowed(&stored))
 }
 
@@ -44,6 +47,11 @@ fn tokens_of_the_servers_account_are_its_own_wherever_it_is() {
         ("drover:user:1", "ops", "other", false),
         ("drover:user:1", "drover-system", "other", false),
         ("drover:user:1", "team", "drover", true),
+        (ACCOUNT_OF_APPS, "ops", "drover", false),
+        (ACCOUNT_OF_APPS, "ops", "other", false),
+        (ACCOUNT_OF_APPS, "kube-system", "other", false),
+        (ACCOUNT_OF_APPS, "apps", "other", true),
+        (OF_KUBERNETES, "kube-system", "other", true),
         (SERVER, "ops", "drover", true),
     ] {
         let got = may_have(writer, namespace, account);
@@ -77,7 +85,7 @@ fn the_servers_secrets_are_found_however_they_are_named() {
             object,
             old,
         };
-        let verdict = admission::admit(&write, SERVER, None);
+        let verdict = admission::admit(&write, Asker::elsewhere(SERVER), None);
         assert_eq!(verdict.is_ok(), allowed, "{write:?}: {verdict:?}");
     }
 }
@@ -132,7 +140,7 @@ fn a_person_of_drover_makes_no_bootstrap_token() {
             object: (operation != Operation::Delete).then_some(&secret),
             old: (operation != Operation::Create).then_some(&secret),
         };
-        let verdict = admission::admit(&write, SERVER, None);
+        let verdict = admission::admit(&write, Asker::elsewhere(SERVER), None);
         assert_eq!(verdict.is_ok(), allowed, "{write:?}: {verdict:?}");
     }
 }

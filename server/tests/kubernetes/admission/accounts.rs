@@ -1,0 +1,53 @@
+//! What service accounts write: they stay when whoever made them has gone.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{OF_SYSTEM, OURS, ROBOT, Row, row};
+
+/// `of_kubernetes`: accounts of `kube-system` are Kubernetes' own.
+pub(super) fn accounts(of_kubernetes: bool) -> Vec<Row> {
+    let mut rows = writes(ROBOT, true);
+    rows.extend(writes(OF_SYSTEM, !of_kubernetes));
+    rows
+}
+
+fn writes(writer: &'static str, judged: bool) -> Vec<Row> {
+    let try_it = |method, path: &str, body, refused| {
+        let refused = if judged { refused } else { "" };
+        row(writer, method, path.to_owned(), body, refused)
+    };
+    let secrets = "/api/v1/namespaces/drover-system/secrets";
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "password-1" },
+    });
+    let of_account = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
+        "metadata": {
+            "name": "lasting", "annotations": { "kubernetes.io/service-account.name": "default" },
+        },
+    });
+    let request = json!({
+        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+        "spec": { "expirationSeconds": 600 },
+    });
+    let token =
+        |namespace: &str| format!("/api/v1/namespaces/{namespace}/serviceaccounts/default/token");
+    let in_hub = token("drover-system");
+    let in_system = token("kube-system");
+    let administrator = format!("{OURS}/users/eve");
+    let enabled = json!({ "spec": { "enabled": true } });
+    let role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:aggregate-to-edit";
+    let mut all = vec![
+        try_it(Method::POST, secrets, secret, "server's own"),
+        try_it(Method::POST, secrets, of_account, "outlive"),
+        try_it(Method::POST, &in_hub, request.clone(), "outlive"),
+        try_it(Method::POST, &in_system, request.clone(), "outlive"),
+        try_it(Method::PATCH, &administrator, enabled, "drover user enable"),
+        try_it(Method::DELETE, role, Value::Null, "default role"),
+        try_it(Method::PATCH, role, json!({ "rules": [] }), "default role"),
+    ];
+    let elsewhere = token("default");
+    all.push(try_it(Method::POST, &elsewhere, request, ""));
+    all
+}
