@@ -1,6 +1,6 @@
 //! Service accounts of the hub, by tokens that only the hub can judge (TokenReview).
 //!
-//! A verdict is remembered for [`FRESH`]. A token on which something open stands is shown to the
+//! A verdict is remembered for `FRESH`. A token on which something open stands is shown to the
 //! hub again and again, so that what was open ends soon after the hub has withdrawn it: within five
 //! seconds as long as at most a thousand tokens have something open.
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{Operation, Refusal, SYSTEM_NAMESPACE, Write, is_listed};
 
 /// Their names, as of Kubernetes 1.36; those that end with `*` are prefixes. What other versions
-/// have beside them is told by [`MARK`].
+/// have beside them is told by a label of theirs.
 pub const DEFAULT_ROLES: &[&str] = &[
     "admin",
     "cluster-admin",
