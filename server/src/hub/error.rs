@@ -84,15 +84,9 @@ impl HubError {
 
 impl From<HubError> for Status {
     fn from(error: HubError) -> Self {
-        Self::from(&error)
-    }
-}
-
-impl From<&HubError> for Status {
-    fn from(error: &HubError) -> Self {
         let Some(answer) = error.answer() else {
             tracing::warn!(
-                error = error as &dyn std::error::Error,
+                error = &error as &dyn std::error::Error,
                 "the hub does not answer"
             );
             return Self::unavailable(
@@ -113,7 +107,7 @@ impl From<&HubError> for Status {
             }
             Ok(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
                 tracing::error!(
-                    error = error as &dyn std::error::Error,
+                    error = &error as &dyn std::error::Error,
                     "the hub refuses the server's own account"
                 );
                 Self::internal(
@@ -122,7 +116,7 @@ impl From<&HubError> for Status {
                 )
             }
             _ => {
-                tracing::warn!(error = error as &dyn std::error::Error, "the hub failed");
+                tracing::warn!(error = &error as &dyn std::error::Error, "the hub failed");
                 Self::unavailable(format!("{error}: {}", answer.message), 5)
             }
         }

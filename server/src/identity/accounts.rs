@@ -4,6 +4,8 @@
 //! hub again and again, so that what was open ends soon after the hub has withdrawn it: within five
 //! seconds as long as at most a thousand tokens have something open.
 
+mod review;
+
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -12,21 +14,17 @@ use std::time::Duration;
 
 use drover_access::account_token::{AccountToken, TokenDigest};
 use drover_access::identity::Account;
-use drover_access::names::AccountName;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLimiter};
-use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
-use k8s_openapi::api::core::v1::ServiceAccount;
-use kube::api::PostParams;
-use kube::{Api, ResourceExt as _};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use self::review::review;
 use super::lookup::LookupError;
-use crate::hub::{Hub, HubError, call};
+use crate::hub::{Hub, HubError};
 use crate::networks::network;
 
 /// Reviews a second of tokens that the hub has not accepted before, for one network and for all
@@ -49,14 +47,17 @@ const REMEMBERED: usize = 16_384;
 const ROOM: usize = REMEMBERED / 8;
 /// An accepted token that was not used for so long is a stranger's again.
 const KNOWN_FOR: Duration = Duration::from_hours(24);
+/// How long a hub that does not take a token it took before is left alone before it is asked once
+/// more.
+const DOUBT: Duration = Duration::from_millis(500);
+/// Looks for which nothing open has stood on a token, after which its text is forgotten.
+const LOOKS: u8 = 10;
 /// Time between looks at what something open stands on.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Reviews of a look; when more are due, the next look goes on with those that wait longest.
 const REVIEWS_A_LOOK: usize = 250;
 /// Reviews at one time of what something open stands on.
 const AT_ONCE: usize = 8;
-/// Start of the extras by which Kubernetes tells a token, its pod and its node.
-const EXTRAS: &str = "authentication.kubernetes.io/";
 
 /// What memory says of a token that the hub accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +82,8 @@ pub struct Accounts {
 struct SharedState {
     strangers: DefaultKeyedRateLimiter<IpAddr>,
     all_strangers: DefaultDirectRateLimiter,
+    /// Networks from which the hub has accepted a token, and when it last did.
+    proven: Mutex<HashMap<IpAddr, Instant>>,
     known: Mutex<HashMap<TokenDigest, Known>>,
     places: Arc<Semaphore>,
 }
@@ -103,6 +106,8 @@ struct Accepted {
     token: Option<Arc<AccountToken>>,
     /// Something open has stood on it since the last look.
     open: bool,
+    /// Looks since something open or a request stood on it.
+    unused: u8,
     /// It waits for a review because something is open.
     queued: bool,
     again: Option<Review>,
@@ -123,6 +128,7 @@ impl Accounts {
             shared: Arc::new(SharedState {
                 strangers: RateLimiter::keyed(of_a_network),
                 all_strangers: RateLimiter::direct(of_all),
+                proven: Mutex::default(),
                 known: Mutex::default(),
                 places: Arc::new(Semaphore::new(AT_ONCE)),
             }),
@@ -137,10 +143,16 @@ impl Accounts {
         token: AccountToken,
         from: IpAddr,
     ) -> Result<Option<Account>, LookupError> {
-        match self.known_or_asked(token, from)? {
-            Answer::Known(account) => Ok(account),
-            Answer::Asked(review) => review.await,
+        let network = network(from);
+        let review = match self.known_or_asked(token, network)? {
+            Answer::Known(account) => return Ok(account),
+            Answer::Asked(review) => review,
+        };
+        let account = review.await?;
+        if account.is_some() {
+            self.prove(network);
         }
+        Ok(account)
     }
 
     /// What something open stands on that was begun with this token; from then on the hub is asked
@@ -151,7 +163,7 @@ impl Accounts {
             return Standing::Withdrawn;
         };
         accepted.used = Instant::now();
-        accepted.open = true;
+        (accepted.open, accepted.unused) = (true, 0);
         if accepted.at.elapsed() < HELD_FOR {
             Standing::Good
         } else {
@@ -172,7 +184,7 @@ impl Accounts {
         stop.run_until_cancelled(reviewing).await;
     }
 
-    fn known_or_asked(&self, token: AccountToken, from: IpAddr) -> Result<Answer, LookupError> {
+    fn known_or_asked(&self, token: AccountToken, network: IpAddr) -> Result<Answer, LookupError> {
         let digest = token.digest();
         let token = Arc::new(token);
         let mut known = self.shared.known.lock();
@@ -183,6 +195,7 @@ impl Accounts {
             }
             Some(Known::Accepted(accepted)) if accepted.used.elapsed() < KNOWN_FOR => {
                 accepted.used = Instant::now();
+                accepted.unused = 0;
                 accepted.token.get_or_insert_with(|| Arc::clone(&token));
                 if accepted.at.elapsed() < FRESH {
                     return Ok(Answer::Known(Some(accepted.account.clone())));
@@ -191,7 +204,7 @@ impl Accounts {
             }
             Some(Known::Refused(_) | Known::Accepted(_)) | None => {}
         }
-        self.admit_stranger(network(from))?;
+        self.admit_stranger(network)?;
         if known.len() >= REMEMBERED {
             make_room(&mut known);
         }
@@ -207,7 +220,22 @@ impl Accounts {
         }
         let too_many = |_| LookupError::TooMany;
         shared.strangers.check_key(&network).map_err(too_many)?;
+        let proven = shared.proven.lock().get(&network).copied();
+        if proven.is_some_and(|at| at.elapsed() < KNOWN_FOR) {
+            return Ok(());
+        }
         shared.all_strangers.check().map_err(too_many)
+    }
+
+    /// Where accounts come from, new tokens come from, too: those are not kept out by others'.
+    fn prove(&self, network: IpAddr) {
+        let mut proven = self.shared.proven.lock();
+        if proven.len() >= NETWORKS {
+            proven.retain(|_, at| at.elapsed() < KNOWN_FOR);
+        }
+        if proven.len() < NETWORKS || proven.contains_key(&network) {
+            proven.insert(network, Instant::now());
+        }
     }
 
     /// Tokens to be reviewed now: those with something open, the longest waiting first.
@@ -219,20 +247,23 @@ impl Accounts {
         });
         let mut due = Vec::new();
         for accepted in accepted {
-            if accepted.open && !accepted.queued && accepted.at.elapsed() >= FRESH {
-                due.push(accepted);
-            } else if !accepted.open && accepted.used.elapsed() >= REFUSED_FOR {
-                accepted.token = None;
+            accepted.unused = accepted.unused.saturating_add(1);
+            let forgotten = accepted.unused > LOOKS && !accepted.open && !accepted.queued;
+            accepted.token.take_if(|_| forgotten);
+            if accepted.open
+                && !accepted.queued
+                && accepted.at.elapsed() >= FRESH
+                && let Some(token) = accepted.token.clone()
+            {
+                due.push((token, accepted));
             }
         }
-        due.sort_by_key(|accepted| accepted.at);
+        due.sort_by_key(|(_, accepted)| accepted.at);
         due.truncate(REVIEWS_A_LOOK);
         due.into_iter()
-            .filter_map(|accepted| {
-                accepted.open = false;
-                let token = accepted.token.clone()?;
-                accepted.queued = true;
-                Some(token)
+            .map(|(token, accepted)| {
+                (accepted.open, accepted.queued) = (false, true);
+                token
             })
             .collect()
     }
@@ -271,6 +302,7 @@ impl Accounts {
         let mut result = review(&self.hub, &token).await;
         if matches!(result, Ok(None)) && self.was_accepted(token.digest()) {
             // A hub says of a failure of its own what it says of a token that is not good.
+            tokio::time::sleep(DOUBT).await;
             at = Instant::now();
             result = review(&self.hub, &token).await;
         }
@@ -323,6 +355,7 @@ impl Known {
             used: at,
             token: Some(Arc::clone(token)),
             open: false,
+            unused: 0,
             queued: false,
             again: None,
         }))
@@ -357,50 +390,6 @@ fn make_room(known: &mut HashMap<TokenDigest, Known>) {
 enum Answer {
     Known(Option<Account>),
     Asked(Review),
-}
-
-async fn review(hub: &Hub, token: &AccountToken) -> Result<Option<Account>, HubError> {
-    let reviews: Api<TokenReview> = Api::all(hub.client());
-    let question = TokenReview {
-        spec: TokenReviewSpec {
-            token: token.expose().to_owned(),
-            audiences: None,
-        },
-        ..TokenReview::default()
-    };
-    let params = PostParams::default();
-    let answer = call("review a token", reviews.create(&params, &question)).await?;
-    let Some(account) = account(token, answer) else {
-        return Ok(None);
-    };
-    // kube-apiserver remembers a token that it took for 10 s, and so takes a deleted account's.
-    let (namespace, name) = account.name.object();
-    let accounts: Api<ServiceAccount> = Api::namespaced(hub.client(), namespace);
-    let object = call("read a service account", accounts.get_opt(name)).await?;
-    let same = object.is_some_and(|object| {
-        object.uid().as_deref() == Some(&*account.uid)
-            && object.metadata.deletion_timestamp.is_none()
-    });
-    Ok(same.then_some(account))
-}
-
-/// Whom the hub takes the token for, if that is a service account.
-fn account(token: &AccountToken, answer: TokenReview) -> Option<Account> {
-    let status = answer.status?;
-    let user = status.user.filter(|_| status.authenticated == Some(true))?;
-    let extras = user.extra.unwrap_or_default().into_iter();
-    let extras = extras.filter(|(key, _)| key.starts_with(EXTRAS));
-    let each = |(key, values): (String, Vec<String>)| {
-        let values = values.into_iter();
-        values.map(move |value| (key.clone(), value))
-    };
-    Some(Account {
-        name: AccountName::parse(&user.username?)?,
-        uid: user.uid.unwrap_or_default(),
-        token: token.digest(),
-        extras: extras.flat_map(each).collect(),
-        expires_at: token.expires_at(),
-    })
 }
 
 #[cfg(test)]

@@ -46,7 +46,19 @@ impl From<LookupError> for Status {
         match error {
             LookupError::Interrupted => Self::unavailable(error.to_string(), 1),
             LookupError::TooMany => Self::too_many_requests(error.to_string(), 1),
-            LookupError::Hub(source) => Self::from(&*source),
+            LookupError::Hub(source) => {
+                // Strangers are not told what the hub says.
+                tracing::warn!(
+                    error = &*source as &dyn std::error::Error,
+                    "a token could not be checked with the hub"
+                );
+                let advice =
+                    "try again, and if it lasts, an administrator finds why in the server's log";
+                Self::unavailable(
+                    format!("the token could not be checked with the hub; {advice}"),
+                    5,
+                )
+            }
         }
     }
 }

@@ -46,7 +46,13 @@ const MARK: &str = "/metadata/labels/kubernetes.io~1bootstrapping";
 /// Namespaces in which some of them are.
 const NAMESPACES: &[&str] = &[SYSTEM_NAMESPACE, "kube-public"];
 /// What makes such a role what it is, and with what it would go.
-const SUBSTANCE: &[&str] = &["/rules", "/aggregationRule", "/metadata/ownerReferences"];
+const SUBSTANCE: &[&str] = &[
+    "/rules",
+    "/aggregationRule",
+    "/metadata/ownerReferences",
+    // Whether it is restored at all.
+    "/metadata/annotations/rbac.authorization.kubernetes.io~1autoupdate",
+];
 /// How the labels begin that Kubernetes gives them; the second kind says into which roles their
 /// rules are taken over.
 const LABELS: &[&str] = &["kubernetes.io/", "rbac.authorization.k8s.io/"];

@@ -37,7 +37,10 @@ impl Expiry {
 
     async fn expire(&self) -> Result<(), ReconcileError> {
         let now = (self.clock)();
-        if *self.events_stay_until.lock() <= now {
+        let until = *self.events_stay_until.lock();
+        // A clock that was ahead has promised more than any event's whole life.
+        let too_late = self.end_after(now).is_some_and(|latest| until > latest);
+        if until <= now || too_late {
             let next = self.expire_events(now).await?;
             *self.events_stay_until.lock() = next;
         }

@@ -29,6 +29,8 @@ pub(super) struct Retention {
 pub(super) struct Step {
     /// The floors after it.
     pub(super) floors: Floors,
+    /// How many rows it cut off.
+    pub(super) cut: usize,
     /// Whether another step has something to do already.
     pub(super) more: bool,
     /// When else the next row is old enough to be worth a step; none if there is no row.
@@ -104,6 +106,7 @@ impl Retention {
         let now = now_ms();
         let mut step = Step {
             floors: floors.clone(),
+            cut: 0,
             more: false,
             next: None,
         };
@@ -149,14 +152,15 @@ impl Retention {
         let mut cut_short = false;
         let mut delete = conn.prepare_cached("DELETE FROM log WHERE rev = ?")?;
         for old in self.oldest(conn, start, rows, &too_old)? {
+            if all || old.short_lived {
+                step.cut += delete.execute([old.revision.cast_signed()])?;
+            }
+            end = old.revision;
+            // Only now, so that every step gets somewhere, however slow the disk is.
             cut_short = Instant::now() > deadline;
             if cut_short {
                 break;
             }
-            if all || old.short_lived {
-                delete.execute([old.revision.cast_signed()])?;
-            }
-            end = old.revision;
         }
         match self.after(conn, end)? {
             // There may be more of the same age.

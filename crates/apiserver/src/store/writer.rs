@@ -229,7 +229,8 @@ impl Writer {
     /// Tells watchers, then the makers.
     fn answer(&mut self, batch: Vec<Waiting>, written: Written) {
         let bytes = batch.iter().map(|waiting| waiting.change.weight()).sum();
-        self.growth.wrote(batch.len(), bytes);
+        let cut = written.step.as_ref().map_or(0, |step| step.cut);
+        self.growth.wrote(batch.len() + cut, bytes);
         let changed = written.revision > self.feed.revision();
         match written.step {
             Some(step) => {

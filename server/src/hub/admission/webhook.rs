@@ -119,15 +119,9 @@ impl Asking<'_> {
             "{} || ({PEOPLE} && request.operation == 'DELETE')",
             accounts()
         );
-        let others = DEFAULT_ROLES
-            .iter()
-            .filter(|name| !name.starts_with("system:"));
-        let others: Vec<_> = others.map(|name| literal(name)).collect();
-        let own = format!(
-            "{NAME}.startsWith('system:') || {NAME} in [{}]",
-            others.join(", ")
-        );
-        let conditions = [self.others(), asked, own];
+        let in_place = "request.resource.resource == 'clusterroles' \
+                        || request.namespace in ['kube-system', 'kube-public']";
+        let conditions = [self.others(), asked, in_place.to_owned(), is_default_role()];
         let what = &["roles", "clusterroles"];
         self.webhook("default-roles", RBAC, what, WRITES, &conditions)
     }
@@ -222,6 +216,33 @@ impl Asking<'_> {
 }
 
 /// Service accounts.
+/// Whether the object is one of the listed roles, or one that a Kubernetes of another version makes.
+fn is_default_role() -> String {
+    let (beginnings, whole): (Vec<_>, Vec<_>) = DEFAULT_ROLES
+        .iter()
+        .partition(|pattern| pattern.ends_with('*'));
+    let whole: Vec<_> = whole.into_iter().map(literal).collect();
+    let begins = beginnings.into_iter().map(|pattern| {
+        let beginning = literal(pattern.trim_end_matches('*'));
+        format!(" || {NAME}.startsWith({beginning})")
+    });
+    let marked = ["object", "oldObject"].map(|object| {
+        format!(
+            "({object} != null && has({object}.metadata.labels) \
+             && 'kubernetes.io/bootstrapping' in {object}.metadata.labels)"
+        )
+    });
+    let listed = format!(
+        "{NAME} in [{}]{}",
+        whole.join(", "),
+        begins.collect::<String>()
+    );
+    format!(
+        "{listed} || ({NAME}.startsWith('system:') && ({}))",
+        marked.join(" || ")
+    )
+}
+
 fn accounts() -> String {
     format!(
         "request.userInfo.username.startsWith({})",

@@ -13,7 +13,7 @@ fn role() -> Value {
             "kubernetes.io/bootstrapping": "rbac-defaults",
             "rbac.authorization.k8s.io/aggregate-to-edit": "true",
             "example.com/mine": "x",
-        } },
+        }, "annotations": {} },
         "aggregationRule": { "clusterRoleSelectors": [{ "matchLabels": { "a": "b" } }] },
         "rules": [
             { "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] },
@@ -81,6 +81,11 @@ fn a_role_that_kubernetes_restores_stays_what_it_is() {
         (kept, json!("false"), false),
         // With an owner it would go.
         ("/metadata/ownerReferences", owner, false),
+        (
+            "/metadata/annotations",
+            json!({ "rbac.authorization.kubernetes.io/autoupdate": "true" }),
+            false,
+        ),
         // Labels of one's own come and go.
         ("/metadata/labels/example.com~1mine", json!("y"), true),
     ] {
