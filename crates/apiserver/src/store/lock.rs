@@ -10,7 +10,17 @@ use super::error::OpenError;
 /// on the database would be dropped if anybody else closed a handle of it in this process.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing alone would leave the lock with a child of this process that is just being
+        // started: until it becomes its program it has a copy of every open file.
+        if let Err(error) = self.file.unlock() {
+            tracing::debug!(%error, "the store's lock ends with its file");
+        }
+    }
 }
 
 impl Lock {
@@ -38,7 +48,7 @@ impl Lock {
         file.set_len(0).map_err(failed)?;
         file.rewind().map_err(failed)?;
         writeln!(file, "{}", std::process::id()).map_err(failed)?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 }
 
@@ -77,4 +87,20 @@ pub(super) fn sync_folder(path: &Path) -> std::io::Result<()> {
         _ => Path::new("."),
     };
     File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_store_is_free_although_a_child_being_started_has_its_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        let lock = Lock::take(&path).unwrap();
+        let _of_the_child = lock.file.try_clone().unwrap();
+        assert!(matches!(Lock::take(&path), Err(OpenError::Locked { .. })));
+        drop(lock);
+        Lock::take(&path).unwrap();
+    }
 }

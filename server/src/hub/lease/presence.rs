@@ -48,7 +48,10 @@ impl Presence {
     /// Loses the lock and leaves the file, as a process that is killed does.
     #[cfg(test)]
     pub(super) fn let_go(mut self) {
-        drop(self.held.take());
+        if let Some((_, file)) = self.held.take() {
+            // A child of this process that is being started would keep a lock that is only closed.
+            file.unlock().expect("the lock is held");
+        }
     }
 }
 
