@@ -38,7 +38,7 @@ use drover_api::group::{GROUP, HUB_NAMESPACE};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::names;
+use crate::names::{self, ACCOUNT_PREFIX, account};
 
 pub use certificates::{CLIENT_SIGNERS, SELF_APPROVED_SIGNER};
 pub use defaults::DEFAULT_ROLES;
@@ -53,8 +53,6 @@ pub const DEFINITIONS: &str = "apiextensions.k8s.io";
 pub const CERTIFICATES: &str = "certificates.k8s.io";
 /// Where Kubernetes' own controllers have their accounts, if they have any.
 pub const SYSTEM_NAMESPACE: &str = "kube-system";
-/// How the name of a service account begins; its namespace, `:` and its own name follow.
-pub const ACCOUNT_PREFIX: &str = "system:serviceaccount:";
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,11 +194,6 @@ impl<'a> Asker<'a> {
             };
         writer != self.server && !of_kubernetes
     }
-}
-
-/// Namespace and name of the server's account, where the server is a service account.
-pub fn account(server: &str) -> Option<(&str, &str)> {
-    server.strip_prefix(ACCOUNT_PREFIX)?.split_once(':')
 }
 
 /// The namespaces in which whoever runs programs or has tokens of accounts is the server, or

@@ -94,7 +94,6 @@ pub fn impersonate(
     headers: &mut HeaderMap,
     identity: &KubernetesIdentity,
 ) -> Result<(), Unrepresentable> {
-    let value = |text: &str, what| HeaderValue::from_str(text).map_err(|_| Unrepresentable(what));
     headers.insert(
         IMPERSONATE_USER,
         value(identity.user().as_str(), "user's name")?,
@@ -117,7 +116,6 @@ pub fn impersonate_account(
     headers: &mut HeaderMap,
     account: &Account,
 ) -> Result<(), Unrepresentable> {
-    let value = |text: &str, what| HeaderValue::from_str(text).map_err(|_| Unrepresentable(what));
     headers.insert(
         IMPERSONATE_USER,
         value(account.name.as_str(), "account's name")?,
@@ -128,6 +126,10 @@ pub fn impersonate_account(
         headers.append(extra_name(key)?, value(text, "extra's value")?);
     }
     Ok(())
+}
+
+fn value(text: &str, what: &'static str) -> Result<HeaderValue, Unrepresentable> {
+    HeaderValue::from_str(text).map_err(|_| Unrepresentable(what))
 }
 
 fn extra_name(key: &str) -> Result<HeaderName, Unrepresentable> {

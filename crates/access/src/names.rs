@@ -15,8 +15,8 @@ pub const AUTHENTICATED: &str = "system:authenticated";
 pub const EXTRA_DISPLAY_NAME: &str = "management.drover.dev/display-name";
 /// Extra that carries the id of the token in use.
 pub const EXTRA_TOKEN_ID: &str = "management.drover.dev/token-id";
-/// Start of the names that Kubernetes gives to service accounts.
-const ACCOUNT_PREFIX: &str = "system:serviceaccount:";
+/// Start of the names that Kubernetes gives to service accounts; namespace, `:` and name follow.
+pub const ACCOUNT_PREFIX: &str = "system:serviceaccount:";
 /// Longest name or id that may become part of a group's name, in bytes.
 const MAX_PART: usize = 253;
 
@@ -82,7 +82,7 @@ pub struct AccountName(String);
 impl AccountName {
     /// Reads a name; `None` unless it is a service account's.
     pub fn parse(text: &str) -> Option<Self> {
-        let (namespace, name) = text.strip_prefix(ACCOUNT_PREFIX)?.split_once(':')?;
+        let (namespace, name) = account(text)?;
         let fits = is_dns_name(namespace, 63) && !namespace.contains('.');
         (fits && is_dns_name(name, 253)).then(|| Self(text.to_owned()))
     }
@@ -94,9 +94,7 @@ impl AccountName {
 
     /// Namespace and name of the ServiceAccount.
     pub fn object(&self) -> (&str, &str) {
-        let object = self.0.strip_prefix(ACCOUNT_PREFIX);
-        let object = object.and_then(|object| object.split_once(':'));
-        object.unwrap_or_default()
+        account(&self.0).unwrap_or_default()
     }
 }
 
@@ -104,6 +102,11 @@ impl fmt::Display for AccountName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// Namespace and name of the account whose name this is, if it is a service account's.
+pub fn account(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix(ACCOUNT_PREFIX)?.split_once(':')
 }
 
 /// What Kubernetes lets a namespace or a service account be called (RFC 1123).

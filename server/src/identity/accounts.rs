@@ -85,7 +85,7 @@ struct SharedState {
     /// Networks from which the hub has accepted a token, and when it last did.
     proven: Mutex<HashMap<IpAddr, Instant>>,
     known: Mutex<HashMap<TokenDigest, Known>>,
-    places: Arc<Semaphore>,
+    places: Semaphore,
 }
 
 enum Known {
@@ -130,7 +130,7 @@ impl Accounts {
                 all_strangers: RateLimiter::direct(of_all),
                 proven: Mutex::default(),
                 known: Mutex::default(),
-                places: Arc::new(Semaphore::new(AT_ONCE)),
+                places: Semaphore::new(AT_ONCE),
             }),
         }
     }

@@ -3,7 +3,8 @@
 use drover_api::group::{GROUP, HUB_NAMESPACE};
 use serde_json::Value;
 
-use super::{CERTIFICATES, DEFINITIONS, RBAC, account, is_private, is_servers_secret};
+use super::{CERTIFICATES, DEFINITIONS, RBAC, is_private, is_servers_secret};
+use crate::names::account;
 
 /// Where a role's rules hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

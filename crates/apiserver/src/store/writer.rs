@@ -119,11 +119,8 @@ impl Writer {
         // A database that failed is tried again, and a checkpoint under way gets the writer's part.
         let tends = self.tasks.unsure.is_some() || self.growth.is_moving();
         let rest = self.tasks.looks.rest(Instant::now());
-        let rest = match (rest, tends) {
-            (rest, true) => Some(rest.map_or(looks::EVERY, |rest| rest.min(looks::EVERY))),
-            (rest, false) => rest,
-        };
-        match rest {
+        let soonest = rest.into_iter().chain(tends.then_some(looks::EVERY)).min();
+        match soonest {
             Some(rest) => self.orders.recv_timeout(rest),
             None => self
                 .orders

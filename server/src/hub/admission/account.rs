@@ -121,7 +121,7 @@ pub async fn introduce(client: &Client) -> Result<(), NotIntroduced> {
 }
 
 /// Whether the conditions of a configuration except an account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     /// They do not, and have none for it.
     None,
@@ -140,11 +140,7 @@ fn let_in(found: &mut ValidatingWebhookConfiguration, other: &NotTheServer) -> P
     let mut place = Place::None;
     for condition in conditions {
         if condition.expression.contains(&account) {
-            place = if place == Place::Made {
-                place
-            } else {
-                Place::Had
-            };
+            place = place.max(Place::Had);
         } else if condition.expression.contains(&server) {
             condition.expression = condition.expression.replace(&server, &both);
             place = Place::Made;

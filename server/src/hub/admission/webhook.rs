@@ -6,9 +6,10 @@
 //! `kubectl delete validatingwebhookconfiguration drover-rules`.
 
 use drover_access::admission::{
-    self, ACCOUNT_PREFIX, BOOTSTRAP_TOKEN, CERTIFICATES, CLIENT_SIGNERS, DEFAULT_ROLES,
-    DEFINITIONS, RBAC, SELF_APPROVED_SIGNER, SERVERS_SECRETS, SYSTEM_NAMESPACE,
+    self, BOOTSTRAP_TOKEN, CERTIFICATES, CLIENT_SIGNERS, DEFAULT_ROLES, DEFINITIONS, RBAC,
+    SELF_APPROVED_SIGNER, SERVERS_SECRETS, SYSTEM_NAMESPACE,
 };
+use drover_access::names::{ACCOUNT_PREFIX, account};
 use drover_api::group::{GROUP, HUB_NAMESPACE, MANAGED_BY, MANAGED_BY_LABEL};
 use serde_json::{Value, json};
 
@@ -86,7 +87,7 @@ impl Asking<'_> {
 
     /// Tokens of accounts: any for people of Drover and for accounts, the server's for everybody.
     fn accounts(&self) -> Value {
-        let matters = match admission::account(self.server) {
+        let matters = match account(self.server) {
             None => people_or_accounts(),
             Some((namespace, name)) => format!(
                 "{} || (request.namespace == {} && request.name == {})",

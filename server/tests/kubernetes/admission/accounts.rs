@@ -3,6 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 
+use super::secrets::{SECRETS, lasting_token, token_path, token_request};
 use super::{OF_SYSTEM, OURS, ROBOT, Row, row};
 
 /// `of_kubernetes`: accounts of `kube-system` are Kubernetes' own.
@@ -17,30 +18,19 @@ fn writes(writer: &'static str, judged: bool) -> Vec<Row> {
         let refused = if judged { refused } else { "" };
         row(writer, method, path.to_owned(), body, refused)
     };
-    let secrets = "/api/v1/namespaces/drover-system/secrets";
     let secret = json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "password-1" },
     });
-    let of_account = json!({
-        "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
-        "metadata": {
-            "name": "lasting", "annotations": { "kubernetes.io/service-account.name": "default" },
-        },
-    });
-    let request = json!({
-        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-        "spec": { "expirationSeconds": 600 },
-    });
-    let token =
-        |namespace: &str| format!("/api/v1/namespaces/{namespace}/serviceaccounts/default/token");
+    let of_account = lasting_token();
+    let (request, token) = (token_request(), token_path);
     let in_hub = token("drover-system");
     let in_system = token("kube-system");
     let administrator = format!("{OURS}/users/eve");
     let enabled = json!({ "spec": { "enabled": true } });
     let role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:aggregate-to-edit";
     let mut all = vec![
-        try_it(Method::POST, secrets, secret, "server's own"),
-        try_it(Method::POST, secrets, of_account, "outlive"),
+        try_it(Method::POST, SECRETS, secret, "server's own"),
+        try_it(Method::POST, SECRETS, of_account, "outlive"),
         try_it(Method::POST, &in_hub, request.clone(), "outlive"),
         try_it(Method::POST, &in_system, request.clone(), "outlive"),
         try_it(Method::PATCH, &administrator, enabled, "drover user enable"),

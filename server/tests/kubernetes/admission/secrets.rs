@@ -1,11 +1,33 @@
 //! The server's Secrets, and tokens of accounts.
 
 use http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{JANE, PERSON, Row, row};
 
-const SECRETS: &str = "/api/v1/namespaces/drover-system/secrets";
+pub(super) const SECRETS: &str = "/api/v1/namespaces/drover-system/secrets";
+
+/// A Secret into which Kubernetes writes a token of an account.
+pub(super) fn lasting_token() -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
+        "metadata": {
+            "name": "lasting", "annotations": { "kubernetes.io/service-account.name": "default" },
+        },
+    })
+}
+
+pub(super) fn token_request() -> Value {
+    json!({
+        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+        "spec": { "expirationSeconds": 600 },
+    })
+}
+
+/// Where tokens of a namespace's account `default` are asked for.
+pub(super) fn token_path(namespace: &str) -> String {
+    format!("/api/v1/namespaces/{namespace}/serviceaccounts/default/token")
+}
 
 pub(super) fn secrets() -> Vec<Row> {
     let secret =
@@ -13,19 +35,9 @@ pub(super) fn secrets() -> Vec<Row> {
     let made_up = json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": { "generateName": "password-" },
     });
-    let of_account = json!({
-        "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
-        "metadata": {
-            "name": "lasting", "annotations": { "kubernetes.io/service-account.name": "default" },
-        },
-    });
+    let of_account = lasting_token();
     let damage = json!({ "data": { "tls.crt": "bm9uc2Vuc2U=" } });
-    let request = json!({
-        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-        "spec": { "expirationSeconds": 600 },
-    });
-    let token =
-        |namespace: &str| format!("/api/v1/namespaces/{namespace}/serviceaccounts/default/token");
+    let (request, token) = (token_request(), token_path);
     let system = "/api/v1/namespaces/kube-system/secrets".to_owned();
     vec![
         row(
