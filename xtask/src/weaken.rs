@@ -16,7 +16,7 @@ use std::time::Instant;
 
 use copy::{Copy, CopyError};
 use patch::{Patch, PatchError};
-use suite::{Suite, SuiteError};
+use suite::{Outcome, Suite, SuiteError};
 
 use crate::build::root;
 
@@ -151,26 +151,36 @@ fn noticed(copy: &Copy, patch: &Patch) -> Result<bool, WeakenError> {
     copy.apply(patch)?;
     let outcome = patch.suite.run(copy.root());
     copy.restore()?;
-    let failed = outcome?.failed;
-    let noticed = failed.len() == 1 && failed.contains(&patch.test);
-    let verdict = if noticed {
-        format!("noticed by {}", patch.test)
-    } else if failed.is_empty() {
-        format!("NOT NOTICED; {} passes without the defence", patch.test)
-    } else {
-        let failed: Vec<_> = failed.into_iter().collect();
-        format!(
-            "NOT NOTICED by {} alone; these fail: {}",
-            patch.test,
-            failed.join(", ")
-        )
-    };
+    let (noticed, verdict) = judge(patch, outcome);
     let seconds = start.elapsed().as_secs();
     say(&format!(
         "  {} (group {}): {}: {verdict} ({seconds} s)",
         patch.name, patch.group, patch.defence
     ));
     Ok(noticed)
+}
+
+/// Whether the named test alone failed, and what to say of it. A patch that cannot be judged counts
+/// as not noticed, and keeps nobody from hearing of those after it.
+fn judge(patch: &Patch, outcome: Result<Outcome, SuiteError>) -> (bool, String) {
+    let test = &patch.test;
+    match outcome {
+        Err(error) => (false, format!("NOT JUDGED: {error}")),
+        Ok(Outcome { failed, .. }) if failed.is_empty() => (
+            false,
+            format!("NOT NOTICED; {test} passes without the defence"),
+        ),
+        Ok(Outcome { failed, .. }) if failed.len() == 1 && failed.contains(test) => {
+            (true, format!("noticed by {test}"))
+        }
+        Ok(Outcome { failed, .. }) => {
+            let failed = Vec::from_iter(failed).join(", ");
+            (
+                false,
+                format!("NOT NOTICED by {test} alone; these fail: {failed}"),
+            )
+        }
+    }
 }
 
 fn say(text: &str) {
