@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use drover_api::kinds::{Cluster, ClusterSpec};
 use drover_e2e::{Component, eventually};
 use drover_server::hub::authority::{CA_SECRET, SERVING_SECRET};
 use drover_server::hub::connect::connect;
@@ -10,6 +11,8 @@ use drover_server::hub::definitions::{
 };
 use drover_server::hub::lease::{LIFE, Leadership, Standing};
 use drover_server::wire;
+use futures::TryStreamExt as _;
+use kube::api::PostParams;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -19,10 +22,44 @@ use crate::server::{Server, authority, client, options};
 on_both_hubs!(
     kinds_are_installed_upgraded_and_never_downgraded,
     a_restarted_server_is_the_same_to_everybody,
+    a_restarted_server_knows_more_clusters_than_a_page_holds,
     a_damaged_certificate_is_made_anew_and_a_damaged_authority_is_named,
 );
 
 const SOON: Duration = Duration::from_mins(1);
+
+async fn a_restarted_server_knows_more_clusters_than_a_page_holds(hub: TestHub) {
+    const MANY: usize = 1_001;
+    let server = Server::start(&hub).await;
+    let admin = server.administrator().await;
+    let clusters = server.hub.clusters();
+    let make = async |number| {
+        let cluster = Cluster::new(&format!("c{number:04}"), ClusterSpec::default());
+        clusters
+            .create(&PostParams::default(), &cluster)
+            .await
+            .map(drop)
+    };
+    let making = futures::stream::iter((0..MANY).map(Ok)).try_for_each_concurrent(8, make);
+    making.await.unwrap();
+    server.stop().await;
+
+    let server = Server::start(&hub).await;
+    let (mut names, mut after) = (Vec::new(), String::new());
+    loop {
+        let path = format!("/v1/clusters?limit=500{after}");
+        let page = server.get(&path, &admin).await.expect(200);
+        let items = page["items"].as_array().unwrap().iter();
+        names.extend(items.map(|cluster| cluster["name"].as_str().unwrap().to_owned()));
+        match page["continue"].as_str() {
+            Some(next) => after = format!("&continue={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(names.len(), MANY);
+    assert_eq!(names.last().unwrap(), "c1000");
+    server.stop().await;
+}
 
 async fn kinds_are_installed_upgraded_and_never_downgraded(hub: TestHub) {
     let connection = connect(&hub.options()).await.unwrap();

@@ -62,7 +62,8 @@ impl Selection {
         let resource = &target.resource;
         let (prefix, only) = match resource.scope {
             Scope::Cluster => (
-                resource.prefix(None),
+                // With the empty namespace, so that a page's token holds the bare name as kube's do.
+                resource.prefix(Some("")),
                 keyed(name, || resource.key("", name)),
             ),
             Scope::Namespaced if namespace.is_empty() => (resource.prefix(None), None),

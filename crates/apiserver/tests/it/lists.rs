@@ -56,6 +56,33 @@ async fn pages_show_one_state_whatever_happens_meanwhile() {
 }
 
 #[tokio::test]
+async fn pages_together_are_the_whole_list_in_every_scope() {
+    let hub = with_maps(5).await;
+    let other = "/api/v1/namespaces/other/configmaps";
+    let everywhere = "/api/v1/configmaps";
+    let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}});
+    hub.create("/api/v1/namespaces", namespace).await;
+    hub.create(other, config_map("z")).await;
+    for path in [MAPS, everywhere, roles, "/api/v1/namespaces"] {
+        let whole = hub.get(path).await.expect(200);
+        for query in ["limit=1", "limit=2", "limit=3&labelSelector=%21nothing"] {
+            let (mut found, mut token) = (Vec::new(), String::new());
+            loop {
+                let path = format!("{path}?{query}&continue={token}");
+                let page = hub.get(&path).await.expect(200);
+                found.extend(names(&page).into_iter().map(str::to_owned));
+                match page["metadata"]["continue"].as_str() {
+                    Some(next) if !next.is_empty() => next.clone_into(&mut token),
+                    _ => break,
+                }
+            }
+            assert_eq!(found, names(&whole), "{path} {query}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn selectors_pick_and_pages_of_them_tell_no_count() {
     let hub = with_maps(6).await;
     let even = hub

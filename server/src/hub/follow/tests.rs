@@ -40,7 +40,10 @@ fn hub(answers: Vec<Vec<Value>>) -> (Client, Arc<Mutex<Vec<String>>>) {
             .find(|pair| pair.starts_with("resourceVersion="));
         noted.lock().push(match (is_watch, from) {
             (true, from) => format!("watch {}", from.unwrap_or("from nowhere")),
-            (false, _) => "list".to_owned(),
+            (false, _) => query
+                .split('&')
+                .find_map(|pair| pair.strip_prefix("continue="))
+                .map_or_else(|| "list".to_owned(), |after| format!("list {after}")),
         });
         let body = match answers.next() {
             Some(lines) => {
@@ -121,6 +124,22 @@ async fn a_mirror_follows_resumes_lists_again_and_survives_what_it_cannot_read()
     );
     stop.cancel();
     following.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_of_several_pages_is_mirrored_whole() {
+    let mut first = listing("5", &[object("a", "3", &json!("1"))]);
+    first[0]["metadata"]["continue"] = json!("after-a");
+    let last = listing("5", &[object("b", "4", &json!("1"))]);
+    let (client, asked) = hub(vec![first, last]);
+    let mirror = Mirror::<Setting>::new(Changed::default());
+    let stop = CancellationToken::new();
+    tokio::spawn(follow(client, mirror.clone(), stop.clone()));
+    let expected: Setting = serde_json::from_value(object("b", "4", &json!("1"))).unwrap();
+    assert!(mirror.wait_for(&expected, Duration::from_mins(1)).await);
+    assert_eq!(mirror.all().len(), 2);
+    assert_eq!(asked.lock()[..2], ["list", "list after-a"]);
+    stop.cancel();
 }
 
 #[tokio::test(start_paused = true)]
