@@ -59,7 +59,7 @@ pub enum Command {
     /// Log in to a server and remember it
     Login(LoginArgs),
     /// End the login and forget its token
-    Logout(Connection),
+    Logout(LogoutArgs),
     /// Show who is logged in, where and until when
     Whoami(WhoamiArgs),
     /// List the servers that were logged in to, and choose between them
@@ -199,6 +199,18 @@ pub struct ContextArgs {
     /// What to do.
     #[command(subcommand)]
     pub command: ContextCommand,
+}
+
+/// `drover logout`.
+#[derive(Debug, clap::Args)]
+pub struct LogoutArgs {
+    /// End all logins of yours on that server, in browsers and elsewhere; tokens that were made to
+    /// outlive a login stay
+    #[arg(long)]
+    pub everywhere: bool,
+    /// Which server.
+    #[command(flatten)]
+    pub connection: Connection,
 }
 
 /// What can be done with remembered servers.

@@ -82,7 +82,7 @@ async fn run(command: Command, environment: &Environment) -> Result<(), Failure>
     match command {
         Command::Server(args) => server::run(*args).await,
         Command::Login(args) => login::login(&args, environment).await,
-        Command::Logout(connection) => login::logout(&connection, environment).await,
+        Command::Logout(args) => login::logout(&args, environment).await,
         Command::Whoami(args) => login::whoami(&args, environment).await,
         Command::Context(args) => login::context(&args, environment),
         Command::Cluster(args) => clusters::run(&args, environment).await,

@@ -17,6 +17,6 @@ pub mod tokens;
 pub use accounts::Accounts;
 pub use authenticator::{Authenticator, IdentifyError};
 pub use last_use::LastUse;
-pub use login::{LoginError, Logins};
+pub use login::{By, LoginError, Logins};
 pub use lookup::LookupError;
 pub use passwords::Passwords;

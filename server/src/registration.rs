@@ -20,6 +20,7 @@ use std::sync::Arc;
 use axum::extract::{FromRequest as _, FromRequestParts as _, Request, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::{Json, Router};
+use drover_access::same_origin::Head;
 use drover_api::agent::{Challenge, ChallengeRequest, RegisterRequest, RegisterResponse};
 use drover_api::rest::{Import, ImportRequest};
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota};
@@ -225,8 +226,8 @@ async fn import_cluster(
     State(state): State<RegistrationState>,
     request: Request,
 ) -> Result<Response, Status> {
-    let (headers, extensions) = (request.headers(), request.extensions());
-    let identity = identify(&state.authenticator, headers, extensions).await?;
+    let head = Head::from(&request);
+    let identity = identify(&state.authenticator, head, request.extensions()).await?;
     check_administrator(&identity)?;
     let (mut head, body) = request.into_parts();
     let body::Name(name) = body::Name::from_request_parts(&mut head, &state).await?;

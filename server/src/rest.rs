@@ -12,6 +12,7 @@ mod kubeconfig;
 mod me;
 mod page;
 mod server;
+mod session;
 mod settings;
 pub mod strangers;
 mod tokens;
@@ -65,6 +66,8 @@ fn documented() -> OpenApiRouter<RestState> {
         .routes(routes!(me::login))
         .routes(routes!(me::logout))
         .routes(routes!(me::me))
+        .routes(routes!(session::sign_in, session::read, session::sign_out))
+        .routes(routes!(session::sign_out_everywhere))
         .routes(routes!(me::change_password))
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::delete))

@@ -1,19 +1,33 @@
 //! Which credential a request presents: exactly one, or the request is refused.
 //!
-//! Two places are read: `Authorization: Bearer` (RFC 6750) and, for browsers' WebSockets, which
-//! cannot set headers, the sub-protocol `base64url.bearer.authorization.k8s.io.<token>` as in the
-//! Kubernetes API server. Two credentials are refused rather than ranked: a proxy in front and
-//! this server must not disagree about who asks.
+//! Three places are read: `Authorization: Bearer` (RFC 6750); for WebSockets of programs that cannot
+//! set headers, the sub-protocol `base64url.bearer.authorization.k8s.io.<token>` as in the
+//! Kubernetes API server; and the cookie of the web UI, which proves nothing before
+//! [`crate::same_origin`] has looked at the request. Two credentials are refused rather than
+//! ranked: a proxy in front and this server must not disagree about who asks.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
+use http::header::{AUTHORIZATION, COOKIE, SEC_WEBSOCKET_PROTOCOL};
 use http::{HeaderMap, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
 
 /// Start of the sub-protocol that carries a token.
 pub const WEBSOCKET_BEARER: &str = "base64url.bearer.authorization.k8s.io.";
+
+/// Cookie that carries a browser's session. The prefix makes browsers keep it only if it came over
+/// TLS, from this very host, for all paths (RFC 6265bis §4.1.3.2).
+pub const SESSION_COOKIE: &str = "__Host-drover";
+
+/// A token, and where it stood: a browser sends a cookie whoever made it send the request.
+#[derive(Debug)]
+pub enum Presented {
+    /// Whoever sent the request knows it.
+    Bearer(SecretString),
+    /// A browser added it.
+    Cookie(SecretString),
+}
 
 /// Why the presented credential cannot be used, before anyone looks it up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -22,20 +36,27 @@ pub enum CredentialError {
     #[error("no credential: send \"Authorization: Bearer <token>\"; \"drover login\" gets a token")]
     Missing,
     /// There is more than one.
-    #[error("more than one credential: send exactly one bearer token")]
+    #[error(
+        "more than one credential: send exactly one bearer token, and no session's cookie with it"
+    )]
     Several,
     /// The header does not hold a bearer token.
     #[error("the Authorization header does not hold a bearer token: send \"Bearer <token>\"")]
     Malformed,
+    /// The cookie does not hold a token.
+    #[error("the session's cookie does not hold a token: delete it, and sign in again")]
+    MalformedCookie,
 }
 
-/// The one bearer token of a request.
-pub fn presented(headers: &HeaderMap) -> Result<SecretString, CredentialError> {
-    let mut found = headers
+/// The one credential of a request.
+pub fn presented(headers: &HeaderMap) -> Result<Presented, CredentialError> {
+    let bearers = headers
         .get_all(AUTHORIZATION)
         .iter()
         .map(from_authorization)
-        .chain(websocket_protocols(headers).filter_map(from_websocket));
+        .chain(websocket_protocols(headers).filter_map(from_websocket))
+        .map(|found| found.map(Presented::Bearer));
+    let mut found = bearers.chain(session_cookies(headers));
     match (found.next(), found.next()) {
         (None, _) => Err(CredentialError::Missing),
         (Some(only), None) => only,
@@ -50,6 +71,28 @@ fn from_authorization(value: &HeaderValue) -> Result<SecretString, CredentialErr
         return Err(CredentialError::Malformed);
     }
     bearer(token)
+}
+
+/// HTTP/2 lets a client split its cookies over several headers (RFC 9113 §8.2.3).
+fn session_cookies(
+    headers: &HeaderMap,
+) -> impl Iterator<Item = Result<Presented, CredentialError>> + '_ {
+    headers
+        .get_all(COOKIE)
+        .iter()
+        .flat_map(|value| value.as_bytes().split(|byte| *byte == b';'))
+        .filter_map(|pair| {
+            let pair = pair.trim_ascii();
+            pair.strip_prefix(SESSION_COOKIE.as_bytes())?
+                .strip_prefix(b"=")
+        })
+        .map(|value| {
+            std::str::from_utf8(value)
+                .map_err(|_| CredentialError::Malformed)
+                .and_then(bearer)
+                .map(Presented::Cookie)
+                .map_err(|_| CredentialError::MalformedCookie)
+        })
 }
 
 fn from_websocket(protocol: &str) -> Option<Result<SecretString, CredentialError>> {
@@ -169,10 +212,56 @@ mod tests {
             ),
         ] {
             let got = presented(&given);
-            let got = got
-                .as_ref()
-                .map(ExposeSecret::expose_secret)
-                .map_err(|e| *e);
+            let got = match &got {
+                Ok(Presented::Bearer(token)) => Ok(token.expose_secret()),
+                Ok(Presented::Cookie(_)) => panic!("no session: {given:?}"),
+                Err(error) => Err(*error),
+            };
+            assert_eq!(got, wanted, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn a_session_is_one_cookie_of_its_own_name_and_nothing_beside_it() {
+        use CredentialError::{MalformedCookie, Missing, Several};
+        let bearer: (&'static str, &[u8]) = ("authorization", b"Bearer b");
+        for (given, wanted) in [
+            (vec![("cookie", &b"__Host-drover=tok"[..])], Ok("tok")),
+            (
+                vec![("cookie", &b"theme=dark;__Host-drover=tok ; x=y"[..])],
+                Ok("tok"),
+            ),
+            (
+                vec![("cookie", &b"a=b"[..]), ("cookie", b"__Host-drover=tok")],
+                Ok("tok"),
+            ),
+            (vec![("cookie", &b"x__Host-drover=tok"[..])], Err(Missing)),
+            (vec![("cookie", &b"__Host-drover2=tok"[..])], Err(Missing)),
+            (vec![("cookie", &b"__host-drover=tok"[..])], Err(Missing)),
+            (
+                vec![("cookie", &b"__Host-drover="[..])],
+                Err(MalformedCookie),
+            ),
+            (
+                vec![("cookie", &b"__Host-drover=\xff"[..])],
+                Err(MalformedCookie),
+            ),
+            (
+                vec![("cookie", &b"__Host-drover=a; __Host-drover=b"[..])],
+                Err(Several),
+            ),
+            (
+                vec![("cookie", &b"__Host-drover=a"[..]), bearer],
+                Err(Several),
+            ),
+        ] {
+            let given = headers(&given);
+            let got = presented(&given);
+            let got = match &got {
+                Ok(Presented::Cookie(token)) => Ok(token.expose_secret()),
+                Ok(Presented::Bearer(_)) => panic!("no bearer: {given:?}"),
+                Err(error) => Err(*error),
+            };
             assert_eq!(got, wanted, "{given:?}");
         }
     }

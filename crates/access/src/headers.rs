@@ -80,6 +80,7 @@ fn is_claim(name: &HeaderName) -> bool {
         || starts("x-forwarded-")
         || starts("x-real-ip")
         || starts("drover-")
+        || starts("x-drover-")
 }
 
 /// A name that cannot stand in a header; built identities never have one.

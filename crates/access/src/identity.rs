@@ -21,6 +21,16 @@ pub enum Principal {
     Account(Account),
 }
 
+impl Principal {
+    /// Whether a browser's session proved it.
+    pub fn is_session(&self) -> bool {
+        match self {
+            Self::Person(person) => person.token.purpose == TokenPurpose::Browser,
+            Self::Account(_) => false,
+        }
+    }
+}
+
 /// A person, proved by a token that was valid when this was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {

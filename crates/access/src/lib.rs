@@ -14,5 +14,6 @@ pub mod names;
 pub mod path;
 pub mod permit;
 pub mod proof;
+pub mod same_origin;
 pub mod setting;
 pub mod token;

@@ -23,6 +23,8 @@ pub enum Setting {
     KubeconfigTokenTtl,
     /// Life of a login.
     SessionTtl,
+    /// Life of a browser's session that is not used.
+    SessionIdleTtl,
     /// Which log lines are written.
     LogFilter,
 }
@@ -37,13 +39,14 @@ pub struct SettingError {
 
 impl Setting {
     /// Every setting, in the order of their names.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::AgentImage,
         Self::AgentImagePullPolicy,
         Self::AgentImageRegistry,
         Self::KubeconfigTokenTtl,
         Self::LogFilter,
         Self::ServerUrl,
+        Self::SessionIdleTtl,
         Self::SessionTtl,
         Self::TokenDefaultTtl,
         Self::TokenMaxTtl,
@@ -60,6 +63,7 @@ impl Setting {
             Self::TokenMaxTtl => "token-max-ttl",
             Self::KubeconfigTokenTtl => "kubeconfig-token-ttl",
             Self::SessionTtl => "session-ttl",
+            Self::SessionIdleTtl => "session-idle-ttl",
             Self::LogFilter => "log-filter",
         }
     }
@@ -92,6 +96,9 @@ impl Setting {
                 "life of a token in a kubeconfig that asks for none, such as 30d"
             }
             Self::SessionTtl => "life of a login, such as 16h",
+            Self::SessionIdleTtl => {
+                "life of a browser's session with no page open, such as 1h; exact to some minutes"
+            }
             Self::LogFilter => {
                 "which log lines are written, such as info or info,drover_server::proxy=debug"
             }
@@ -106,6 +113,7 @@ impl Setting {
             Self::TokenDefaultTtl | Self::KubeconfigTokenTtl => "30d",
             Self::TokenMaxTtl => "90d",
             Self::SessionTtl => "16h",
+            Self::SessionIdleTtl => "1h",
             Self::LogFilter => "info",
         }
     }
@@ -135,6 +143,7 @@ impl Setting {
             | Self::TokenMaxTtl
             | Self::KubeconfigTokenTtl
             | Self::SessionTtl
+            | Self::SessionIdleTtl
                 if !parse_ttl(value).is_some_and(|ttl| (MIN_TTL..=MAX_TTL).contains(&ttl)) =>
             {
                 error("must be a number and d, h, m or s, from 60s to 3650d")

@@ -7,6 +7,8 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use aws_lc_rs::digest;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use secrecy::{ExposeSecret as _, SecretString};
 use subtle::ConstantTimeEq as _;
 
@@ -89,6 +91,17 @@ impl<F: Family> Bearer<F> {
             .as_bytes()
             .ct_eq(stored.0.as_bytes())
             .into()
+    }
+}
+
+impl Bearer<ForUsers> {
+    /// What the page of a session shows to prove that it may read this server's answers. It follows
+    /// from the secret, so that nothing is kept, and the secret does not follow from it.
+    pub fn csrf_token(&self) -> String {
+        let mut context = digest::Context::new(&digest::SHA256);
+        context.update(b"drover csrf\0");
+        context.update(self.secret.expose_secret().as_bytes());
+        URL_SAFE_NO_PAD.encode(context.finish())
     }
 }
 

@@ -4,6 +4,9 @@
 //! |---|---|---|
 //! | `POST /v1/login` | anyone | [`LoginRequest`] → [`IssuedToken`] |
 //! | `POST /v1/logout` | a session | – → 204, the presented token is deleted |
+//! | `POST /v1/session` | anyone | [`LoginRequest`] → [`Session`] and a cookie |
+//! | `GET, DELETE /v1/session` | a session | → [`Session`]; 204, the session ends |
+//! | `DELETE /v1/sessions` | user | → 204, all log-ins of the user end |
 //! | `GET /v1/me` | any token | → [`Me`] |
 //! | `POST /v1/me/password` | any token, `PasswordChange` too | [`PasswordChange`] → 204, other sessions end |
 //! | `GET, POST /v1/tokens` | user | → [`List`]`<`[`TokenView`]`>`; [`TokenCreate`] → [`IssuedToken`] |
@@ -108,6 +111,22 @@ wire! {
         must_change_password: bool,
         /// The presented token.
         token: TokenView,
+    }
+}
+wire! {
+    /// A browser's session; its token is in an HttpOnly cookie.
+    Session {
+        /// Who is signed in.
+        me: Me,
+        /// What every request but `GET` and `HEAD` shows as `X-Drover-CSRF`.
+        csrf_token: String,
+        /// The session ends when no request has come for so long; exact to some minutes. Absent
+        /// while only the password can be changed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        idle_seconds: Option<u32>,
+        /// The session ends then, whatever is done.
+        #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+        expires_at: Timestamp,
     }
 }
 wire! {

@@ -76,6 +76,7 @@ fn id_of(typed: &str) -> &str {
 fn purpose(purpose: TokenPurpose) -> &'static str {
     match purpose {
         TokenPurpose::Session => "login",
+        TokenPurpose::Browser => "browser",
         TokenPurpose::PasswordChange => "password change",
         TokenPurpose::Api => "program",
         TokenPurpose::Kubeconfig => "kubeconfig",

@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     /// SHA-256 of the definitions of [`SCHEMA_REVISION`].
-    const DIGEST: &str = "QYWLEN2qMVJLvh0fzAiYDJshzx10CY9dE4heuUtg/cE=";
+    const DIGEST: &str = "Z5W2q3tN27E36vfFe47vxdZ1nxSoplDvzZqwmK8qiSU=";
 
     #[test]
     fn a_changed_schema_has_a_new_revision() {

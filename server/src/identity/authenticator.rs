@@ -4,19 +4,19 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use drover_access::account_token::AccountToken;
-use drover_access::credential::{self, CredentialError};
+use drover_access::credential::{self, CredentialError, Presented};
 use drover_access::identity::{Identity, Principal, TokenLimits};
+use drover_access::same_origin::{self, Foreign, Head};
 use drover_access::token::{TokenHash, UserToken};
 use drover_api::ids::UserUid;
-use drover_api::kinds::{Token, User};
-use http::HeaderMap;
-use jiff::Timestamp;
+use drover_api::kinds::{Token, TokenPurpose, User};
+use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
-use secrecy::ExposeSecret as _;
+use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 
 use super::accounts::Accounts;
-use super::last_use::LastUse;
+use super::last_use::{LAG, LastUse};
 use super::lookup::{Lookup, LookupError};
 use crate::hub::{Hub, StoresHealth};
 use crate::status::Status;
@@ -33,6 +33,12 @@ pub enum IdentifyError {
     /// Its time is over.
     #[error("the token has expired: \"drover login\" gets a new one")]
     Expired,
+    /// A browser's session is over, or never was.
+    #[error("the session has ended: sign in again")]
+    NoSession,
+    /// A page of somebody else's made a browser send the request.
+    #[error(transparent)]
+    Foreign(#[from] Foreign),
     /// A token of a service account that the hub does not take.
     #[error(
         "the hub does not take this service account's token: it has expired or its account is \
@@ -64,10 +70,12 @@ impl From<IdentifyError> for Status {
             }
             IdentifyError::Credential(_)
             | IdentifyError::Unknown
+            | IdentifyError::NoSession
             | IdentifyError::UnknownAccount
             | IdentifyError::NoPerson
             | IdentifyError::Expired
             | IdentifyError::UserGone => Self::unauthorized(error.to_string()),
+            IdentifyError::Foreign(_) => Self::forbidden(error.to_string()),
             IdentifyError::Untrusted(health) => match health.check() {
                 Err(status) => status,
                 Ok(()) => Self::unavailable("try again", 1),
@@ -107,11 +115,14 @@ impl Authenticator {
     /// The order: exactly one credential; its form; memory recent enough; the token by its id; its
     /// secret, in the same time whether the id exists or not; its time; its user. Only a token that
     /// is not in memory costs a read of the hub, shared by all who ask for it and limited in rate.
-    pub async fn identify(&self, headers: &HeaderMap) -> Result<Identity, IdentifyError> {
-        let presented = credential::presented(headers)?;
+    pub async fn identify(&self, head: Head<'_>) -> Result<Identity, IdentifyError> {
+        let presented = match credential::presented(head.headers)? {
+            Presented::Bearer(text) => text,
+            Presented::Cookie(text) => return self.identify_session(head, &text).await,
+        };
         let text = presented.expose_secret();
         match UserToken::parse(text) {
-            Some(bearer) => self.identify_person(&bearer).await,
+            Some(bearer) => self.identify_person(&bearer, Way::Bearer).await,
             None if AccountToken::parse(text).is_some() => Err(IdentifyError::NoPerson),
             None => Err(IdentifyError::Unknown),
         }
@@ -120,13 +131,21 @@ impl Authenticator {
     /// Who sends these headers from there, at present: a person, or a service account of the hub.
     pub async fn principal(
         &self,
-        headers: &HeaderMap,
+        head: Head<'_>,
         from: IpAddr,
     ) -> Result<Principal, IdentifyError> {
-        let presented = credential::presented(headers)?;
+        let presented = match credential::presented(head.headers)? {
+            Presented::Bearer(text) => text,
+            Presented::Cookie(text) => {
+                let person = self.identify_session(head, &text).await?;
+                return Ok(Principal::Person(person));
+            }
+        };
         let text = presented.expose_secret();
         if let Some(bearer) = UserToken::parse(text) {
-            return Ok(Principal::Person(self.identify_person(&bearer).await?));
+            return Ok(Principal::Person(
+                self.identify_person(&bearer, Way::Bearer).await?,
+            ));
         }
         let token = AccountToken::parse(text).ok_or(IdentifyError::Unknown)?;
         self.check_memory()?;
@@ -139,7 +158,26 @@ impl Authenticator {
         Ok(Principal::Account(account))
     }
 
-    async fn identify_person(&self, bearer: &UserToken) -> Result<Identity, IdentifyError> {
+    /// Who is signed in, if it is their page that asks.
+    async fn identify_session(
+        &self,
+        head: Head<'_>,
+        cookie: &SecretString,
+    ) -> Result<Identity, IdentifyError> {
+        let token = UserToken::parse(cookie.expose_secret()).ok_or(IdentifyError::NoSession)?;
+        same_origin::check(head, &token)?;
+        let found = self.identify_person(&token, Way::Cookie).await;
+        found.map_err(|error| match error {
+            IdentifyError::Unknown | IdentifyError::Expired => IdentifyError::NoSession,
+            other => other,
+        })
+    }
+
+    async fn identify_person(
+        &self,
+        bearer: &UserToken,
+        way: Way,
+    ) -> Result<Identity, IdentifyError> {
         self.check_memory()?;
         let found = match self.in_memory(bearer.id()) {
             Some(found) => Some(found),
@@ -151,7 +189,9 @@ impl Authenticator {
                 TokenHash::stored(&token.spec.hash)
             });
         let matches = bearer.matches(&stored);
-        let (token, user) = found.filter(|_| matches).ok_or(IdentifyError::Unknown)?;
+        let (token, user) = found
+            .filter(|(token, _)| matches && way.serves(token.spec.purpose))
+            .ok_or(IdentifyError::Unknown)?;
         let identity = decide(&token, user.as_deref(), Timestamp::now())?;
         self.last_use.note(&token);
         Ok(identity)
@@ -174,6 +214,25 @@ impl Authenticator {
     }
 }
 
+/// How a token came.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Bearer,
+    Cookie,
+}
+
+impl Way {
+    /// A session's token is no bearer token: its limits stand on the browser. And no other becomes
+    /// a session by being put into a cookie.
+    fn serves(self, purpose: TokenPurpose) -> bool {
+        match (self, purpose) {
+            (_, TokenPurpose::PasswordChange) => true,
+            (Self::Cookie, purpose) => purpose == TokenPurpose::Browser,
+            (Self::Bearer, purpose) => purpose != TokenPurpose::Browser,
+        }
+    }
+}
+
 /// A token and the user it names, if there still is one.
 pub(super) type Found = (Arc<Token>, Option<Arc<User>>);
 
@@ -182,7 +241,7 @@ fn decide(token: &Token, user: Option<&User>, now: Timestamp) -> Result<Identity
     if token.metadata.deletion_timestamp.is_some() {
         return Err(IdentifyError::Unknown);
     }
-    if now >= token.spec.expires_at.0 {
+    if now >= token.spec.expires_at.0 || is_idle(token, now) {
         return Err(IdentifyError::Expired);
     }
     let user = user
@@ -202,6 +261,21 @@ fn decide(token: &Token, user: Option<&User>, now: Timestamp) -> Result<Identity
             expires_at: token.spec.expires_at.0,
         },
     })
+}
+
+/// Whether nobody has used a token for as long as it may go unused. Its uses are recorded late, so
+/// that it may last some minutes longer, and never less long.
+pub fn is_idle(token: &Token, now: Timestamp) -> bool {
+    let Some(idle) = token.spec.idle_seconds else {
+        return false;
+    };
+    let used = token
+        .status
+        .as_ref()
+        .and_then(|status| status.last_used_at.as_ref());
+    let made = token.metadata.creation_timestamp.as_ref();
+    let last = used.or(made).map_or(Timestamp::MIN, |time| time.0);
+    now.duration_since(last) > SignedDuration::from_secs(idle.into()) + LAG
 }
 
 #[cfg(test)]

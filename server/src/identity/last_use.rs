@@ -18,6 +18,8 @@ use crate::hub::{Hub, call};
 const EVERY: Duration = Duration::from_mins(1);
 /// A use is worth a write only if the one on record is older.
 const EXACT_TO: SignedDuration = SignedDuration::from_mins(5);
+/// How far behind the record of a token's use may be, at most.
+pub(super) const LAG: SignedDuration = SignedDuration::from_mins(7);
 /// Tokens noted at most between two writes; further ones are noted next time they are used.
 const NOTED: usize = 10_000;
 /// Writes at once.

@@ -84,6 +84,15 @@ impl From<LoginError> for Status {
     }
 }
 
+/// Where a log-in's token will be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// With a program of the user's, which sends it as a bearer token.
+    Program,
+    /// In a browser's cookie.
+    Browser,
+}
+
 /// Log-in of local users; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Logins {
@@ -110,6 +119,7 @@ impl Logins {
         name: &str,
         password: SecretString,
         address: IpAddr,
+        by: By,
     ) -> Result<(SecretString, Token), LoginError> {
         self.limits
             .check(name, address)
@@ -120,20 +130,7 @@ impl Logins {
             return Err(LoginError::Disabled);
         }
         self.limits.succeeded(name, address);
-        let (purpose, ttl) = if user.spec.must_change_password {
-            (TokenPurpose::PasswordChange, PASSWORD_CHANGE_TTL)
-        } else {
-            (
-                TokenPurpose::Session,
-                self.settings.ttl(Setting::SessionTtl),
-            )
-        };
-        let wish = TokenWish {
-            purpose,
-            cluster: None,
-            description: None,
-            expires_at: Timestamp::now() + ttl,
-        };
+        let wish = self.wish(&user, by);
         let (secret, token) = tokens::create(&self.hub, &user, wish).await?;
         if let Err(error) = self.still_stands(&user, &version).await {
             tokens::delete(&self.hub, &token).await?;
@@ -141,6 +138,25 @@ impl Logins {
         }
         self.record_login(&user).await;
         Ok((secret, token))
+    }
+
+    fn wish(&self, user: &User, by: By) -> TokenWish {
+        let longest = self.settings.ttl(Setting::SessionTtl);
+        let idle = self.settings.ttl(Setting::SessionIdleTtl);
+        let (purpose, ttl, idle) = match by {
+            _ if user.spec.must_change_password => {
+                (TokenPurpose::PasswordChange, PASSWORD_CHANGE_TTL, None)
+            }
+            By::Program => (TokenPurpose::Session, longest, None),
+            By::Browser => (TokenPurpose::Browser, longest, Some(idle)),
+        };
+        TokenWish {
+            purpose,
+            cluster: None,
+            description: None,
+            expires_at: Timestamp::now() + ttl,
+            idle,
+        }
     }
 
     /// Refuses when the password that was checked is not the user's any more.
@@ -176,7 +192,11 @@ impl Logins {
         let (user, _) = self.verify(user, current).await?;
         self.set_password(&user, new, false).await?;
         // A token that was good for the change only is spent; a session goes on.
-        let keep = (caller.token.purpose == TokenPurpose::Session).then_some(&*caller.token.id);
+        let goes_on = matches!(
+            caller.token.purpose,
+            TokenPurpose::Session | TokenPurpose::Browser
+        );
+        let keep = goes_on.then_some(&*caller.token.id);
         tokens::end_sessions(&self.hub, &caller.user_uid, keep).await?;
         Ok(())
     }

@@ -14,6 +14,7 @@ use secrecy::SecretString;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
+use super::authenticator::is_idle;
 use crate::hub::keys::{NoRandomness, random};
 use crate::hub::lease::Leadership;
 use crate::hub::{Hub, HubError, call};
@@ -62,6 +63,8 @@ pub struct TokenWish {
     pub description: Option<String>,
     /// When it ends.
     pub expires_at: Timestamp,
+    /// How long it may go unused.
+    pub idle: Option<Duration>,
 }
 
 /// Makes a token for a user; it works as soon as this returns.
@@ -79,6 +82,9 @@ pub async fn create(
         cluster: wish.cluster,
         description: wish.description,
         expires_at: Time(wish.expires_at),
+        idle_seconds: wish
+            .idle
+            .map(|idle| u32::try_from(idle.as_secs()).unwrap_or(u32::MAX)),
     };
     let mut token = Token::new(&issued.id, spec);
     // The token goes with its user: the hub's garbage collector sees to it.
@@ -160,7 +166,10 @@ async fn end(hub: &Hub, user: &UserUid, ends: impl Fn(&Token) -> bool) -> Result
 /// Tokens that stand on a password; the others were made to outlive a session.
 fn ends_with_password(purpose: TokenPurpose) -> bool {
     match purpose {
-        TokenPurpose::Session | TokenPurpose::PasswordChange | TokenPurpose::Credential => true,
+        TokenPurpose::Session
+        | TokenPurpose::Browser
+        | TokenPurpose::PasswordChange
+        | TokenPurpose::Credential => true,
         TokenPurpose::Api | TokenPurpose::Kubeconfig => false,
     }
 }
@@ -182,6 +191,7 @@ async fn purge(hub: &Hub) {
     let now = Timestamp::now();
     let (expired, _) = hub.stores().tokens.page(None, PURGE_AT_MOST, |token| {
         now.duration_since(token.spec.expires_at.0) > KEEP_EXPIRED
+            || is_idle(token, now - KEEP_EXPIRED)
     });
     for token in expired {
         if let Err(error) = delete(hub, &token).await {

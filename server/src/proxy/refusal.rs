@@ -72,6 +72,12 @@ pub enum Refusal {
     /// A script for a service worker would outlive the page.
     #[error("service workers cannot be served through Drover")]
     ServiceWorker,
+    /// What is behind a proxy of a cluster would act in the name of whoever is signed in.
+    #[error(
+        "what a cluster's pods and services serve is not for a browser that is signed in to Drover: \
+         use \"kubectl port-forward\" or \"kubectl proxy\""
+    )]
+    SessionAtProxy,
     /// No tunnel to the cluster.
     #[error(
         "cluster {name:?} cannot be reached: {cause}; look at its agent with \"kubectl -n drover-agent get pods\" on that cluster, and at \"drover cluster list\""
@@ -153,6 +159,7 @@ impl Refusal {
             Self::ActingAsUnknown(_) => "ImpersonationUnknown",
             Self::Header(_) => "Unrepresentable",
             Self::ServiceWorker => "ServiceWorker",
+            Self::SessionAtProxy => "SessionAtProxy",
             Self::Unreachable {
                 cause: NoTunnel::NotConnected,
                 ..
@@ -181,6 +188,7 @@ impl Refusal {
             | Self::MayNotActAs
             | Self::ClusterForbidsActingAs { .. }
             | Self::ServiceWorker
+            | Self::SessionAtProxy
             | Self::Revoked(_) => Status::forbidden(message),
             Self::NoCluster(name) | Self::Deleting(name) => {
                 Status::new(StatusCode::NOT_FOUND, "NotFound", message).about("Cluster", &name)

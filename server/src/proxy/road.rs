@@ -147,8 +147,9 @@ impl Road {
         subject.verb = Verb::of(&head.method, path.rest.path(), path.rest.query());
         // 2. Who asks: exactly one credential, valid now.
         let from = networks::sender(&head.extensions);
-        let who = self.authenticator.principal(&head.headers, from).await?;
+        let who = self.authenticator.principal((&*head).into(), from).await?;
         subject.person = Some(Person::from(&who));
+        let by_session = who.is_session();
         // 3. Whether they may go there. Somebody who may not learns nothing about what exists.
         let (permit, uid) = self.permit(who, &path.cluster, name)?;
         subject.place = Some(Place {
@@ -160,9 +161,12 @@ impl Road {
         if let (Some(person), Some(acting)) = (&mut subject.person, &acting) {
             person.acting_as = Some(acting.user().to_string());
         }
-        // 5. No script may stay behind in a browser.
+        // 5. No script may stay behind in a browser, or be sent there with a session.
         if isolation::is_for_service_worker(&head.headers) {
             return Err(Refusal::ServiceWorker);
+        }
+        if by_session && subject.verb == Verb::Proxy {
+            return Err(Refusal::SessionAtProxy);
         }
         // 6. Nothing the client says about itself goes on; our own word is the last.
         let wish = Wish::take(head);

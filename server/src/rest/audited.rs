@@ -11,8 +11,9 @@ use axum::extract::{ConnectInfo, FromRequestParts, MatchedPath, RawPathParams, R
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use drover_access::identity::Identity;
+use drover_access::same_origin::Head;
 use http::request::Parts;
-use http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode};
+use http::{Extensions, HeaderValue, Method, StatusCode};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -66,10 +67,10 @@ impl<S: Sync> FromRequestParts<S> for Noted {
 /// Finds out who asks, and notes it.
 pub(crate) async fn identify(
     authenticator: &Authenticator,
-    headers: &HeaderMap,
+    head: Head<'_>,
     extensions: &Extensions,
 ) -> Result<Identity, Status> {
-    let identity = authenticator.identify(headers).await?;
+    let identity = authenticator.identify(head).await?;
     Noted::of(extensions).who(Person::from(&identity));
     Ok(identity)
 }

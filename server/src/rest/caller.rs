@@ -2,6 +2,7 @@
 
 use axum::extract::FromRequestParts;
 use drover_access::identity::Identity;
+use drover_access::same_origin::Head;
 use drover_api::kinds::TokenPurpose;
 use http::request::Parts;
 
@@ -25,8 +26,8 @@ impl FromRequestParts<RestState> for AnyToken {
     type Rejection = Status;
 
     async fn from_request_parts(parts: &mut Parts, state: &RestState) -> Result<Self, Status> {
-        let (headers, extensions) = (&parts.headers, &parts.extensions);
-        let identity = identify(&state.authenticator, headers, extensions).await?;
+        let head = Head::from(&*parts);
+        let identity = identify(&state.authenticator, head, &parts.extensions).await?;
         Ok(Self(identity))
     }
 }
@@ -72,7 +73,7 @@ fn check_token(identity: &Identity) -> Result<(), Status> {
         ));
     }
     match token.purpose {
-        TokenPurpose::Session | TokenPurpose::Api => Ok(()),
+        TokenPurpose::Session | TokenPurpose::Browser | TokenPurpose::Api => Ok(()),
         TokenPurpose::PasswordChange => Err(Status::forbidden(
             "set a new password first: run \"drover login\" again or POST /v1/me/password",
         )),
@@ -92,9 +93,10 @@ mod tests {
 
     #[test]
     fn a_token_handed_out_for_a_cluster_opens_nothing_else() {
-        use TokenPurpose::{Api, Credential, Kubeconfig, PasswordChange, Session};
+        use TokenPurpose::{Api, Browser, Credential, Kubeconfig, PasswordChange, Session};
         for (purpose, cluster, allowed) in [
             (Session, None, true),
+            (Browser, None, true),
             (Api, None, true),
             (Api, Some("c"), false),
             (Session, Some("c"), false),

@@ -138,6 +138,7 @@ async fn make_tokens(
     let mut made = Vec::with_capacity(places.len());
     for scope in scopes {
         let wish = TokenWish {
+            idle: None,
             purpose: TokenPurpose::Kubeconfig,
             description: Some(format!("kubeconfig for {}", scope.name)),
             cluster: Some(scope),

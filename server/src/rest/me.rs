@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use axum::extract::{ConnectInfo, State};
 use drover_access::names::UserName;
+use drover_api::kinds::{Token, User};
 use drover_api::rest::{IssuedToken, LoginRequest, Me, PasswordChange, Secret};
 use http::StatusCode;
 use kube::ResourceExt as _;
@@ -16,7 +17,7 @@ use super::caller::AnyToken;
 use super::strangers::StrangersJson;
 use super::tokens::view;
 use crate::audit::Person;
-use crate::identity::tokens;
+use crate::identity::{By, tokens};
 use crate::status::Status;
 
 /// Logs a local user in with a password.
@@ -28,6 +29,22 @@ pub(super) async fn login(
     noted: Noted,
     StrangersJson(request): StrangersJson<LoginRequest>,
 ) -> Result<(StatusCode, axum::Json<IssuedToken>), Status> {
+    let (secret, token) = log_in(&state, peer, &noted, request, By::Program).await?;
+    let issued = IssuedToken {
+        token: Secret::new(secret.expose_secret()),
+        metadata: view(&token),
+    };
+    Ok((StatusCode::CREATED, axum::Json(issued)))
+}
+
+/// Logs somebody in, and notes who that is.
+pub(super) async fn log_in(
+    state: &RestState,
+    peer: SocketAddr,
+    noted: &Noted,
+    request: LoginRequest,
+    by: By,
+) -> Result<(SecretString, Token), Status> {
     state.hub.stores().health().check()?;
     // A name that nobody has may be a password typed in the wrong place: no record holds it.
     if let Some(user) = state.hub.stores().users.by_name(&request.username) {
@@ -36,7 +53,7 @@ pub(super) async fn login(
     let password = SecretString::from(request.password.expose());
     let (secret, token) = state
         .logins
-        .login(&request.username, password, peer.ip())
+        .login(&request.username, password, peer.ip(), by)
         .await?;
     noted.who(Person {
         name: token.spec.user_name.as_str().into(),
@@ -44,11 +61,7 @@ pub(super) async fn login(
         token: Some(token.name_any().into()),
         acting_as: None,
     });
-    let issued = IssuedToken {
-        token: Secret::new(secret.expose_secret()),
-        metadata: view(&token),
-    };
-    Ok((StatusCode::CREATED, axum::Json(issued)))
+    Ok((secret, token))
 }
 
 /// Deletes the presented token.
@@ -72,20 +85,25 @@ pub(super) async fn me(
     let stores = state.hub.stores();
     let user = stores.users.by_uid(caller.user_uid.as_str());
     let token = stores.tokens.by_name(&caller.token.id);
+    Ok(axum::Json(describe(user.as_deref(), token.as_deref())?))
+}
+
+/// What memory says of a person and the token that was presented.
+pub(super) fn describe(user: Option<&User>, token: Option<&Token>) -> Result<Me, Status> {
     let (Some(user), Some(token)) = (user, token) else {
         return Err(Status::unavailable(
             "the token was made this moment; try again",
             1,
         ));
     };
-    Ok(axum::Json(Me {
-        kubernetes_user: UserName::of(&caller.user_uid).to_string(),
-        username: caller.user_name,
-        display_name: caller.display_name,
-        administrator: caller.administrator,
+    Ok(Me {
+        kubernetes_user: UserName::of(&token.spec.user_uid).to_string(),
+        username: user.name_any(),
+        display_name: user.spec.display_name.clone(),
+        administrator: user.spec.administrator,
         must_change_password: user.spec.must_change_password,
-        token: view(&token),
-    }))
+        token: view(token),
+    })
 }
 
 /// Changes one's own password; one's other log-ins end.

@@ -99,7 +99,7 @@ fn wish(state: &RestState, caller: &Identity, request: TokenCreate) -> Result<To
         TokenPurpose::Api => state.settings.ttl(Setting::TokenDefaultTtl),
         TokenPurpose::Kubeconfig => state.settings.ttl(Setting::KubeconfigTokenTtl),
         TokenPurpose::Credential => CREDENTIAL_TTL,
-        TokenPurpose::Session | TokenPurpose::PasswordChange => {
+        TokenPurpose::Session | TokenPurpose::Browser | TokenPurpose::PasswordChange => {
             return Err(Status::invalid(
                 "purpose",
                 "must be Api, Kubeconfig or Credential",
@@ -118,6 +118,7 @@ fn wish(state: &RestState, caller: &Identity, request: TokenCreate) -> Result<To
     }
     let asked = request.ttl_seconds.map(Duration::from_secs);
     Ok(TokenWish {
+        idle: None,
         purpose: request.purpose,
         cluster: request
             .cluster
@@ -145,7 +146,10 @@ pub(super) fn expiry(
     longest: Duration,
     caller: &Identity,
 ) -> Result<Timestamp, Status> {
-    let ends_with_caller = caller.token.purpose != TokenPurpose::Session;
+    let ends_with_caller = !matches!(
+        caller.token.purpose,
+        TokenPurpose::Session | TokenPurpose::Browser
+    );
     let Some(asked) = asked else {
         let end = now + default_ttl.min(longest);
         return Ok(if ends_with_caller {

@@ -4,8 +4,9 @@ use axum::extract::{FromRequest as _, Request, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use drover_access::same_origin::Head;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{Extensions, HeaderMap, StatusCode, Uri};
+use http::{Extensions, StatusCode, Uri};
 use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -86,7 +87,7 @@ fn checked(findings: &Findings, endpoint: &str, uri: &Uri) -> Response {
 }
 
 async fn metrics(State(telemetry): State<Telemetry>, request: Request) -> Result<Response, Status> {
-    administrator(&telemetry, request.headers(), request.extensions()).await?;
+    administrator(&telemetry, Head::from(&request), request.extensions()).await?;
     let own = telemetry
         .metrics
         .encode()
@@ -111,7 +112,7 @@ async fn log_filter(
     State(telemetry): State<Telemetry>,
     request: Request,
 ) -> Result<Json<LogFilterBody>, Status> {
-    administrator(&telemetry, request.headers(), request.extensions()).await?;
+    administrator(&telemetry, Head::from(&request), request.extensions()).await?;
     Ok(Json(LogFilterBody {
         filter: telemetry.log_filter.current(),
     }))
@@ -124,7 +125,7 @@ async fn set_log_filter(
     State(telemetry): State<Telemetry>,
     request: Request,
 ) -> Result<Json<LogFilterBody>, Status> {
-    let who = administrator(&telemetry, request.headers(), request.extensions()).await?;
+    let who = administrator(&telemetry, Head::from(&request), request.extensions()).await?;
     let body::Json(wanted) = body::Json::<LogFilterBody>::from_request(request, &telemetry).await?;
     telemetry
         .log_filter
@@ -142,10 +143,10 @@ async fn set_log_filter(
 /// The name of the administrator who asks; nobody else gets on.
 async fn administrator(
     telemetry: &Telemetry,
-    headers: &HeaderMap,
+    head: Head<'_>,
     extensions: &Extensions,
 ) -> Result<String, Status> {
-    let identity = identify(&telemetry.authenticator, headers, extensions).await?;
+    let identity = identify(&telemetry.authenticator, head, extensions).await?;
     check_administrator(&identity)?;
     Ok(identity.user_name)
 }

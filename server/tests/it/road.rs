@@ -12,6 +12,7 @@ mod isolation;
 mod plain;
 mod revocation;
 mod rig;
+mod session;
 mod telemetry;
 mod tunnels;
 mod upgrades;

@@ -38,6 +38,7 @@ async fn saying(hub: &TestHub, object: &str, wanted: [&str; 3]) -> Value {
 async fn made(server: &Server, seconds: i64, cluster: Option<ClusterScope>) -> String {
     let owner = server.hub.users().get("admin").await.unwrap();
     let wish = TokenWish {
+        idle: None,
         purpose: TokenPurpose::Api,
         cluster,
         description: None,

@@ -2,19 +2,131 @@
 
 use drover_server::wire;
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::place::{TestHub, on_both_hubs};
-use crate::server::{PASSWORD, Server, options, token};
+use crate::server::{Answer, PASSWORD, Server, options, token};
 
 on_both_hubs!(
     a_first_password_that_nobody_was_told_is_replaced_by_one_that_is,
     the_first_administrator_must_change_the_password_then_makes_and_revokes_tokens,
     a_user_who_is_disabled_deleted_or_reset_is_out_at_once,
     a_token_for_one_cluster_opens_nothing_of_the_server,
+    a_browser_signs_in_works_and_signs_out_here_and_everywhere,
     guessing_is_slow_and_learns_no_names,
 );
+
+/// A call as the page makes it: cookie, origin and the CSRF token, if it has one.
+async fn page(
+    server: &Server,
+    method: Method,
+    path: &str,
+    (cookie, csrf): (&str, &str),
+    body: Option<Value>,
+) -> Answer {
+    let headers = [
+        ("cookie", cookie),
+        ("origin", &server.url),
+        ("x-drover-csrf", csrf),
+    ];
+    server.call_with(method, path, &headers, body).await
+}
+
+/// Signs in with a browser: the cookie as it is sent back, and the session.
+async fn sign_in(server: &Server, name: &str, password: &str) -> (String, Value) {
+    let body = json!({ "username": name, "password": password });
+    let headers = [("origin", server.url.as_str())];
+    let answer = server
+        .call_with(Method::POST, "/v1/session", &headers, Some(body))
+        .await;
+    let cookie = answer.headers["set-cookie"].to_str().unwrap().to_owned();
+    let session = answer.expect(201);
+    let (pair, attributes) = cookie.split_once("; ").unwrap();
+    for attribute in [
+        "Path=/",
+        "Secure",
+        "HttpOnly",
+        "SameSite=Strict",
+        "Max-Age=",
+    ] {
+        assert!(attributes.contains(attribute), "{attributes}");
+    }
+    let secret = pair.rsplit('_').next().unwrap();
+    assert!(
+        !session.to_string().contains(secret),
+        "only the cookie holds it"
+    );
+    (pair.to_owned(), session)
+}
+
+async fn a_browser_signs_in_works_and_signs_out_here_and_everywhere(hub: TestHub) {
+    let server = Server::start(&hub).await;
+    let first = server.first_password().await;
+
+    // The first time nothing works but the change of the password, which ends that session.
+    let (cookie, session) = sign_in(&server, "admin", &first).await;
+    assert_eq!(session["me"]["mustChangePassword"], true);
+    let ours = (cookie.as_str(), session["csrfToken"].as_str().unwrap());
+    let (users, here) = ("/v1/users", "/v1/session");
+    page(&server, Method::GET, users, ours, None)
+        .await
+        .expect(403);
+    let change = json!({ "current": first, "new": PASSWORD });
+    let changed = page(&server, Method::POST, "/v1/me/password", ours, Some(change)).await;
+    changed.expect(204);
+    page(&server, Method::GET, here, ours, None)
+        .await
+        .expect(401);
+
+    let (cookie, session) = sign_in(&server, "admin", PASSWORD).await;
+    assert_eq!(session["idleSeconds"], 3600);
+    let ours = (cookie.as_str(), session["csrfToken"].as_str().unwrap());
+    let again = page(&server, Method::GET, here, ours, None)
+        .await
+        .expect(200);
+    assert_eq!(
+        again["csrfToken"], session["csrfToken"],
+        "for a page that is loaded again"
+    );
+    let local = "/k8s/clusters/local/apis/management.drover.dev/v1alpha1/users";
+    page(&server, Method::GET, local, ours, None)
+        .await
+        .expect(200);
+    let bob = json!({ "name": "bob", "password": "the very first password" });
+    let forged = (cookie.as_str(), "nothing");
+    page(&server, Method::POST, users, forged, Some(bob.clone()))
+        .await
+        .expect(403);
+    page(&server, Method::POST, users, ours, Some(bob))
+        .await
+        .expect(201);
+
+    // Signing out ends this session; everywhere ends those of programs, too, and no lasting token.
+    let (other, other_session) = sign_in(&server, "admin", PASSWORD).await;
+    let other = (other.as_str(), other_session["csrfToken"].as_str().unwrap());
+    let gone = page(&server, Method::DELETE, here, other, None).await;
+    let cleared = gone.headers["set-cookie"].to_str().unwrap().to_owned();
+    assert!(cleared.starts_with("__Host-drover=;") && cleared.ends_with("Max-Age=0"));
+    gone.expect(204);
+    page(&server, Method::GET, here, other, None)
+        .await
+        .expect(401);
+    let program = server.login("admin", PASSWORD).await;
+    let wish = json!({ "purpose": "Api", "ttlSeconds": 3600 });
+    let lasting = token(&server.post("/v1/tokens", &program, wish).await.expect(201));
+    page(&server, Method::GET, here, ours, None)
+        .await
+        .expect(200);
+    let everywhere = page(&server, Method::DELETE, "/v1/sessions", ours, None).await;
+    everywhere.expect(204);
+    page(&server, Method::GET, here, ours, None)
+        .await
+        .expect(401);
+    server.get("/v1/me", &program).await.expect(401);
+    server.get("/v1/me", &lasting).await.expect(200);
+    server.stop().await;
+}
 
 async fn a_first_password_that_nobody_was_told_is_replaced_by_one_that_is(hub: TestHub) {
     // A place that cannot be written costs nothing: the right one is filled at the next start.

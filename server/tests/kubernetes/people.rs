@@ -1,5 +1,6 @@
 //! Users, clusters, settings and kubeconfigs over REST.
 
+use drover_access::setting::Setting;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Resource as _, ResourceExt as _};
@@ -160,7 +161,7 @@ async fn settings_are_shown_with_defaults_checked_and_take_effect(hub: TestHub) 
 
     // kubectl on the hub shows every setting with what counts.
     let limit = std::time::Duration::from_secs(30);
-    let objects = drover_e2e::eventually("nine judged settings", limit, async || {
+    let objects = drover_e2e::eventually("every setting, judged", limit, async || {
         let list = hub
             .kubectl(["get", "settings.management.drover.dev", "-o", "json"])
             .await;
@@ -170,7 +171,7 @@ async fn settings_are_shown_with_defaults_checked_and_take_effect(hub: TestHub) 
         // Some were judged before they were changed.
         let newest =
             |s: &Value| s["metadata"]["name"] != "token-max-ttl" || s["status"]["inEffect"] == "2h";
-        if items.len() == 9 && items.iter().all(|s| judged(s) && newest(s)) {
+        if items.len() == Setting::ALL.len() && items.iter().all(|s| judged(s) && newest(s)) {
             Ok(list)
         } else {
             Err(list)

@@ -115,9 +115,22 @@ impl Server {
         token: Option<&str>,
         body: Option<Value>,
     ) -> Answer {
+        let bearer = token.map(|token| format!("Bearer {token}"));
+        let headers = bearer.as_deref().map(|bearer| ("authorization", bearer));
+        self.call_with(method, path, headers.as_slice(), body).await
+    }
+
+    /// A call with these headers and a body.
+    pub(crate) async fn call_with(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<Value>,
+    ) -> Answer {
         let mut request = self.http.request(method, format!("{}{path}", self.url));
-        if let Some(token) = token {
-            request = request.bearer_auth(token);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
         }
         if let Some(body) = body {
             request = request.json(&body);

@@ -55,6 +55,11 @@ pub struct TokenSpec {
     pub description: Option<String>,
     /// From then on it is refused.
     pub expires_at: Time,
+    /// If set, it is refused as well once nobody has used it for so many seconds; exact to some
+    /// minutes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(range(min = 60)))]
+    pub idle_seconds: Option<u32>,
 }
 
 /// What a token was made for.
@@ -62,8 +67,10 @@ pub struct TokenSpec {
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum TokenPurpose {
-    /// `drover login` or a browser.
+    /// `drover login`.
     Session,
+    /// A browser that is signed in; works as its cookie only.
+    Browser,
     /// Good for nothing but setting a new password.
     PasswordChange,
     /// A person's program.

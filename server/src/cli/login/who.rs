@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use reqwest::Method;
 use serde::Serialize;
 
-use crate::args::{Connection, ContextArgs, ContextCommand, WhoamiArgs};
+use crate::args::{ContextArgs, ContextCommand, LogoutArgs, WhoamiArgs};
 use crate::cli::call::CallError;
 use crate::cli::config::Context;
 use crate::cli::environment::{Environment, Source, chosen, client_of};
@@ -14,9 +14,12 @@ use crate::cli::output::{Shown, list, one};
 use crate::cli::table::{NOTHING, describe, or_nothing, until};
 use crate::cli::terminal::{notice, print};
 
-/// Ends the login on the server and forgets its token.
+/// Ends the login, or all of the user's, on the server and forgets its token.
 pub(crate) async fn logout(
-    connection: &Connection,
+    LogoutArgs {
+        everywhere,
+        connection,
+    }: &LogoutArgs,
     environment: &Environment,
 ) -> Result<(), Failure> {
     let Source::Login(name) = environment.source(connection)? else {
@@ -27,7 +30,7 @@ pub(crate) async fn logout(
     let file = environment.config_file(connection.config.as_deref())?;
     let context = chosen(&file.read()?, name)?.clone();
     let ended = match client_of(&context, connection.request_timeout.0) {
-        Ok(client) => end(&client).await,
+        Ok(client) => end(&client, *everywhere).await,
         // There is no login to end.
         Err(Failure::NotLoggedIn(_)) => Ok(()),
         Err(other) => Err(other),
@@ -47,10 +50,13 @@ pub(crate) async fn logout(
     Ok(())
 }
 
-async fn end(client: &super::Client) -> Result<(), Failure> {
-    let result = client
-        .command(Method::POST, &["v1", "logout"], None::<&()>)
-        .await;
+async fn end(client: &super::Client, everywhere: bool) -> Result<(), Failure> {
+    let (method, what) = if everywhere {
+        (Method::DELETE, "sessions")
+    } else {
+        (Method::POST, "logout")
+    };
+    let result = client.command(method, &["v1", what], None::<&()>).await;
     match result {
         Err(CallError::Refused(refusal)) if refusal.code == 401 => Ok(()),
         other => Ok(other?),

@@ -5,6 +5,8 @@ use drover_api::kinds::{Cluster, ClusterRegistrationToken, Token, TokenPurpose, 
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 
+use crate::identity::authenticator::is_idle;
+
 fn yes(reason: &'static str, message: &str) -> Verdict {
     Verdict {
         status: Tristate::True,
@@ -58,6 +60,14 @@ pub fn token(
             "its time is over, and it will be deleted; \"drover login\" gets a new one".to_owned(),
         );
     }
+    if is_idle(token, now) {
+        return no(
+            "Idle",
+            "nobody has used it for longer than the setting session-idle-ttl allowed when it was \
+             made; whoever comes back signs in again"
+                .to_owned(),
+        );
+    }
     let Some(user) = user.filter(|user| user.metadata.deletion_timestamp.is_none()) else {
         let name = &token.spec.user_name;
         return no(
@@ -85,6 +95,7 @@ pub fn token(
     match token.spec.purpose {
         TokenPurpose::PasswordChange => yes("Active", "it is accepted, to set a password only"),
         TokenPurpose::Session
+        | TokenPurpose::Browser
         | TokenPurpose::Api
         | TokenPurpose::Kubeconfig
         | TokenPurpose::Credential => yes("Active", "it is accepted"),

@@ -1,7 +1,7 @@
 use drover_access::token::{ForUsers, issue};
-use drover_api::kinds::{TokenPurpose, TokenSpec, UserSpec};
-use http::HeaderValue;
-use http::header::AUTHORIZATION;
+use drover_api::kinds::{TokenPurpose, TokenSpec, TokenStatus, UserSpec};
+use http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
+use http::{HeaderMap, HeaderValue, Method, Uri};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::*;
@@ -16,6 +16,7 @@ pub(crate) fn token(id: &str, user_uid: &str) -> Token {
         cluster: None,
         description: None,
         expires_at: Time(Timestamp::MAX),
+        idle_seconds: None,
     };
     Token::new(id, spec)
 }
@@ -121,6 +122,83 @@ fn bearer(text: &str) -> HeaderMap {
     HeaderMap::from_iter([(AUTHORIZATION, value)])
 }
 
+/// A `GET` with these headers.
+fn head(headers: &HeaderMap) -> Head<'_> {
+    static TARGET: std::sync::LazyLock<Uri> = std::sync::LazyLock::new(Uri::default);
+    Head {
+        method: &Method::GET,
+        uri: &TARGET,
+        headers,
+    }
+}
+
+/// The session's cookie, as the page of this host sends it.
+fn cookie(text: &str) -> HeaderMap {
+    let cookie = HeaderValue::from_str(&format!("__Host-drover={text}")).unwrap();
+    HeaderMap::from_iter([
+        (HOST, HeaderValue::from_static("d.example")),
+        (COOKIE, cookie),
+    ])
+}
+
+#[tokio::test]
+async fn a_browsers_token_works_as_its_cookie_and_no_other_token_does() {
+    use TokenPurpose::{Api, Browser, Credential, Kubeconfig, PasswordChange, Session};
+    for (purpose, by_bearer, by_cookie) in [
+        (Browser, false, true),
+        (PasswordChange, true, true),
+        (Session, true, false),
+        (Api, true, false),
+        (Kubeconfig, true, false),
+        (Credential, true, false),
+    ] {
+        let stores = synced();
+        let issued = issue::<ForUsers>(&[5; 32]);
+        let mut object = token(&issued.id, "u1");
+        issued.hash.as_str().clone_into(&mut object.spec.hash);
+        object.spec.purpose = purpose;
+        stores.tokens.replace(vec![object]);
+        let authenticator = Authenticator::new(empty_hub(stores).0, LastUse::default());
+        let text = issued.token.expose_secret();
+        let bearer = authenticator.identify(head(&bearer(text))).await;
+        assert_eq!(bearer.is_ok(), by_bearer, "{purpose:?}");
+        let mut headers = cookie(text);
+        let session = authenticator.identify(head(&headers)).await;
+        assert_eq!(session.is_ok(), by_cookie, "{purpose:?}");
+        // Somebody else's page gets nowhere, and does not learn whether the session is good.
+        headers.insert(ORIGIN, HeaderValue::from_static("https://evil.example"));
+        let foreign = authenticator.identify(head(&headers)).await;
+        assert!(
+            matches!(foreign, Err(IdentifyError::Foreign(_))),
+            "{purpose:?}"
+        );
+    }
+}
+
+#[test]
+fn a_session_that_nobody_uses_ends_and_one_that_is_used_does_not() {
+    let at = |minute: i64| Timestamp::from_second(minute * 60).unwrap();
+    let mut session = token("bcdfghjkmnpq", "u1");
+    session.spec.idle_seconds = Some(3600);
+    session.metadata.creation_timestamp = Some(Time(at(0)));
+    let lag = LAG.as_mins();
+    assert!(!is_idle(&session, at(60 + lag)), "its last minute");
+    assert!(is_idle(&session, at(61 + lag)));
+    session.status = Some(TokenStatus {
+        last_used_at: Some(Time(at(30))),
+        ..TokenStatus::default()
+    });
+    assert!(!is_idle(&session, at(61 + lag)), "used half an hour ago");
+    assert!(is_idle(&session, at(91 + lag)));
+    let verdict = decide(&session, Some(&user("u1")), at(91 + lag));
+    assert!(matches!(verdict, Err(IdentifyError::Expired)));
+    session.spec.idle_seconds = None;
+    assert!(
+        !is_idle(&session, at(9000)),
+        "other tokens have no such limit"
+    );
+}
+
 #[tokio::test]
 async fn only_the_right_secret_in_one_header_is_somebody() {
     let stores = synced();
@@ -133,7 +211,7 @@ async fn only_the_right_secret_in_one_header_is_somebody() {
     let authenticator = Authenticator::new(hub, LastUse::default());
 
     let good = issued.token.expose_secret();
-    let identity = authenticator.identify(&bearer(good)).await.unwrap();
+    let identity = authenticator.identify(head(&bearer(good))).await.unwrap();
     assert_eq!(
         (identity.user_name.as_str(), identity.token.id.as_str()),
         ("ann", issued.id.as_str())
@@ -157,16 +235,25 @@ async fn only_the_right_secret_in_one_header_is_somebody() {
         format!("drover_{}_{}", issued.id, issued.hash.as_str()),
         good[..good.len() - 1].to_owned(),
     ] {
-        let error = authenticator.identify(&bearer(&forged)).await.unwrap_err();
+        let error = authenticator
+            .identify(head(&bearer(&forged)))
+            .await
+            .unwrap_err();
         assert!(matches!(error, IdentifyError::Unknown), "{error}");
     }
 
     let mut twice = bearer(good);
     twice.append(AUTHORIZATION, twice[AUTHORIZATION].clone());
-    let error = authenticator.identify(&twice).await.unwrap_err();
+    let error = authenticator.identify(head(&twice)).await.unwrap_err();
     assert_eq!(Status::from(error).code(), 400);
     assert_eq!(
-        Status::from(authenticator.identify(&HeaderMap::new()).await.unwrap_err()).code(),
+        Status::from(
+            authenticator
+                .identify(head(&HeaderMap::new()))
+                .await
+                .unwrap_err()
+        )
+        .code(),
         401
     );
 }
@@ -177,12 +264,12 @@ async fn an_unknown_token_costs_one_read_however_often_it_is_presented() {
     let authenticator = Authenticator::new(hub, LastUse::default());
     let unknown = issue::<ForUsers>(&[5; 32]);
     let headers = bearer(unknown.token.expose_secret());
-    let all = (0..100).map(|_| authenticator.identify(&headers));
+    let all = (0..100).map(|_| authenticator.identify(head(&headers)));
     for result in futures::future::join_all(all).await {
         assert!(matches!(result, Err(IdentifyError::Unknown)));
     }
     assert!(matches!(
-        authenticator.identify(&headers).await,
+        authenticator.identify(head(&headers)).await,
         Err(IdentifyError::Unknown)
     ));
     assert_eq!(reads.load(std::sync::atomic::Ordering::SeqCst), 1);
@@ -196,7 +283,7 @@ async fn guessing_ids_cannot_flood_the_hub() {
     for guess in 0..200_u8 {
         let unknown = issue::<ForUsers>(&[guess; 32]);
         let result = authenticator
-            .identify(&bearer(unknown.token.expose_secret()))
+            .identify(head(&bearer(unknown.token.expose_secret())))
             .await;
         if let Err(error @ IdentifyError::Lookup(LookupError::TooMany)) = result {
             assert_eq!(Status::from(error).code(), 429);
@@ -218,8 +305,8 @@ async fn nobody_is_known_once_the_memory_is_too_old() {
     let (hub, _) = empty_hub(stores);
     let authenticator = Authenticator::new(hub, LastUse::default());
     let headers = bearer(issued.token.expose_secret());
-    assert!(authenticator.identify(&headers).await.is_ok());
+    assert!(authenticator.identify(head(&headers)).await.is_ok());
     tokio::time::advance(crate::hub::stores::TRUSTED_FOR).await;
-    let error = authenticator.identify(&headers).await.unwrap_err();
+    let error = authenticator.identify(head(&headers)).await.unwrap_err();
     assert_eq!(Status::from(error).code(), 503);
 }

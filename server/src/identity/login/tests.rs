@@ -124,7 +124,7 @@ async fn a_password_that_changes_during_a_login_leaves_no_session_behind() {
     let hub = Scripted::default();
     let logins = logins(&hub).await;
     let address = IpAddr::from([192, 0, 2, 1]);
-    let login = || logins.login("ann", PASSWORD.into(), address);
+    let login = || logins.login("ann", PASSWORD.into(), address, By::Program);
 
     hub.changing.store(true, Ordering::SeqCst);
     let refused = login().await.unwrap_err();

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use drover_access::token::{ForUsers, issue};
+use drover_access::token::{ForUsers, UserToken, issue};
 use drover_api::ids::{ClusterUid, UserUid};
 use drover_api::kinds::{
     Cluster, ClusterScope, ClusterSpec, Token, TokenPurpose, TokenSpec, User, UserSpec,
@@ -109,6 +109,7 @@ impl Whole {
                 }),
                 description: None,
                 expires_at: Time(Timestamp::MAX),
+                idle_seconds: None,
             },
         );
         token.metadata.uid = Some(issued.id);
@@ -118,6 +119,14 @@ impl Whole {
     }
 
     async fn call(&self, route: &Route, token: Option<&str>) -> (StatusCode, Value) {
+        let bearer = token.map(|token| format!("Bearer {token}"));
+        let headers = bearer
+            .as_deref()
+            .map(|bearer| (AUTHORIZATION.as_str(), bearer));
+        self.call_with(route, headers.as_slice()).await
+    }
+
+    async fn call_with(&self, route: &Route, headers: &[(&str, &str)]) -> (StatusCode, Value) {
         let path = route
             .path
             .replace("{name}", "shop")
@@ -128,8 +137,8 @@ impl Whole {
             .uri(path)
             .header(CONTENT_TYPE, "application/json")
             .extension(ConnectInfo(SocketAddr::from(([192, 0, 2, 1], 4711))));
-        if let Some(token) = token {
-            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
         }
         let response = self
             .router
@@ -226,6 +235,65 @@ async fn no_route_does_anything_for_a_stranger() {
 }
 
 #[tokio::test]
+async fn no_route_does_anything_for_a_session_that_another_page_uses_or_that_is_none() {
+    let whole = Whole::new();
+    let session = whole.person(true, TokenPurpose::Browser, None);
+    let program = whole.person(true, TokenPurpose::Session, None);
+    let unknown = issue::<ForUsers>(&[99; 32]);
+    let cookie = |token: &str| format!("__Host-drover={token}");
+    let (session, program, unknown) = (
+        cookie(&session),
+        cookie(&program),
+        cookie(unknown.token.expose_secret()),
+    );
+    let csrf = UserToken::parse(session.split_once('=').unwrap().1);
+    let csrf = csrf.unwrap().csrf_token();
+    let (host, evil) = (("host", "d.example"), ("origin", "https://evil.example"));
+    let shown = ("x-drover-csrf", csrf.as_str());
+    for route in ROUTES {
+        let reads = route.method == Method::GET;
+        let own = ("origin", "https://d.example");
+        for (headers, wanted) in [
+            (vec![("cookie", &*session), host, evil, shown], 403),
+            (
+                vec![("cookie", &*session), host, own],
+                if reads { 0 } else { 403 },
+            ),
+            (
+                vec![("cookie", &*session), host, shown],
+                if reads { 0 } else { 403 },
+            ),
+            (
+                vec![("cookie", &*program), host],
+                if reads { 401 } else { 403 },
+            ),
+            (
+                vec![("cookie", &*unknown), host],
+                if reads { 401 } else { 403 },
+            ),
+        ] {
+            if wanted == 0 || matches!(route.right, Right::Anyone | Right::Agent) {
+                continue;
+            }
+            let (code, body) = whole.call_with(route, &headers).await;
+            assert_eq!(code.as_u16(), wanted, "{route:?} {headers:?}: {body}");
+        }
+    }
+    let sign_in = Route {
+        method: Method::POST,
+        path: "/v1/session",
+        right: Right::Anyone,
+    };
+    let (code, body) = whole.call_with(&sign_in, &[host, evil]).await;
+    assert_eq!(code, StatusCode::FORBIDDEN, "{body}");
+    assert_eq!(
+        whole.writes.load(Ordering::SeqCst),
+        0,
+        "the hub is as it was"
+    );
+}
+
+#[tokio::test]
 async fn a_token_opens_only_what_it_was_made_for() {
     let whole = Whole::new();
     let person = whole.person(false, TokenPurpose::Session, None);
@@ -258,7 +326,13 @@ async fn a_token_opens_only_what_it_was_made_for() {
             ),
         ] {
             // These would end the token itself, or answer 403 for the want of something else.
-            let special = ["/v1/logout", "/v1/me/password"].contains(&route.path);
+            let special = [
+                "/v1/logout",
+                "/v1/me/password",
+                "/v1/session",
+                "/v1/sessions",
+            ]
+            .contains(&route.path);
             if special || matches!(route.right, Right::Anyone | Right::Agent) {
                 continue;
             }

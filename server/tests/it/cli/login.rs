@@ -156,6 +156,14 @@ async fn logout_ends_the_login_on_the_server_and_here() {
     let kept = std::fs::read_to_string(drover.config()).unwrap();
     assert!(!kept.contains("sessionsecret"), "{kept}");
     drover.run(&["whoami"]).await.failed(3, "drover login");
+
+    drover.log_in(&stub).await.ok();
+    drover.run(&["logout", "--everywhere"]).await.ok();
+    let last = stub.seen().pop().unwrap();
+    assert_eq!(
+        (last.method.as_str(), last.target.as_str()),
+        ("DELETE", "/v1/sessions")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

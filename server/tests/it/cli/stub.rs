@@ -259,7 +259,7 @@ impl World {
                 self.deleted = true;
                 StatusCode::NO_CONTENT.into_response()
             }
-            ("POST", "/v1/logout") => StatusCode::NO_CONTENT.into_response(),
+            ("POST", "/v1/logout") | ("DELETE", "/v1/sessions") => StatusCode::NO_CONTENT.into_response(),
             ("GET", "/v1/me") => axum::Json(json!({"username": "alice",
                 "kubernetesUser": "drover:user:u1", "administrator": true,
                 "mustChangePassword": false, "token": token("sess1", "Session", &Value::Null)}))

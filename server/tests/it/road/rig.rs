@@ -108,6 +108,7 @@ pub(super) fn token(seed: u8, user: &str, scope: Option<&str>) -> Person {
             }),
             description: None,
             expires_at: Time(Timestamp::now() + jiff::SignedDuration::from_hours(1)),
+            idle_seconds: None,
         },
     );
     Person {

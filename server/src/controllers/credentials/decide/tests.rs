@@ -48,6 +48,7 @@ pub(in crate::controllers::credentials) fn credential(scoped: bool) -> Token {
         cluster: scoped.then_some(scope),
         description: None,
         expires_at: Time(at(100)),
+        idle_seconds: None,
     };
     Token::new("t", spec)
 }

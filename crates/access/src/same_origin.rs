@@ -1,0 +1,255 @@
+//! Whether a request with a session's cookie was made by this server's own page.
+//!
+//! A browser adds the cookie to whatever a page of anybody's makes it send. The cookie is
+//! `SameSite=Strict`, which keeps other *sites* out, in browsers that know it; what is asked for
+//! here does not trust that, and keeps out other origins of the same site, too:
+//!
+//! 1. The browser's own word, `Sec-Fetch-Site`, is `same-origin`, or `none` (an address typed by
+//!    the person), where it is said (Fetch Metadata, W3C).
+//! 2. `Origin` (RFC 6454) is this server's, where it is said; it has to be said by what changes
+//!    something and by upgrades, whose bytes no page of another origin could read otherwise.
+//! 3. What changes something shows that it could read an answer of this server: the CSRF token.
+
+use http::header::{HOST, ORIGIN, UPGRADE};
+use http::{HeaderMap, HeaderName, Method, Request, Uri, request};
+use subtle::ConstantTimeEq as _;
+use thiserror::Error;
+
+use crate::token::UserToken;
+
+/// Header with the session's CSRF token.
+pub const CSRF_HEADER: HeaderName = HeaderName::from_static("x-drover-csrf");
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Why a request with a cookie is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Foreign {
+    /// Another page made the browser send it, or the origin is not said where it has to be.
+    #[error(
+        "this request did not come from Drover's own page: a browser's session serves that page \
+         only; programs send \"Authorization: Bearer <token>\""
+    )]
+    Origin,
+    /// The CSRF token is missing or another session's.
+    #[error(
+        "the request lacks the session's CSRF token: send what GET /v1/session says as \
+         \"X-Drover-CSRF\", or reload the page"
+    )]
+    Csrf,
+}
+
+/// What a request says before its body.
+#[derive(Clone, Copy, Debug)]
+pub struct Head<'a> {
+    /// Its method.
+    pub method: &'a Method,
+    /// Its target.
+    pub uri: &'a Uri,
+    /// Its headers.
+    pub headers: &'a HeaderMap,
+}
+
+impl<'a> From<&'a request::Parts> for Head<'a> {
+    fn from(parts: &'a request::Parts) -> Self {
+        Self {
+            method: &parts.method,
+            uri: &parts.uri,
+            headers: &parts.headers,
+        }
+    }
+}
+
+impl<'a, B> From<&'a Request<B>> for Head<'a> {
+    fn from(request: &'a Request<B>) -> Self {
+        Self {
+            method: request.method(),
+            uri: request.uri(),
+            headers: request.headers(),
+        }
+    }
+}
+
+/// Refuses what another origin's page made a browser send, before anybody is known: for the sign-in.
+pub fn check_origin(head: Head<'_>) -> Result<(), Foreign> {
+    let site = single(head.headers, &SEC_FETCH_SITE)?;
+    let origin = single(head.headers, &ORIGIN)?;
+    let from_here = site.is_none_or(|site| site == b"same-origin" || site == b"none");
+    let ours = match origin {
+        None => !(changes(head.method) || is_upgrade(head.headers)),
+        Some(origin) => own_origin(head).is_some_and(|own| own.as_bytes() == origin),
+    };
+    if from_here && ours {
+        Ok(())
+    } else {
+        Err(Foreign::Origin)
+    }
+}
+
+/// Refuses what the page of the session with this token did not send.
+pub fn check(head: Head<'_>, session: &UserToken) -> Result<(), Foreign> {
+    check_origin(head)?;
+    if !changes(head.method) {
+        return Ok(());
+    }
+    let shown = head.headers.get(CSRF_HEADER);
+    let shown = shown.map_or(&b""[..], http::HeaderValue::as_bytes);
+    if shown.ct_eq(session.csrf_token().as_bytes()).into() {
+        Ok(())
+    } else {
+        Err(Foreign::Csrf)
+    }
+}
+
+fn changes(method: &Method) -> bool {
+    !matches!(*method, Method::GET | Method::HEAD)
+}
+
+/// An upgrade of HTTP/1.1, or an extended CONNECT, which is a method that changes anyway.
+fn is_upgrade(headers: &HeaderMap) -> bool {
+    headers.contains_key(UPGRADE)
+}
+
+/// A header that browsers say once or not at all.
+fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a [u8]>, Foreign> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (value, None) => Ok(value.map(http::HeaderValue::as_bytes)),
+        _ => Err(Foreign::Origin),
+    }
+}
+
+/// The origin of this server as the browser knows it: by the host that it asked for. A page that
+/// gave its own name our address would have no cookie, which is kept by name.
+fn own_origin(head: Head<'_>) -> Option<String> {
+    let host = match head.uri.authority() {
+        Some(authority) => authority.as_str(),
+        None => std::str::from_utf8(single(head.headers, &HOST).ok()??).ok()?,
+    };
+    // A browser leaves the default port out of both.
+    Some(format!("https://{}", host.to_ascii_lowercase()))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+    use secrecy::ExposeSecret as _;
+
+    use super::*;
+    use crate::token::{ForUsers, issue};
+
+    fn session() -> UserToken {
+        UserToken::parse(issue::<ForUsers>(&[3; 32]).token.expose_secret()).unwrap()
+    }
+
+    fn head(method: &str, headers: &[(&str, &str)]) -> request::Parts {
+        let mut request = Request::builder().method(method).uri("/v1/tokens");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.body(()).unwrap().into_parts().0
+    }
+
+    #[test]
+    fn a_cookie_counts_in_requests_of_our_own_page_only() {
+        let own = session().csrf_token();
+        let other = UserToken::parse(issue::<ForUsers>(&[4; 32]).token.expose_secret());
+        let other = other.unwrap().csrf_token();
+        let host = ("host", "drover.example:8443");
+        let here = ("origin", "https://drover.example:8443");
+        let csrf = ("x-drover-csrf", own.as_str());
+        let same = ("sec-fetch-site", "same-origin");
+        let (foreign, no_csrf) = (Err(Foreign::Origin), Err(Foreign::Csrf));
+        for (method, headers, wanted) in [
+            ("GET", vec![host], Ok(())),
+            ("GET", vec![host, same], Ok(())),
+            ("GET", vec![host, ("sec-fetch-site", "none")], Ok(())),
+            ("GET", vec![host, ("sec-fetch-site", "cross-site")], foreign),
+            ("GET", vec![host, ("sec-fetch-site", "same-site")], foreign),
+            (
+                "GET",
+                vec![host, same, ("sec-fetch-site", "cross-site")],
+                foreign,
+            ),
+            (
+                "GET",
+                vec![host, ("origin", "https://evil.example")],
+                foreign,
+            ),
+            ("GET", vec![host, ("origin", "null")], foreign),
+            ("POST", vec![host, here, csrf], Ok(())),
+            ("POST", vec![host, here, csrf, same], Ok(())),
+            ("POST", vec![host, csrf], foreign),
+            ("POST", vec![host, here, here, csrf], foreign),
+            ("POST", vec![here, csrf], foreign),
+            ("POST", vec![host, here], no_csrf),
+            (
+                "POST",
+                vec![host, here, ("x-drover-csrf", other.as_str())],
+                no_csrf,
+            ),
+            ("POST", vec![host, here, ("x-drover-csrf", "")], no_csrf),
+            ("DELETE", vec![host, here], no_csrf),
+            ("OPTIONS", vec![host, here], no_csrf),
+            (
+                "POST",
+                vec![host, ("origin", "http://drover.example:8443"), csrf],
+                foreign,
+            ),
+            (
+                "POST",
+                vec![host, ("origin", "https://drover.example"), csrf],
+                foreign,
+            ),
+            (
+                "POST",
+                vec![host, ("origin", "https://drover.example:8443.evil"), csrf],
+                foreign,
+            ),
+            (
+                "POST",
+                vec![("host", "DROVER.example:8443"), here, csrf],
+                Ok(()),
+            ),
+        ] {
+            let head = head(method, &headers);
+            assert_eq!(
+                check((&head).into(), &session()),
+                wanted,
+                "{method} {headers:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_websocket_of_another_origin_or_of_none_is_refused_whoever_asks() {
+        let upgrade = [("host", "d.example"), ("upgrade", "websocket")];
+        let with = |more: &[(&'static str, &'static str)]| {
+            let headers: Vec<_> = upgrade.iter().chain(more).copied().collect();
+            check((&head("GET", &headers)).into(), &session())
+        };
+        assert_eq!(with(&[("origin", "https://d.example")]), Ok(()));
+        assert_eq!(with(&[]), Err(Foreign::Origin));
+        assert_eq!(
+            with(&[("user-agent", "kubectl/v1.36")]),
+            Err(Foreign::Origin)
+        );
+        assert_eq!(
+            with(&[("origin", "https://evil.example")]),
+            Err(Foreign::Origin)
+        );
+    }
+
+    #[test]
+    fn the_authority_of_http2_is_the_host() {
+        let (mut head, ()) = Request::post("https://d.example/v1/tokens")
+            .header("origin", "https://d.example")
+            .header("x-drover-csrf", session().csrf_token())
+            .body(())
+            .unwrap()
+            .into_parts();
+        assert_eq!(check((&head).into(), &session()), Ok(()));
+        head.uri = "https://e.example/v1/tokens".parse().unwrap();
+        let verdict = check((&head).into(), &session());
+        assert_eq!(verdict, Err(Foreign::Origin));
+    }
+}

@@ -1,0 +1,159 @@
+//! Browsers' sessions: a token in a cookie that no script can read.
+//!
+//! The cookie counts in requests of this server's own page only
+//! ([`drover_access::same_origin`]); what changes something shows the session's CSRF token as well.
+
+use std::net::SocketAddr;
+
+use axum::extract::{ConnectInfo, FromRequestParts, State};
+use drover_access::credential::{self, Presented, SESSION_COOKIE};
+use drover_access::same_origin::{self, Head};
+use drover_access::token::UserToken;
+use drover_api::kinds::{Token, User};
+use drover_api::rest::{LoginRequest, Session};
+use http::header::SET_COOKIE;
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, StatusCode};
+use jiff::Timestamp;
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::RestState;
+use super::audited::Noted;
+use super::caller::{AnyToken, Caller};
+use super::me::{describe, log_in};
+use super::strangers::StrangersJson;
+use crate::identity::{By, tokens};
+use crate::status::Status;
+
+/// What browsers are told of the cookie: for this host and TLS only, and for no script and no
+/// other site's page.
+const ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Strict";
+
+type SetCookie = [(HeaderName, HeaderValue); 1];
+
+/// A request that no other origin's page made a browser send.
+#[derive(Debug)]
+pub(super) struct OwnPage;
+
+/// The CSRF token of the session that a request presents.
+#[derive(Debug)]
+pub(super) struct CsrfToken(String);
+
+impl FromRequestParts<RestState> for OwnPage {
+    type Rejection = Status;
+
+    async fn from_request_parts(parts: &mut Parts, _: &RestState) -> Result<Self, Status> {
+        match same_origin::check_origin(Head::from(&*parts)) {
+            Ok(()) => Ok(Self),
+            Err(error) => Err(Status::forbidden(error.to_string())),
+        }
+    }
+}
+
+impl FromRequestParts<RestState> for CsrfToken {
+    type Rejection = Status;
+
+    async fn from_request_parts(parts: &mut Parts, _: &RestState) -> Result<Self, Status> {
+        let token = match credential::presented(&parts.headers) {
+            Ok(Presented::Cookie(cookie)) => UserToken::parse(cookie.expose_secret()),
+            _ => None,
+        };
+        let token = token.ok_or_else(|| {
+            Status::bad_request("only a browser has a session; with a bearer token GET /v1/me")
+        })?;
+        Ok(Self(token.csrf_token()))
+    }
+}
+
+/// Signs a local user in with a password, in a browser.
+#[utoipa::path(post, path = "/v1/session", tag = "me", request_body = LoginRequest,
+    responses((status = 201, body = Session)))]
+pub(super) async fn sign_in(
+    State(state): State<RestState>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    noted: Noted,
+    // Nobody is signed in as somebody else by a page that they happen to look at.
+    _: OwnPage,
+    StrangersJson(request): StrangersJson<LoginRequest>,
+) -> Result<(StatusCode, SetCookie, axum::Json<Session>), Status> {
+    let (secret, token) = log_in(&state, peer, &noted, request, By::Browser).await?;
+    let user = state
+        .hub
+        .stores()
+        .users
+        .by_uid(token.spec.user_uid.as_str());
+    let csrf_token = UserToken::parse(secret.expose_secret()).map(|token| token.csrf_token());
+    let session = view(
+        user.as_deref(),
+        Some(&token),
+        csrf_token.unwrap_or_default(),
+    )?;
+    let cookie = set_cookie(&secret, &token)?;
+    Ok((StatusCode::CREATED, cookie, axum::Json(session)))
+}
+
+/// The session that the browser has.
+#[utoipa::path(get, path = "/v1/session", tag = "me", responses((status = 200, body = Session)))]
+pub(super) async fn read(
+    State(state): State<RestState>,
+    AnyToken(caller): AnyToken,
+    CsrfToken(csrf_token): CsrfToken,
+) -> Result<axum::Json<Session>, Status> {
+    let stores = state.hub.stores();
+    let user = stores.users.by_uid(caller.user_uid.as_str());
+    let token = stores.tokens.by_name(&caller.token.id);
+    let session = view(user.as_deref(), token.as_deref(), csrf_token)?;
+    Ok(axum::Json(session))
+}
+
+/// Ends the session that the browser has.
+#[utoipa::path(delete, path = "/v1/session", tag = "me", responses((status = 204)))]
+pub(super) async fn sign_out(
+    State(state): State<RestState>,
+    AnyToken(caller): AnyToken,
+) -> Result<(StatusCode, SetCookie), Status> {
+    if let Some(token) = state.hub.stores().tokens.by_name(&caller.token.id) {
+        tokens::delete(&state.hub, &token).await?;
+    }
+    Ok((StatusCode::NO_CONTENT, forget_cookie()))
+}
+
+/// Ends every log-in of the caller, in browsers and of programs, and what they handed to kubectl.
+///
+/// Tokens that were made to outlive a log-in stay.
+#[utoipa::path(delete, path = "/v1/sessions", tag = "me", responses((status = 204)))]
+pub(super) async fn sign_out_everywhere(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+) -> Result<(StatusCode, SetCookie), Status> {
+    tokens::end_sessions(&state.hub, &caller.user_uid, None).await?;
+    Ok((StatusCode::NO_CONTENT, forget_cookie()))
+}
+
+fn view(user: Option<&User>, token: Option<&Token>, csrf_token: String) -> Result<Session, Status> {
+    let me = describe(user, token)?;
+    Ok(Session {
+        expires_at: me.token.expires_at,
+        me,
+        csrf_token,
+        idle_seconds: token.and_then(|token| token.spec.idle_seconds),
+    })
+}
+
+/// The cookie goes when the token does, whether the browser is closed before or not.
+fn set_cookie(secret: &SecretString, token: &Token) -> Result<SetCookie, Status> {
+    let left = token.spec.expires_at.0.duration_since(Timestamp::now());
+    let seconds = left.as_secs().max(0);
+    let secret = secret.expose_secret();
+    let text = format!("{SESSION_COOKIE}={secret}; {ATTRIBUTES}; Max-Age={seconds}");
+    let mut value = HeaderValue::try_from(text)
+        .map_err(|_| Status::internal("the session's cookie could not be written"))?;
+    value.set_sensitive(true);
+    Ok([(SET_COOKIE, value)])
+}
+
+fn forget_cookie() -> SetCookie {
+    let text = format!("{SESSION_COOKIE}=; {ATTRIBUTES}; Max-Age=0");
+    let value = HeaderValue::try_from(text).expect("visible ASCII");
+    [(SET_COOKIE, value)]
+}

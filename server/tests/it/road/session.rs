@@ -1,0 +1,135 @@
+//! Browsers' sessions on the road (attack groups 13 and 14).
+
+use bytes::Bytes;
+use drover_access::token::UserToken;
+use drover_api::kinds::TokenPurpose;
+use http::Request;
+use http_body_util::Full;
+
+use super::client::{empty, send};
+use super::cluster::Cluster;
+use super::rig::{Person, Rig, token};
+
+const PODS: &str = "/k8s/clusters/a/api/v1/namespaces/n/pods";
+const HERE: (&str, &str) = ("origin", "https://drover.example");
+const ELSEWHERE: (&str, &str) = ("origin", "https://evil.example");
+
+/// Ann, signed in with a browser.
+fn signed_in(rig: &Rig) -> Person {
+    let mut ann = token(9, "ann", None);
+    ann.token.spec.purpose = TokenPurpose::Browser;
+    rig.stores.tokens.apply(ann.token.clone());
+    ann
+}
+
+/// What a browser sends when a page makes it send this.
+fn sent(person: &Person, method: &str, path: &str, page: &[(&str, &str)]) -> Request<Full<Bytes>> {
+    let mut request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("host", "drover.example")
+        .header("cookie", format!("__Host-drover={}", person.bearer));
+    for (name, value) in page {
+        request = request.header(*name, *value);
+    }
+    request.body(empty()).unwrap()
+}
+
+#[tokio::test]
+async fn our_own_page_uses_clusters_and_its_session_goes_no_further() {
+    let rig = Rig::new().await;
+    let cluster = Cluster::echo();
+    let _attached = cluster.attach(&rig, "a", "r1").await;
+    let ann = signed_in(&rig);
+    let csrf = UserToken::parse(&ann.bearer).unwrap().csrf_token();
+    let own = [HERE, ("x-drover-csrf", csrf.as_str())];
+    for (method, page) in [("GET", &[][..]), ("GET", &own[..1]), ("POST", &own)] {
+        let got = send(&rig, sent(&ann, method, PODS, page)).await;
+        assert_eq!(got.code(), 200, "{method} {page:?}");
+    }
+    let seen = cluster.seen.lock();
+    assert_eq!(seen.len(), 3);
+    for head in seen.iter() {
+        for name in ["cookie", "x-drover-csrf", "authorization"] {
+            assert!(!head.headers.contains_key(name), "{name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn other_pages_get_nowhere_with_the_session_of_whoever_looks_at_them() {
+    let rig = Rig::new().await;
+    let cluster = Cluster::echo();
+    let _attached = cluster.attach(&rig, "a", "r1").await;
+    let ann = signed_in(&rig);
+    let csrf = UserToken::parse(&ann.bearer).unwrap().csrf_token();
+    let shown = ("x-drover-csrf", csrf.as_str());
+    let websocket = [("connection", "upgrade"), ("upgrade", "websocket")];
+    let exec = "/k8s/clusters/a/api/v1/namespaces/n/pods/p/exec?command=sh&stdin=true";
+    for (method, path, page) in [
+        ("GET", PODS, vec![ELSEWHERE]),
+        ("GET", PODS, vec![("origin", "null")]),
+        ("GET", PODS, vec![("sec-fetch-site", "cross-site")]),
+        ("GET", PODS, vec![("sec-fetch-site", "same-site")]),
+        ("POST", PODS, vec![HERE]),
+        ("POST", PODS, vec![ELSEWHERE, shown]),
+        ("DELETE", PODS, vec![shown]),
+        ("GET", exec, vec![websocket[0], websocket[1]]),
+        ("GET", exec, vec![websocket[0], websocket[1], ELSEWHERE]),
+        (
+            "GET",
+            exec,
+            vec![
+                websocket[0],
+                websocket[1],
+                ("user-agent", "kubectl/v1.36.3"),
+            ],
+        ),
+    ] {
+        let got = send(&rig, sent(&ann, method, path, &page)).await;
+        assert_eq!(got.code(), 403, "{method} {path} {page:?}");
+    }
+    assert!(cluster.seen.lock().is_empty());
+}
+
+#[tokio::test]
+async fn session_is_no_bearer_and_stands_beside_no_other_credential() {
+    let rig = Rig::new().await;
+    let cluster = Cluster::echo();
+    let _attached = cluster.attach(&rig, "a", "r1").await;
+    let ann = signed_in(&rig);
+    let bearer = format!("Bearer {}", ann.bearer);
+    let other = format!("Bearer {}", rig.ann.bearer);
+    let without_cookie = Request::get(PODS)
+        .header("host", "drover.example")
+        .header("authorization", bearer)
+        .body(empty())
+        .unwrap();
+    assert_eq!(send(&rig, without_cookie).await.code(), 401);
+    let both = sent(&ann, "GET", PODS, &[("authorization", &other)]);
+    assert_eq!(send(&rig, both).await.code(), 400);
+    // A program's token becomes no session by being put into the cookie.
+    let program = sent(&rig.ann, "GET", PODS, &[]);
+    assert_eq!(send(&rig, program).await.code(), 401);
+    assert!(cluster.seen.lock().is_empty());
+}
+
+// Attack group 14.
+#[tokio::test]
+async fn what_a_cluster_serves_is_not_shown_to_a_browser_that_is_signed_in() {
+    let rig = Rig::new().await;
+    let cluster = Cluster::echo();
+    let _attached = cluster.attach(&rig, "a", "r1").await;
+    let ann = signed_in(&rig);
+    for path in [
+        "/k8s/clusters/a/api/v1/namespaces/n/services/http:web:80/proxy/",
+        "/k8s/clusters/a/api/v1/namespaces/n/pods/p:8080/proxy/x",
+        "/k8s/clusters/a/api/v1/nodes/n/proxy/metrics",
+    ] {
+        let got = send(&rig, sent(&ann, "GET", path, &[])).await;
+        assert_eq!(got.code(), 403, "{path}");
+        let message = got.json()["message"].as_str().unwrap().to_owned();
+        assert!(message.contains("port-forward"), "{message}");
+    }
+    assert!(cluster.seen.lock().is_empty());
+}
