@@ -75,7 +75,7 @@ pub fn check_origin(head: Head<'_>) -> Result<(), Foreign> {
     let origin = single(head.headers, &ORIGIN)?;
     let from_here = site.is_none_or(|site| site == b"same-origin" || site == b"none");
     let ours = match origin {
-        None => !(changes(head.method) || is_upgrade(head.headers)),
+        None => !(changes(head.method) || is_upgrade(head)),
         Some(origin) => own_origin(head).is_some_and(|own| own.as_bytes() == origin),
     };
     if from_here && ours {
@@ -100,13 +100,14 @@ pub fn check(head: Head<'_>, session: &UserToken) -> Result<(), Foreign> {
     }
 }
 
+/// An upgrade does what its path says, and has its own rule: no page can give it a header.
 fn changes(method: &Method) -> bool {
-    !matches!(*method, Method::GET | Method::HEAD)
+    !matches!(*method, Method::GET | Method::HEAD | Method::CONNECT)
 }
 
-/// An upgrade of HTTP/1.1, or an extended CONNECT, which is a method that changes anyway.
-fn is_upgrade(headers: &HeaderMap) -> bool {
-    headers.contains_key(UPGRADE)
+/// An upgrade of HTTP/1.1, or an extended CONNECT of HTTP/2 (RFC 8441).
+fn is_upgrade(head: Head<'_>) -> bool {
+    *head.method == Method::CONNECT || head.headers.contains_key(UPGRADE)
 }
 
 /// A header that browsers say once or not at all.
@@ -237,6 +238,23 @@ mod tests {
             with(&[("origin", "https://evil.example")]),
             Err(Foreign::Origin)
         );
+    }
+
+    #[test]
+    fn a_websocket_over_http2_is_one_as_well() {
+        for (origin, wanted) in [
+            (Some("https://d.example"), Ok(())),
+            (Some("https://evil.example"), Err(Foreign::Origin)),
+            (None, Err(Foreign::Origin)),
+        ] {
+            let mut request = Request::builder().method("CONNECT");
+            if let Some(origin) = origin {
+                request = request.header("origin", origin);
+            }
+            let request = request.uri("https://d.example/k8s/clusters/a/api").body(());
+            let verdict = check((&request.unwrap()).into(), &session());
+            assert_eq!(verdict, wanted, "{origin:?}");
+        }
     }
 
     #[test]

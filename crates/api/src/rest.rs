@@ -5,7 +5,8 @@
 //! | `POST /v1/login` | anyone | [`LoginRequest`] → [`IssuedToken`] |
 //! | `POST /v1/logout` | a session | – → 204, the presented token is deleted |
 //! | `POST /v1/session` | anyone | [`LoginRequest`] → [`Session`] and a cookie |
-//! | `GET, DELETE /v1/session` | a session | → [`Session`]; 204, the session ends |
+//! | `GET /v1/session` | a session | → [`Session`] |
+//! | `DELETE /v1/session` | any token | → 204, the presented one ends, and the cookie |
 //! | `DELETE /v1/sessions` | user | → 204, all log-ins of the user end |
 //! | `GET /v1/me` | any token | → [`Me`] |
 //! | `POST /v1/me/password` | any token, `PasswordChange` too | [`PasswordChange`] → 204, other sessions end |
@@ -119,7 +120,7 @@ wire! {
         /// Who is signed in.
         me: Me,
         /// What every request but `GET` and `HEAD` shows as `X-Drover-CSRF`.
-        csrf_token: String,
+        csrf_token: Secret,
         /// The session ends when no request has come for so long; exact to some minutes. Absent
         /// while only the password can be changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]

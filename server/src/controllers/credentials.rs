@@ -24,6 +24,7 @@ use tokio::time::Instant;
 
 use crate::backoff::Backoff;
 use crate::hub::{Hub, HubError, Mirror, Stores, call};
+use crate::identity::authenticator::idle_from;
 
 /// Changes that come together, a user and their first token above all, are looked at together.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -65,12 +66,13 @@ fn warn(error: &HubError) {
     tracing::warn!(error, "conditions of users and tokens are not up to date");
 }
 
-/// When the next token expires, at most [`LOOK_EVERY`] from now.
+/// When the next token expires or goes idle, at most [`LOOK_EVERY`] from now.
 fn next_due(stores: &Stores, now: Timestamp) -> Instant {
     let people = stores.tokens.all();
     let clusters = stores.registration_tokens.all();
     let ends = people.iter().map(|token| token.spec.expires_at.0);
     let ends = ends.chain(clusters.iter().map(|token| token.spec.expires_at.0));
+    let ends = ends.chain(people.iter().filter_map(|token| idle_from(token)));
     let next = ends.filter(|end| *end > now).min();
     let wait = next.and_then(|end| Duration::try_from(end.duration_since(now)).ok());
     Instant::now() + wait.map_or(LOOK_EVERY, |wait| wait.min(LOOK_EVERY))

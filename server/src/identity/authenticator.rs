@@ -105,6 +105,11 @@ impl Authenticator {
         }
     }
 
+    /// What is known of the use of tokens.
+    pub fn last_use(&self) -> &LastUse {
+        &self.last_use
+    }
+
     /// What is known of service accounts' tokens.
     pub fn accounts(&self) -> &Accounts {
         &self.accounts
@@ -192,7 +197,11 @@ impl Authenticator {
         let (token, user) = found
             .filter(|(token, _)| matches && way.serves(token.spec.purpose))
             .ok_or(IdentifyError::Unknown)?;
-        let identity = decide(&token, user.as_deref(), Timestamp::now())?;
+        let now = Timestamp::now();
+        let identity = decide(&token, user.as_deref(), now)?;
+        if is_idle(&token, now) && !self.last_use.is_noted(bearer.id()) {
+            return Err(IdentifyError::Expired);
+        }
         self.last_use.note(&token);
         Ok(identity)
     }
@@ -241,7 +250,7 @@ fn decide(token: &Token, user: Option<&User>, now: Timestamp) -> Result<Identity
     if token.metadata.deletion_timestamp.is_some() {
         return Err(IdentifyError::Unknown);
     }
-    if now >= token.spec.expires_at.0 || is_idle(token, now) {
+    if now >= token.spec.expires_at.0 {
         return Err(IdentifyError::Expired);
     }
     let user = user
@@ -263,19 +272,22 @@ fn decide(token: &Token, user: Option<&User>, now: Timestamp) -> Result<Identity
     })
 }
 
-/// Whether nobody has used a token for as long as it may go unused. Its uses are recorded late, so
-/// that it may last some minutes longer, and never less long.
+/// Whether nobody has used a token for as long as it may go unused, as far as that is recorded.
 pub fn is_idle(token: &Token, now: Timestamp) -> bool {
-    let Some(idle) = token.spec.idle_seconds else {
-        return false;
-    };
+    idle_from(token).is_some_and(|end| now > end)
+}
+
+/// When a token that may not go unused for ever ends, if nobody uses it until then. Its uses are
+/// recorded late, so that this is some minutes later than what it was given.
+pub fn idle_from(token: &Token) -> Option<Timestamp> {
+    let idle = SignedDuration::from_secs(token.spec.idle_seconds?.into());
     let used = token
         .status
         .as_ref()
         .and_then(|status| status.last_used_at.as_ref());
     let made = token.metadata.creation_timestamp.as_ref();
     let last = used.or(made).map_or(Timestamp::MIN, |time| time.0);
-    now.duration_since(last) > SignedDuration::from_secs(idle.into()) + LAG
+    Some(last.saturating_add(idle + LAG).unwrap_or(Timestamp::MAX))
 }
 
 #[cfg(test)]

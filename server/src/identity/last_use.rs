@@ -61,11 +61,20 @@ impl LastUse {
         self.write(&hub).await;
     }
 
-    /// Writes what was noted; what cannot be written is dropped: the next use notes it again.
+    /// Whether a use of this token is yet to be written.
+    pub(super) fn is_noted(&self, id: &str) -> bool {
+        self.noted.lock().contains_key(id)
+    }
+
+    /// Writes what was noted; what the hub does not take now is noted still.
     async fn write(&self, hub: &Hub) {
         let noted = std::mem::take(&mut *self.noted.lock());
         futures::stream::iter(noted)
-            .for_each_concurrent(AT_ONCE, |(id, at)| write_one(hub, id, at))
+            .for_each_concurrent(AT_ONCE, |(id, at)| async move {
+                if !write_one(hub, &id, at).await {
+                    self.noted.lock().entry(id).or_insert(at);
+                }
+            })
             .await;
     }
 }
@@ -78,26 +87,29 @@ fn is_worth_a_write(token: &Token, now: Timestamp) -> bool {
     recorded.is_none_or(|last| now.duration_since(last.0) > EXACT_TO)
 }
 
-async fn write_one(hub: &Hub, id: String, at: Timestamp) {
+/// Whether nothing is left to write of it.
+async fn write_one(hub: &Hub, id: &str, at: Timestamp) -> bool {
     // A token that is gone from memory needs no record, and a patch must not bring errors for it.
-    if hub.stores().tokens.by_name(&id).is_none() {
-        return;
+    if hub.stores().tokens.by_name(id).is_none() {
+        return true;
     }
     let patch = Patch::Merge(json!({ "status": { "lastUsedAt": at } }));
     let api = hub.tokens();
     let params = PatchParams::default();
     let written = call(
         "record a token's last use",
-        api.patch_status(&id, &params, &patch),
+        api.patch_status(id, &params, &patch),
     );
-    if let Err(error) = written.await
-        && !error.is_not_found()
-    {
-        tracing::debug!(
-            token.id = id,
-            error = &error as &dyn std::error::Error,
-            "not recorded"
-        );
+    match written.await {
+        Err(error) if !error.is_not_found() => {
+            tracing::debug!(
+                token.id = id,
+                error = &error as &dyn std::error::Error,
+                "not recorded"
+            );
+            false
+        }
+        _ => true,
     }
 }
 

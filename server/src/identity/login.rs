@@ -19,7 +19,7 @@ use super::limits::{LoginLimits, RetryAfter};
 use super::passwords::{
     PasswordError, PasswordVersion, Passwords, check_rules, read_hash, write_hash,
 };
-use super::tokens::{self, TokenError, TokenWish};
+use super::tokens::{self, EndError, TokenError, TokenWish};
 use crate::hub::{Hub, HubError, call};
 use crate::settings::Settings;
 use crate::status::Status;
@@ -28,8 +28,6 @@ use crate::status::Status;
 const PASSWORD_CHANGE_TTL: Duration = Duration::from_mins(15);
 /// UID that no user has: its password is looked for when a name is unknown, to take as long.
 const NO_UID: &str = "00000000-0000-0000-0000-000000000000";
-/// How often all tokens are deleted, while somebody makes others with them.
-const ROUNDS: u32 = 10;
 /// Longest to wait until memory shows a change.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 
@@ -51,11 +49,9 @@ pub enum LoginError {
     /// The present password was given as the new one.
     #[error("the new password must differ from the present one")]
     Unchanged,
-    /// Somebody makes new tokens as fast as the old ones are deleted.
-    #[error(
-        "somebody makes new tokens of this user all the time; stop Drover's server, and try again"
-    )]
-    TokensRemain,
+    /// The user may have tokens still.
+    #[error(transparent)]
+    End(#[from] EndError),
     /// The password could not be checked or kept.
     #[error(transparent)]
     Password(#[from] PasswordError),
@@ -74,7 +70,7 @@ impl From<LoginError> for Status {
                 Self::too_many_requests(error.to_string(), after.seconds())
             }
             LoginError::Wrong | LoginError::Superseded => Self::unauthorized(error.to_string()),
-            LoginError::TokensRemain => Self::unavailable(error.to_string(), 1),
+            LoginError::End(error) => error.into(),
             LoginError::Disabled => Self::forbidden(error.to_string()),
             LoginError::Unchanged => Self::invalid("new", error.to_string()),
             LoginError::Password(error) => error.into_status("new"),
@@ -214,12 +210,7 @@ impl Logins {
     pub async fn start_afresh(&self, user: &User, new: SecretString) -> Result<(), LoginError> {
         self.set_password(user, new, true).await?;
         let uid = UserUid::new(user.uid().unwrap_or_default());
-        for _ in 0..ROUNDS {
-            if !tokens::end_all(&self.hub, &uid).await? {
-                return Ok(());
-            }
-        }
-        Err(LoginError::TokensRemain)
+        Ok(tokens::end_all(&self.hub, &uid).await?)
     }
 
     /// Keeps the first password of a new user.

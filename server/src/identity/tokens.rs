@@ -24,6 +24,8 @@ use crate::status::Status;
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 /// How often expired tokens are cleared away.
 const PURGE_EVERY: Duration = Duration::from_mins(30);
+/// How often a user's tokens are deleted, while somebody makes others with them.
+const ROUNDS: u32 = 10;
 /// Expired tokens stay visible for so long.
 const KEEP_EXPIRED: SignedDuration = SignedDuration::from_hours(1);
 /// Tokens a page when all are listed, and deletions at once.
@@ -41,6 +43,29 @@ pub enum TokenError {
     /// The system gave no randomness.
     #[error(transparent)]
     Random(#[from] NoRandomness),
+}
+
+/// Why a user may have tokens still.
+#[derive(Debug, Error)]
+pub enum EndError {
+    /// The hub failed.
+    #[error(transparent)]
+    Hub(#[from] HubError),
+    /// Somebody makes new tokens as fast as the old ones are deleted.
+    #[error(
+        "somebody makes new tokens of this user all the time; disable the user, or stop Drover's \
+         server, and try again"
+    )]
+    TokensRemain,
+}
+
+impl From<EndError> for Status {
+    fn from(error: EndError) -> Self {
+        match error {
+            EndError::Hub(error) => error.into(),
+            EndError::TokensRemain => Self::unavailable(error.to_string(), 1),
+        }
+    }
 }
 
 impl From<TokenError> for Status {
@@ -95,6 +120,18 @@ pub async fn create(
     Ok((issued.token, created))
 }
 
+/// Deletes the token of this id, whether memory knows it yet or not.
+pub async fn delete_by_id(hub: &Hub, id: &str) -> Result<(), HubError> {
+    if let Some(token) = hub.stores().tokens.by_name(id) {
+        return delete(hub, &token).await;
+    }
+    let params = DeleteParams::default();
+    match call("delete a token", hub.tokens().delete(id, &params)).await {
+        Err(error) if !error.is_not_found() => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Deletes a token; it is refused as soon as this returns.
 pub async fn delete(hub: &Hub, token: &Token) -> Result<(), HubError> {
     let uid = token.uid().unwrap_or_default();
@@ -126,24 +163,38 @@ pub async fn delete(hub: &Hub, token: &Token) -> Result<(), HubError> {
 /// except the token `keep`.
 ///
 /// Asks the hub and not memory: a token made a moment ago by another server counts as well.
-pub async fn end_sessions(hub: &Hub, user: &UserUid, keep: Option<&str>) -> Result<(), HubError> {
+pub async fn end_sessions(hub: &Hub, user: &UserUid, keep: Option<&str>) -> Result<(), EndError> {
     let ends = |token: &Token| {
         ends_with_password(token.spec.purpose) && token.metadata.name.as_deref() != keep
     };
-    end(hub, user, ends).await?;
-    Ok(())
+    until_none_is_left(hub, user, ends).await
 }
 
-/// Deletes all tokens of a user, whatever they were made for; returns whether there were any.
-///
-/// What made another token while this ran may have been there in time to do so: only when there
-/// were none is there nothing left.
-pub async fn end_all(hub: &Hub, user: &UserUid) -> Result<bool, HubError> {
-    Ok(end(hub, user, |_| true).await? > 0)
+/// Ends in rounds, since what made another token while one ran may have been there to do so.
+async fn until_none_is_left(
+    hub: &Hub,
+    user: &UserUid,
+    ends: impl Fn(&Token) -> bool + Copy,
+) -> Result<(), EndError> {
+    for _ in 0..ROUNDS {
+        if end(hub, user, ends).await? == 0 {
+            return Ok(());
+        }
+    }
+    Err(EndError::TokensRemain)
+}
+
+/// Deletes all tokens of a user, whatever they were made for.
+pub async fn end_all(hub: &Hub, user: &UserUid) -> Result<(), EndError> {
+    until_none_is_left(hub, user, |_| true).await
 }
 
 /// Deletes those of a user's tokens that are to end; returns how many.
-async fn end(hub: &Hub, user: &UserUid, ends: impl Fn(&Token) -> bool) -> Result<usize, HubError> {
+async fn end(
+    hub: &Hub,
+    user: &UserUid,
+    ends: impl Fn(&Token) -> bool + Copy,
+) -> Result<usize, HubError> {
     let mut params = ListParams::default().limit(LIST_PAGE);
     let mut count = 0;
     loop {

@@ -30,7 +30,6 @@ const ATTEMPTS: usize = 3;
 pub(super) struct Return {
     name: String,
     host: Option<String>,
-    verb: super::Verb,
 }
 
 impl Road {
@@ -181,7 +180,6 @@ impl Return {
         Self {
             name: onward.name.clone(),
             host: onward.host.clone(),
-            verb: onward.verb,
         }
     }
 
@@ -222,7 +220,7 @@ impl Return {
         headers: &mut HeaderMap,
     ) -> Result<(), Refusal> {
         drover_access::headers::strip_hop_by_hop(headers);
-        isolation::isolate(self.verb, headers);
+        isolation::isolate(headers);
         let prefix = || format!("{}{}", drover_access::path::ROAD, self.name);
         if !headers.contains_key(LOCATION) {
             return Ok(());

@@ -4,16 +4,15 @@
 //! through `…/proxy/` any pod may answer with a page or a script.
 
 use http::header::{
-    CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION,
-    SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+    CONTENT_SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue, LOCATION, SET_COOKIE,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use http::{StatusCode, Uri};
 
-use super::verb::Verb;
-
-/// Headers by which an answer would speak for the whole origin.
-const SPEAK_FOR_ORIGIN: [HeaderName; 12] = [
+/// Headers by which an answer would speak for the whole origin, or have browsers do so later.
+const SPEAK_FOR_ORIGIN: [HeaderName; 20] = [
     SET_COOKIE,
+    HeaderName::from_static("accept-ch"),
     HeaderName::from_static("access-control-allow-credentials"),
     HeaderName::from_static("access-control-allow-headers"),
     HeaderName::from_static("access-control-allow-methods"),
@@ -22,38 +21,34 @@ const SPEAK_FOR_ORIGIN: [HeaderName; 12] = [
     HeaderName::from_static("access-control-max-age"),
     HeaderName::from_static("alt-svc"),
     HeaderName::from_static("clear-site-data"),
+    HeaderName::from_static("critical-ch"),
+    HeaderName::from_static("nel"),
+    HeaderName::from_static("origin-agent-cluster"),
+    HeaderName::from_static("refresh"),
+    HeaderName::from_static("report-to"),
+    HeaderName::from_static("reporting-endpoints"),
     HeaderName::from_static("service-worker-allowed"),
+    HeaderName::from_static("set-login"),
     HeaderName::from_static("strict-transport-security"),
     HeaderName::from_static("www-authenticate"),
 ];
 
-/// Takes from an answer what would speak for this server's origin, and locks up content that is
-/// not plainly the Kubernetes API's.
-pub(super) fn isolate(verb: Verb, headers: &mut HeaderMap) {
+/// Takes from an answer what would speak for this server's origin, and locks it up: whatever it
+/// says that it is, since a browser may read its `Content-Type` in another way than we would.
+pub(super) fn isolate(headers: &mut HeaderMap) {
     for name in &SPEAK_FOR_ORIGIN {
         headers.remove(name);
     }
-    if verb == Verb::Proxy || !is_api_content(headers) {
-        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        // Beside a policy of the answer's own: browsers enforce each of them.
-        headers.append(CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
-    }
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // Beside a policy of the answer's own: browsers enforce each of them.
+    headers.append(CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
 }
 
-/// JSON, YAML, Protobuf and CBOR are no page, whatever is in them.
-fn is_api_content(headers: &HeaderMap) -> bool {
-    let Some(value) = headers.get(CONTENT_TYPE) else {
-        return false;
-    };
-    let essence = value.as_bytes().split(|b| *b == b';').next();
-    matches!(
-        essence.unwrap_or_default().trim_ascii(),
-        b"application/json"
-            | b"application/yaml"
-            | b"application/cbor"
-            | b"application/cbor-seq"
-            | b"application/vnd.kubernetes.protobuf"
-    )
+/// Whether a browser wants an answer as a page, a frame, a script or the like (Fetch Metadata,
+/// W3C), and not for a script of our own page to read.
+pub(super) fn is_to_be_shown(headers: &HeaderMap) -> bool {
+    let mut wanted = headers.get_all("sec-fetch-dest").iter();
+    wanted.any(|dest| !matches!(dest.as_bytes(), b"empty" | b"websocket"))
 }
 
 /// A script for a service worker would go on acting in the origin after its page is gone.
@@ -157,7 +152,7 @@ mod tests {
         headers.insert("access-control-allow-origin", "*".parse().unwrap());
         headers.insert("content-security-policy", "default-src *".parse().unwrap());
         headers.insert("x-mine", "stays".parse().unwrap());
-        isolate(Verb::Proxy, &mut headers);
+        isolate(&mut headers);
         let policies: Vec<_> = headers.get_all(CONTENT_SECURITY_POLICY).iter().collect();
         assert_eq!(policies, ["default-src *", "sandbox"]);
         assert_eq!(headers["x-content-type-options"], "nosniff");
@@ -166,24 +161,21 @@ mod tests {
     }
 
     #[test]
-    fn plain_api_answers_stay_as_they_are_and_other_content_is_locked_up() {
-        for (content, locked) in [
-            ("application/json", false),
-            ("application/json; charset=utf-8", false),
-            ("application/vnd.kubernetes.protobuf", false),
-            ("text/html", true),
-            ("text/plain", true),
-            ("image/svg+xml", true),
-            ("application/jsonp", true),
+    fn every_answer_of_a_cluster_is_locked_up_whatever_it_says_that_it_is() {
+        for content in [
+            &["application/json"][..],
+            &["application/json;,text/html"],
+            &["application/json", "text/html"],
+            &["text/html"],
+            &[],
         ] {
             let mut headers = HeaderMap::new();
-            headers.insert(CONTENT_TYPE, content.parse().unwrap());
-            isolate(Verb::Get, &mut headers);
-            assert_eq!(
-                headers.contains_key(CONTENT_SECURITY_POLICY),
-                locked,
-                "{content}"
-            );
+            for one in content {
+                headers.append("content-type", one.parse().unwrap());
+            }
+            isolate(&mut headers);
+            assert_eq!(headers[CONTENT_SECURITY_POLICY], "sandbox", "{content:?}");
+            assert_eq!(headers[X_CONTENT_TYPE_OPTIONS], "nosniff", "{content:?}");
         }
     }
 

@@ -78,6 +78,12 @@ pub enum Refusal {
          use \"kubectl port-forward\" or \"kubectl proxy\""
     )]
     SessionAtProxy,
+    /// A browser that is signed in would show an answer of a cluster as a page.
+    #[error(
+        "what a cluster answers is not shown in a browser that is signed in to Drover: open the \
+         cluster from Drover's own page, or use \"kubectl get --raw\""
+    )]
+    SessionShows,
     /// No tunnel to the cluster.
     #[error(
         "cluster {name:?} cannot be reached: {cause}; look at its agent with \"kubectl -n drover-agent get pods\" on that cluster, and at \"drover cluster list\""
@@ -145,6 +151,7 @@ impl Refusal {
             Self::Unrecorded(_) => "AuditLogFull",
             Self::Path(_) => "BadPath",
             Self::Host => "BadHost",
+            Self::Identity(IdentifyError::Foreign(_)) => "ForeignPage",
             Self::Identity(_) => "NoIdentity",
             Self::Denied(Denied::PasswordChangeRequired) => "PasswordChangeRequired",
             Self::Denied(Denied::Expired) => "TokenExpired",
@@ -160,6 +167,7 @@ impl Refusal {
             Self::Header(_) => "Unrepresentable",
             Self::ServiceWorker => "ServiceWorker",
             Self::SessionAtProxy => "SessionAtProxy",
+            Self::SessionShows => "SessionShows",
             Self::Unreachable {
                 cause: NoTunnel::NotConnected,
                 ..
@@ -189,6 +197,7 @@ impl Refusal {
             | Self::ClusterForbidsActingAs { .. }
             | Self::ServiceWorker
             | Self::SessionAtProxy
+            | Self::SessionShows
             | Self::Revoked(_) => Status::forbidden(message),
             Self::NoCluster(name) | Self::Deleting(name) => {
                 Status::new(StatusCode::NOT_FOUND, "NotFound", message).about("Cluster", &name)

@@ -168,6 +168,9 @@ impl Road {
         if by_session && subject.verb == Verb::Proxy {
             return Err(Refusal::SessionAtProxy);
         }
+        if by_session && isolation::is_to_be_shown(&head.headers) {
+            return Err(Refusal::SessionShows);
+        }
         // 6. Nothing the client says about itself goes on; our own word is the last.
         let wish = Wish::take(head);
         headers::strip_inbound(&mut head.headers);

@@ -70,9 +70,7 @@ pub(super) async fn logout(
     State(state): State<RestState>,
     AnyToken(caller): AnyToken,
 ) -> Result<StatusCode, Status> {
-    if let Some(token) = state.hub.stores().tokens.by_name(&caller.token.id) {
-        tokens::delete(&state.hub, &token).await?;
-    }
+    tokens::delete_by_id(&state.hub, &caller.token.id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -10,7 +10,7 @@ use drover_access::credential::{self, Presented, SESSION_COOKIE};
 use drover_access::same_origin::{self, Head};
 use drover_access::token::UserToken;
 use drover_api::kinds::{Token, User};
-use drover_api::rest::{LoginRequest, Session};
+use drover_api::rest::{LoginRequest, Secret, Session};
 use http::header::SET_COOKIE;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, StatusCode};
@@ -37,7 +37,7 @@ pub(super) struct OwnPage;
 
 /// The CSRF token of the session that a request presents.
 #[derive(Debug)]
-pub(super) struct CsrfToken(String);
+pub(super) struct CsrfToken(Secret);
 
 impl FromRequestParts<RestState> for OwnPage {
     type Rejection = Status;
@@ -61,7 +61,7 @@ impl FromRequestParts<RestState> for CsrfToken {
         let token = token.ok_or_else(|| {
             Status::bad_request("only a browser has a session; with a bearer token GET /v1/me")
         })?;
-        Ok(Self(token.csrf_token()))
+        Ok(Self(Secret::new(token.csrf_token())))
     }
 }
 
@@ -82,12 +82,10 @@ pub(super) async fn sign_in(
         .stores()
         .users
         .by_uid(token.spec.user_uid.as_str());
-    let csrf_token = UserToken::parse(secret.expose_secret()).map(|token| token.csrf_token());
-    let session = view(
-        user.as_deref(),
-        Some(&token),
-        csrf_token.unwrap_or_default(),
-    )?;
+    let csrf_token = UserToken::parse(secret.expose_secret())
+        .map(|token| Secret::new(token.csrf_token()))
+        .ok_or_else(|| Status::internal("the session's token is malformed"))?;
+    let session = view(user.as_deref(), Some(&token), csrf_token)?;
     let cookie = set_cookie(&secret, &token)?;
     Ok((StatusCode::CREATED, cookie, axum::Json(session)))
 }
@@ -112,9 +110,7 @@ pub(super) async fn sign_out(
     State(state): State<RestState>,
     AnyToken(caller): AnyToken,
 ) -> Result<(StatusCode, SetCookie), Status> {
-    if let Some(token) = state.hub.stores().tokens.by_name(&caller.token.id) {
-        tokens::delete(&state.hub, &token).await?;
-    }
+    tokens::delete_by_id(&state.hub, &caller.token.id).await?;
     Ok((StatusCode::NO_CONTENT, forget_cookie()))
 }
 
@@ -130,7 +126,7 @@ pub(super) async fn sign_out_everywhere(
     Ok((StatusCode::NO_CONTENT, forget_cookie()))
 }
 
-fn view(user: Option<&User>, token: Option<&Token>, csrf_token: String) -> Result<Session, Status> {
+fn view(user: Option<&User>, token: Option<&Token>, csrf_token: Secret) -> Result<Session, Status> {
     let me = describe(user, token)?;
     Ok(Session {
         expires_at: me.token.expires_at,

@@ -167,7 +167,7 @@ fn road(
     base.spawn(watch_permits(
         open.clone(),
         base.hub.stores().clone(),
-        authenticator.accounts().clone(),
+        authenticator.clone(),
         base.stop.clone(),
     ));
     base.spawn(when_leading(

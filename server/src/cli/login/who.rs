@@ -31,8 +31,8 @@ pub(crate) async fn logout(
     let context = chosen(&file.read()?, name)?.clone();
     let ended = match client_of(&context, connection.request_timeout.0) {
         Ok(client) => end(&client, *everywhere).await,
-        // There is no login to end.
-        Err(Failure::NotLoggedIn(_)) => Ok(()),
+        // There is no login to end; of others nothing can be done without one.
+        Err(Failure::NotLoggedIn(_)) if !everywhere => Ok(()),
         Err(other) => Err(other),
     };
     file.change(|config| {
@@ -43,7 +43,11 @@ pub(crate) async fn logout(
         Ok(())
     })?;
     if ended.is_err() {
-        notice("The login is forgotten here, but the server still holds it until it expires.");
+        notice(if *everywhere {
+            "The login is forgotten here, but no other was ended: log in, then run this again."
+        } else {
+            "The login is forgotten here, but the server still holds it until it expires."
+        });
     }
     ended?;
     notice(&format!("Logged out of {}.", context.server));
@@ -58,7 +62,7 @@ async fn end(client: &super::Client, everywhere: bool) -> Result<(), Failure> {
     };
     let result = client.command(method, &["v1", what], None::<&()>).await;
     match result {
-        Err(CallError::Refused(refusal)) if refusal.code == 401 => Ok(()),
+        Err(CallError::Refused(refusal)) if refusal.code == 401 && !everywhere => Ok(()),
         other => Ok(other?),
     }
 }

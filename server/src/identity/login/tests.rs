@@ -197,5 +197,8 @@ async fn tokens_that_are_made_again_and_again_are_an_error_and_not_overlooked() 
     hub.made_meanwhile.store(u64::MAX, Ordering::SeqCst);
     let error = logins.start_afresh(&ann(), PASSWORD.into()).await;
     let error = error.unwrap_err();
-    assert!(matches!(error, LoginError::TokensRemain), "{error}");
+    assert!(
+        matches!(error, LoginError::End(EndError::TokensRemain)),
+        "{error}"
+    );
 }

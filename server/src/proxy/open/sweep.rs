@@ -12,8 +12,8 @@ use super::super::journey::Journey;
 use super::{CutReason, OpenStreams};
 use crate::audit::Audit;
 use crate::hub::Stores;
-use crate::identity::Accounts;
 use crate::identity::accounts::Standing;
+use crate::identity::{Accounts, Authenticator, LastUse};
 
 /// Time between looks without a change: tokens expire by the clock alone.
 const EVERY: Duration = Duration::from_secs(1);
@@ -32,9 +32,10 @@ const LAST_WORDS: Duration = Duration::from_secs(3);
 pub async fn watch_permits(
     open: OpenStreams,
     stores: Stores,
-    accounts: Accounts,
+    authenticator: Authenticator,
     stop: CancellationToken,
 ) {
+    let (accounts, last_use) = (authenticator.accounts(), authenticator.last_use());
     let watching = async {
         let mut changed = stores.changed();
         loop {
@@ -42,7 +43,8 @@ pub async fn watch_permits(
             let trusted = stores.health().is_trusted();
             let cut = open.cut_if(|permit, journey| {
                 if trusted {
-                    let verdict = withdrawn(permit, &stores, &accounts, now);
+                    note_use(permit, &stores, last_use);
+                    let verdict = withdrawn(permit, &stores, accounts, now);
                     settled(&verdict, journey).or_else(|| acted_as_gone(journey, &stores))
                 } else {
                     Some(CutReason::Untrusted)
@@ -80,6 +82,16 @@ pub async fn end_in_order(open: OpenStreams, audit: Audit, stop: CancellationTok
         .is_err()
     {
         tracing::error!("the last records of the audit log could not be written in time");
+    }
+}
+
+/// A session with something open is in use: a page shows it.
+fn note_use(permit: &Permit, stores: &Stores, last_use: &LastUse) {
+    if let Holder::Person { token_id, .. } = permit.holder()
+        && let Some(token) = stores.tokens.by_name(token_id)
+        && token.spec.idle_seconds.is_some()
+    {
+        last_use.note(&token);
     }
 }
 

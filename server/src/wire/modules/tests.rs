@@ -241,40 +241,47 @@ async fn no_route_does_anything_for_a_session_that_another_page_uses_or_that_is_
     let program = whole.person(true, TokenPurpose::Session, None);
     let unknown = issue::<ForUsers>(&[99; 32]);
     let cookie = |token: &str| format!("__Host-drover={token}");
-    let (session, program, unknown) = (
-        cookie(&session),
-        cookie(&program),
-        cookie(unknown.token.expose_secret()),
+    let csrf = |token: &str| UserToken::parse(token).unwrap().csrf_token();
+    let unknown = unknown.token.expose_secret();
+    let (cookie_of, csrf_of) = (cookie(&session), csrf(&session));
+    let (program_cookie, program_csrf) = (cookie(&program), csrf(&program));
+    let (unknown_cookie, unknown_csrf) = (cookie(unknown), csrf(unknown));
+    let host = ("host", "d.example");
+    let (own, evil) = (
+        ("origin", "https://d.example"),
+        ("origin", "https://evil.example"),
     );
-    let csrf = UserToken::parse(session.split_once('=').unwrap().1);
-    let csrf = csrf.unwrap().csrf_token();
-    let (host, evil) = (("host", "d.example"), ("origin", "https://evil.example"));
-    let shown = ("x-drover-csrf", csrf.as_str());
+    let shown = ("x-drover-csrf", &*csrf_of);
     for route in ROUTES {
-        let reads = route.method == Method::GET;
-        let own = ("origin", "https://d.example");
-        for (headers, wanted) in [
-            (vec![("cookie", &*session), host, evil, shown], 403),
+        if matches!(route.right, Right::Anyone | Right::Agent) {
+            continue;
+        }
+        let mut refused = vec![
+            (vec![("cookie", &*cookie_of), host, evil, shown], 403),
             (
-                vec![("cookie", &*session), host, own],
-                if reads { 0 } else { 403 },
+                vec![
+                    ("cookie", &*program_cookie),
+                    host,
+                    own,
+                    ("x-drover-csrf", &*program_csrf),
+                ],
+                401,
             ),
             (
-                vec![("cookie", &*session), host, shown],
-                if reads { 0 } else { 403 },
+                vec![
+                    ("cookie", &*unknown_cookie),
+                    host,
+                    own,
+                    ("x-drover-csrf", &*unknown_csrf),
+                ],
+                401,
             ),
-            (
-                vec![("cookie", &*program), host],
-                if reads { 401 } else { 403 },
-            ),
-            (
-                vec![("cookie", &*unknown), host],
-                if reads { 401 } else { 403 },
-            ),
-        ] {
-            if wanted == 0 || matches!(route.right, Right::Anyone | Right::Agent) {
-                continue;
-            }
+        ];
+        if route.method != Method::GET {
+            refused.push((vec![("cookie", &*cookie_of), host, own], 403));
+            refused.push((vec![("cookie", &*cookie_of), host, shown], 403));
+        }
+        for (headers, wanted) in refused {
             let (code, body) = whole.call_with(route, &headers).await;
             assert_eq!(code.as_u16(), wanted, "{route:?} {headers:?}: {body}");
         }

@@ -164,6 +164,11 @@ async fn logout_ends_the_login_on_the_server_and_here() {
         (last.method.as_str(), last.target.as_str()),
         ("DELETE", "/v1/sessions")
     );
+    // Without a login nothing was ended, and that is said.
+    drover
+        .run(&["logout", "--everywhere"])
+        .await
+        .failed(3, "drover login");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -164,7 +164,8 @@ impl Rig {
         );
         let stop = CancellationToken::new();
         let accounts = authenticator.accounts().clone();
-        let watching = watch_permits(open.clone(), stores.clone(), accounts.clone(), stop.clone());
+        let watched = authenticator.clone();
+        let watching = watch_permits(open.clone(), stores.clone(), watched, stop.clone());
         tokio::spawn(watching);
         tokio::spawn(accounts.review_regularly(stop.clone()));
         let address = listen(proxy::router(road), stop.clone()).await;

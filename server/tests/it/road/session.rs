@@ -43,7 +43,11 @@ async fn our_own_page_uses_clusters_and_its_session_goes_no_further() {
     let ann = signed_in(&rig);
     let csrf = UserToken::parse(&ann.bearer).unwrap().csrf_token();
     let own = [HERE, ("x-drover-csrf", csrf.as_str())];
-    for (method, page) in [("GET", &[][..]), ("GET", &own[..1]), ("POST", &own)] {
+    let fetched = [
+        ("sec-fetch-dest", "empty"),
+        ("sec-fetch-site", "same-origin"),
+    ];
+    for (method, page) in [("GET", &fetched[..]), ("GET", &own[..1]), ("POST", &own)] {
         let got = send(&rig, sent(&ann, method, PODS, page)).await;
         assert_eq!(got.code(), 200, "{method} {page:?}");
     }
@@ -125,11 +129,17 @@ async fn what_a_cluster_serves_is_not_shown_to_a_browser_that_is_signed_in() {
         "/k8s/clusters/a/api/v1/namespaces/n/services/http:web:80/proxy/",
         "/k8s/clusters/a/api/v1/namespaces/n/pods/p:8080/proxy/x",
         "/k8s/clusters/a/api/v1/nodes/n/proxy/metrics",
+        "/k8s/clusters/a/api/v1/nodes/n/%70roxy/metrics",
     ] {
         let got = send(&rig, sent(&ann, "GET", path, &[])).await;
         assert_eq!(got.code(), 403, "{path}");
         let message = got.json()["message"].as_str().unwrap().to_owned();
         assert!(message.contains("port-forward"), "{message}");
+    }
+    // Nor is anything else of it, as a page, a frame or a script.
+    for dest in ["document", "iframe", "script", "image", "empty, document"] {
+        let got = send(&rig, sent(&ann, "GET", PODS, &[("sec-fetch-dest", dest)])).await;
+        assert_eq!(got.code(), 403, "{dest}");
     }
     assert!(cluster.seen.lock().is_empty());
 }

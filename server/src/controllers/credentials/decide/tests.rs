@@ -78,6 +78,18 @@ fn a_user_is_ready_unless_disabled_or_still_with_the_first_password() {
 }
 
 #[test]
+fn a_session_that_nobody_uses_says_so() {
+    let mut session = credential(false);
+    session.spec.expires_at = Time(at(1_000_000));
+    session.spec.idle_seconds = Some(3600);
+    session.metadata.creation_timestamp = Some(Time(at(0)));
+    let there = ann(true, false);
+    let says = |now| token(&session, Some(&there), None, at(now));
+    assert_says(&says(3600), "True", "Active", "accepted");
+    assert_says(&says(7200), "False", "Idle", "signs in again");
+}
+
+#[test]
 fn a_token_is_valid_while_its_time_its_user_and_its_cluster_last() {
     let mut leaving = ann(true, false);
     leaving.metadata.deletion_timestamp = Some(Time(at(1)));
