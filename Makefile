@@ -8,6 +8,12 @@ export CARGO_TARGET_DIR ?= $(CURDIR)/target
 # compile the dependencies a second time.
 CARGO_ALL := --workspace --locked
 XTASK := $(CARGO_TARGET_DIR)/debug/xtask
+# The web UI is a workspace of its own, with a target folder of its own.
+export DROVER_UI_TARGET ?= $(CARGO_TARGET_DIR)/ui
+UI_CARGO := cd frontend && export CARGO_TARGET_DIR=$(DROVER_UI_TARGET) && cargo
+UI_BUNDLE := run --quiet --locked --package drover-ui-bundle --
+UI_WASM := --locked --workspace --exclude drover-ui-bundle --target wasm32-unknown-unknown
+UI_NATIVE := --locked --package drover-ui-core --package drover-ui-bundle
 
 .PHONY: help
 help: ## Show this
@@ -16,14 +22,22 @@ help: ## Show this
 .PHONY: run
 run: ## Start the server here with three simulated clusters, and say how to use them (no root needed)
 	@.ci/install run
+	@$(UI_CARGO) $(UI_BUNDLE)
 	@cargo build $(CARGO_ALL) --bins
 	@$(XTASK) demo
+
+.PHONY: ui
+ui: ## Build the web UI into frontend/dist, from where the server's build takes it (DEV=1: quick turns)
+	@.ci/install run
+	@$(UI_CARGO) $(UI_BUNDLE) $(if $(DEV),--dev)
 
 .PHONY: check
 check: ## Format, lints, bans and licences, documentation, layering
 	@.ci/install check
-	@.ci/suite format 30 cargo fmt --all --check
+	@.ci/suite format 30 bash -c 'cargo fmt --all --check && cd frontend && cargo fmt --all --check'
 	@.ci/suite clippy 900 cargo clippy $(CARGO_ALL) --all-targets --all-features -- -D warnings
+	@.ci/suite ui-clippy 400 bash -c '$(UI_CARGO) clippy $(UI_WASM) -- -D warnings && \
+	  cargo clippy $(UI_NATIVE) --all-targets -- -D warnings'
 	@.ci/suite deny 120 .ci/deny
 	@RUSTDOCFLAGS='-D warnings' .ci/suite docs 600 cargo doc $(CARGO_ALL) --no-deps
 	@.ci/suite layering 600 cargo test $(CARGO_ALL) --test rules
@@ -31,6 +45,8 @@ check: ## Format, lints, bans and licences, documentation, layering
 .PHONY: test
 test: ## Every test: units, components, fuzz corpora, real Kubernetes
 	@.ci/install test
+	@.ci/suite ui 600 bash -c '$(UI_CARGO) $(UI_BUNDLE)'
+	@.ci/suite ui-unit 300 bash -c '$(UI_CARGO) test $(UI_NATIVE)'
 	@.ci/suite build 1500 cargo test $(CARGO_ALL) --no-run
 	@.ci/suite programs 600 cargo build $(CARGO_ALL) --bins
 	@.ci/suite go-programs 1800 $(XTASK) kubernetes build

@@ -1,0 +1,79 @@
+//! The page as a whole: what stands before the door, and what is behind it.
+
+use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
+use drover_ui_kit::theme::ThemeChoice;
+use drover_ui_kit::toast::{ToastCorner, Toasts};
+use leptos::prelude::*;
+use leptos_router::components::{Route, Router, Routes};
+use leptos_router::path;
+
+use crate::clock::Clock;
+use crate::frame::Frame;
+use crate::gate::{Door, Gate};
+use crate::screens::about::About;
+use crate::screens::cluster::ClusterPage;
+use crate::screens::home::Home;
+use crate::screens::import::ImportCluster;
+use crate::screens::kit::Kit;
+use crate::screens::not_found::NotFound;
+use crate::screens::password::{ChangePassword, MustChangePassword};
+use crate::screens::sign_in::SignIn;
+
+/// Puts the page in the place of the words that it is starting.
+pub(crate) fn mount() {
+    if let Some(starting) = document().get_element_by_id("starting") {
+        starting.remove();
+    }
+    mount_to_body(App);
+}
+
+#[component]
+fn App() -> impl IntoView {
+    ThemeChoice::provide();
+    Clock::provide();
+    let toasts = Toasts::provide();
+    let gate = Gate::provide();
+    gate.look();
+    // Another door only, not every change of what is known behind it.
+    let door = Memo::new(move |_| gate.door());
+    view! {
+        {move || match door.get() {
+            Door::Unknown => view! { <div class="door"><div class="door-card"><Skeleton/></div></div> }.into_any(),
+            Door::Unreachable(problem) => view! { <Unreachable advice=problem.message/> }.into_any(),
+            Door::Closed { why } => view! { <SignIn why=why/> }.into_any(),
+            Door::MustChange(_) => view! { <MustChangePassword/> }.into_any(),
+            Door::Open => view! { <Inside/> }.into_any(),
+        }}
+        <ToastCorner toasts=toasts/>
+    }
+}
+
+#[component]
+fn Unreachable(advice: String) -> impl IntoView {
+    let gate = expect_context::<Gate>();
+    view! {
+        <main class="door">
+            <Nothing why=Absence::Offline title="Drover is not answering" advice=advice>
+                <drover_ui_kit::button::Button on_press=move |()| gate.look()>"Try again"</drover_ui_kit::button::Button>
+            </Nothing>
+        </main>
+    }
+}
+
+#[component]
+fn Inside() -> impl IntoView {
+    view! {
+        <Router>
+            <Frame>
+                <Routes fallback=NotFound>
+                    <Route path=path!("/") view=Home/>
+                    <Route path=path!("/clusters/:name") view=ClusterPage/>
+                    <Route path=path!("/import") view=ImportCluster/>
+                    <Route path=path!("/about") view=About/>
+                    <Route path=path!("/password") view=ChangePassword/>
+                    <Route path=path!("/kit") view=Kit/>
+                </Routes>
+            </Frame>
+        </Router>
+    }
+}

@@ -1,0 +1,82 @@
+//! The browser's time.
+
+use std::time::Duration;
+
+use futures::channel::oneshot;
+use jiff::Timestamp;
+use leptos::prelude::*;
+
+/// How often ages on the page are counted anew.
+const TICK: Duration = Duration::from_secs(10);
+
+/// The time as far as ages need it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock(RwSignal<Timestamp>);
+
+impl Clock {
+    /// Starts the page's one clock.
+    pub(crate) fn provide() {
+        let clock = Self(RwSignal::new(now()));
+        let ticking = set_interval_with_handle(move || clock.0.set(now()), TICK);
+        on_cleanup(move || {
+            if let Ok(ticking) = ticking {
+                ticking.clear();
+            }
+        });
+        provide_context(clock);
+    }
+
+    /// The time; who asks is told again.
+    pub(crate) fn now(self) -> Timestamp {
+        self.0.get()
+    }
+}
+
+/// The time now.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "whole milliseconds, for as long as browsers tell the time"
+)]
+pub(crate) fn now() -> Timestamp {
+    Timestamp::from_millisecond(js_sys::Date::now() as i64).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// `14:03:59` in the place where the browser is.
+pub(crate) fn time_of_day(at: Timestamp) -> String {
+    let date = local(at);
+    let (hours, minutes) = (date.get_hours(), date.get_minutes());
+    format!("{hours:02}:{minutes:02}:{:02}", date.get_seconds())
+}
+
+/// The date and time as the browser's language writes them.
+pub(crate) fn in_full(at: Timestamp) -> String {
+    let options = wasm_bindgen::JsValue::UNDEFINED;
+    local(at).to_locale_string("default", &options).into()
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "milliseconds since 1970 fit a float's 53 bits for 285,000 years"
+)]
+fn local(at: Timestamp) -> js_sys::Date {
+    js_sys::Date::new(&wasm_bindgen::JsValue::from_f64(at.as_millisecond() as f64))
+}
+
+/// Waits.
+pub(crate) async fn sleep(duration: Duration) {
+    let (done, waiting) = oneshot::channel::<()>();
+    set_timeout(
+        move || {
+            // Nobody may be waiting any more.
+            let _ = done.send(());
+        },
+        duration,
+    );
+    // The timer is never dropped unsent.
+    let _ = waiting.await;
+}
+
+/// Another number between 0 and 1 each time.
+pub(crate) fn chance() -> f64 {
+    js_sys::Math::random()
+}

@@ -1,0 +1,36 @@
+//! The line below each screen: what does the same on the command line.
+
+use drover_ui_kit::code::copy;
+use drover_ui_kit::icon::{Icon, Picture};
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+
+/// Names the command that does the same, to copy.
+#[component]
+pub(crate) fn SameCommand(
+    /// The command.
+    #[prop(into)]
+    line: Signal<String>,
+) -> impl IntoView {
+    let toasts = expect_context::<Toasts>();
+    view! {
+        <span class="same">
+            "On the command line:"
+            <code>{line}</code>
+            <button
+                type="button"
+                class="button quiet"
+                aria-label="Copy the command"
+                on:click=move |_| copy(line.get_untracked(), toasts)
+            >
+                <Picture icon=Icon::Copy/>
+            </button>
+        </span>
+    }
+}
+
+/// The server's own address, for commands that need it.
+pub(crate) fn origin() -> String {
+    // Only a page without an address of its own has none.
+    window().location().origin().unwrap_or_default()
+}

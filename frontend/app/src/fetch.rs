@@ -1,0 +1,133 @@
+//! Requests to the server, as the browser makes them.
+
+use drover_ui_core::problem::Problem;
+use leptos::prelude::window;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use wasm_bindgen::{JsCast as _, JsValue};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{
+    AbortSignal, Headers, RequestCache, RequestCredentials, RequestInit, RequestRedirect, Response,
+};
+
+/// The longest that an answer may take.
+const PATIENCE_MS: u32 = 30_000;
+
+/// A method, and whether it needs the proof that this page sends it.
+#[derive(Clone, Debug)]
+pub(crate) enum Method {
+    /// Changes nothing.
+    Get,
+    /// Changes something.
+    Changing(&'static str),
+}
+
+/// A request before it is sent.
+#[derive(Debug)]
+pub(crate) struct Request {
+    method: Method,
+    path: String,
+    body: Option<String>,
+    csrf: Option<drover_api::rest::Secret>,
+}
+
+impl Request {
+    /// A question.
+    pub(crate) fn get(path: impl Into<String>) -> Self {
+        Self::new(Method::Get, path)
+    }
+
+    /// A change.
+    pub(crate) fn changing(method: &'static str, path: impl Into<String>) -> Self {
+        Self::new(Method::Changing(method), path)
+    }
+
+    fn new(method: Method, path: impl Into<String>) -> Self {
+        Self {
+            method,
+            path: path.into(),
+            body: None,
+            csrf: None,
+        }
+    }
+
+    /// With a body of JSON.
+    pub(crate) fn with(mut self, body: &impl Serialize) -> Self {
+        self.body = serde_json::to_string(body).ok();
+        self
+    }
+
+    /// With the proof that the session's own page sends it.
+    pub(crate) fn proven_by(mut self, csrf: Option<drover_api::rest::Secret>) -> Self {
+        if matches!(self.method, Method::Changing(_)) {
+            self.csrf = csrf;
+        }
+        self
+    }
+
+    /// Sends it and reads the answer.
+    pub(crate) async fn answer<T: DeserializeOwned>(self) -> Result<T, Problem> {
+        let body = self.bytes().await?;
+        serde_json::from_slice(&body).map_err(|error| Problem::strange(&error.to_string()))
+    }
+
+    /// Sends it; an answer that is no error will do.
+    pub(crate) async fn done(self) -> Result<(), Problem> {
+        self.bytes().await.map(|_| ())
+    }
+
+    /// Sends it and gives the body as it came.
+    pub(crate) async fn bytes(self) -> Result<Vec<u8>, Problem> {
+        let patience = AbortSignal::timeout_with_u32(PATIENCE_MS);
+        body(self.send(&patience).await?).await
+    }
+
+    /// Sends it and gives the answer as soon as it begins; an error is read to its end.
+    pub(crate) async fn send(self, signal: &AbortSignal) -> Result<Response, Problem> {
+        let init = RequestInit::new();
+        init.set_credentials(RequestCredentials::SameOrigin);
+        init.set_cache(RequestCache::NoStore);
+        // Nothing of Drover's API redirects; what does is somebody in between.
+        init.set_redirect(RequestRedirect::Error);
+        init.set_signal(Some(signal));
+        let headers = Headers::new().map_err(|_| Problem::strange("headers"))?;
+        let set = |name: &str, value: &str| {
+            let refused = |_| Problem::strange("a header that browsers do not send");
+            headers.set(name, value).map_err(refused)
+        };
+        set("Accept", "application/json")?;
+        if let Method::Changing(method) = &self.method {
+            init.set_method(method);
+        }
+        if let Some(csrf) = &self.csrf {
+            set("X-Drover-CSRF", csrf.expose())?;
+        }
+        if let Some(body) = &self.body {
+            set("Content-Type", "application/json")?;
+            init.set_body(&JsValue::from_str(body));
+        }
+        init.set_headers(&headers);
+        let going = JsFuture::from(window().fetch_with_str_and_init(&self.path, &init));
+        let response: Response = going
+            .await
+            .and_then(wasm_bindgen::JsCast::dyn_into)
+            .map_err(|_| Problem::offline())?;
+        if response.ok() {
+            return Ok(response);
+        }
+        let code = response.status();
+        Err(Problem::of_answer(code, &body(response).await?))
+    }
+}
+
+async fn body(response: Response) -> Result<Vec<u8>, Problem> {
+    let cut = |_| Problem::offline();
+    let read = JsFuture::from(response.array_buffer().map_err(cut)?);
+    let buffer = read.await.map_err(cut)?;
+    Ok(js_sys::Uint8Array::new(buffer.unchecked_ref()).to_vec())
+}
+
+/// A part of a URL as it has to be written there.
+pub(crate) fn in_url(text: &str) -> String {
+    js_sys::encode_uri_component(text).into()
+}

@@ -1,0 +1,159 @@
+//! What is around every screen: the rail with the ways to go, the person, the palette.
+
+use drover_ui_kit::button::{Button, Weight};
+use drover_ui_kit::dialog::Dialog;
+use drover_ui_kit::icon::{Icon, Picture};
+use drover_ui_kit::menu::{Item, Menu};
+use drover_ui_kit::theme::{Theme, ThemeChoice};
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use leptos_router::components::A;
+use leptos_router::hooks::use_navigate;
+
+use crate::gate::Gate;
+use crate::live::Clusters;
+use crate::palette::{Palette, PaletteOpen};
+
+/// The mark, as in `page/icon.svg`.
+#[component]
+pub(crate) fn Brand() -> impl IntoView {
+    view! {
+        <svg viewBox="0 0 32 32" aria-hidden="true" focusable="false">
+            <rect width="32" height="32" rx="7" fill="#2d7a6d"></rect>
+            <g fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round" stroke-linejoin="round">
+                <path d="M8 8v16"></path>
+                <path d="M8 9.5h6.5a9 6.5 0 0 1 0 13H8"></path>
+            </g>
+            <circle cx="24.5" cy="16" r="2.2" fill="#f2b84b"></circle>
+        </svg>
+        <span>"Drover"</span>
+    }
+}
+
+/// The frame around a screen.
+#[component]
+pub(crate) fn Frame(children: Children) -> impl IntoView {
+    Clusters::provide();
+    let palette = PaletteOpen::provide();
+    let everywhere = RwSignal::new(false);
+    view! {
+        <div class="frame">
+            <a class="skip" href="#main">"Skip to the content"</a>
+            <header class="rail">
+                <a class="brand" href="/" aria-label="Drover: all clusters"><Brand/></a>
+                <button type="button" class="jump" aria-haspopup="dialog" on:click=move |_| palette.open()>
+                    <Picture icon=Icon::Search/>
+                    <span>"Go to…"</span>
+                    <kbd>{modifier()} "K"</kbd>
+                </button>
+                <nav aria-label="Main">
+                    <ul>
+                        <li><A href="/" exact=true><Picture icon=Icon::Clusters/><span>"Clusters"</span></A></li>
+                        <li><A href="/about"><Picture icon=Icon::Info/><span>"About"</span></A></li>
+                    </ul>
+                </nav>
+                <div class="rail-foot"><PersonMenu everywhere=everywhere/></div>
+            </header>
+            <main class="main" id="main" tabindex="-1">{children()}</main>
+        </div>
+        <SignOutEverywhere open=everywhere/>
+        <Palette/>
+    }
+}
+
+/// The key that opens the palette together with K.
+fn modifier() -> &'static str {
+    let agent = window().navigator().user_agent().unwrap_or_default();
+    if agent.contains("Mac") {
+        "⌘ "
+    } else {
+        "Ctrl "
+    }
+}
+
+#[component]
+fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
+    let (gate, themes) = (expect_context::<Gate>(), expect_context::<ThemeChoice>());
+    let toasts = expect_context::<Toasts>();
+    let navigate = use_navigate();
+    let once = |icon, words: &str, on_choose| Item {
+        icon,
+        words: words.to_owned(),
+        checked: None,
+        on_choose,
+        weight: Weight::Plain,
+    };
+    let mut items: Vec<Item> = Theme::ALL
+        .into_iter()
+        .map(|theme| Item {
+            icon: theme_icon(theme),
+            words: theme.words().to_owned(),
+            checked: Some(Signal::derive(move || themes.current() == theme)),
+            on_choose: Callback::new(move |()| themes.choose(theme)),
+            weight: Weight::Plain,
+        })
+        .collect();
+    let change =
+        Callback::new(move |()| navigate("/password", leptos_router::NavigateOptions::default()));
+    let leave = Callback::new(move |()| sign_out(gate, toasts, false));
+    let leave_all = Callback::new(move |()| everywhere.set(true));
+    items.push(once(Icon::Key, "Change password", change));
+    items.push(once(Icon::SignOut, "Sign out", leave));
+    items.push(once(Icon::SignOut, "Sign out everywhere…", leave_all));
+    let name = move || {
+        let session = gate.session();
+        session.map_or_else(String::new, |it| it.display_name().to_owned())
+    };
+    view! {
+        <Menu label="You, and how the page looks" items=items>
+            <Picture icon=Icon::Person/>
+            <span>{name}</span>
+        </Menu>
+    }
+}
+
+/// The icon of a theme.
+pub(crate) fn theme_icon(theme: Theme) -> Icon {
+    match theme {
+        Theme::System => Icon::Terminal,
+        Theme::Light => Icon::Sun,
+        Theme::Dark => Icon::Moon,
+        Theme::Contrast => Icon::Info,
+    }
+}
+
+/// Signs out, or says why not.
+pub(crate) fn sign_out(gate: Gate, toasts: Toasts, everywhere: bool) {
+    spawn_local(async move {
+        if let Err(problem) = gate.sign_out(everywhere).await {
+            toasts.warn(problem.message);
+        }
+    });
+}
+
+#[component]
+fn SignOutEverywhere(open: RwSignal<bool>) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let go = move |()| {
+        open.set(false);
+        sign_out(gate, toasts, true);
+    };
+    view! {
+        <Dialog open=open title="Sign out everywhere?">
+            <div class="dialog-body">
+                <p>
+                    "This ends your sessions in all browsers, and every "
+                    <code>"drover login"</code>
+                    ". Your API tokens and kubeconfig tokens go on working; "
+                    <code>"drover token list"</code>
+                    " shows them."
+                </p>
+                <div class="dialog-foot">
+                    <Button on_press=move |()| open.set(false)>"Stay signed in"</Button>
+                    <Button weight=Weight::Danger on_press=go>"Sign out everywhere"</Button>
+                </div>
+            </div>
+        </Dialog>
+    }
+}

@@ -1,0 +1,186 @@
+//! Who is signed in, and the one way by which screens ask the server.
+
+use drover_api::rest::{LoginRequest, PasswordChange, Secret};
+use drover_ui_core::problem::{Problem, ProblemKind};
+use drover_ui_core::session::Session;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::fetch::Request;
+
+/// What a person meets.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Door {
+    /// The server has not told yet.
+    Unknown,
+    /// The server does not tell.
+    Unreachable(Problem),
+    /// Nobody is signed in.
+    Closed {
+        /// Why not any more.
+        why: Option<String>,
+    },
+    /// Nothing works before the password is changed. The present one is here if it was typed just
+    /// now, and nowhere else: a page that is loaded anew asks for it.
+    MustChange(Option<Secret>),
+    /// Somebody is signed in.
+    Open,
+}
+
+/// The door and the session behind it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gate {
+    door: RwSignal<Door>,
+    session: RwSignal<Option<Session>>,
+}
+
+impl Gate {
+    /// Gives the gate to the page as a context.
+    pub(crate) fn provide() -> Self {
+        let gate = Self {
+            door: RwSignal::new(Door::Unknown),
+            session: RwSignal::new(None),
+        };
+        provide_context(gate);
+        gate
+    }
+
+    /// What a person meets.
+    pub(crate) fn door(self) -> Door {
+        self.door.get()
+    }
+
+    /// The session; whoever asks is told of another.
+    pub(crate) fn session(self) -> Option<Session> {
+        self.session.get()
+    }
+
+    /// Whether the person may do everything. The server decides each time; this is for what to show.
+    pub(crate) fn is_administrator(self) -> bool {
+        self.session
+            .with(|session| session.as_ref().is_some_and(|it| it.me.administrator))
+    }
+
+    /// Asks the server whether this browser has a session.
+    pub(crate) fn look(self) {
+        self.door.set(Door::Unknown);
+        spawn_local(async move {
+            match Request::get("/v1/session").answer::<Session>().await {
+                Ok(session) => self.enter(session, None),
+                Err(problem) if problem.kind == ProblemKind::SignedOut => self.close(None),
+                Err(problem) => self.door.set(Door::Unreachable(problem)),
+            }
+        });
+    }
+
+    /// Signs in.
+    pub(crate) async fn sign_in(self, username: String, password: Secret) -> Result<(), Problem> {
+        let request = LoginRequest {
+            username,
+            password: password.clone(),
+        };
+        let request = Request::changing("POST", "/v1/session").with(&request);
+        let session: Session = request.answer().await?;
+        self.enter(session, Some(password));
+        Ok(())
+    }
+
+    fn enter(self, session: Session, typed: Option<Secret>) {
+        let must_change = session.me.must_change_password;
+        self.session.set(Some(session));
+        self.door.set(if must_change {
+            Door::MustChange(typed)
+        } else {
+            Door::Open
+        });
+    }
+
+    fn close(self, why: Option<&str>) {
+        self.session.set(None);
+        self.door.set(Door::Closed {
+            why: why.map(str::to_owned),
+        });
+    }
+
+    /// Sets another password, and signs in with it: the server has ended the session.
+    pub(crate) async fn change_password(self, current: Secret, new: Secret) -> Result<(), Problem> {
+        let Some(username) = self.session.with_untracked(name) else {
+            return Err(Problem::new(ProblemKind::SignedOut, "Sign in first."));
+        };
+        let change = PasswordChange {
+            current,
+            new: new.clone(),
+        };
+        // A wrong present password is no reason to end the session, so this is not `send`.
+        let request = Request::changing("POST", "/v1/me/password").with(&change);
+        request.proven_by(self.csrf()).done().await?;
+        self.sign_in(username, new).await
+    }
+
+    /// Signs out of this browser; everywhere, and out of the command lines, if so wished.
+    pub(crate) async fn sign_out(self, everywhere: bool) -> Result<(), Problem> {
+        let (path, why) = if everywhere {
+            ("/v1/sessions", "You are signed out everywhere.")
+        } else {
+            ("/v1/session", "You are signed out.")
+        };
+        let request = Request::changing("DELETE", path).proven_by(self.csrf());
+        match request.done().await {
+            Err(problem) if problem.kind != ProblemKind::SignedOut => Err(problem),
+            _ => {
+                self.close(Some(why));
+                Ok(())
+            }
+        }
+    }
+
+    fn csrf(self) -> Option<Secret> {
+        self.session
+            .with_untracked(|session| Some(session.as_ref()?.csrf_token.clone()))
+    }
+
+    /// Asks the server for something.
+    pub(crate) async fn get<T: DeserializeOwned>(self, path: &str) -> Result<T, Problem> {
+        let answer = Request::get(path).answer().await;
+        answer.inspect_err(|problem| self.heed(problem))
+    }
+
+    /// Changes something, and gives what the server answers.
+    pub(crate) async fn send<T: DeserializeOwned>(
+        self,
+        method: &'static str,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Problem> {
+        let request = Request::changing(method, path).with(body);
+        let answer = request.proven_by(self.csrf()).answer().await;
+        answer.inspect_err(|problem| self.heed(problem))
+    }
+
+    /// Changes something to which the server answers nothing.
+    pub(crate) async fn delete(self, path: &str) -> Result<(), Problem> {
+        let request = Request::changing("DELETE", path).proven_by(self.csrf());
+        let answer = request.done().await;
+        answer.inspect_err(|problem| self.heed(problem))
+    }
+
+    /// A session that ended brings the person back to the door; the URL stays.
+    pub(crate) fn heed(self, problem: &Problem) {
+        let is_open = self.door.with_untracked(|door| *door == Door::Open);
+        if problem.kind == ProblemKind::SignedOut && is_open {
+            self.close(Some(
+                "Your session has ended. Sign in to go on where you were.",
+            ));
+        }
+    }
+}
+
+#[expect(
+    clippy::ref_option,
+    reason = "the form in which a signal lends its value"
+)]
+fn name(session: &Option<Session>) -> Option<String> {
+    Some(session.as_ref()?.me.username.clone())
+}

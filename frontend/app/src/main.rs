@@ -1,0 +1,23 @@
+//! The web UI's program: mounts the page.
+
+#![expect(
+    unreachable_pub,
+    reason = "leptos makes the properties of every component public"
+)]
+
+mod app;
+mod clock;
+mod command;
+mod fetch;
+mod file;
+mod frame;
+mod gate;
+mod live;
+mod palette;
+mod screens;
+mod stream;
+mod title;
+
+fn main() {
+    app::mount();
+}

@@ -1,0 +1,79 @@
+//! What this server is.
+
+use drover_api::rest::Version;
+use drover_ui_core::problem::Problem;
+use drover_ui_kit::notice::{Banner, Mood, Skeleton};
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+
+use crate::clock::in_full;
+use crate::command::{SameCommand, origin};
+use crate::gate::Gate;
+use crate::title::title;
+
+/// The server, the page, and the person's session.
+#[component]
+pub(crate) fn About() -> impl IntoView {
+    title("About");
+    let gate = expect_context::<Gate>();
+    let version = RwSignal::new(None::<Result<Version, Problem>>);
+    spawn_local(async move {
+        let answer = gate.get("/v1/version").await;
+        // Somebody may have gone on already.
+        let _ = version.try_set(Some(answer));
+    });
+    let server = move || match version.get() {
+        None => view! { <Skeleton/> }.into_any(),
+        Some(Err(problem)) => {
+            view! { <Banner mood=Mood::Error>{problem.message}</Banner> }.into_any()
+        }
+        Some(Ok(version)) => view! { <Server version=version/> }.into_any(),
+    };
+    view! {
+        <div class="page">
+            <header class="page-head"><h1>"About"</h1></header>
+            <div class="cards">
+                <section class="card"><h2>"Server"</h2>{server}</section>
+                <section class="card"><h2>"You"</h2><You/></section>
+            </div>
+            <footer class="page-foot"><SameCommand line="drover version".to_owned()/></footer>
+        </div>
+    }
+}
+
+#[component]
+fn Server(version: Version) -> impl IntoView {
+    let protocols: Vec<String> = version.protocols.iter().map(u32::to_string).collect();
+    view! {
+        <dl class="facts">
+            <dt>"Address"</dt><dd><code>{origin()}</code></dd>
+            <dt>"Version"</dt><dd>{version.version}</dd>
+            <dt>"Commit"</dt><dd><code>{version.commit}</code></dd>
+            <dt>"This page"</dt><dd>{env!("CARGO_PKG_VERSION")}</dd>
+            <dt>"Agent protocols"</dt><dd>{protocols.join(", ")}</dd>
+            <dt>"REST API"</dt><dd><a href="/v1/openapi.json" rel="external">"OpenAPI document"</a></dd>
+        </dl>
+    }
+}
+
+#[component]
+fn You() -> impl IntoView {
+    let gate = expect_context::<Gate>();
+    move || {
+        gate.session().map(|session| {
+            let name = session.display_name().to_owned();
+            let rights = if session.me.administrator { "administrator: everything, everywhere" } else { "what your roles give you" };
+            let idle = session.idle_seconds / 60;
+            view! {
+                <dl class="facts">
+                    <dt>"Name"</dt><dd>{name}</dd>
+                    <dt>"Signs in as"</dt><dd>{session.me.username}</dd>
+                    <dt>"In clusters"</dt><dd><code>{session.me.kubernetes_user}</code></dd>
+                    <dt>"Rights"</dt><dd>{rights}</dd>
+                    <dt>"Session ends"</dt>
+                    <dd>{in_full(session.expires_at)} ", or after " {idle} " minutes without a request"</dd>
+                </dl>
+            }
+        })
+    }
+}

@@ -1,0 +1,154 @@
+//! What can be done with a cluster: a kubeconfig for it, and its end.
+
+use drover_api::rest::{KubeconfigCredential, KubeconfigRequest, KubeconfigResponse};
+use drover_ui_core::problem::Problem;
+use drover_ui_kit::button::{Button, Weight};
+use drover_ui_kit::code::Code;
+use drover_ui_kit::dialog::Dialog;
+use drover_ui_kit::field::{Select, TextField};
+use drover_ui_kit::icon::Icon;
+use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use leptos_router::NavigateOptions;
+use leptos_router::hooks::use_navigate;
+
+use crate::fetch::in_url;
+use crate::file::save;
+use crate::gate::Gate;
+
+/// The value of the choice for a file with a token in it.
+const TOKEN: &str = "token";
+
+/// A button, and the dialog that makes the file.
+#[component]
+pub(super) fn Kubeconfig(name: Memo<String>) -> impl IntoView {
+    let open = RwSignal::new(false);
+    view! {
+        <Button icon=Icon::Key on_press=move |()| open.set(true)>"Kubeconfig"</Button>
+        <Dialog open=open title="Kubeconfig"><KubeconfigForm name=name open=open/></Dialog>
+    }
+}
+
+#[component]
+fn KubeconfigForm(name: Memo<String>, open: RwSignal<bool>) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let credential = RwSignal::new("exec".to_owned());
+    let (busy, problem) = (RwSignal::new(false), RwSignal::new(None::<Problem>));
+    let choices = [
+        (
+            "exec",
+            "The command drover, which signs in: nothing secret in the file",
+        ),
+        (TOKEN, "A token for this cluster, in the file"),
+    ];
+    let choices = choices.map(|(key, words)| (key.to_owned(), words.to_owned()));
+    let command = Signal::derive(move || {
+        let token = if credential.get() == TOKEN {
+            " --credential token"
+        } else {
+            ""
+        };
+        format!("drover cluster kubeconfig {}{token} --merge", name.get())
+    });
+    let download = move |()| {
+        busy.set(true);
+        problem.set(None);
+        let name = name.get_untracked();
+        let request = KubeconfigRequest {
+            clusters: vec![name.clone()],
+            credential: if credential.get_untracked() == TOKEN {
+                KubeconfigCredential::Token
+            } else {
+                KubeconfigCredential::Exec
+            },
+            ttl_seconds: None,
+        };
+        spawn_local(async move {
+            let answer: Result<KubeconfigResponse, Problem> =
+                gate.send("POST", "/v1/kubeconfig", &request).await;
+            // The dialog may be closed by now, and its signals gone.
+            let _ = busy.try_set(false);
+            match answer {
+                Ok(answer) if save(&format!("{name}.yaml"), answer.kubeconfig.expose()) => {
+                    let _ = open.try_set(false);
+                }
+                Ok(_) => toasts.warn("The browser does not save files; use the command."),
+                Err(refused) => drop(problem.try_set(Some(refused))),
+            }
+        });
+    };
+    view! {
+        <div class="dialog-body">
+            {move || problem.get().map(|it| view! { <Banner mood=Mood::Error>{it.message}</Banner> })}
+            <Select label="kubectl authenticates by" options=choices.to_vec() value=credential/>
+            <Code label="Command" text=command/>
+            <div class="dialog-foot">
+                <Button weight=Weight::Primary busy=busy on_press=download>"Download"</Button>
+            </div>
+        </div>
+    }
+}
+
+/// A button, and the dialog that names the consequences.
+#[component]
+pub(super) fn DeleteCluster(name: Memo<String>) -> impl IntoView {
+    let open = RwSignal::new(false);
+    view! {
+        <Button icon=Icon::Trash weight=Weight::Danger on_press=move |()| open.set(true)>"Delete…"</Button>
+        <Dialog open=open title="Delete this cluster?"><DeleteForm name=name open=open/></Dialog>
+    }
+}
+
+#[component]
+fn DeleteForm(name: Memo<String>, open: RwSignal<bool>) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let navigate = use_navigate();
+    let typed = RwSignal::new(String::new());
+    let (busy, problem) = (RwSignal::new(false), RwSignal::new(None::<Problem>));
+    let delete = move |()| {
+        busy.set(true);
+        problem.set(None);
+        let (name, navigate) = (name.get_untracked(), navigate.clone());
+        spawn_local(async move {
+            match gate
+                .delete(&format!("/v1/clusters/{}", in_url(&name)))
+                .await
+            {
+                Ok(()) => {
+                    toasts.say(format!("{name} is being deleted."));
+                    let _ = open.try_set(false);
+                    navigate("/", NavigateOptions::default());
+                }
+                Err(refused) => {
+                    // The dialog may be closed by now, and its signals gone.
+                    let _ = problem.try_set(Some(refused));
+                    let _ = busy.try_set(false);
+                }
+            }
+        });
+    };
+    view! {
+        <div class="dialog-body">
+            <p>
+                "Drover takes its agent and its roles out of the cluster. People lose their way to it, and every token that is limited to it ends. "
+                <b>"What runs in the cluster goes on running."</b>
+            </p>
+            {move || problem.get().map(|it| view! { <Banner mood=Mood::Error>{it.message}</Banner> })}
+            <TextField label=format!("Type {} to delete it", name.get_untracked()) value=typed focused=true/>
+            <Code label="Command" text=Signal::derive(move || format!("drover cluster delete {}", name.get()))/>
+            <div class="dialog-foot">
+                <Button on_press=move |()| open.set(false)>"Keep it"</Button>
+                <Button
+                    weight=Weight::Danger
+                    busy=busy
+                    disabled=Signal::derive(move || typed.get() != name.get())
+                    on_press=delete
+                >
+                    "Delete"
+                </Button>
+            </div>
+        </div>
+    }
+}

@@ -1,0 +1,183 @@
+//! What is known of a cluster.
+
+use std::sync::Arc;
+
+use drover_api::rest::ClusterView;
+use drover_ui_core::age::age;
+use drover_ui_core::cluster::{Load, words};
+use drover_ui_core::quantity;
+use drover_ui_kit::badge::{Badge, Tone};
+use drover_ui_kit::meter::Meter;
+use leptos::prelude::*;
+
+use crate::clock::{Clock, in_full};
+
+const NOTHING: &str = "–";
+
+/// What it is.
+#[component]
+pub(super) fn Overview(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
+    let clock = expect_context::<Clock>();
+    let of = move |read: fn(&ClusterView) -> Option<String>| {
+        move || {
+            cluster
+                .with(|cluster| read(cluster))
+                .unwrap_or_else(|| NOTHING.to_owned())
+        }
+    };
+    let seen = move || match cluster.with(|cluster| cluster.last_seen) {
+        Some(seen) => format!("{} ago", age(seen, clock.now())),
+        None => "never".to_owned(),
+    };
+    let made = move || cluster.with(|cluster| in_full(cluster.created_at));
+    view! {
+        <dl class="facts">
+            <dt>"Description"</dt><dd>{of(|it| it.description.clone())}</dd>
+            <dt>"Labels"</dt><dd>{of(labels)}</dd>
+            <dt>"Kubernetes"</dt><dd>{of(|it| it.kubernetes_version.clone())}</dd>
+            <dt>"Nodes"</dt><dd>{of(nodes)}</dd>
+            <dt>"Room for pods"</dt><dd>{of(|it| it.allocatable.get("pods").cloned())}</dd>
+            <dt>"Agent"</dt><dd>{of(agent)}</dd>
+            <dt>"Agent's image"</dt><dd>{of(|it| it.agent.as_ref()?.image.clone())}</dd>
+            <dt>"Last seen"</dt><dd>{seen}</dd>
+            <dt>"Made"</dt><dd>{made}</dd>
+            <dt>"UID"</dt><dd><code>{of(|it| Some(it.uid.clone()))}</code></dd>
+        </dl>
+    }
+}
+
+fn labels(cluster: &ClusterView) -> Option<String> {
+    let labels = cluster
+        .labels
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"));
+    let text = labels.collect::<Vec<_>>().join(", ");
+    (!text.is_empty()).then_some(text)
+}
+
+fn nodes(cluster: &ClusterView) -> Option<String> {
+    let nodes = cluster.nodes?;
+    Some(format!("{} of {} ready", nodes.ready, nodes.total))
+}
+
+fn agent(cluster: &ClusterView) -> Option<String> {
+    let agent = cluster.agent.as_ref()?;
+    let tunnels = match agent.tunnels {
+        0 => "no tunnel".to_owned(),
+        1 => "1 tunnel".to_owned(),
+        more => format!("{more} tunnels"),
+    };
+    Some(format!(
+        "{}, protocol {}, {tunnels}",
+        agent.version, agent.protocol
+    ))
+}
+
+/// A resource: its name on the wire and in words, its unit, and how a value is written.
+type Resource = (&'static str, &'static str, &'static str, fn(f64) -> String);
+const RESOURCES: [Resource; 2] = [
+    ("cpu", "CPU", " cores", quantity::cores),
+    ("memory", "Memory", "", quantity::bytes),
+];
+
+/// What it has, and how much of it is asked for and used.
+#[component]
+pub(super) fn Resources(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
+    let rows = RESOURCES.map(|resource| {
+        let load = Memo::new(move |_| cluster.with(|cluster| Load::of(cluster, resource.0)));
+        view! {
+            <dt>{resource.1}</dt>
+            <dd class="stack">
+                <Line load=load resource=resource what="used" of=|load| load.used/>
+                <Line load=load resource=resource what="requested" of=|load| load.requested/>
+            </dd>
+        }
+    });
+    view! { <dl class="facts">{rows.into_iter().collect_view()}</dl> }
+}
+
+#[component]
+fn Line(
+    load: Memo<Option<Load>>,
+    resource: Resource,
+    what: &'static str,
+    of: fn(&Load) -> Option<f64>,
+) -> impl IntoView {
+    let (_, _, unit, shown) = resource;
+    let part = move || {
+        let load = load.get()?;
+        of(&load).map(|taken| (taken / load.total).clamp(0.0, 1.0))
+    };
+    let words = Signal::derive(
+        move || match load.get().map(|load| (of(&load), load.total)) {
+            Some((Some(taken), total)) => {
+                format!("{} of {}{unit} {what}", shown(taken), shown(total))
+            }
+            Some((None, total)) => format!("{}{unit}; what is {what} is not known", shown(total)),
+            None => "not known".to_owned(),
+        },
+    );
+    view! {
+        <div class="load">
+            <Meter part=Signal::derive(part) words=words/>
+            <span class="soft" aria-hidden="true">{words}</span>
+        </div>
+    }
+}
+
+/// Each condition in words, since when, and what to do.
+#[component]
+pub(super) fn Conditions(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
+    let clock = expect_context::<Clock>();
+    let rows = move || {
+        let conditions = cluster.with(|cluster| cluster.conditions.clone());
+        let rows = conditions.into_iter().map(|condition| {
+            let (tone, status) = match condition.status.as_str() {
+                "True" => (Tone::Good, "yes"),
+                "False" => (Tone::Bad, "no"),
+                _ => (Tone::Neutral, "unknown"),
+            };
+            let since = condition.last_transition_time.0;
+            let told = [words(&condition.reason), condition.message].join(": ");
+            view! {
+                <li class="condition">
+                    <b>{words(&condition.type_)}</b>
+                    <span class="row"><Badge tone=tone words=status.to_owned()/><span>{told}</span></span>
+                    <span class="soft">{move || format!("for {}", age(since, clock.now()))}</span>
+                </li>
+            }
+        });
+        rows.collect_view()
+    };
+    view! { <ul class="conditions">{rows}</ul> }
+}
+
+/// The parts of the control plane, where the cluster tells them.
+#[component]
+pub(super) fn Components(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
+    move || {
+        let components = cluster.with(|cluster| cluster.components.clone());
+        let rows = components.into_iter().map(|component| {
+            let (tone, health) = if component.healthy {
+                (Tone::Good, "healthy")
+            } else {
+                (Tone::Bad, "unhealthy")
+            };
+            view! {
+                <li class="condition">
+                    <b>{component.name}</b>
+                    <span class="row">
+                        <Badge tone=tone words=health.to_owned()/>
+                        <span>{component.message}</span>
+                    </span>
+                </li>
+            }
+        });
+        let rows: Vec<_> = rows.collect();
+        (!rows.is_empty()).then(|| {
+            view! {
+                <section class="card"><h2>"Components"</h2><ul class="conditions">{rows}</ul></section>
+            }
+        })
+    }
+}

@@ -1,0 +1,222 @@
+//! The columns of the list of clusters.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use drover_api::rest::ClusterView;
+use drover_ui_core::age::age;
+use drover_ui_core::cluster::{Load, State, state};
+use drover_ui_core::quantity;
+use drover_ui_kit::badge::Badge;
+use drover_ui_kit::meter::Meter;
+use drover_ui_kit::table::{Column, Row, Sorting};
+use leptos::prelude::*;
+
+use super::tone;
+use crate::clock::Clock;
+use crate::screens::cluster::path_of;
+
+/// What is wrong comes first.
+pub(super) const BY_DEFAULT: Sorting = Sorting {
+    column: "state",
+    descending: false,
+};
+/// Where there is nothing to say.
+const NOTHING: &str = "–";
+
+/// A cluster with what is told of it.
+#[derive(Clone, PartialEq)]
+pub(super) struct ClusterRow {
+    /// The cluster.
+    pub(super) cluster: Arc<ClusterView>,
+    /// Its state in words.
+    pub(super) state: State,
+}
+
+impl ClusterRow {
+    /// Reads the state from the cluster.
+    pub(super) fn new(cluster: Arc<ClusterView>) -> Self {
+        Self {
+            state: state(&cluster),
+            cluster,
+        }
+    }
+
+    fn part(&self, resource: &str) -> Option<f64> {
+        Load::of(&self.cluster, resource)?.part()
+    }
+}
+
+impl Row for ClusterRow {
+    fn key(&self) -> String {
+        self.cluster.uid.clone()
+    }
+}
+
+type Order = fn(&ClusterRow, &ClusterRow) -> Ordering;
+type Cell = fn(&ClusterRow) -> AnyView;
+
+/// All of them.
+pub(super) fn columns() -> Vec<Column<ClusterRow>> {
+    let column = |key, heading, class, order, cell| Column {
+        key,
+        heading,
+        class,
+        order: Some(order),
+        cell,
+    };
+    let all: [(&str, &str, &str, Order, Cell); 8] = [
+        ("state", "State", "col-state", by_state, state_cell),
+        ("name", "Name", "col-name", by_name, name_cell),
+        (
+            "version",
+            "Version",
+            "col-version",
+            by_version,
+            version_cell,
+        ),
+        ("nodes", "Nodes", "col-nodes figure", by_nodes, nodes_cell),
+        ("cpu", "CPU", "col-load", by_cpu, cpu_cell),
+        ("memory", "Memory", "col-load", by_memory, memory_cell),
+        ("agent", "Agent", "col-agent", by_agent, agent_cell),
+        ("age", "Age", "col-age figure", by_age, age_cell),
+    ];
+    all.map(|(key, heading, class, order, cell)| column(key, heading, class, order, cell))
+        .into()
+}
+
+fn by_name(a: &ClusterRow, b: &ClusterRow) -> Ordering {
+    a.cluster.name.cmp(&b.cluster.name)
+}
+
+fn by_state(a: &ClusterRow, b: &ClusterRow) -> Ordering {
+    let order = a.state.health.cmp(&b.state.health);
+    order.then_with(|| by_name(a, b))
+}
+
+fn by_version(a: &ClusterRow, b: &ClusterRow) -> Ordering {
+    numbers(&a.cluster).cmp(&numbers(&b.cluster))
+}
+
+/// `v1.9.2` before `v1.10.0`.
+fn numbers(cluster: &ClusterView) -> Vec<u64> {
+    let text = cluster.kubernetes_version.as_deref().unwrap_or_default();
+    let parts = text.split(|c: char| !c.is_ascii_digit());
+    parts.filter_map(|part| part.parse().ok()).collect()
+}
+
+fn by_nodes(a: &ClusterRow, b: &ClusterRow) -> Ordering {
+    let total = |row: &ClusterRow| row.cluster.nodes.map(|nodes| nodes.total);
+    total(a).cmp(&total(b))
+}
+
+/// Nobody knows comes before nothing is taken.
+fn by_part(a: &ClusterRow, b: &ClusterRow, resource: &str) -> Ordering {
+    let part = |row: &ClusterRow| row.part(resource).unwrap_or(-1.0);
+    part(a).total_cmp(&part(b))
+}
+
+fn by_cpu(a: &ClusterRow, b: &ClusterRow) -> Ordering {
+    by_part(a, b, "cpu")
+}
+
+fn by_memory(a: &ClusterRow, b: &ClusterRow) -> Ordering {
+    by_part(a, b, "memory")
+}
+
+fn by_agent(a: &ClusterRow, b: &ClusterRow) -> Ordering {
+    let version = |row: &ClusterRow| row.cluster.agent.as_ref().map(|it| it.version.clone());
+    version(a).cmp(&version(b))
+}
+
+/// The youngest first.
+fn by_age(a: &ClusterRow, b: &ClusterRow) -> Ordering {
+    b.cluster.created_at.cmp(&a.cluster.created_at)
+}
+
+fn name_cell(row: &ClusterRow) -> AnyView {
+    let name = row.cluster.name.clone();
+    let labels = row
+        .cluster
+        .labels
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"));
+    let below = match &row.cluster.description {
+        Some(text) => text.clone(),
+        None => labels.collect::<Vec<_>>().join("  "),
+    };
+    let (hint, path) = (below.clone(), path_of(&name));
+    view! {
+        <div class="two">
+            <a class="cut" href=path>{name}</a>
+            <span class="soft cut" title=hint>{below}</span>
+        </div>
+    }
+    .into_any()
+}
+
+fn state_cell(row: &ClusterRow) -> AnyView {
+    let why = row.state.why.clone().unwrap_or_default();
+    let hint = why.clone();
+    view! {
+        <div class="two">
+            <Badge tone=tone(row.state.health) words=row.state.words.clone()/>
+            <span class="soft cut" title=hint>{why}</span>
+        </div>
+    }
+    .into_any()
+}
+
+fn text(words: impl Into<String>) -> AnyView {
+    view! { <span class="cut">{words.into()}</span> }.into_any()
+}
+
+fn version_cell(row: &ClusterRow) -> AnyView {
+    text(row.cluster.kubernetes_version.as_deref().unwrap_or(NOTHING))
+}
+
+fn nodes_cell(row: &ClusterRow) -> AnyView {
+    text(match row.cluster.nodes {
+        Some(nodes) if nodes.ready == nodes.total => nodes.total.to_string(),
+        Some(nodes) => format!("{} / {}", nodes.ready, nodes.total),
+        None => NOTHING.to_owned(),
+    })
+}
+
+fn load_cell(row: &ClusterRow, resource: &str, unit: &str, shown: fn(f64) -> String) -> AnyView {
+    let load = Load::of(&row.cluster, resource);
+    let part = load.and_then(|load| load.part());
+    let words = match (load, load.and_then(|load| load.taken())) {
+        (Some(load), Some(taken)) => {
+            let how = if load.used.is_some() {
+                "used"
+            } else {
+                "requested"
+            };
+            format!("{} of {}{unit} {how}", shown(taken), shown(load.total))
+        }
+        _ => "not known".to_owned(),
+    };
+    view! { <Meter part=part words=words/> }.into_any()
+}
+
+fn cpu_cell(row: &ClusterRow) -> AnyView {
+    load_cell(row, "cpu", " cores", quantity::cores)
+}
+
+fn memory_cell(row: &ClusterRow) -> AnyView {
+    load_cell(row, "memory", "", quantity::bytes)
+}
+
+fn agent_cell(row: &ClusterRow) -> AnyView {
+    text(match &row.cluster.agent {
+        Some(agent) if agent.tunnels > 0 => format!("{} ×{}", agent.version, agent.tunnels),
+        Some(agent) => agent.version.clone(),
+        None => NOTHING.to_owned(),
+    })
+}
+
+fn age_cell(row: &ClusterRow) -> AnyView {
+    let (clock, made) = (expect_context::<Clock>(), row.cluster.created_at);
+    view! { <span>{move || age(made, clock.now())}</span> }.into_any()
+}

@@ -1,0 +1,101 @@
+//! What people press and fill.
+
+use drover_ui_kit::button::{Button, Weight};
+use drover_ui_kit::dialog::Dialog;
+use drover_ui_kit::field::{Checkbox, SearchField, Select, TextField};
+use drover_ui_kit::icon::Icon;
+use drover_ui_kit::menu::{Item, Menu};
+use drover_ui_kit::theme::{Theme, ThemeChoice};
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+
+/// Buttons, fields, dialog, menu, toasts.
+#[component]
+pub(super) fn Forms() -> impl IntoView {
+    view! {
+        <div class="cards">
+            <Buttons/>
+            <Fields/>
+            <Overlays/>
+        </div>
+    }
+}
+
+#[component]
+fn Buttons() -> impl IntoView {
+    let busy = RwSignal::new(false);
+    view! {
+        <section class="card">
+            <h2>"Buttons"</h2>
+            <div class="row">
+                <Button weight=Weight::Primary icon=Icon::Plus>"Primary"</Button>
+                <Button>"Plain"</Button>
+                <Button weight=Weight::Quiet icon=Icon::Copy>"Quiet"</Button>
+                <Button weight=Weight::Danger icon=Icon::Trash>"Danger"</Button>
+            </div>
+            <div class="row">
+                <Button weight=Weight::Primary disabled=true>"Primary"</Button>
+                <Button disabled=true>"Disabled"</Button>
+                <Button busy=busy on_press=move |()| busy.set(true)>"Becomes busy"</Button>
+                <Button weight=Weight::Quiet on_press=move |()| busy.set(false)>"Free it"</Button>
+            </div>
+        </section>
+    }
+}
+
+#[component]
+fn Fields() -> impl IntoView {
+    let name = RwSignal::new("Berlin 1".to_owned());
+    let error = move || {
+        let wrong = name.with(|name| {
+            name.chars()
+                .any(|c| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'))
+        });
+        wrong.then(|| "Lower-case letters, digits and “-” only.".to_owned())
+    };
+    let days = [("1", "A day"), ("7", "A week"), ("30", "Thirty days")];
+    let days = days.map(|(key, words)| (key.to_owned(), words.to_owned()));
+    view! {
+        <section class="card">
+            <h2>"Fields"</h2>
+            <TextField label="Name of the cluster" value=name
+                help="What people will type." error=Signal::derive(error)/>
+            <Select label="Valid for" options=days.to_vec() value=RwSignal::new("7".to_owned())/>
+            <Checkbox label="Upgrade the agent automatically" checked=RwSignal::new(true)/>
+            <SearchField label="Filter" hint="Filter by name or label" value=RwSignal::new(String::new())/>
+        </section>
+    }
+}
+
+#[component]
+fn Overlays() -> impl IntoView {
+    let (toasts, themes) = (expect_context::<Toasts>(), expect_context::<ThemeChoice>());
+    let open = RwSignal::new(false);
+    let items = Theme::ALL.into_iter().map(|theme| Item {
+        icon: crate::frame::theme_icon(theme),
+        words: theme.words().to_owned(),
+        checked: Some(Signal::derive(move || themes.current() == theme)),
+        on_choose: Callback::new(move |()| themes.choose(theme)),
+        weight: Weight::Plain,
+    });
+    view! {
+        <section class="card">
+            <h2>"Dialog, menu, toasts"</h2>
+            <div class="row">
+                <Button on_press=move |()| open.set(true)>"Open a dialog"</Button>
+                <Menu label="Theme" items=items.collect()>"Theme"</Menu>
+                <Button on_press=move |()| toasts.say("The token is revoked.")>"Say"</Button>
+                <Button on_press=move |()| toasts.warn("The server did not answer in time.")>"Warn"</Button>
+            </div>
+            <Dialog open=open title="Delete the cluster “berlin”?">
+                <div class="dialog-body">
+                    <p>"Its agent is removed, and people lose their way to it. What runs in it goes on running."</p>
+                    <div class="dialog-foot">
+                        <Button on_press=move |()| open.set(false)>"Keep it"</Button>
+                        <Button weight=Weight::Danger on_press=move |()| open.set(false)>"Delete"</Button>
+                    </div>
+                </div>
+            </Dialog>
+        </section>
+    }
+}

@@ -1,0 +1,58 @@
+//! What people read.
+
+use drover_ui_kit::badge::{Badge, Tone};
+use drover_ui_kit::code::Code;
+use drover_ui_kit::meter::Meter;
+use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
+use leptos::prelude::*;
+
+const TONES: [(Tone, &str); 5] = [
+    (Tone::Good, "ready"),
+    (Tone::Warning, "2 of 3 nodes ready"),
+    (Tone::Bad, "agent not connected"),
+    (Tone::Busy, "waiting for its manifest"),
+    (Tone::Neutral, "being deleted"),
+];
+const ABSENCES: [(Absence, &str); 6] = [
+    (Absence::Empty, "Nothing yet"),
+    (Absence::NoMatch, "Nothing fits"),
+    (Absence::NoPermission, "Not for you"),
+    (Absence::Offline, "Not reached"),
+    (Absence::Failed, "It failed"),
+    (Absence::NotFound, "Not found"),
+];
+const COMMAND: &str = "drover cluster import berlin | kubectl --context berlin apply -f -";
+
+/// Badges, meters, banners, code, skeletons, and places without things.
+#[component]
+pub(super) fn Words() -> impl IntoView {
+    let badges = TONES.map(|(tone, words)| view! { <Badge tone=tone words=words.to_owned()/> });
+    let absences = ABSENCES.map(|(why, title)| {
+        view! { <div class="card"><Nothing why=why title=title advice="A sentence says why, and what to do next."/></div> }
+    });
+    view! {
+        <div class="stack">
+            <div class="cards">
+                <section class="card">
+                    <h2>"States"</h2>
+                    <div class="row">{badges.into_iter().collect_view()}</div>
+                    <Meter part=Some(0.32) words="3.8 of 12 cores used".to_owned()/>
+                    <Meter part=Some(0.91) words="29 of 32 GiB used".to_owned()/>
+                    <Meter part=None words="not known".to_owned()/>
+                </section>
+                <section class="card">
+                    <h2>"Banners"</h2>
+                    <Banner mood=Mood::Info>"A new version of the agent is being rolled out."</Banner>
+                    <Banner mood=Mood::Warning>"What you see is as it was at 14:03:59."</Banner>
+                    <Banner mood=Mood::Error>"The name is taken; choose another."</Banner>
+                </section>
+                <section class="card">
+                    <h2>"Code"</h2>
+                    <Code label="Command" text=COMMAND.to_owned()/>
+                </section>
+                <section class="card"><h2>"Skeleton"</h2><Skeleton lines=4/></section>
+            </div>
+            <div class="cards">{absences.into_iter().collect_view()}</div>
+        </div>
+    }
+}

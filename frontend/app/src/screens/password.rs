@@ -1,0 +1,132 @@
+//! The change of one's own password: before anything else works, or of one's own will.
+
+use drover_api::rest::Secret;
+use drover_ui_core::problem::Problem;
+use drover_ui_kit::button::{Button, Role, Weight};
+use drover_ui_kit::field::{Content, TextField};
+use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+
+use crate::command::SameCommand;
+use crate::frame::{Brand, sign_out};
+use crate::gate::{Door, Gate};
+use crate::title::title;
+
+/// The fewest letters of a password; the server has the last word.
+const SHORTEST: usize = 12;
+const COMMAND: &str = "drover user passwd";
+
+/// The screen before the frame.
+#[component]
+pub(crate) fn MustChangePassword() -> impl IntoView {
+    title("Choose a password");
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let typed = match gate.door() {
+        Door::MustChange(typed) => typed,
+        _ => None,
+    };
+    view! {
+        <main class="door">
+            <div class="door-card">
+                <div class="brand"><Brand/></div>
+                <h1>"Choose a password"</h1>
+                <p class="soft">
+                    "The one that you were given is good for this only. Choose one that nobody else knows."
+                </p>
+                <Form typed=typed/>
+                <div class="door-foot">
+                    <Button weight=Weight::Quiet on_press=move |()| sign_out(gate, toasts, false)>
+                        "Sign out instead"
+                    </Button>
+                </div>
+            </div>
+        </main>
+    }
+}
+
+/// The screen within the frame.
+#[component]
+pub(crate) fn ChangePassword() -> impl IntoView {
+    title("Change password");
+    view! {
+        <div class="page">
+            <header class="page-head"><h1>"Change password"</h1></header>
+            <div class="card narrow">
+                <p class="soft">
+                    "Your sessions elsewhere end with it, in browsers and command lines. You stay signed in here."
+                </p>
+                <Form typed=None/>
+            </div>
+            <footer class="page-foot"><SameCommand line=COMMAND.to_owned()/></footer>
+        </div>
+    }
+}
+
+/// What is wrong with the new password before the server is asked.
+fn complaint(new: &str, again: &str) -> (Option<String>, Option<String>) {
+    let short = (!new.is_empty() && new.chars().count() < SHORTEST)
+        .then(|| format!("At least {SHORTEST} characters."));
+    let differs = (!again.is_empty() && !new.starts_with(again))
+        .then(|| "This differs from the password above.".to_owned());
+    (short, differs)
+}
+
+#[component]
+fn Form(typed: Option<Secret>) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let asks_current = typed.is_none();
+    let current = RwSignal::new(typed.map_or_else(String::new, |it| it.expose().to_owned()));
+    let (new, again) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
+    let (busy, problem) = (RwSignal::new(false), RwSignal::new(None::<Problem>));
+    let of_field = move |name: &'static str| {
+        move || problem.with(|it| it.as_ref().and_then(|it| it.of_field(name)))
+    };
+    let new_error = move || complaint(&new.get(), "").0.or_else(of_field("new"));
+    let again_error = move || complaint(&new.get(), &again.get()).1;
+    let ready = move || {
+        !current.with(String::is_empty)
+            && new.with(|new| new.chars().count() >= SHORTEST)
+            && new.get() == again.get()
+    };
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        if busy.get_untracked() || !ready() {
+            return;
+        }
+        busy.set(true);
+        problem.set(None);
+        spawn_local(async move {
+            let secret = |text: RwSignal<String>| Secret::new(text.get_untracked());
+            match gate.change_password(secret(current), secret(new)).await {
+                Ok(()) => toasts.say("Your password is changed."),
+                Err(refused) => problem.set(Some(refused)),
+            }
+            // The screen may be gone, and its signals with it.
+            for field in [current, new, again] {
+                if problem.try_get_untracked().flatten().is_none() {
+                    let _ = field.try_set(String::new());
+                }
+            }
+            let _ = busy.try_set(false);
+        });
+    };
+    view! {
+        {move || problem.get().map(|it| view! { <Banner mood=Mood::Error>{it.message}</Banner> })}
+        <form class="stack" on:submit=submit>
+            {asks_current.then(|| view! {
+                <TextField label="Present password" content=Content::Password value=current
+                    error=Signal::derive(of_field("current")) focused=true/>
+            })}
+            <TextField label="New password" content=Content::NewPassword value=new focused=!asks_current
+                help=format!("At least {SHORTEST} characters.") error=Signal::derive(new_error)/>
+            <TextField label="New password again" content=Content::NewPassword value=again
+                error=Signal::derive(again_error)/>
+            <Button weight=Weight::Primary role=Role::Submit busy=busy
+                disabled=Signal::derive(move || !ready())>
+                "Change password"
+            </Button>
+        </form>
+    }
+}

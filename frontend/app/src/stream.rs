@@ -1,0 +1,76 @@
+//! An answer that goes on: lines of a watch as they arrive.
+
+use std::time::Duration;
+
+use drover_ui_core::lines::Lines;
+use drover_ui_core::problem::Problem;
+use futures::future::{Either, select};
+use wasm_bindgen::{JsCast as _, JsValue};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{AbortController, ReadableStreamDefaultReader};
+
+use crate::clock::sleep;
+use crate::fetch::Request;
+
+/// No object of a list is longer.
+const LONGEST_LINE: usize = 4 * 1024 * 1024;
+
+/// A stream of lines; dropped, it is cut.
+pub(crate) struct LineStream {
+    reader: ReadableStreamDefaultReader,
+    lines: Lines,
+    patience: Duration,
+    _cut: Cut,
+}
+
+/// Ends the request with its owner.
+struct Cut(AbortController);
+
+impl Drop for Cut {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl LineStream {
+    /// Sends a request whose answer does not end; silence longer than `patience` ends it.
+    pub(crate) async fn open(request: Request, patience: Duration) -> Result<Self, Problem> {
+        let controller = AbortController::new().map_err(|_| Problem::offline())?;
+        let cut = Cut(controller);
+        let signal = cut.0.signal();
+        let sent = Box::pin(request.send(&signal));
+        let response = match select(sent, Box::pin(sleep(patience))).await {
+            Either::Left((response, _)) => response?,
+            Either::Right(_) => return Err(Problem::offline()),
+        };
+        let body = response.body().ok_or_else(|| Problem::strange("no body"))?;
+        let reader = body.get_reader().unchecked_into();
+        Ok(Self {
+            reader,
+            lines: Lines::of_at_most(LONGEST_LINE),
+            patience,
+            _cut: cut,
+        })
+    }
+
+    /// The lines that came next; `None` when the server has ended the answer.
+    pub(crate) async fn next(&mut self) -> Result<Option<Vec<Vec<u8>>>, Problem> {
+        let read = JsFuture::from(self.reader.read());
+        let piece = match select(read, Box::pin(sleep(self.patience))).await {
+            Either::Left((piece, _)) => piece.map_err(|_| Problem::offline())?,
+            Either::Right(_) => return Err(Problem::offline()),
+        };
+        let of = |name: &str| {
+            let found = js_sys::Reflect::get(&piece, &JsValue::from_str(name));
+            found.map_err(|_| Problem::strange("a stream without parts"))
+        };
+        if of("done")?.is_truthy() {
+            return Ok(None);
+        }
+        let bytes = js_sys::Uint8Array::new(&of("value")?).to_vec();
+        let lines = self.lines.push(&bytes);
+        lines
+            .map(Some)
+            .map_err(|_| Problem::strange("a line without end"))
+    }
+}

@@ -1,0 +1,86 @@
+//! From Rust to WebAssembly, and the JavaScript that it lives beside.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use wasm_bindgen_cli_support::Bindgen;
+
+use crate::error::BundleError;
+use crate::recipe::{Mode, Place};
+
+const TARGET: &str = "wasm32-unknown-unknown";
+
+/// Compiles the page's program; fast when nothing changed.
+pub(crate) fn cargo(place: &Place, mode: Mode) -> Result<PathBuf, BundleError> {
+    let (profile, folder) = match mode {
+        Mode::Quick => ("--profile=wasm-dev", "wasm-dev"),
+        Mode::Final => ("--profile=wasm", "wasm"),
+    };
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .current_dir(&place.frontend)
+        .env("CARGO_TARGET_DIR", &place.target)
+        .args(["build", "--locked", "--package=drover-ui", "--target"])
+        .args([TARGET, profile])
+        .status()
+        .map_err(|source| BundleError::Start {
+            program: "cargo",
+            install: "see https://rustup.rs",
+            source,
+        })?;
+    if !status.success() {
+        return Err(BundleError::Failed {
+            program: "cargo build",
+            status,
+        });
+    }
+    Ok(place
+        .target
+        .join(TARGET)
+        .join(folder)
+        .join("drover-ui.wasm"))
+}
+
+/// The page's program as a browser takes it.
+#[derive(Debug)]
+pub(crate) struct Program {
+    /// The module that loads it.
+    pub(crate) script: Vec<u8>,
+    /// The program.
+    pub(crate) wasm: Vec<u8>,
+}
+
+impl Program {
+    /// Writes the JavaScript for a compiled program.
+    pub(crate) fn bind(wasm: &Path, staging: &Path) -> Result<Self, BundleError> {
+        let failed = |error| BundleError::Bindgen(format!("{error:#}"));
+        let mut bindgen = Bindgen::new();
+        bindgen.input_path(wasm).out_name("app").typescript(false);
+        bindgen
+            .remove_name_section(true)
+            .remove_producers_section(true);
+        // The page says where the program lies: the name has a hash in it.
+        bindgen.omit_default_module_path(true);
+        bindgen.web(true).map_err(failed)?;
+        let mut output = bindgen.generate_output().map_err(failed)?;
+        let inline = output.snippets().values().map(Vec::len).sum::<usize>();
+        if inline + output.local_modules().len() > 0 {
+            let text = format!(
+                "dependencies bring JavaScript of their own, which nothing here would serve: {:?} {:?}",
+                output.snippets().keys(),
+                output.local_modules().keys()
+            );
+            return Err(BundleError::Bindgen(text));
+        }
+        output.emit(staging).map_err(failed)?;
+        let read = |name: &str| {
+            let path = staging.join(name);
+            fs::read(&path).map_err(BundleError::file("read", path))
+        };
+        Ok(Self {
+            script: read("app.js")?,
+            wasm: read("app_bg.wasm")?,
+        })
+    }
+}

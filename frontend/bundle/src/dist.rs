@@ -1,0 +1,125 @@
+//! The folder that is served.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::error::BundleError;
+use crate::page::{File, Sources};
+use crate::recipe::{Mode, Place};
+
+/// What a finished folder was made from; a hidden file, which the server leaves out.
+const STAMP: &str = ".made-from";
+/// Keeps what is built out of commits; the folder is there without it, so that cargo can watch it.
+const IGNORE: (&str, &str) = (
+    ".gitignore",
+    "# What `make ui` builds; the folder itself is there so that cargo can watch it.\n*\n!.gitignore\n",
+);
+
+/// Everything that a build depends on, as one hash.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Stamp(String);
+
+impl Stamp {
+    /// Of the program, what people wrote beside it, and this very builder.
+    pub(crate) fn of(mode: Mode, wasm: &Path, sources: &Sources) -> Result<Self, BundleError> {
+        let mut hash = Sha256::new();
+        hash.update(format!("{mode:?}"));
+        let builder = std::env::current_exe().map_err(BundleError::file("find", "builder"))?;
+        for path in [wasm, &builder] {
+            hash.update(fs::read(path).map_err(BundleError::file("read", path))?);
+        }
+        for bytes in sources.bytes() {
+            // Lengths keep two texts that meet elsewhere apart.
+            hash.update(bytes.len().to_le_bytes());
+            hash.update(bytes);
+        }
+        Ok(Self(format!("{:x}", hash.finalize())))
+    }
+
+    /// Whether a folder was made from the same.
+    pub(crate) fn is_of(&self, dist: &Path) -> bool {
+        fs::read_to_string(dist.join(STAMP)).is_ok_and(|text| text == self.0)
+    }
+
+    /// Says so in a folder.
+    pub(crate) fn keep(&self, dist: &Path) -> Result<(), BundleError> {
+        let path = dist.join(STAMP);
+        fs::write(&path, &self.0).map_err(BundleError::file("write", path))
+    }
+}
+
+/// Writes the files into a new folder beside the served one, which stays as it is.
+pub(crate) fn write(place: &Place, files: &[File]) -> Result<PathBuf, BundleError> {
+    let fresh = place.frontend.join("dist.new");
+    remove(&fresh)?;
+    for file in files {
+        let path = fresh.join(&file.path);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(BundleError::file("make", folder))?;
+        }
+        fs::write(&path, &file.bytes).map_err(BundleError::file("write", path))?;
+    }
+    let (name, text) = IGNORE;
+    fs::write(fresh.join(name), text).map_err(BundleError::file("write", fresh.join(name)))?;
+    Ok(fresh)
+}
+
+/// Puts a finished folder in the place of the old one.
+pub(crate) fn replace(fresh: &Path, dist: &Path) -> Result<(), BundleError> {
+    remove(dist)?;
+    fs::rename(fresh, dist).map_err(BundleError::file("rename", fresh))
+}
+
+fn remove(folder: &Path) -> Result<(), BundleError> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(BundleError::file("remove", folder))?;
+    }
+    Ok(())
+}
+
+/// A line for each file, and one for all: bytes as they are, and as most browsers get them.
+pub(crate) fn sizes(dist: &Path) -> Result<Vec<String>, BundleError> {
+    let mut names = Vec::new();
+    for folder in ["", "assets"] {
+        let path = dist.join(folder);
+        for entry in fs::read_dir(&path).map_err(BundleError::file("list", &path))? {
+            let entry = entry.map_err(BundleError::file("list", &path))?;
+            names.push(Path::new(folder).join(entry.file_name()));
+        }
+    }
+    names.sort();
+    let size = |name: &Path| fs::metadata(dist.join(name)).map(|meta| meta.len());
+    let (mut lines, mut all) = (Vec::new(), (0, 0));
+    for name in &names {
+        let compressed = name.with_added_extension("br");
+        if let (Ok(raw), Ok(small)) = (size(name), size(&compressed)) {
+            lines.push(format!("  {raw:>9} {small:>8}  {}", name.display()));
+            all = (all.0 + raw, all.1 + small);
+        }
+    }
+    lines.insert(0, "  bytes        br  file".to_owned());
+    lines.push(format!("  {:>9} {:>8}  all", all.0, all.1));
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_takes_the_place_of_another_whole() {
+        let root = tempfile::tempdir().unwrap();
+        let (fresh, dist) = (root.path().join("dist.new"), root.path().join("dist"));
+        for (folder, file) in [(&dist, "old"), (&fresh, "new")] {
+            fs::create_dir(folder).unwrap();
+            fs::write(folder.join(file), "x").unwrap();
+        }
+        let stamp = Stamp("made".to_owned());
+        stamp.keep(&fresh).unwrap();
+        replace(&fresh, &dist).unwrap();
+        assert!(stamp.is_of(&dist) && !Stamp("other".to_owned()).is_of(&dist));
+        assert!(dist.join("new").exists() && !dist.join("old").exists() && !fresh.exists());
+    }
+}

@@ -1,0 +1,14 @@
+//! Builds the web UI into `frontend/dist`: `make ui`.
+
+mod compile;
+mod dist;
+mod error;
+mod node;
+mod page;
+mod recipe;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    recipe::run()
+}

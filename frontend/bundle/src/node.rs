@@ -1,0 +1,68 @@
+//! The two steps that Node does: wasm-opt, and compression.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::compile::Program;
+use crate::error::BundleError;
+use crate::recipe::{Mode, Place};
+
+const INSTALL: &str = "Node 20 or newer is missing (Debian: nodejs and npm, or https://nodejs.org)";
+/// What rustc's WebAssembly uses beyond the first version of the format.
+const FEATURES: &[&str] = &[
+    "--enable-bulk-memory",
+    "--enable-bulk-memory-opt",
+    "--enable-nontrapping-float-to-int",
+    "--enable-sign-ext",
+    "--enable-mutable-globals",
+    "--enable-reference-types",
+    "--enable-multivalue",
+];
+
+/// The program after wasm-opt.
+pub(crate) fn optimised(program: Program, place: &Place) -> Result<Program, BundleError> {
+    let before = place.staging.join("app_bg.wasm");
+    let after = place.staging.join("app_opt.wasm");
+    let tool = place.frontend.join("node_modules/binaryen/bin/wasm-opt");
+    if !tool.is_file() {
+        install(&place.frontend)?;
+    }
+    let mut command = Command::new("node");
+    command.arg(tool).arg("-Oz").args(FEATURES);
+    run("wasm-opt", command.arg(&before).arg("--output").arg(&after))?;
+    let wasm = fs::read(&after).map_err(BundleError::file("read", &after))?;
+    Ok(Program { wasm, ..program })
+}
+
+/// Puts a `.br` and a `.gz` beside every file of a folder.
+pub(crate) fn compress(place: &Place, folder: &Path, mode: Mode) -> Result<(), BundleError> {
+    let quality = match mode {
+        Mode::Quick => "4",
+        Mode::Final => "11",
+    };
+    let mut command = Command::new("node");
+    command.arg(place.frontend.join("bundle/compress.mjs"));
+    run("compression", command.arg(quality).arg(folder))
+}
+
+/// Installs exactly what package-lock.json says.
+fn install(frontend: &Path) -> Result<(), BundleError> {
+    let mut command = Command::new("npm");
+    command.current_dir(frontend);
+    command.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
+    run("npm ci", &mut command)
+}
+
+fn run(program: &'static str, command: &mut Command) -> Result<(), BundleError> {
+    let status = command.status().map_err(|source| BundleError::Start {
+        program,
+        install: INSTALL,
+        source,
+    })?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(BundleError::Failed { program, status })
+    }
+}

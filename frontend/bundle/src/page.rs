@@ -1,0 +1,165 @@
+//! What the page is made of, and how its parts name each other.
+
+use std::fs;
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::compile::Program;
+use crate::error::BundleError;
+
+/// The style sheets, in the order in which they count.
+const STYLES: &[&str] = &[
+    "tokens.css",
+    "base.css",
+    "kit.css",
+    "shell.css",
+    "screens.css",
+];
+
+/// What people write by hand, beside the program.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    page: String,
+    theme: String,
+    start: String,
+    icon: String,
+    style: String,
+}
+
+impl Sources {
+    /// Reads them from the workspace.
+    pub(crate) fn read(frontend: &Path) -> Result<Self, BundleError> {
+        let read = |name: &str| {
+            let path = frontend.join(name);
+            fs::read_to_string(&path).map_err(BundleError::file("read", path))
+        };
+        let mut style = String::new();
+        for name in STYLES {
+            style.push_str(&read(&format!("style/{name}"))?);
+        }
+        Ok(Self {
+            page: read("page/index.html")?,
+            theme: read("page/theme.js")?,
+            start: read("page/start.js")?,
+            icon: read("page/icon.svg")?,
+            style,
+        })
+    }
+
+    /// All of it, for the stamp.
+    pub(crate) fn bytes(&self) -> impl Iterator<Item = &[u8]> {
+        [
+            &self.page,
+            &self.theme,
+            &self.start,
+            &self.icon,
+            &self.style,
+        ]
+        .into_iter()
+        .map(String::as_bytes)
+    }
+}
+
+/// A file of the page.
+#[derive(Debug)]
+pub(crate) struct File {
+    /// Its path below the root, for example `assets/app-….wasm`.
+    pub(crate) path: String,
+    /// What it holds.
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// The files of the page. Every name but that of `index.html` changes with what the file holds.
+pub(crate) fn assemble(sources: &Sources, program: &Program) -> Result<Vec<File>, BundleError> {
+    let style = hashed("style", "css", sources.style.as_bytes());
+    let theme = hashed("theme", "js", sources.theme.as_bytes());
+    let icon = hashed("icon", "svg", sources.icon.as_bytes());
+    let script = hashed("app", "js", &program.script);
+    let wasm = hashed("app", "wasm", &program.wasm);
+    let start = filled(
+        "start.js",
+        &sources.start,
+        &[("script", &url(&script)), ("program", &url(&wasm))],
+    )?;
+    let start = hashed("start", "js", start.as_bytes());
+    let page = filled(
+        "index.html",
+        &sources.page,
+        &[
+            ("style", &url(&style)),
+            ("theme", &url(&theme)),
+            ("icon", &url(&icon)),
+            ("script", &url(&script)),
+            ("program", &url(&wasm)),
+            ("start", &url(&start)),
+        ],
+    )?;
+    let page = File {
+        path: "index.html".to_owned(),
+        bytes: page.into_bytes(),
+    };
+    Ok(vec![page, style, theme, icon, script, wasm, start])
+}
+
+fn url(file: &File) -> String {
+    format!("/{}", file.path)
+}
+
+/// A file whose name is known for ever: another content has another name.
+fn hashed(name: &str, ending: &str, bytes: &[u8]) -> File {
+    let hash = format!("{:x}", Sha256::digest(bytes));
+    let short = &hash[..16];
+    File {
+        path: format!("assets/{name}-{short}.{ending}"),
+        bytes: bytes.to_vec(),
+    }
+}
+
+/// A template with its `{{names}}` replaced; each must occur, and no other.
+fn filled(
+    template: &'static str,
+    text: &str,
+    values: &[(&str, &String)],
+) -> Result<String, BundleError> {
+    let wrong = |problem| Err(BundleError::Template { template, problem });
+    let mut text = text.to_owned();
+    for (name, value) in values {
+        let place = format!("{{{{{name}}}}}");
+        if !text.contains(&place) {
+            return wrong(format!("does not name {place}"));
+        }
+        text = text.replace(&place, value);
+    }
+    match text.split_once("{{") {
+        Some((_, rest)) => wrong(format!(
+            "names {{{{{}, which is nothing",
+            rest.lines().next().unwrap_or_default()
+        )),
+        None => Ok(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_content_has_another_name() {
+        let names = [b"a", b"b"].map(|bytes| hashed("app", "js", bytes).path);
+        assert_ne!(names[0], names[1]);
+        assert_eq!(names[0], "assets/app-ca978112ca1bbdca.js");
+    }
+
+    #[test]
+    fn a_template_and_what_fills_it_fit_exactly() {
+        let value = "x".to_owned();
+        let filled = |text| filled("t", text, &[("a", &value)]).map_err(|e| e.to_string());
+        assert_eq!(filled("<{{a}} {{a}}>"), Ok("<x x>".to_owned()));
+        assert_eq!(filled("<>"), Err("t does not name {{a}}".to_owned()));
+        assert_eq!(
+            filled("{{a}}{{b}}"),
+            Err("t names {{b}}, which is nothing".to_owned())
+        );
+    }
+}

@@ -1,0 +1,40 @@
+//! How long ago something was, in as few letters as say it.
+
+use jiff::Timestamp;
+
+/// The time between two moments as kubectl writes it: `40s`, `12m`, `5h`, `3d`, `2y`.
+pub fn age(from: Timestamp, now: Timestamp) -> String {
+    let seconds = now.as_second().saturating_sub(from.as_second()).max(0);
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    match seconds {
+        ..120 => format!("{seconds}s"),
+        120..7_200 => format!("{minutes}m"),
+        7_200..172_800 => format!("{hours}h"),
+        172_800..63_072_000 => format!("{days}d"),
+        _ => format!("{}y", days / 365),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_has_one_unit() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        for (seconds, wanted) in [
+            (0, "0s"),
+            (119, "119s"),
+            (120, "2m"),
+            (7_199, "119m"),
+            (7_200, "2h"),
+            (172_799, "47h"),
+            (172_800, "2d"),
+            (63_071_999, "729d"),
+            (63_072_000, "2y"),
+        ] {
+            assert_eq!(age(at(1_000), at(1_000 + seconds)), wanted);
+        }
+        assert_eq!(age(at(10), at(0)), "0s", "clocks differ a little");
+    }
+}

@@ -1,0 +1,135 @@
+//! What people are told of clusters.
+
+use std::collections::BTreeMap;
+
+use drover_api::kinds::{ComponentHealth, NodeCount};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use super::*;
+
+fn cluster(conditions: &[(&str, &str, &str, &str)]) -> ClusterView {
+    ClusterView {
+        name: "a".to_owned(),
+        uid: "u".to_owned(),
+        description: None,
+        labels: BTreeMap::new(),
+        created_at: Timestamp::UNIX_EPOCH,
+        deleting: false,
+        conditions: conditions
+            .iter()
+            .map(|(kind, status, reason, message)| Condition {
+                last_transition_time: Time(Timestamp::UNIX_EPOCH),
+                message: (*message).to_owned(),
+                observed_generation: None,
+                reason: (*reason).to_owned(),
+                status: (*status).to_owned(),
+                type_: (*kind).to_owned(),
+            })
+            .collect(),
+        kubernetes_version: None,
+        nodes: None,
+        capacity: BTreeMap::new(),
+        allocatable: BTreeMap::new(),
+        requests: BTreeMap::new(),
+        usage: BTreeMap::new(),
+        components: Vec::new(),
+        agent: None,
+        last_seen: None,
+    }
+}
+
+fn well() -> ClusterView {
+    cluster(&[
+        ("Registered", "True", "KeyBound", ""),
+        ("Connected", "True", "Connected", ""),
+        ("Ready", "True", "Ready", "fine"),
+    ])
+}
+
+fn told(cluster: &ClusterView) -> (Health, String, Option<String>) {
+    let state = state(cluster);
+    (state.health, state.words, state.why)
+}
+
+#[test]
+fn a_cluster_is_told_in_the_words_of_the_command_line() {
+    assert_eq!(told(&well()), (Health::Ready, "ready".to_owned(), None));
+    let new = cluster(&[("Ready", "False", "NotRegistered", "apply the manifest")]);
+    let why = Some("apply the manifest".to_owned());
+    assert_eq!(
+        told(&new),
+        (Health::Waiting, "waiting for its manifest".to_owned(), why)
+    );
+    let mut cut = well();
+    cut.conditions[1].status = "False".to_owned();
+    assert_eq!(told(&cut).0, Health::Disconnected);
+    let mut failing = well();
+    failing.conditions[2].status = "False".to_owned();
+    failing.conditions[2].reason = "APIServerNotReady".to_owned();
+    let (health, words, why) = told(&failing);
+    assert_eq!(
+        (health, words.as_str()),
+        (Health::Failing, "API server not ready")
+    );
+    assert_eq!(why.as_deref(), Some("fine"));
+    let mut leaving = well();
+    leaving.deleting = true;
+    assert_eq!(told(&leaving).0, Health::Leaving);
+}
+
+#[test]
+fn a_ready_cluster_with_a_sick_part_is_degraded() {
+    let mut node = well();
+    node.nodes = Some(NodeCount { total: 3, ready: 2 });
+    assert_eq!(told(&node).1, "2 of 3 nodes ready");
+    let mut part = well();
+    part.nodes = Some(NodeCount { total: 3, ready: 3 });
+    part.components = vec![ComponentHealth {
+        name: "etcd".to_owned(),
+        healthy: false,
+        message: Some("no leader".to_owned()),
+    }];
+    let wanted = (
+        Health::Degraded,
+        "etcd unhealthy".to_owned(),
+        Some("no leader".to_owned()),
+    );
+    assert_eq!(told(&part), wanted);
+}
+
+#[test]
+fn what_is_wrong_comes_first() {
+    let mut sorted = Health::ALL;
+    sorted.sort();
+    assert_eq!(sorted, Health::ALL);
+    assert_eq!(sorted[5], Health::Ready);
+}
+
+#[test]
+fn reasons_are_words() {
+    for (pascal, wanted) in [
+        ("AgentNotConnected", "agent not connected"),
+        ("APIServerReady", "API server ready"),
+        ("Ready", "ready"),
+        ("KeyBound", "key bound"),
+        ("", ""),
+        ("X", "x"),
+    ] {
+        assert_eq!(words(pascal), wanted, "{pascal}");
+    }
+}
+
+#[test]
+fn a_load_is_what_is_used_or_else_asked_for() {
+    let mut cluster = well();
+    assert_eq!(Load::of(&cluster, "cpu"), None);
+    cluster.capacity.insert("cpu".to_owned(), "4".to_owned());
+    cluster.requests.insert("cpu".to_owned(), "1".to_owned());
+    assert_eq!(Load::of(&cluster, "cpu").unwrap().part(), Some(0.25));
+    cluster.allocatable.insert("cpu".to_owned(), "2".to_owned());
+    cluster.usage.insert("cpu".to_owned(), "3".to_owned());
+    assert_eq!(Load::of(&cluster, "cpu").unwrap().part(), Some(1.0));
+    cluster.allocatable.insert("cpu".to_owned(), "0".to_owned());
+    assert_eq!(Load::of(&cluster, "cpu"), None);
+}

@@ -1,0 +1,97 @@
+//! A cluster as it lies on the hub, and as the page knows it.
+
+use std::sync::Arc;
+
+use drover_api::kinds::{ClusterSpec, ClusterStatus};
+use drover_api::rest::ClusterView;
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::Deserialize;
+
+/// Where administrators follow the clusters.
+pub const CLUSTERS: &str = "/k8s/clusters/local/apis/management.drover.dev/v1alpha1/clusters";
+
+/// The object.
+#[derive(Clone, Debug, Deserialize)]
+pub struct HubCluster {
+    metadata: ObjectMeta,
+    spec: ClusterSpec,
+    #[serde(default)]
+    status: Option<ClusterStatus>,
+}
+
+impl From<HubCluster> for ClusterView {
+    fn from(cluster: HubCluster) -> Self {
+        let (meta, status) = (cluster.metadata, cluster.status.unwrap_or_default());
+        Self {
+            name: meta.name.unwrap_or_default(),
+            uid: meta.uid.unwrap_or_default(),
+            description: cluster.spec.description,
+            labels: meta.labels.unwrap_or_default(),
+            created_at: meta
+                .creation_timestamp
+                .map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+            deleting: meta.deletion_timestamp.is_some(),
+            conditions: status.conditions,
+            kubernetes_version: status.kubernetes_version,
+            nodes: status.nodes,
+            capacity: status.capacity,
+            allocatable: status.allocatable,
+            requests: status.requests,
+            usage: status.usage,
+            components: status.components,
+            agent: status.agent,
+            last_seen: status.last_seen.map(|time| time.0),
+        }
+    }
+}
+
+/// The same, as many parts of the page share it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(from = "HubCluster")]
+pub struct SharedCluster(Arc<ClusterView>);
+
+impl From<HubCluster> for SharedCluster {
+    fn from(cluster: HubCluster) -> Self {
+        Self(Arc::new(cluster.into()))
+    }
+}
+
+impl SharedCluster {
+    /// What the page knows of it.
+    pub fn view(&self) -> Arc<ClusterView> {
+        Arc::clone(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_object_and_the_view_tell_the_same() {
+        let object = r#"{"apiVersion":"management.drover.dev/v1alpha1","kind":"Cluster","metadata":
+          {"name":"berlin","uid":"u","resourceVersion":"7","creationTimestamp":"2026-11-20T08:00:00Z",
+          "labels":{"env":"prod"}},"spec":{"description":"ours"},"status":{"kubernetesVersion":"v1.36.1",
+          "nodes":{"total":3,"ready":2},"capacity":{"cpu":"12"},"lastSeen":"2026-11-21T08:00:00Z",
+          "conditions":[{"type":"Ready","status":"True","reason":"Ready","message":"",
+          "lastTransitionTime":"2026-11-21T08:00:00Z"}]}}"#;
+        let cluster: HubCluster = serde_json::from_str(object).unwrap();
+        let view = ClusterView::from(cluster);
+        assert_eq!((view.name.as_str(), view.uid.as_str()), ("berlin", "u"));
+        assert_eq!(view.description.as_deref(), Some("ours"));
+        assert_eq!(view.labels["env"], "prod");
+        assert_eq!(view.nodes.map(|nodes| nodes.ready), Some(2));
+        assert_eq!(view.conditions.len(), 1);
+        assert!(!view.deleting && view.last_seen.is_some());
+    }
+
+    #[test]
+    fn a_cluster_that_was_just_made_has_little_to_tell() {
+        let object =
+            r#"{"metadata":{"name":"new","deletionTimestamp":"2026-11-21T08:00:00Z"},"spec":{}}"#;
+        let cluster: HubCluster = serde_json::from_str(object).unwrap();
+        let view = ClusterView::from(cluster);
+        assert!(view.deleting && view.conditions.is_empty() && view.nodes.is_none());
+    }
+}

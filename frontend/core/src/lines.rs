@@ -1,0 +1,82 @@
+//! Lines out of pieces of bytes, as a watch sends them.
+
+/// Collects bytes until a line is whole.
+#[derive(Clone, Debug)]
+pub struct Lines {
+    rest: Vec<u8>,
+    longest: usize,
+}
+
+/// A line is longer than anything that makes sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLong;
+
+impl Lines {
+    /// Lines of at most so many bytes.
+    pub fn of_at_most(longest: usize) -> Self {
+        Self {
+            rest: Vec::new(),
+            longest,
+        }
+    }
+
+    /// Adds a piece and gives the lines that it ends, without their ends.
+    pub fn push(&mut self, piece: &[u8]) -> Result<Vec<Vec<u8>>, TooLong> {
+        let mut whole = Vec::new();
+        let mut parts = piece.split(|byte| *byte == b'\n');
+        // `split` gives one part more than there are ends: the last is the start of a line.
+        let last = parts.next_back().unwrap_or_default();
+        for part in parts {
+            self.add(part)?;
+            let line = std::mem::take(&mut self.rest);
+            if !line.is_empty() {
+                whole.push(line);
+            }
+        }
+        self.add(last)?;
+        Ok(whole)
+    }
+
+    fn add(&mut self, part: &[u8]) -> Result<(), TooLong> {
+        if self.rest.len() + part.len() > self.longest {
+            return Err(TooLong);
+        }
+        self.rest.extend_from_slice(part);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn lines_are_the_same_wherever_the_stream_is_cut(
+            text in "[a-c\n]{0,40}", cuts in prop::collection::vec(1_usize..6, 0..40),
+        ) {
+            let mut lines = Lines::of_at_most(64);
+            let mut seen = Vec::new();
+            let mut bytes = text.as_bytes();
+            for cut in cuts {
+                let (piece, rest) = bytes.split_at(cut.min(bytes.len()));
+                seen.extend(lines.push(piece).unwrap());
+                bytes = rest;
+            }
+            seen.extend(lines.push(bytes).unwrap());
+            let mut wanted: Vec<&str> = text.split('\n').collect();
+            wanted.pop();
+            wanted.retain(|line| !line.is_empty());
+            prop_assert_eq!(seen, wanted.iter().map(|l| l.as_bytes().to_vec()).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_line_without_end_is_not_kept_for_ever() {
+        let mut lines = Lines::of_at_most(4);
+        assert_eq!(lines.push(b"abcd\nab"), Ok(vec![b"abcd".to_vec()]));
+        assert_eq!(lines.push(b"cde"), Err(TooLong));
+    }
+}

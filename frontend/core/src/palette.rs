@@ -1,0 +1,52 @@
+//! Finding a command by some of its letters.
+
+/// How well typed letters fit a title, higher is better; `None` if they do not occur in order.
+/// Letters at the starts of words, and next to each other, count more.
+pub fn fit(typed: &str, title: &str) -> Option<u32> {
+    let mut score = 0;
+    let mut wanted = typed
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .flat_map(char::to_lowercase)
+        .peekable();
+    let (mut at_start, mut matched_before) = (true, false);
+    for letter in title.chars() {
+        let same = letter.to_lowercase().next();
+        if wanted.peek().is_some() && wanted.peek() == same.as_ref() {
+            wanted.next();
+            score += 1 + 4 * u32::from(at_start) + 5 * u32::from(matched_before);
+            matched_before = true;
+        } else {
+            matched_before = false;
+        }
+        at_start = !letter.is_alphanumeric();
+    }
+    wanted.peek().is_none().then_some(score)
+}
+
+/// The places of the titles that fit, best first; all in their order if nothing is typed.
+pub fn ranked<'a>(typed: &str, titles: impl IntoIterator<Item = &'a str>) -> Vec<usize> {
+    let mut found: Vec<(usize, u32)> = titles
+        .into_iter()
+        .enumerate()
+        .filter_map(|(place, title)| Some((place, fit(typed, title)?)))
+        .collect();
+    found.sort_by_key(|(place, score)| (std::cmp::Reverse(*score), *place));
+    found.into_iter().map(|(place, _)| place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_of_words_and_runs_count_more() {
+        let titles = ["Change password", "Go to clusters", "Use the dark theme"];
+        assert_eq!(ranked("", titles), [0, 1, 2]);
+        assert_eq!(ranked("gtc", titles), [1]);
+        assert_eq!(ranked("DARK", titles), [2]);
+        assert_eq!(ranked("xyz", titles), [0; 0]);
+        assert_eq!(ranked("c", titles)[0], 0);
+        assert!(fit("clus", "Go to clusters") > fit("clus", "a c l u s"));
+    }
+}

@@ -1,0 +1,202 @@
+//! What went wrong with a request, for people.
+
+use serde::Deserialize;
+
+/// Why a request has no answer that can be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What kind of thing it is, for deciding what to show.
+    pub kind: ProblemKind,
+    /// A sentence: what happened, and what to do.
+    pub message: String,
+    /// What is wrong with single fields of a form.
+    pub fields: Vec<FieldProblem>,
+}
+
+/// What a page does about a problem differs by this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProblemKind {
+    /// The server was not reached.
+    Offline,
+    /// 401: nobody is signed in (any more).
+    SignedOut,
+    /// 403: the right is missing.
+    Forbidden,
+    /// 404: there is no such thing.
+    NotFound,
+    /// 409: somebody else was first.
+    Conflict,
+    /// 410: a watch has to begin anew.
+    Expired,
+    /// 400 or 422: what was typed cannot be taken.
+    Invalid,
+    /// 429 or 503: later it may work.
+    Later,
+    /// Everything else.
+    Failed,
+}
+
+/// What is wrong with one field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldProblem {
+    /// The field's path, for example `new`.
+    pub field: String,
+    /// Which values can be taken.
+    pub message: String,
+}
+
+/// The parts of a `metav1.Status` that are for people.
+#[derive(Deserialize)]
+struct Status {
+    message: Option<String>,
+    code: Option<u16>,
+    details: Option<Details>,
+}
+
+#[derive(Deserialize)]
+struct Details {
+    #[serde(default)]
+    causes: Vec<Cause>,
+}
+
+#[derive(Deserialize)]
+struct Cause {
+    field: Option<String>,
+    message: Option<String>,
+}
+
+impl Problem {
+    /// The server was not reached, or the connection broke.
+    pub fn offline() -> Self {
+        Self::new(
+            ProblemKind::Offline,
+            "The server cannot be reached. Look at your network, and whether the server runs.",
+        )
+    }
+
+    /// An answer that is not what was asked for.
+    pub fn strange(what: &str) -> Self {
+        Self::new(
+            ProblemKind::Failed,
+            format!(
+                "The server answered with something that this page does not understand ({what}). \
+                 Reload the page: the server may have been upgraded."
+            ),
+        )
+    }
+
+    /// Any problem, without fields.
+    pub fn new(kind: ProblemKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            fields: Vec::new(),
+        }
+    }
+
+    /// Reads the answer to a request that failed.
+    pub fn of_answer(code: u16, body: &[u8]) -> Self {
+        let status: Option<Status> = serde_json::from_slice(body).ok();
+        let (message, fields) = match status {
+            Some(status) => (status.message, fields(status.details)),
+            None => (None, Vec::new()),
+        };
+        let message = message.filter(|text| !text.is_empty()).map_or_else(
+            || format!("The server answered {code} and said no more."),
+            sentence,
+        );
+        Self {
+            kind: ProblemKind::of_code(code),
+            message,
+            fields,
+        }
+    }
+
+    /// Reads a `Status` that came inside a stream.
+    pub fn of_status(object: &serde_json::Value) -> Self {
+        let body = serde_json::to_vec(object).unwrap_or_default();
+        let status: Option<Status> = serde_json::from_slice(&body).ok();
+        let code = status.and_then(|status| status.code).unwrap_or(500);
+        Self::of_answer(code, &body)
+    }
+
+    /// What is wrong with a field of this name.
+    pub fn of_field(&self, name: &str) -> Option<String> {
+        let found = self.fields.iter().find(|problem| problem.field == name);
+        found.map(|problem| problem.message.clone())
+    }
+}
+
+fn fields(details: Option<Details>) -> Vec<FieldProblem> {
+    let causes = details.map(|details| details.causes).unwrap_or_default();
+    causes
+        .into_iter()
+        .filter_map(|cause| {
+            Some(FieldProblem {
+                field: cause.field?,
+                message: sentence(cause.message?),
+            })
+        })
+        .collect()
+}
+
+/// A message of the API as a sentence on a page.
+fn sentence(text: String) -> String {
+    let mut letters = text.chars();
+    let Some(first) = letters.next() else {
+        return text;
+    };
+    let ended = text.ends_with(['.', '!', '?', '…']);
+    let mut sentence: String = first.to_uppercase().collect();
+    sentence.push_str(letters.as_str());
+    if !ended {
+        sentence.push('.');
+    }
+    sentence
+}
+
+impl ProblemKind {
+    fn of_code(code: u16) -> Self {
+        match code {
+            401 => Self::SignedOut,
+            403 => Self::Forbidden,
+            404 => Self::NotFound,
+            409 => Self::Conflict,
+            410 => Self::Expired,
+            400 | 422 => Self::Invalid,
+            429 | 503 => Self::Later,
+            _ => Self::Failed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_says_what_happened_and_where() {
+        let body = br#"{"kind":"Status","code":422,"message":"new: has 12 to 512 characters",
+            "details":{"causes":[{"field":"new","message":"has 12 to 512 characters"}]}}"#;
+        let problem = Problem::of_answer(422, body);
+        assert_eq!(problem.kind, ProblemKind::Invalid);
+        assert_eq!(problem.message, "New: has 12 to 512 characters.");
+        let field = problem.of_field("new");
+        assert_eq!(field.as_deref(), Some("Has 12 to 512 characters."));
+        assert_eq!(problem.of_field("old"), None);
+    }
+
+    #[test]
+    fn an_answer_of_a_stranger_is_a_problem_too() {
+        let problem = Problem::of_answer(502, b"<html>Bad gateway</html>");
+        assert_eq!(problem.kind, ProblemKind::Failed);
+        assert_eq!(problem.message, "The server answered 502 and said no more.");
+        assert_eq!(Problem::of_answer(401, b"").kind, ProblemKind::SignedOut);
+    }
+
+    #[test]
+    fn a_status_in_a_stream_has_its_own_code() {
+        let object = serde_json::json!({"kind": "Status", "code": 410, "message": "too old"});
+        assert_eq!(Problem::of_status(&object).kind, ProblemKind::Expired);
+    }
+}

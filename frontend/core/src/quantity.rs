@@ -1,0 +1,127 @@
+//! Kubernetes quantities, as far as a page shows them.
+
+/// A quantity as a number in its base unit (cores, bytes, pieces); `None` if it is no quantity.
+pub fn parse(text: &str) -> Option<f64> {
+    let digits = text
+        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+')))
+        .unwrap_or(text.len());
+    let (number, suffix) = text.split_at(digits);
+    let number: f64 = number.parse().ok()?;
+    Some(number * factor(suffix)?)
+}
+
+fn factor(suffix: &str) -> Option<f64> {
+    const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+    if let Some(power) = BINARY.iter().position(|known| *known == suffix) {
+        return Some(1024_f64.powi(i32::try_from(power).unwrap_or_default() + 1));
+    }
+    let exponent = match suffix {
+        "n" => -9,
+        "u" => -6,
+        "m" => -3,
+        "" => 0,
+        "k" => 3,
+        "M" => 6,
+        "G" => 9,
+        "T" => 12,
+        "P" => 15,
+        "E" => 18,
+        _ => suffix.strip_prefix(['e', 'E'])?.parse().ok()?,
+    };
+    Some(10_f64.powi(exponent))
+}
+
+/// Cores for people: `0.25`, `3.5`, `128`.
+pub fn cores(value: f64) -> String {
+    rounded(value)
+}
+
+/// Bytes for people: `512 MiB`, `1.5 TiB`.
+pub fn bytes(value: f64) -> String {
+    const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut value = value.max(0.0);
+    let mut unit = 0;
+    while value >= 1000.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{} {}", rounded(value), UNITS[unit])
+}
+
+/// Three digits at most before a comma, and no more after it than tell something.
+fn rounded(value: f64) -> String {
+    let digits = match value.abs() {
+        ..1.0 => 2,
+        ..10.0 => 1,
+        _ => 0,
+    };
+    let text = format!("{value:.digits$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn quantities_of_kubernetes_are_numbers() {
+        for (text, wanted) in [
+            ("3500m", Some(3.5)),
+            ("12", Some(12.0)),
+            ("1Ki", Some(1024.0)),
+            ("2Gi", Some(2_147_483_648.0)),
+            ("1e3", Some(1000.0)),
+            ("1E", Some(1e18)),
+            ("1E2", Some(100.0)),
+            ("-5k", Some(-5000.0)),
+            (".5", Some(0.5)),
+            ("", None),
+            ("x", None),
+            ("1 Gi", None),
+            ("1Zi", None),
+        ] {
+            let read = parse(text);
+            let same = match (read, wanted) {
+                (Some(read), Some(wanted)) => (read - wanted).abs() <= wanted.abs() * 1e-9,
+                (read, wanted) => read == wanted,
+            };
+            assert!(same, "{text}: {read:?}");
+        }
+    }
+
+    #[test]
+    fn people_read_few_digits() {
+        for (value, wanted) in [
+            (0.0, "0"),
+            (0.254, "0.25"),
+            (3.5, "3.5"),
+            (3.04, "3"),
+            (127.6, "128"),
+        ] {
+            assert_eq!(cores(value), wanted);
+        }
+        for (value, wanted) in [
+            (0.0, "0 B"),
+            (1023.0, "1 KiB"),
+            (536_870_912.0, "512 MiB"),
+            (1.5 * 1_099_511_627_776.0, "1.5 TiB"),
+        ] {
+            assert_eq!(bytes(value), wanted);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_strange(text in "\\PC{0,24}") {
+            if let Some(value) = parse(&text) {
+                let _ = (cores(value), bytes(value));
+            }
+        }
+    }
+}

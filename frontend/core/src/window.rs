@@ -1,0 +1,81 @@
+//! Which rows of a long table are on the page.
+
+/// A part of a table's rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// The first row that is rendered.
+    pub first: usize,
+    /// One behind the last.
+    pub end: usize,
+}
+
+/// Rows beyond both edges, so that scrolling does not meet an empty place.
+const BEYOND: usize = 8;
+/// Rows are never rendered in greater number, however tall somebody's screen is.
+pub const MOST_ROWS: usize = 120;
+
+impl Window {
+    /// The rows to render when `scrolled` pixels are above the visible part.
+    pub fn at(scrolled: f64, visible: f64, row: f64, rows: usize) -> Self {
+        if row.is_nan() || row <= 0.0 {
+            return Self::default();
+        }
+        let top = whole(scrolled / row).min(rows);
+        let first = top.saturating_sub(BEYOND);
+        let shown = whole((visible / row).ceil()) + 2 * BEYOND;
+        Self {
+            first,
+            end: (first + shown.min(MOST_ROWS)).min(rows),
+        }
+    }
+
+    /// How many pixels of other rows are above and below.
+    pub fn padding(self, row: f64, rows: usize) -> (f64, f64) {
+        let pixels = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX)) * row;
+        (pixels(self.first), pixels(rows.saturating_sub(self.end)))
+    }
+}
+
+/// A count of pixels as a count of rows; a negative one (a page that bounces) is none.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the value is clamped to what fits"
+)]
+fn whole(value: f64) -> usize {
+    value.clamp(0.0, f64::from(u32::MAX)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_visible_is_rendered_and_little_else(
+            rows in 0_usize..100_000, scrolled in 0.0..2e6_f64, visible in 0.0..2_000.0_f64,
+        ) {
+            let window = Window::at(scrolled, visible, 40.0, rows);
+            prop_assert!(window.first <= window.end && window.end <= rows);
+            prop_assert!(window.end - window.first <= MOST_ROWS);
+            let (above, below) = window.padding(40.0, rows);
+            let height = f64::from(u32::try_from(rows).unwrap()) * 40.0;
+            let rendered = f64::from(u32::try_from(window.end - window.first).unwrap()) * 40.0;
+            prop_assert!((above + rendered + below - height).abs() < 1e-6);
+            if scrolled + visible <= height {
+                prop_assert!(above <= scrolled && height - below >= scrolled + visible);
+            }
+        }
+    }
+
+    #[test]
+    fn nonsense_from_a_browser_renders_little() {
+        for odd in [f64::NAN, f64::INFINITY, -50.0] {
+            let window = Window::at(odd, odd, 40.0, 10_000);
+            assert!(window.end - window.first <= MOST_ROWS, "{odd}");
+        }
+        assert_eq!(Window::at(0.0, 100.0, 0.0, 10), Window::default());
+    }
+}

@@ -1,0 +1,41 @@
+//! Commands and files to copy.
+
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use wasm_bindgen_futures::JsFuture;
+
+use crate::icon::{Icon, Picture};
+use crate::toast::Toasts;
+
+/// Puts a text into the clipboard and says whether that worked.
+pub fn copy(text: String, toasts: Toasts) {
+    spawn_local(async move {
+        let clipboard = window().navigator().clipboard();
+        match JsFuture::from(clipboard.write_text(&text)).await {
+            Ok(_) => toasts.say("Copied."),
+            Err(_) => toasts.warn("Copying is not allowed here; select the text and copy it."),
+        }
+    });
+}
+
+/// A block of text that is meant to be used elsewhere.
+#[component]
+pub fn Code(
+    /// The text.
+    #[prop(into)]
+    text: Signal<String>,
+    /// What it is, for screen readers: `Command`, `Manifest`.
+    #[prop(into)]
+    label: String,
+) -> impl IntoView {
+    let toasts = expect_context::<Toasts>();
+    let named = format!("Copy: {label}");
+    view! {
+        <div class="code">
+            <pre tabindex="0" aria-label=label><code>{text}</code></pre>
+            <button type="button" class="button quiet" aria-label=named on:click=move |_| copy(text.get_untracked(), toasts)>
+                <Picture icon=Icon::Copy/>
+            </button>
+        </div>
+    }
+}

@@ -1,0 +1,187 @@
+//! Fields of forms, each with its label, its help and its error.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use leptos::prelude::*;
+
+/// A name for an element that no other has.
+pub(crate) fn unique(stem: &str) -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("{stem}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// What is typed into a text field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Content {
+    /// Any text.
+    #[default]
+    Text,
+    /// The name that a person signs in with.
+    Username,
+    /// The password that counts now.
+    Password,
+    /// A password that is being chosen.
+    NewPassword,
+}
+
+impl Content {
+    const fn kind(self) -> &'static str {
+        match self {
+            Self::Password | Self::NewPassword => "password",
+            Self::Text | Self::Username => "text",
+        }
+    }
+
+    /// What password managers go by.
+    const fn autocomplete(self) -> &'static str {
+        match self {
+            Self::Text => "off",
+            Self::Username => "username",
+            Self::Password => "current-password",
+            Self::NewPassword => "new-password",
+        }
+    }
+}
+
+/// One line of text. An error takes the place of the help, and is read out.
+#[component]
+pub fn TextField(
+    /// What it is for.
+    #[prop(into)]
+    label: String,
+    /// The text.
+    value: RwSignal<String>,
+    /// What is typed.
+    #[prop(optional)]
+    content: Content,
+    /// What the field's value has to look like.
+    #[prop(optional, into)]
+    help: Option<String>,
+    /// What is wrong with it.
+    #[prop(optional, into)]
+    error: Signal<Option<String>>,
+    /// Whether it has the focus when it appears.
+    #[prop(optional)]
+    focused: bool,
+    /// The name that programs which fill forms go by.
+    #[prop(optional, into)]
+    name: Option<String>,
+) -> impl IntoView {
+    let (id, note) = (unique("field"), unique("note"));
+    let input = NodeRef::<leptos::html::Input>::new();
+    Effect::new(move || {
+        if let Some(input) = input.get().filter(|_| focused) {
+            // A field that is gone already needs no focus.
+            let _ = input.focus();
+        }
+    });
+    view! {
+        <div class="field">
+            <label for=id.clone()>{label}</label>
+            <input
+                node_ref=input
+                id=id
+                name=name
+                type=content.kind()
+                autocomplete=content.autocomplete()
+                autocapitalize="none"
+                spellcheck="false"
+                aria-describedby=note.clone()
+                aria-invalid=move || error.get().is_some().to_string()
+                prop:value=value
+                on:input=move |event| value.set(event_target_value(&event))
+            />
+            <Note id=note help=help error=error/>
+        </div>
+    }
+}
+
+#[component]
+fn Note(id: String, help: Option<String>, error: Signal<Option<String>>) -> impl IntoView {
+    let class = move || {
+        if error.get().is_some() {
+            "field-note error"
+        } else {
+            "field-note"
+        }
+    };
+    let text = move || error.get().or_else(|| help.clone()).unwrap_or_default();
+    view! { <p id=id class=class aria-live="polite">{text}</p> }
+}
+
+/// One of several values.
+#[component]
+pub fn Select(
+    /// What it is for.
+    #[prop(into)]
+    label: String,
+    /// The values, each with its words.
+    options: Vec<(String, String)>,
+    /// The chosen value.
+    value: RwSignal<String>,
+) -> impl IntoView {
+    let id = unique("field");
+    let choices = options.into_iter().map(|(key, words)| {
+        let chosen = key.clone();
+        view! {
+            <option value=key selected=move || value.get() == chosen>{words}</option>
+        }
+    });
+    view! {
+        <div class="field">
+            <label for=id.clone()>{label}</label>
+            <select id=id on:change=move |event| value.set(event_target_value(&event))>
+                {choices.collect_view()}
+            </select>
+        </div>
+    }
+}
+
+/// Yes or no.
+#[component]
+pub fn Checkbox(
+    /// What is so when it is checked.
+    #[prop(into)]
+    label: String,
+    /// Whether it is.
+    checked: RwSignal<bool>,
+) -> impl IntoView {
+    view! {
+        <label class="checkbox">
+            <input
+                type="checkbox"
+                prop:checked=checked
+                on:change=move |event| checked.set(event_target_checked(&event))
+            />
+            <span>{label}</span>
+        </label>
+    }
+}
+
+/// A field that filters what is below it.
+#[component]
+pub fn SearchField(
+    /// What it filters, for screen readers.
+    #[prop(into)]
+    label: String,
+    /// What can be typed, shown while nothing is.
+    #[prop(into)]
+    hint: String,
+    /// The text.
+    value: RwSignal<String>,
+) -> impl IntoView {
+    view! {
+        <div class="search">
+            <crate::icon::Picture icon=crate::icon::Icon::Search/>
+            <input
+                type="search"
+                aria-label=label
+                placeholder=hint
+                autocomplete="off"
+                spellcheck="false"
+                prop:value=value
+                on:input=move |event| value.set(event_target_value(&event))
+            />
+        </div>
+    }
+}

@@ -1,0 +1,18 @@
+//! The web UI's components: one visual language in one room, shown whole on the page `/kit`.
+//!
+//! *Owns* how things look and behave under keyboard, pointer and screen reader. *Never* knows
+//! what is shown, nor where it comes from.
+
+pub mod badge;
+pub mod button;
+pub mod code;
+pub mod dialog;
+pub mod field;
+pub mod icon;
+pub mod menu;
+pub mod meter;
+pub mod notice;
+pub mod table;
+pub mod tabs;
+pub mod theme;
+pub mod toast;

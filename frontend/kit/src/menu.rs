@@ -1,0 +1,160 @@
+//! Menus: the browser's popovers, with arrow keys.
+
+use leptos::html;
+use leptos::prelude::*;
+use wasm_bindgen::JsCast as _;
+use web_sys::{HtmlElement, KeyboardEvent};
+
+use crate::button::Weight;
+use crate::field::unique;
+use crate::icon::{Icon, Picture};
+
+/// A thing to do in a menu.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// An icon before the words.
+    pub icon: Icon,
+    /// The words.
+    pub words: String,
+    /// Whether a check mark says that it is so already; none for what is done once.
+    pub checked: Option<Signal<bool>>,
+    /// Does it.
+    pub on_choose: Callback<()>,
+    /// How it looks.
+    pub weight: Weight,
+}
+
+/// A button that opens a menu below itself.
+#[component]
+pub fn Menu(
+    /// What the menu is, for screen readers.
+    #[prop(into)]
+    label: String,
+    /// What can be chosen.
+    items: Vec<Item>,
+    /// What is on the button.
+    children: Children,
+) -> impl IntoView {
+    let list = NodeRef::<html::Div>::new();
+    let id = unique("menu");
+    let rows = items
+        .into_iter()
+        .map(|item| view! { <Row item=item list=list/> })
+        .collect_view();
+    // The first thing has the focus as soon as the menu is open.
+    let opened = move |_| {
+        if let Some(menu) = list.get_untracked() {
+            step(&menu, 0, Step::First);
+        }
+    };
+    view! {
+        <div class="menu-place">
+            <button type="button" class="button quiet menu-button" popovertarget=id.clone() aria-haspopup="menu" aria-label=label.clone()>
+                {children()}
+                <Picture icon=Icon::ChevronDown/>
+            </button>
+            <div
+                class="menu"
+                id=id
+                popover="auto"
+                role="menu"
+                aria-label=label
+                node_ref=list
+                on:toggle=opened
+                on:keydown=move |event| keys(&event, list)
+            >
+                {rows}
+            </div>
+        </div>
+    }
+}
+
+#[component]
+fn Row(item: Item, list: NodeRef<html::Div>) -> impl IntoView {
+    let class = match item.weight {
+        Weight::Danger => "menu-item danger",
+        _ => "menu-item",
+    };
+    let role = match item.checked {
+        Some(_) => "menuitemradio",
+        None => "menuitem",
+    };
+    let checked = item.checked;
+    let choose = move |_| {
+        if let Some(menu) = list.get_untracked() {
+            // A menu that is closed already has nothing to close.
+            let _ = menu.hide_popover();
+        }
+        item.on_choose.run(());
+    };
+    view! {
+        <button
+            type="button"
+            class=class
+            role=role
+            tabindex="-1"
+            aria-checked=move || checked.map(|checked| checked.get().to_string())
+            on:click=choose
+        >
+            <Picture icon=item.icon/>
+            <span>{item.words}</span>
+            {move || checked.filter(|checked| checked.get()).map(|_| view! { <Picture icon=Icon::Check/> })}
+        </button>
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Step {
+    First,
+    Last,
+    By(isize),
+}
+
+fn keys(event: &KeyboardEvent, list: NodeRef<html::Div>) {
+    let step_by = match event.key().as_str() {
+        "ArrowDown" => Step::By(1),
+        "ArrowUp" => Step::By(-1),
+        "Home" => Step::First,
+        "End" => Step::Last,
+        _ => return,
+    };
+    if let Some(menu) = list.get_untracked() {
+        event.prevent_default();
+        step(&menu, focused(&menu), step_by);
+    }
+}
+
+fn items(menu: &HtmlElement) -> Vec<HtmlElement> {
+    let children = menu.children();
+    (0..children.length())
+        .filter_map(|place| children.item(place)?.dyn_into().ok())
+        .collect()
+}
+
+fn focused(menu: &HtmlElement) -> usize {
+    let active = document().active_element();
+    items(menu)
+        .iter()
+        .position(|item| {
+            active
+                .as_ref()
+                .is_some_and(|active| item.is_same_node(Some(active)))
+        })
+        .unwrap_or_default()
+}
+
+fn step(menu: &HtmlElement, from: usize, step: Step) {
+    let items = items(menu);
+    let count = items.len();
+    if count == 0 {
+        return;
+    }
+    let to = match step {
+        Step::First => 0,
+        Step::Last => count - 1,
+        Step::By(1) => (from + 1) % count,
+        Step::By(_) => (from + count - 1) % count,
+    };
+    // An item that is gone needs no focus.
+    let _ = items[to].focus();
+}

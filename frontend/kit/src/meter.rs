@@ -1,0 +1,37 @@
+//! How much of something is taken.
+
+use leptos::prelude::*;
+
+/// From this part on a meter warns.
+const HIGH: f64 = 0.85;
+
+/// A bar with the figures beside it; just a dash while nobody knows.
+#[component]
+pub fn Meter(
+    /// The taken part, 0 to 1.
+    #[prop(into)]
+    part: Signal<Option<f64>>,
+    /// What the bar says in words, for example `3.5 of 12 cores used`.
+    #[prop(into)]
+    words: Signal<String>,
+) -> impl IntoView {
+    let percent = move || part.get().map(|part| (part * 100.0).round());
+    let class = move || {
+        if part.get().is_some_and(|part| part >= HIGH) {
+            "meter high"
+        } else {
+            "meter"
+        }
+    };
+    view! {
+        <span class=class title=words>
+            <span class="meter-bar" aria-hidden="true">
+                <span class="meter-part" style:width=move || format!("{}%", percent().unwrap_or(0.0))></span>
+            </span>
+            <span class="meter-figure" aria-hidden="true">
+                {move || percent().map_or_else(|| "–".to_owned(), |percent| format!("{percent}%"))}
+            </span>
+            <span class="unseen">{words}</span>
+        </span>
+    }
+}

@@ -1,0 +1,103 @@
+//! The page's theme: what the system wants, or what the person chose in this browser.
+
+use leptos::prelude::*;
+use web_sys::Storage;
+
+/// The key in the browser's storage; `page/theme.js` reads it before the first paint.
+const KEY: &str = "drover-theme";
+
+/// A theme.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// What the system wants.
+    #[default]
+    System,
+    /// Dark on light.
+    Light,
+    /// Light on dark.
+    Dark,
+    /// Black and white, with thick lines.
+    Contrast,
+}
+
+impl Theme {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::System, Self::Light, Self::Dark, Self::Contrast];
+
+    /// What people call it.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::System => "As the system",
+            Self::Light => "Light",
+            Self::Dark => "Dark",
+            Self::Contrast => "High contrast",
+        }
+    }
+
+    const fn key(self) -> Option<&'static str> {
+        match self {
+            Self::System => None,
+            Self::Light => Some("light"),
+            Self::Dark => Some("dark"),
+            Self::Contrast => Some("contrast"),
+        }
+    }
+
+    /// What this browser has kept.
+    fn kept() -> Self {
+        let kept = storage().and_then(|storage| storage.get_item(KEY).ok()?);
+        Self::ALL
+            .into_iter()
+            .find(|theme| theme.key().is_some() && theme.key() == kept.as_deref())
+            .unwrap_or_default()
+    }
+
+    /// A browser that keeps nothing has the theme until the page is left.
+    fn keep(self) {
+        if let Some(storage) = storage() {
+            let _ = match self.key() {
+                Some(key) => storage.set_item(KEY, key),
+                None => storage.remove_item(KEY),
+            };
+        }
+    }
+
+    fn show(self) {
+        if let Some(root) = document().document_element() {
+            // The name is a constant that every browser takes.
+            let _ = match self.key() {
+                Some(key) => root.set_attribute("data-theme", key),
+                None => root.remove_attribute("data-theme"),
+            };
+        }
+    }
+}
+
+fn storage() -> Option<Storage> {
+    window().local_storage().ok().flatten()
+}
+
+/// The theme, for all of the page.
+#[derive(Clone, Copy, Debug)]
+pub struct ThemeChoice(RwSignal<Theme>);
+
+impl ThemeChoice {
+    /// Reads what the browser kept, and gives the choice to the page as a context.
+    pub fn provide() -> Self {
+        let choice = Self(RwSignal::new(Theme::kept()));
+        provide_context(choice);
+        choice
+    }
+
+    /// The theme that counts.
+    pub fn current(self) -> Theme {
+        self.0.get()
+    }
+
+    /// Chooses another.
+    pub fn choose(self, theme: Theme) {
+        theme.keep();
+        theme.show();
+        self.0.set(theme);
+    }
+}

@@ -1,0 +1,89 @@
+//! Short words about what was just done; they go by themselves.
+
+use std::time::Duration;
+
+use leptos::prelude::*;
+
+use crate::icon::{Icon, Picture};
+
+/// Long enough to read a sentence twice.
+const SHOWN_FOR: Duration = Duration::from_secs(6);
+/// More would hide the page.
+const AT_ONCE: usize = 4;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Toast {
+    number: u64,
+    text: String,
+    warns: bool,
+}
+
+/// Where every part of the page can say something.
+#[derive(Clone, Copy, Debug)]
+pub struct Toasts {
+    shown: RwSignal<Vec<Toast>>,
+    next: StoredValue<u64>,
+}
+
+impl Toasts {
+    /// A place for all of the page, given to its children as a context.
+    pub fn provide() -> Self {
+        let toasts = Self {
+            shown: RwSignal::new(Vec::new()),
+            next: StoredValue::new(0),
+        };
+        provide_context(toasts);
+        toasts
+    }
+
+    /// Says that something was done.
+    pub fn say(self, text: impl Into<String>) {
+        self.push(text.into(), false);
+    }
+
+    /// Says that something could not be done.
+    pub fn warn(self, text: impl Into<String>) {
+        self.push(text.into(), true);
+    }
+
+    fn push(self, text: String, warns: bool) {
+        let number = self.next.get_value();
+        self.next.set_value(number + 1);
+        self.shown.update(|shown| {
+            shown.push(Toast {
+                number,
+                text,
+                warns,
+            });
+            let surplus = shown.len().saturating_sub(AT_ONCE);
+            shown.drain(..surplus);
+        });
+        set_timeout(move || self.drop_one(number), SHOWN_FOR);
+    }
+
+    fn drop_one(self, number: u64) {
+        self.shown
+            .update(|shown| shown.retain(|toast| toast.number != number));
+    }
+}
+
+/// The corner in which toasts appear.
+#[component]
+pub fn ToastCorner(
+    /// What is said.
+    toasts: Toasts,
+) -> impl IntoView {
+    view! {
+        <div class="toasts" role="status" aria-live="polite">
+            <For each=move || toasts.shown.get() key=|toast| toast.number let:toast>
+                <div class=if toast.warns { "toast warns" } else { "toast" }>
+                    <Picture icon=if toast.warns { Icon::Alert } else { Icon::Check }/>
+                    <span>{toast.text.clone()}</span>
+                    <button type="button" class="button quiet" aria-label="Dismiss" on:click=move |_| toasts.drop_one(toast.number)>
+                        <Picture icon=Icon::Close/>
+                    </button>
+                </div>
+            </For>
+        </div>
+    }
+}
