@@ -1,11 +1,19 @@
-//! Tells the program which commit it is built from: `$DROVER_COMMIT`, else what the checkout's
-//! `.git` says, read without the program git; neither in a tarball.
+//! Puts the web UI into the program, and tells it which commit it is built from: `$DROVER_COMMIT`,
+//! else what the checkout's `.git` says, read without the program git; neither in a tarball.
+
+#[path = "build/page.rs"]
+mod page;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    page::embed();
+    name_commit();
+}
+
+fn name_commit() {
     println!("cargo::rerun-if-env-changed=DROVER_COMMIT");
     // Cargo hands a variable that is set on to the compiler by itself.
     if std::env::var_os("DROVER_COMMIT").is_some() {

@@ -20,4 +20,5 @@ pub mod settings;
 pub mod status;
 pub mod telemetry;
 pub mod tunnels;
+pub mod ui;
 pub mod wire;

@@ -43,6 +43,8 @@ const fn route(method: Method, path: &'static str, right: Right) -> Route {
 
 /// Every route, by path.
 pub const ROUTES: &[Route] = &[
+    route(Method::GET, "/", Right::Anyone),
+    route(Method::GET, "/assets/{name}", Right::Anyone),
     // The hub proves nothing about itself; the answer is what the rules say, and changes nothing.
     route(Method::POST, "/hub/admission", Right::Anyone),
     route(Method::GET, "/k8s/clusters/{*rest}", Right::Permit),

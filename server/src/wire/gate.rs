@@ -7,11 +7,12 @@ use axum::response::{IntoResponse as _, Response};
 
 use crate::hub::lease::{Leadership, Standing};
 use crate::status::Status;
+use crate::ui;
 
 /// The routes of all modules, behind what holds for every request.
 pub(super) fn stand_before(routes: Router, leadership: Leadership) -> Router {
     routes
-        .fallback(async || Status::no_such_path())
+        .fallback(ui::screen_or_nothing)
         .method_not_allowed_fallback(async || Status::method_not_allowed())
         .layer(middleware::from_fn_with_state(
             leadership,

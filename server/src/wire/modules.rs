@@ -23,6 +23,7 @@ use crate::rest::{self, RestState};
 use crate::settings::keeper;
 use crate::telemetry::{self, Health, Metrics, Telemetry};
 use crate::tunnels::Tunnels;
+use crate::ui;
 
 /// Builds the modules, starts what they do in the background, and gives their routes.
 pub(super) fn build(
@@ -93,6 +94,7 @@ pub(super) fn build(
         .merge(telemetry)
         .layer(middleware::from_fn_with_state(audit, audited))
         .merge(rules)
+        .merge(ui::router())
         .merge(proxy::router(road));
     Ok(gate::stand_before(routes, base.leadership.clone()))
 }

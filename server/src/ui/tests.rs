@@ -1,0 +1,196 @@
+//! What a browser meets.
+
+use http_body_util::BodyExt as _;
+use serde_json::Value;
+use tower::ServiceExt as _;
+
+use super::*;
+
+/// What a browser sends when a person opens a page.
+const OF_A_PERSON: &str = "text/html,application/xhtml+xml,*/*;q=0.8";
+
+async fn call(method: Method, path: &str, headers: &[(HeaderName, &str)]) -> Response {
+    let router = router().fallback(screen_or_nothing);
+    let mut request = http::Request::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(name, *value);
+    }
+    let request = request.body(Body::empty()).unwrap();
+    router.oneshot(request).await.unwrap()
+}
+
+async fn visit(path: &str) -> Response {
+    call(Method::GET, path, &[(ACCEPT, OF_A_PERSON)]).await
+}
+
+async fn body(response: Response) -> Vec<u8> {
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    bytes.to_vec()
+}
+
+fn header(response: &Response, name: HeaderName) -> &str {
+    response
+        .headers()
+        .get(name)
+        .map_or("", |value| value.to_str().unwrap())
+}
+
+#[tokio::test]
+async fn every_screen_has_a_url() {
+    for path in [
+        "/",
+        "/about",
+        "/clusters/shop",
+        "/clusters/a/kinds/pods.example.com",
+        "/v1x",
+    ] {
+        let response = visit(path).await;
+        assert_eq!(response.status(), StatusCode::OK, "{path}");
+        assert_eq!(header(&response, CONTENT_TYPE), "text/html; charset=utf-8");
+        assert_eq!(header(&response, CACHE_CONTROL), "no-cache");
+        assert!(body(response).await.starts_with(b"<!doctype html>"));
+    }
+}
+
+#[tokio::test]
+async fn what_is_for_programs_or_missing_is_never_a_page() {
+    for path in [
+        "/v1/nothing",
+        "/v1",
+        "/k8s/x",
+        "/hub/x",
+        "/livez",
+        "/readyz/x",
+        "/metrics/x",
+        "/assets/app-0.js",
+        "/assets/index.html",
+        "/assets/..%2findex.html",
+        "/assets/",
+        "/favicon.ico",
+        "/wp-login.php",
+        "/deep/down.js",
+    ] {
+        let response = visit(path).await;
+        assert_eq!(response.status(), StatusCode::NOT_FOUND, "{path}");
+        assert_eq!(header(&response, CONTENT_TYPE), "application/json");
+        let status: Value = serde_json::from_slice(&body(response).await).unwrap();
+        assert_eq!(status["kind"], "Status", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_asks_for_a_screen_gets_an_error() {
+    for (method, accept) in [
+        (Method::GET, "*/*"),
+        (Method::GET, "application/json"),
+        (Method::POST, OF_A_PERSON),
+        (Method::DELETE, OF_A_PERSON),
+    ] {
+        let response = call(method.clone(), "/clusters", &[(ACCEPT, accept)]).await;
+        assert_eq!(
+            response.status(),
+            StatusCode::NOT_FOUND,
+            "{method} {accept}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_page_may_run_nothing_but_its_own_files() {
+    let response = visit("/").await;
+    let policy = header(&response, CONTENT_SECURITY_POLICY);
+    assert!(policy.starts_with("default-src 'none'; script-src 'self' 'wasm-unsafe-eval';"));
+    for forbidden in [
+        "unsafe-inline",
+        "'unsafe-eval'",
+        "data:",
+        "blob:",
+        "*",
+        "http",
+    ] {
+        assert!(!policy.contains(forbidden), "{policy}");
+    }
+    assert!(policy.contains("frame-ancestors 'none'") && policy.contains("base-uri 'none'"));
+    for (name, wanted) in [
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+    ] {
+        assert_eq!(header(&response, HeaderName::from_static(name)), wanted);
+    }
+    // A page that broke its own rules would stay white.
+    let text = String::from_utf8(body(response).await).unwrap();
+    for inline in [
+        "<style", "style=", "onload=", "onclick=", "<script>", "http://", "https://",
+    ] {
+        assert!(!text.contains(inline), "{inline}");
+    }
+}
+
+#[tokio::test]
+async fn a_browser_that_has_the_version_is_not_sent_it_again() {
+    let first = visit("/").await;
+    let tag = header(&first, ETAG).to_owned();
+    assert!(tag.len() > 2);
+    for known in [
+        tag.clone(),
+        format!("W/{tag}"),
+        format!("\"x\", {tag}"),
+        "*".to_owned(),
+    ] {
+        let headers = [(ACCEPT, OF_A_PERSON), (IF_NONE_MATCH, &known)];
+        let again = call(Method::GET, "/", &headers).await;
+        assert_eq!(again.status(), StatusCode::NOT_MODIFIED, "{known}");
+        assert_eq!(header(&again, ETAG), tag);
+        assert!(body(again).await.is_empty());
+    }
+    let other = call(Method::GET, "/", &[(IF_NONE_MATCH, "\"x\"")]).await;
+    assert_eq!(other.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_question_about_a_page_is_answered_without_it() {
+    let page = visit("/about").await;
+    let length = header(&page, CONTENT_LENGTH).to_owned();
+    let asked = call(Method::HEAD, "/about", &[(ACCEPT, OF_A_PERSON)]).await;
+    assert_eq!(asked.status(), StatusCode::OK);
+    assert_eq!(header(&asked, CONTENT_LENGTH), length);
+    assert!(body(asked).await.is_empty());
+}
+
+#[tokio::test]
+async fn each_file_arrives_in_each_of_its_forms() {
+    for file in files::all() {
+        let path = format!("/{}", file.path.trim_start_matches("index.html"));
+        for (accepted, wanted) in [
+            ("br", file.brotli),
+            ("gzip", file.gzip),
+            ("identity", Some(file.plain)),
+        ] {
+            let headers = [(ACCEPT, OF_A_PERSON), (ACCEPT_ENCODING, accepted)];
+            let response = call(Method::GET, &path, &headers).await;
+            assert_eq!(response.status(), StatusCode::OK, "{path}");
+            assert_eq!(header(&response, VARY), "Accept-Encoding");
+            assert_eq!(header(&response, CONTENT_TYPE), file.media_type());
+            let compressed = header(&response, CONTENT_ENCODING) == accepted;
+            assert_eq!(compressed, accepted != "identity" && wanted.is_some());
+            assert_eq!(body(response).await, wanted.unwrap_or(file.plain), "{path}");
+        }
+    }
+}
+
+#[test]
+fn an_asset_may_be_kept_and_the_page_may_not() {
+    for file in files::all() {
+        let kept = file.caching().contains("immutable");
+        assert_eq!(kept, file.path.starts_with("assets/"), "{}", file.path);
+        assert_ne!(
+            file.media_type(),
+            "application/octet-stream",
+            "{}",
+            file.path
+        );
+    }
+    assert!(files::find("index.html").is_some());
+}
