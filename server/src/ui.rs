@@ -123,7 +123,7 @@ fn answer(request: &Request, file: &'static File) -> Response {
     set(VARY, "Accept-Encoding");
     set(CACHE_CONTROL, file.caching());
     set(X_CONTENT_TYPE_OPTIONS, "nosniff");
-    set(REFERRER_POLICY, "no-referrer");
+    set(REFERRER_POLICY, "same-origin");
     set(CONTENT_SECURITY_POLICY, POLICY);
     set(
         HeaderName::from_static("cross-origin-opener-policy"),

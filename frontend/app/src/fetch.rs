@@ -28,7 +28,7 @@ pub(crate) struct Request {
     method: Method,
     path: String,
     body: Option<String>,
-    csrf: Option<drover_api::rest::Secret>,
+    csrf: Option<String>,
 }
 
 impl Request {
@@ -58,7 +58,7 @@ impl Request {
     }
 
     /// With the proof that the session's own page sends it.
-    pub(crate) fn proven_by(mut self, csrf: Option<drover_api::rest::Secret>) -> Self {
+    pub(crate) fn proven_by(mut self, csrf: Option<String>) -> Self {
         if matches!(self.method, Method::Changing(_)) {
             self.csrf = csrf;
         }
@@ -100,7 +100,7 @@ impl Request {
             init.set_method(method);
         }
         if let Some(csrf) = &self.csrf {
-            set("X-Drover-CSRF", csrf.expose())?;
+            set("X-Drover-CSRF", csrf)?;
         }
         if let Some(body) = &self.body {
             set("Content-Type", "application/json")?;

@@ -11,7 +11,7 @@ use leptos::task::spawn_local;
 use leptos_router::components::A;
 use leptos_router::hooks::use_navigate;
 
-use crate::gate::Gate;
+use crate::gate::{Gate, display_name};
 use crate::live::Clusters;
 use crate::palette::{Palette, PaletteOpen};
 
@@ -103,7 +103,7 @@ fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
     items.push(once(Icon::SignOut, "Sign out everywhere…", leave_all));
     let name = move || {
         let session = gate.session();
-        session.map_or_else(String::new, |it| it.display_name().to_owned())
+        session.as_ref().map(display_name).unwrap_or_default()
     };
     view! {
         <Menu label="You, and how the page looks" items=items>

@@ -1,8 +1,7 @@
 //! Who is signed in, and the one way by which screens ask the server.
 
-use drover_api::rest::{LoginRequest, PasswordChange, Secret};
+use drover_api::rest::{LoginRequest, PasswordChange, Secret, Session};
 use drover_ui_core::problem::{Problem, ProblemKind};
-use drover_ui_core::session::Session;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use serde::Serialize;
@@ -136,7 +135,7 @@ impl Gate {
         }
     }
 
-    fn csrf(self) -> Option<Secret> {
+    fn csrf(self) -> Option<String> {
         self.session
             .with_untracked(|session| Some(session.as_ref()?.csrf_token.clone()))
     }
@@ -175,6 +174,12 @@ impl Gate {
             ));
         }
     }
+}
+
+/// What others call the person.
+pub(crate) fn display_name(session: &Session) -> String {
+    let shown = session.me.display_name.as_ref();
+    shown.unwrap_or(&session.me.username).clone()
 }
 
 #[expect(

@@ -14,5 +14,4 @@ pub mod palette;
 pub mod problem;
 pub mod quantity;
 pub mod search;
-pub mod session;
 pub mod window;

@@ -113,7 +113,7 @@ async fn a_page_may_run_nothing_but_its_own_files() {
     assert!(policy.contains("frame-ancestors 'none'") && policy.contains("base-uri 'none'"));
     for (name, wanted) in [
         ("x-content-type-options", "nosniff"),
-        ("referrer-policy", "no-referrer"),
+        ("referrer-policy", "same-origin"),
         ("cross-origin-opener-policy", "same-origin"),
         ("cross-origin-resource-policy", "same-origin"),
     ] {

@@ -8,7 +8,7 @@ use leptos::task::spawn_local;
 
 use crate::clock::in_full;
 use crate::command::{SameCommand, origin};
-use crate::gate::Gate;
+use crate::gate::{Gate, display_name};
 use crate::title::title;
 
 /// The server, the page, and the person's session.
@@ -61,9 +61,15 @@ fn You() -> impl IntoView {
     let gate = expect_context::<Gate>();
     move || {
         gate.session().map(|session| {
-            let name = session.display_name().to_owned();
-            let rights = if session.me.administrator { "administrator: everything, everywhere" } else { "what your roles give you" };
-            let idle = session.idle_seconds / 60;
+            let name = display_name(&session);
+            let rights = if session.me.administrator {
+                "administrator: everything, everywhere"
+            } else {
+                "what your roles give you"
+            };
+            let idle = session
+                .idle_seconds
+                .map(|seconds| format!(", or after {} minutes without a request", seconds / 60));
             view! {
                 <dl class="facts">
                     <dt>"Name"</dt><dd>{name}</dd>
@@ -71,7 +77,7 @@ fn You() -> impl IntoView {
                     <dt>"In clusters"</dt><dd><code>{session.me.kubernetes_user}</code></dd>
                     <dt>"Rights"</dt><dd>{rights}</dd>
                     <dt>"Session ends"</dt>
-                    <dd>{in_full(session.expires_at)} ", or after " {idle} " minutes without a request"</dd>
+                    <dd>{in_full(session.expires_at)} {idle}</dd>
                 </dl>
             }
         })
