@@ -137,7 +137,7 @@ impl Gate {
 
     fn csrf(self) -> Option<String> {
         self.session
-            .with_untracked(|session| Some(session.as_ref()?.csrf_token.clone()))
+            .with_untracked(|session| Some(session.as_ref()?.csrf_token.expose().to_owned()))
     }
 
     /// Asks the server for something.
