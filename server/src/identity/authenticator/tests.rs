@@ -198,6 +198,25 @@ fn a_session_that_nobody_uses_ends_and_one_that_is_used_does_not() {
 }
 
 #[tokio::test]
+async fn whoever_was_idle_is_signed_out_unless_a_use_is_yet_to_be_recorded() {
+    let stores = synced();
+    let issued = issue::<ForUsers>(&[5; 32]);
+    let mut object = token(&issued.id, "u1");
+    issued.hash.as_str().clone_into(&mut object.spec.hash);
+    object.spec.purpose = TokenPurpose::Browser;
+    object.spec.idle_seconds = Some(3600);
+    object.metadata.creation_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
+    stores.tokens.replace(vec![object.clone()]);
+    let last_use = LastUse::default();
+    let authenticator = Authenticator::new(empty_hub(stores).0, last_use.clone());
+    let headers = cookie(issued.token.expose_secret());
+    let refused = authenticator.identify(head(&headers)).await;
+    assert!(matches!(refused, Err(IdentifyError::NoSession)));
+    last_use.note(&object);
+    assert!(authenticator.identify(head(&headers)).await.is_ok());
+}
+
+#[tokio::test]
 async fn only_the_right_secret_in_one_header_is_somebody() {
     let stores = synced();
     let issued = issue::<ForUsers>(&[5; 32]);
