@@ -26,10 +26,12 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use serde::{Deserialize, Serialize};
 
-use crate::kinds::{AgentStatus, ClusterScope, ComponentHealth, NodeCount, TokenPurpose};
+use crate::kinds::{
+    AgentStatus, ClusterScope, ClusterSpec, ClusterStatus, ComponentHealth, NodeCount, TokenPurpose,
+};
 
 /// A page of things, in the order of their names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -291,6 +293,31 @@ wire! {
         /// When the server last heard of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_seen: Option<Timestamp>,
+    }
+}
+impl ClusterView {
+    /// What people see of the object with these parts.
+    pub fn of(meta: ObjectMeta, spec: ClusterSpec, status: Option<ClusterStatus>) -> Self {
+        let status = status.unwrap_or_default();
+        let created = meta.creation_timestamp;
+        Self {
+            name: meta.name.unwrap_or_default(),
+            uid: meta.uid.unwrap_or_default(),
+            description: spec.description,
+            labels: meta.labels.unwrap_or_default(),
+            created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+            deleting: meta.deletion_timestamp.is_some(),
+            conditions: status.conditions,
+            kubernetes_version: status.kubernetes_version,
+            nodes: status.nodes,
+            capacity: status.capacity,
+            allocatable: status.allocatable,
+            requests: status.requests,
+            usage: status.usage,
+            components: status.components,
+            agent: status.agent,
+            last_seen: status.last_seen.map(|time| time.0),
+        }
     }
 }
 wire! {

@@ -125,16 +125,24 @@ impl<T: DeserializeOwned> Feed<T> {
 }
 
 fn parts<T: DeserializeOwned>(object: Value) -> Result<(WireMeta, T), Problem> {
-    let meta: WireObject = of_value(object.clone())?;
-    Ok((meta.metadata, of_value(object)?))
+    let WireObject { metadata } = WireObject::deserialize(&object).map_err(strange)?;
+    Ok((metadata, of_value(object)?))
 }
 
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    serde_json::from_slice(bytes).map_err(|error| Problem::strange(&error.to_string()))
+    serde_json::from_slice(bytes).map_err(strange)
 }
 
 fn of_value<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
-    serde_json::from_value(value).map_err(|error| Problem::strange(&error.to_string()))
+    serde_json::from_value(value).map_err(strange)
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the form in which map_err gives it"
+)]
+fn strange(error: serde_json::Error) -> Problem {
+    Problem::strange(&error.to_string())
 }
 
 #[cfg(test)]

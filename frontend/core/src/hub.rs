@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use drover_api::kinds::{ClusterSpec, ClusterStatus};
 use drover_api::rest::ClusterView;
-use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
@@ -22,27 +21,7 @@ pub struct HubCluster {
 
 impl From<HubCluster> for ClusterView {
     fn from(cluster: HubCluster) -> Self {
-        let (meta, status) = (cluster.metadata, cluster.status.unwrap_or_default());
-        Self {
-            name: meta.name.unwrap_or_default(),
-            uid: meta.uid.unwrap_or_default(),
-            description: cluster.spec.description,
-            labels: meta.labels.unwrap_or_default(),
-            created_at: meta
-                .creation_timestamp
-                .map_or(Timestamp::UNIX_EPOCH, |time| time.0),
-            deleting: meta.deletion_timestamp.is_some(),
-            conditions: status.conditions,
-            kubernetes_version: status.kubernetes_version,
-            nodes: status.nodes,
-            capacity: status.capacity,
-            allocatable: status.allocatable,
-            requests: status.requests,
-            usage: status.usage,
-            components: status.components,
-            agent: status.agent,
-            last_seen: status.last_seen.map(|time| time.0),
-        }
+        Self::of(cluster.metadata, cluster.spec, cluster.status)
     }
 }
 

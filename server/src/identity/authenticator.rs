@@ -121,15 +121,12 @@ impl Authenticator {
     /// secret, in the same time whether the id exists or not; its time; its user. Only a token that
     /// is not in memory costs a read of the hub, shared by all who ask for it and limited in rate.
     pub async fn identify(&self, head: Head<'_>) -> Result<Identity, IdentifyError> {
-        let presented = match credential::presented(head.headers)? {
-            Presented::Bearer(text) => text,
-            Presented::Cookie(text) => return self.identify_session(head, &text).await,
-        };
-        let text = presented.expose_secret();
-        match UserToken::parse(text) {
-            Some(bearer) => self.identify_person(&bearer, Way::Bearer).await,
-            None if AccountToken::parse(text).is_some() => Err(IdentifyError::NoPerson),
-            None => Err(IdentifyError::Unknown),
+        match self.person_or_other(head).await? {
+            Claim::Person(identity) => Ok(identity),
+            Claim::Other(text) if AccountToken::parse(text.expose_secret()).is_some() => {
+                Err(IdentifyError::NoPerson)
+            }
+            Claim::Other(_) => Err(IdentifyError::Unknown),
         }
     }
 
@@ -139,20 +136,11 @@ impl Authenticator {
         head: Head<'_>,
         from: IpAddr,
     ) -> Result<Principal, IdentifyError> {
-        let presented = match credential::presented(head.headers)? {
-            Presented::Bearer(text) => text,
-            Presented::Cookie(text) => {
-                let person = self.identify_session(head, &text).await?;
-                return Ok(Principal::Person(person));
-            }
+        let text = match self.person_or_other(head).await? {
+            Claim::Person(identity) => return Ok(Principal::Person(identity)),
+            Claim::Other(text) => text,
         };
-        let text = presented.expose_secret();
-        if let Some(bearer) = UserToken::parse(text) {
-            return Ok(Principal::Person(
-                self.identify_person(&bearer, Way::Bearer).await?,
-            ));
-        }
-        let token = AccountToken::parse(text).ok_or(IdentifyError::Unknown)?;
+        let token = AccountToken::parse(text.expose_secret()).ok_or(IdentifyError::Unknown)?;
         self.check_memory()?;
         if Timestamp::now() >= token.expires_at() {
             return Err(IdentifyError::UnknownAccount);
@@ -161,6 +149,24 @@ impl Authenticator {
         let account = Box::pin(self.accounts.identify(token, from)).await?;
         let account = account.ok_or(IdentifyError::UnknownAccount)?;
         Ok(Principal::Account(account))
+    }
+
+    /// The person whose token is presented, or the text of a bearer token that is no person's.
+    async fn person_or_other(&self, head: Head<'_>) -> Result<Claim, IdentifyError> {
+        let text = match credential::presented(head.headers)? {
+            Presented::Bearer(text) => text,
+            Presented::Cookie(text) => {
+                let identity = self.identify_session(head, &text).await?;
+                return Ok(Claim::Person(identity));
+            }
+        };
+        match UserToken::parse(text.expose_secret()) {
+            Some(bearer) => {
+                let identity = self.identify_person(&bearer, Way::Bearer).await?;
+                Ok(Claim::Person(identity))
+            }
+            None => Ok(Claim::Other(text)),
+        }
     }
 
     /// Who is signed in, if it is their page that asks.
@@ -221,6 +227,12 @@ impl Authenticator {
         let user = stores.users.by_uid(token.spec.user_uid.as_str());
         Some((token, user))
     }
+}
+
+/// Whom a credential is about.
+enum Claim {
+    Person(Identity),
+    Other(SecretString),
 }
 
 /// How a token came.

@@ -122,13 +122,9 @@ pub async fn create(
 
 /// Deletes the token of this id, whether memory knows it yet or not.
 pub async fn delete_by_id(hub: &Hub, id: &str) -> Result<(), HubError> {
-    if let Some(token) = hub.stores().tokens.by_name(id) {
-        return delete(hub, &token).await;
-    }
-    let params = DeleteParams::default();
-    match call("delete a token", hub.tokens().delete(id, &params)).await {
-        Err(error) if !error.is_not_found() => Err(error),
-        _ => Ok(()),
+    match hub.stores().tokens.by_name(id) {
+        Some(token) => delete(hub, &token).await,
+        None => remove(hub, id, &DeleteParams::default()).await,
     }
 }
 
@@ -142,21 +138,20 @@ pub async fn delete(hub: &Hub, token: &Token) -> Result<(), HubError> {
         }),
         ..DeleteParams::default()
     };
-    match call(
-        "delete a token",
-        hub.tokens().delete(&token.name_any(), &params),
-    )
-    .await
-    {
-        Ok(_) => {}
-        Err(error) if error.is_not_found() => {}
-        Err(error) => return Err(error),
-    }
+    remove(hub, &token.name_any(), &params).await?;
     hub.stores()
         .tokens
         .wait_until_gone(&uid, VISIBLE_WITHIN)
         .await;
     Ok(())
+}
+
+/// Takes a token from the hub; one that is gone already is gone.
+async fn remove(hub: &Hub, id: &str, params: &DeleteParams) -> Result<(), HubError> {
+    match call("delete a token", hub.tokens().delete(id, params)).await {
+        Err(error) if !error.is_not_found() => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Deletes what a changed password has to end: the user's log-ins and what they handed out,

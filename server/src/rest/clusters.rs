@@ -7,7 +7,6 @@ use drover_api::group::LOCAL_CLUSTER;
 use drover_api::kinds::{Cluster, ClusterSpec};
 use drover_api::rest::{ClusterCreate, ClusterView, List};
 use http::StatusCode;
-use jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::{DeleteParams, PostParams, Preconditions};
 
@@ -25,26 +24,8 @@ const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 const DESCRIPTION: usize = 256;
 
 fn view(cluster: &Cluster) -> ClusterView {
-    let status = cluster.status.clone().unwrap_or_default();
-    let created = cluster.metadata.creation_timestamp.as_ref();
-    ClusterView {
-        name: cluster.name_any(),
-        uid: cluster.uid().unwrap_or_default(),
-        description: cluster.spec.description.clone(),
-        labels: cluster.labels().clone(),
-        created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
-        deleting: cluster.metadata.deletion_timestamp.is_some(),
-        conditions: status.conditions,
-        kubernetes_version: status.kubernetes_version,
-        nodes: status.nodes,
-        capacity: status.capacity,
-        allocatable: status.allocatable,
-        requests: status.requests,
-        usage: status.usage,
-        components: status.components,
-        agent: status.agent,
-        last_seen: status.last_seen.map(|time| time.0),
-    }
+    let (meta, spec) = (cluster.metadata.clone(), cluster.spec.clone());
+    ClusterView::of(meta, spec, cluster.status.clone())
 }
 
 /// The clusters that the caller may use.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use drover_access::permit::{Holder, Permit, Target};
 use drover_api::ids::UserUid;
-use drover_api::kinds::User;
+use drover_api::kinds::{Token, User};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
@@ -43,8 +43,7 @@ pub async fn watch_permits(
             let trusted = stores.health().is_trusted();
             let cut = open.cut_if(|permit, journey| {
                 if trusted {
-                    note_use(permit, &stores, last_use);
-                    let verdict = withdrawn(permit, &stores, accounts, now);
+                    let verdict = withdrawn(permit, &stores, accounts, last_use, now);
                     settled(&verdict, journey).or_else(|| acted_as_gone(journey, &stores))
                 } else {
                     Some(CutReason::Untrusted)
@@ -82,16 +81,6 @@ pub async fn end_in_order(open: OpenStreams, audit: Audit, stop: CancellationTok
         .is_err()
     {
         tracing::error!("the last records of the audit log could not be written in time");
-    }
-}
-
-/// A session with something open is in use: a page shows it.
-fn note_use(permit: &Permit, stores: &Stores, last_use: &LastUse) {
-    if let Holder::Person { token_id, .. } = permit.holder()
-        && let Some(token) = stores.tokens.by_name(token_id)
-        && token.spec.idle_seconds.is_some()
-    {
-        last_use.note(&token);
     }
 }
 
@@ -135,19 +124,34 @@ pub(in crate::proxy) fn may_be_acted_as(user: &User) -> bool {
 pub(in crate::proxy) fn is_in_memory(permit: &Permit, stores: &Stores) -> bool {
     match permit.holder() {
         Holder::Person { user, token_id, .. } => {
-            !matches!(persons_right(user, token_id, stores), Verdict::Missing(_))
+            let token = stores.tokens.by_name(token_id);
+            let right = persons_right(user, token.as_deref(), stores);
+            !matches!(right, Verdict::Missing(_))
         }
         // Its token is in memory since the hub has judged it.
         Holder::Account(_) => true,
     }
 }
 
-fn withdrawn(permit: &Permit, stores: &Stores, accounts: &Accounts, now: Timestamp) -> Verdict {
+fn withdrawn(
+    permit: &Permit,
+    stores: &Stores,
+    accounts: &Accounts,
+    last_use: &LastUse,
+    now: Timestamp,
+) -> Verdict {
     if now >= permit.expires_at() {
         return Verdict::Withdrawn(CutReason::TokenExpired);
     }
     let right = match permit.holder() {
-        Holder::Person { user, token_id, .. } => persons_right(user, token_id, stores),
+        Holder::Person { user, token_id, .. } => {
+            let token = stores.tokens.by_name(token_id);
+            // A session with something open is in use: a page shows it.
+            if let Some(token) = token.as_deref().filter(|t| t.spec.idle_seconds.is_some()) {
+                last_use.note(token);
+            }
+            persons_right(user, token.as_deref(), stores)
+        }
         Holder::Account(account) => match accounts.standing(account.token) {
             Standing::Good => Verdict::Holds,
             Standing::Withdrawn => Verdict::Withdrawn(CutReason::TokenGone),
@@ -165,8 +169,8 @@ fn withdrawn(permit: &Permit, stores: &Stores, accounts: &Accounts, now: Timesta
     }
 }
 
-fn persons_right(user: &UserUid, token_id: &str, stores: &Stores) -> Verdict {
-    match stores.tokens.by_name(token_id) {
+fn persons_right(user: &UserUid, token: Option<&Token>, stores: &Stores) -> Verdict {
+    match token {
         None => return Verdict::Missing(CutReason::TokenGone),
         // Another token under the same id is another token.
         Some(token)
