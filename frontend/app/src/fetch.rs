@@ -126,8 +126,3 @@ async fn body(response: Response) -> Result<Vec<u8>, Problem> {
     let buffer = read.await.map_err(cut)?;
     Ok(js_sys::Uint8Array::new(buffer.unchecked_ref()).to_vec())
 }
-
-/// A part of a URL as it has to be written there.
-pub(crate) fn in_url(text: &str) -> String {
-    js_sys::encode_uri_component(text).into()
-}

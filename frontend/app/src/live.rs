@@ -8,13 +8,14 @@ use drover_ui_core::backoff::Backoff;
 use drover_ui_core::feed::{Ask, Feed};
 use drover_ui_core::hub::{CLUSTERS, SharedCluster};
 use drover_ui_core::problem::{Problem, ProblemKind};
+use drover_ui_core::url::segment;
 use futures::future::abortable;
 use jiff::Timestamp;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use crate::clock::{chance, now, sleep, time_of_day};
-use crate::fetch::{Request, in_url};
+use crate::fetch::Request;
 use crate::gate::Gate;
 use crate::stream::LineStream;
 
@@ -142,7 +143,7 @@ impl Clusters {
         };
         let path = format!(
             "{CLUSTERS}?watch=true&allowWatchBookmarks=true&timeoutSeconds={WATCH_SECONDS}&resourceVersion={}",
-            in_url(&version)
+            segment(&version)
         );
         let mut stream = LineStream::open(Request::get(path), PATIENCE).await?;
         self.is_live();
@@ -194,7 +195,7 @@ async fn every_page(gate: Gate) -> Result<Vec<Arc<ClusterView>>, Problem> {
         let Some(next) = page.continue_token else {
             return Ok(all);
         };
-        path = format!("/v1/clusters?limit={PAGE}&continue={}", in_url(&next));
+        path = format!("/v1/clusters?limit={PAGE}&continue={}", segment(&next));
     }
     Err(Problem::strange("a list without end"))
 }

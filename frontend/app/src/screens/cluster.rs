@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use drover_api::rest::ClusterView;
 use drover_ui_core::cluster::{Health, state};
+use drover_ui_core::url::segment;
 use drover_ui_kit::badge::Badge;
 use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
 use leptos::prelude::*;
@@ -14,7 +15,6 @@ use leptos_router::components::A;
 use leptos_router::hooks::use_params_map;
 
 use crate::command::SameCommand;
-use crate::fetch::in_url;
 use crate::gate::Gate;
 use crate::live::{Clusters, FreshnessMark};
 use crate::screens::home::tone;
@@ -24,7 +24,7 @@ use facts::{Components, Conditions, Overview, Resources};
 
 /// Where a cluster is shown.
 pub(crate) fn path_of(name: &str) -> String {
-    format!("/clusters/{}", in_url(name))
+    format!("/clusters/{}", segment(name))
 }
 
 /// The screen.
@@ -88,7 +88,7 @@ fn Known(found: Found) -> impl IntoView {
     };
     let import = move || {
         let waits = state.with(|state| state.health == Health::Waiting);
-        let path = format!("/import?cluster={}", in_url(&name.get()));
+        let path = format!("/import?cluster={}", segment(&name.get()));
         (waits && gate.is_administrator())
             .then(|| view! { <a class="button primary" href=path>"Show the import command"</a> })
     };

@@ -6,6 +6,7 @@ use drover_api::rest::{ClusterCreate, ClusterView, Import, ImportRequest};
 use drover_ui_core::cluster::{Health, state};
 use drover_ui_core::problem::Problem;
 use drover_ui_core::search::labels;
+use drover_ui_core::url::segment;
 use drover_ui_kit::badge::Badge;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::code::Code;
@@ -18,7 +19,6 @@ use leptos_router::hooks::use_query_map;
 
 use crate::clock::in_full;
 use crate::command::SameCommand;
-use crate::fetch::in_url;
 use crate::file::save;
 use crate::gate::Gate;
 use crate::live::Clusters;
@@ -88,7 +88,7 @@ fn keep(
 }
 
 async fn ask_token(gate: Gate, name: &str) -> Result<Import, Problem> {
-    let path = format!("/v1/clusters/{}/import", in_url(name));
+    let path = format!("/v1/clusters/{}/import", segment(name));
     gate.send("POST", &path, &ImportRequest { ttl_seconds: None })
         .await
 }

@@ -2,6 +2,7 @@
 
 use drover_api::rest::{KubeconfigCredential, KubeconfigRequest, KubeconfigResponse};
 use drover_ui_core::problem::Problem;
+use drover_ui_core::url::segment;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::dialog::Dialog;
@@ -14,7 +15,6 @@ use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 
-use crate::fetch::in_url;
 use crate::file::save;
 use crate::gate::Gate;
 
@@ -113,7 +113,7 @@ fn DeleteForm(name: Memo<String>, open: RwSignal<bool>) -> impl IntoView {
         let (name, navigate) = (name.get_untracked(), navigate.clone());
         spawn_local(async move {
             match gate
-                .delete(&format!("/v1/clusters/{}", in_url(&name)))
+                .delete(&format!("/v1/clusters/{}", segment(&name)))
                 .await
             {
                 Ok(()) => {

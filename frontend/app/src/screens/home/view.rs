@@ -1,13 +1,13 @@
 //! What of the list is shown, kept in the URL.
 
 use drover_ui_core::cluster::Health;
+use drover_ui_core::url::segment;
 use drover_ui_kit::table::Sorting;
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 use wasm_bindgen::JsValue;
 
 use super::columns::{self, BY_DEFAULT};
-use crate::fetch::in_url;
 
 /// Filter, state and order.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,7 @@ impl View {
         let mut parts = Vec::new();
         let text = self.text.get();
         if !text.is_empty() {
-            parts.push(format!("q={}", in_url(&text)));
+            parts.push(format!("q={}", segment(&text)));
         }
         if let Some(health) = self.health.get() {
             parts.push(format!("state={}", health.word()));

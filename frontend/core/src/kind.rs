@@ -1,0 +1,149 @@
+//! The kinds of a cluster's objects that have screens: where they lie in the cluster's API, and
+//! where in the page.
+
+use crate::url::segment;
+
+/// A kind of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// As in paths, `kubectl get` and this page's URLs.
+    pub plural: &'static str,
+    /// The name of one, as in manifests.
+    pub name: &'static str,
+    /// The heading of a list of them.
+    pub heading: &'static str,
+    /// Group and version, as in `apiVersion`.
+    pub api_version: &'static str,
+    /// Whether each lies in a namespace.
+    pub namespaced: bool,
+}
+
+/// Stands for the namespace in the URLs of objects that are in none.
+const NO_NAMESPACE: &str = "-";
+
+impl Kind {
+    /// Machines.
+    pub const NODES: Self = Self::new("nodes", "Node", "Nodes", "v1", false);
+    /// What was noticed.
+    pub const EVENTS: Self = Self::new("events", "Event", "Events", "v1", true);
+    /// Containers that run together.
+    pub const PODS: Self = Self::new("pods", "Pod", "Pods", "v1", true);
+    /// Workloads, and the pods that they make.
+    pub const WORKLOADS: [Self; 6] = [
+        Self::new("deployments", "Deployment", "Deployments", "apps/v1", true),
+        Self::new(
+            "statefulsets",
+            "StatefulSet",
+            "StatefulSets",
+            "apps/v1",
+            true,
+        ),
+        Self::new("daemonsets", "DaemonSet", "DaemonSets", "apps/v1", true),
+        Self::new("jobs", "Job", "Jobs", "batch/v1", true),
+        Self::new("cronjobs", "CronJob", "CronJobs", "batch/v1", true),
+        Self::PODS,
+    ];
+
+    const fn new(
+        plural: &'static str,
+        name: &'static str,
+        heading: &'static str,
+        api_version: &'static str,
+        namespaced: bool,
+    ) -> Self {
+        Self {
+            plural,
+            name,
+            heading,
+            api_version,
+            namespaced,
+        }
+    }
+
+    /// The kind of this plural name, if it has screens.
+    pub fn of_plural(plural: &str) -> Option<Self> {
+        let others = [Self::NODES, Self::EVENTS];
+        let mut all = Self::WORKLOADS.into_iter().chain(others);
+        all.find(|kind| kind.plural == plural)
+    }
+
+    /// The path of all of them in a cluster, or of those in a namespace, through Drover's proxy.
+    pub fn list_path(self, cluster: &str, namespace: Option<&str>) -> String {
+        let root = match self.api_version {
+            "v1" => "api",
+            _ => "apis",
+        };
+        let place = match namespace {
+            Some(namespace) if self.namespaced => format!("namespaces/{}/", segment(namespace)),
+            _ => String::new(),
+        };
+        format!(
+            "/k8s/clusters/{}/{root}/{}/{place}{}",
+            segment(cluster),
+            self.api_version,
+            self.plural
+        )
+    }
+
+    /// The path of one of them.
+    pub fn object_path(self, cluster: &str, namespace: Option<&str>, name: &str) -> String {
+        let list = self.list_path(cluster, namespace);
+        format!("{list}/{}", segment(name))
+    }
+
+    /// The page's own path of the list.
+    pub fn list_screen(self, cluster: &str) -> String {
+        format!("/clusters/{}/{}", segment(cluster), self.plural)
+    }
+
+    /// The page's own path of one of them.
+    pub fn object_screen(self, cluster: &str, namespace: Option<&str>, name: &str) -> String {
+        let namespace = match namespace {
+            Some(namespace) if self.namespaced => segment(namespace),
+            _ => NO_NAMESPACE.to_owned(),
+        };
+        format!(
+            "{}/{namespace}/{}",
+            self.list_screen(cluster),
+            segment(name)
+        )
+    }
+
+    /// The namespace that a part of the page's URL stands for.
+    pub fn namespace_of_screen(self, part: &str) -> Option<&str> {
+        (self.namespaced && part != NO_NAMESPACE).then_some(part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_those_of_the_kubernetes_api() {
+        let deployments = Kind::of_plural("deployments").unwrap();
+        assert_eq!(
+            deployments.list_path("berlin", None),
+            "/k8s/clusters/berlin/apis/apps/v1/deployments"
+        );
+        assert_eq!(
+            Kind::PODS.object_path("berlin", Some("shop"), "web-0"),
+            "/k8s/clusters/berlin/api/v1/namespaces/shop/pods/web-0"
+        );
+        assert_eq!(
+            Kind::NODES.object_path("berlin", Some("shop"), "n1"),
+            "/k8s/clusters/berlin/api/v1/nodes/n1"
+        );
+        assert_eq!(Kind::of_plural("secrets"), None);
+    }
+
+    #[test]
+    fn a_screen_leads_back_to_its_object() {
+        let path = Kind::PODS.object_screen("berlin", Some("shop"), "web-0");
+        assert_eq!(path, "/clusters/berlin/pods/shop/web-0");
+        assert_eq!(Kind::PODS.namespace_of_screen("shop"), Some("shop"));
+        let path = Kind::NODES.object_screen("berlin", None, "n1");
+        assert_eq!(path, "/clusters/berlin/nodes/-/n1");
+        assert_eq!(Kind::NODES.namespace_of_screen("-"), None);
+    }
+}
