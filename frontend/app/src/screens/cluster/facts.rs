@@ -36,7 +36,7 @@ pub(super) fn Overview(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
             <dt>"Labels"</dt><dd>{of(labels)}</dd>
             <dt>"Kubernetes"</dt><dd>{of(|it| it.kubernetes_version.clone())}</dd>
             <dt>"Nodes"</dt><dd>{of(nodes)}</dd>
-            <dt>"Room for pods"</dt><dd>{of(|it| it.allocatable.get("pods").cloned())}</dd>
+            <dt>"Pods"</dt><dd>{of(pods)}</dd>
             <dt>"Agent"</dt><dd>{of(agent)}</dd>
             <dt>"Agent's image"</dt><dd>{of(|it| it.agent.as_ref()?.image.clone())}</dd>
             <dt>"Last seen"</dt><dd>{seen}</dd>
@@ -58,6 +58,14 @@ fn labels(cluster: &ClusterView) -> Option<String> {
 fn nodes(cluster: &ClusterView) -> Option<String> {
     let nodes = cluster.nodes?;
     Some(format!("{} of {} ready", nodes.ready, nodes.total))
+}
+
+fn pods(cluster: &ClusterView) -> Option<String> {
+    let load = Load::of(cluster, "pods")?;
+    Some(match load.requested {
+        Some(here) => format!("{here}, room for {}", load.total),
+        None => format!("room for {}", load.total),
+    })
 }
 
 fn agent(cluster: &ClusterView) -> Option<String> {

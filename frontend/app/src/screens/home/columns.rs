@@ -65,7 +65,7 @@ pub(super) fn columns() -> Vec<Column<ClusterRow>> {
         order: Some(order),
         cell,
     };
-    let all: [(&str, &str, &str, Order, Cell); 8] = [
+    let all: [(&str, &str, &str, Order, Cell); 9] = [
         ("state", "State", "col-state", by_state, state_cell),
         ("name", "Name", "col-name", by_name, name_cell),
         (
@@ -78,6 +78,7 @@ pub(super) fn columns() -> Vec<Column<ClusterRow>> {
         ("nodes", "Nodes", "col-nodes figure", by_nodes, nodes_cell),
         ("cpu", "CPU", "col-load", by_cpu, cpu_cell),
         ("memory", "Memory", "col-load", by_memory, memory_cell),
+        ("pods", "Pods", "col-load", by_pods, pods_cell),
         ("agent", "Agent", "col-agent", by_agent, agent_cell),
         ("age", "Age", "col-age figure", by_age, age_cell),
     ];
@@ -122,6 +123,10 @@ fn by_cpu(a: &ClusterRow, b: &ClusterRow) -> Ordering {
 
 fn by_memory(a: &ClusterRow, b: &ClusterRow) -> Ordering {
     by_part(a, b, "memory")
+}
+
+fn by_pods(a: &ClusterRow, b: &ClusterRow) -> Ordering {
+    by_part(a, b, "pods")
 }
 
 fn by_agent(a: &ClusterRow, b: &ClusterRow) -> Ordering {
@@ -206,6 +211,16 @@ fn cpu_cell(row: &ClusterRow) -> AnyView {
 
 fn memory_cell(row: &ClusterRow) -> AnyView {
     load_cell(row, "memory", "", quantity::bytes)
+}
+
+fn pods_cell(row: &ClusterRow) -> AnyView {
+    let load = Load::of(&row.cluster, "pods");
+    let part = load.and_then(|load| load.part());
+    let words = match load.and_then(|load| Some((load.requested?, load.total))) {
+        Some((here, room)) => format!("{here} of {room}"),
+        None => "not known".to_owned(),
+    };
+    view! { <Meter part=part words=words/> }.into_any()
 }
 
 fn agent_cell(row: &ClusterRow) -> AnyView {
