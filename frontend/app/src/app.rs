@@ -67,7 +67,7 @@ fn Inside() -> impl IntoView {
             <Frame>
                 <Routes fallback=NotFound>
                     <Route path=path!("/") view=Home/>
-                    <Route path=path!("/clusters/:name") view=ClusterPage/>
+                    <Route path=path!("/clusters/:cluster") view=ClusterPage/>
                     <Route path=path!("/import") view=ImportCluster/>
                     <Route path=path!("/about") view=About/>
                     <Route path=path!("/password") view=ChangePassword/>

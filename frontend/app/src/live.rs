@@ -10,12 +10,12 @@ use drover_ui_core::hub::{CLUSTERS, SharedCluster};
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::url::segment;
 use futures::future::abortable;
-use jiff::Timestamp;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
-use crate::clock::{chance, now, sleep, time_of_day};
+use crate::clock::{chance, now, sleep};
 use crate::fetch::Request;
+use crate::freshness::Freshness;
 use crate::gate::Gate;
 use crate::stream::LineStream;
 
@@ -29,22 +29,6 @@ const POLL: Duration = Duration::from_secs(10);
 const PAGE: u32 = 500;
 /// More pages than anyone has clusters.
 const MOST_PAGES: u32 = 200;
-
-/// How new a list is.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Freshness {
-    /// It has not come yet.
-    Connecting,
-    /// As new as the server's.
-    Live,
-    /// It was cut off; what is shown is as it was then.
-    Stale {
-        /// When.
-        since: Timestamp,
-        /// Why.
-        problem: Problem,
-    },
-}
 
 /// All clusters that the person may see.
 #[derive(Clone, Copy, Debug)]
@@ -198,23 +182,4 @@ async fn every_page(gate: Gate) -> Result<Vec<Arc<ClusterView>>, Problem> {
         path = format!("/v1/clusters?limit={PAGE}&continue={}", segment(&next));
     }
     Err(Problem::strange("a list without end"))
-}
-
-/// Says how new what is shown is.
-#[component]
-pub(crate) fn FreshnessMark(
-    /// Of what.
-    clusters: Clusters,
-) -> impl IntoView {
-    let class = move || match clusters.freshness() {
-        Freshness::Connecting => "freshness connecting",
-        Freshness::Live => "freshness",
-        Freshness::Stale { .. } => "freshness stale",
-    };
-    let words = move || match clusters.freshness() {
-        Freshness::Connecting => "connecting".to_owned(),
-        Freshness::Live => "live".to_owned(),
-        Freshness::Stale { since, .. } => format!("stale since {}", time_of_day(since)),
-    };
-    view! { <span class=class role="status">{words}</span> }
 }

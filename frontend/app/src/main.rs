@@ -11,6 +11,7 @@ mod command;
 mod fetch;
 mod file;
 mod frame;
+mod freshness;
 mod gate;
 mod live;
 mod palette;

@@ -12,14 +12,14 @@ use drover_ui_kit::badge::Tone;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::SearchField;
-use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
+use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
 use drover_ui_kit::table::{Table, sorted};
 use leptos::prelude::*;
 
-use crate::clock::time_of_day;
 use crate::command::SameCommand;
+use crate::freshness::{Freshness, FreshnessMark, StaleBanner};
 use crate::gate::Gate;
-use crate::live::{Clusters, Freshness, FreshnessMark};
+use crate::live::Clusters;
 use crate::title::title;
 use columns::{ClusterRow, columns};
 use view::View;
@@ -42,6 +42,7 @@ pub(crate) fn Home() -> impl IntoView {
     let clusters = expect_context::<Clusters>();
     let administers = expect_context::<Gate>().is_administrator();
     let view = View::of_url();
+    let freshness = Signal::derive(move || clusters.freshness());
     let rows = Memo::new(move |_| {
         let items = clusters.items().unwrap_or_default();
         let rows = items.iter().cloned().map(ClusterRow::new).collect();
@@ -60,7 +61,7 @@ pub(crate) fn Home() -> impl IntoView {
         <div class="page">
             <header class="page-head">
                 <h1>"Clusters"</h1>
-                <FreshnessMark clusters=clusters/>
+                <FreshnessMark freshness=freshness/>
                 <span class="grow"></span>
                 <div class="home-filter">
                     <SearchField
@@ -71,7 +72,7 @@ pub(crate) fn Home() -> impl IntoView {
                 </div>
                 {administers.then(|| view! { <a class="button primary" href="/import">"Import a cluster"</a> })}
             </header>
-            <StaleBanner clusters=clusters/>
+            <StaleBanner freshness=freshness shown=Signal::derive(move || clusters.items().is_some())/>
             <Tally rows=rows view=view/>
             <List clusters=clusters rows=rows shown=shown view=view/>
             <footer class="page-foot">
@@ -87,22 +88,6 @@ fn counted(shown: usize, all: usize) -> String {
         (_, 0) => String::new(),
         (shown, all) if shown == all => format!("{all} in all"),
         (shown, all) => format!("{shown} of {all}"),
-    }
-}
-
-/// What was cut, since when, and why; nothing while all is well.
-#[component]
-fn StaleBanner(clusters: Clusters) -> impl IntoView {
-    move || match (clusters.freshness(), clusters.items()) {
-        (Freshness::Stale { since, problem }, Some(_)) => {
-            let words = format!(
-                "What you see is as it was at {}. {} The page keeps trying.",
-                time_of_day(since),
-                problem.message
-            );
-            Some(view! { <Banner mood=Mood::Warning>{words}</Banner> })
-        }
-        _ => None,
     }
 }
 

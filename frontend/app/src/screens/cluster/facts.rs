@@ -5,6 +5,7 @@ use std::sync::Arc;
 use drover_api::rest::ClusterView;
 use drover_ui_core::age::age;
 use drover_ui_core::cluster::{Load, words};
+use drover_ui_core::kind::Kind;
 use drover_ui_core::quantity;
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::meter::Meter;
@@ -29,13 +30,14 @@ pub(super) fn Overview(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
         Some(seen) => format!("{} ago", age(seen, clock.now())),
         None => "never".to_owned(),
     };
+    let nodes_screen = move || cluster.with(|cluster| Kind::NODES.list_screen(&cluster.name));
     let made = move || cluster.with(|cluster| in_full(cluster.created_at));
     view! {
         <dl class="facts">
             <dt>"Description"</dt><dd>{of(|it| it.description.clone())}</dd>
             <dt>"Labels"</dt><dd>{of(labels)}</dd>
             <dt>"Kubernetes"</dt><dd>{of(|it| it.kubernetes_version.clone())}</dd>
-            <dt>"Nodes"</dt><dd>{of(nodes)}</dd>
+            <dt>"Nodes"</dt><dd><a href=nodes_screen>{of(nodes)}</a></dd>
             <dt>"Pods"</dt><dd>{of(pods)}</dd>
             <dt>"Agent"</dt><dd>{of(agent)}</dd>
             <dt>"Agent's image"</dt><dd>{of(|it| it.agent.as_ref()?.image.clone())}</dd>

@@ -1,0 +1,175 @@
+//! What all screens of a cluster share: its name, its state, how new everything is, the ways
+//! between them.
+
+use std::sync::Arc;
+
+use drover_api::rest::ClusterView;
+use drover_ui_core::cluster::{Health, State, state};
+use drover_ui_core::kind::Kind;
+use drover_ui_kit::badge::Badge;
+use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
+use leptos::prelude::*;
+use leptos_router::components::A;
+use leptos_router::hooks::use_params_map;
+
+use super::path_of;
+use crate::freshness::{Freshness, FreshnessMark};
+use crate::live::Clusters;
+use crate::screens::home::tone;
+use crate::title::title;
+
+/// The cluster whose screen this is; everything within [`ClusterFrame`] finds it in the context.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InSight {
+    /// All that is known of it; the last that was, once it is gone.
+    pub(crate) cluster: Signal<Arc<ClusterView>>,
+    /// Its name.
+    pub(crate) name: Memo<String>,
+    /// Its state in words.
+    pub(crate) state: Memo<State>,
+    own: RwSignal<Option<Signal<Freshness>>>,
+}
+
+#[expect(dead_code, reason = "the lists use it, which come next")]
+impl InSight {
+    /// Lets the head say how new the screen's own list is, for as long as the caller lives.
+    pub(crate) fn follows(self, freshness: Signal<Freshness>) {
+        self.own.set(Some(freshness));
+        on_cleanup(move || {
+            // The frame may be gone before what is in it.
+            let _ = self.own.try_update(|own| {
+                if *own == Some(freshness) {
+                    *own = None;
+                }
+            });
+        });
+    }
+}
+
+/// The frame of every screen of a cluster; the URL's parameter `cluster` names it. What is in the
+/// frame is shown as soon as the cluster is known, below the head and the ways to other screens.
+#[component]
+pub(crate) fn ClusterFrame(
+    /// What the screen shows, for the browser's tab: `Pods`, `web-0`. Nothing for the overview.
+    #[prop(optional, into)]
+    screen: MaybeProp<String>,
+    /// Buttons for the head.
+    #[prop(optional, into)]
+    deeds: ViewFn,
+    /// The screen.
+    children: ChildrenFn,
+) -> impl IntoView {
+    let clusters = expect_context::<Clusters>();
+    let params = use_params_map();
+    let name = Memo::new(move |_| params.with(|params| params.get("cluster").unwrap_or_default()));
+    Effect::new(move || match screen.get() {
+        Some(screen) => title(&format!("{screen} · {}", name.get())),
+        None => title(&name.get()),
+    });
+    let found = Memo::new(move |_| {
+        let items = clusters.items()?;
+        let name = name.get();
+        let found = items.iter().find(|cluster| cluster.name == name);
+        Some(found.cloned())
+    });
+    // Another kind of answer only; what is within follows the cluster by itself.
+    let kind = Memo::new(move |_| found.with(|found| found.as_ref().map(Option::is_some)));
+    let (deeds, children) = (StoredValue::new(deeds), StoredValue::new(children));
+    move || match kind.get() {
+        None => view! { <div class="page"><Skeleton lines=8/></div> }.into_any(),
+        Some(false) => view! { <Unknown name=name.get()/> }.into_any(),
+        Some(true) => view! { <Known found=found deeds=deeds children=children/> }.into_any(),
+    }
+}
+
+#[component]
+fn Unknown(name: String) -> impl IntoView {
+    view! {
+        <div class="page">
+            <Nothing
+                why=Absence::NotFound
+                title=format!("There is no cluster “{name}” for you")
+                advice="It may have been deleted, have another name, or you have no role in it."
+            >
+                <A href="/">"All clusters"</A>
+            </Nothing>
+        </div>
+    }
+}
+
+/// The cluster; when it is gone the screen is, too, and until then it shows the last that was known.
+type Found = Memo<Option<Option<Arc<ClusterView>>>>;
+
+#[component]
+fn Known(
+    found: Found,
+    deeds: StoredValue<ViewFn>,
+    children: StoredValue<ChildrenFn>,
+) -> impl IntoView {
+    let clusters = expect_context::<Clusters>();
+    let cluster = Memo::new(move |last: Option<&Option<Arc<ClusterView>>>| {
+        found.get().flatten().or_else(|| last.cloned().flatten())
+    });
+    let cluster = Signal::derive(move || {
+        cluster
+            .get()
+            .expect("the screen is shown for a cluster that is known")
+    });
+    let state = Memo::new(move |_| state(&cluster.get()));
+    let name = Memo::new(move |_| cluster.get().name.clone());
+    let own = RwSignal::new(None::<Signal<Freshness>>);
+    provide_context(InSight {
+        cluster,
+        name,
+        state,
+        own,
+    });
+    let freshness = Signal::derive(move || match own.get() {
+        Some(own) => clusters.freshness().and(own.get()),
+        None => clusters.freshness(),
+    });
+    let advice = move || {
+        let state = state.get();
+        let why = state.why.filter(|_| state.health != Health::Ready);
+        why.map(|why| view! { <Banner mood=Mood::Warning>{why}</Banner> })
+    };
+    view! {
+        <div class="page">
+            <header class="page-head">
+                <h1>{name}</h1>
+                <Badge
+                    tone=Signal::derive(move || tone(state.get().health))
+                    words=Signal::derive(move || state.get().words)
+                />
+                <FreshnessMark freshness=freshness/>
+                <span class="grow"></span>
+                {deeds.with_value(ViewFn::run)}
+            </header>
+            <Ways name=name/>
+            {advice}
+            {children.with_value(|children| children())}
+        </div>
+    }
+}
+
+/// The ways between a cluster's screens.
+#[component]
+fn Ways(name: Memo<String>) -> impl IntoView {
+    let way = move |kind: Kind| {
+        let path = move || kind.list_screen(&name.get());
+        view! { <li><A href=path>{kind.heading}</A></li> }
+    };
+    let workloads = Kind::WORKLOADS.map(way);
+    view! {
+        <nav class="ways" aria-label="This cluster">
+            <ul>
+                <li><A href=move || path_of(&name.get()) exact=true>"Overview"</A></li>
+            </ul>
+            <ul aria-label="Workloads">{workloads.into_iter().collect_view()}</ul>
+            <ul>
+                {way(Kind::NODES)}
+                {way(Kind::EVENTS)}
+            </ul>
+        </nav>
+    }
+}
