@@ -14,6 +14,7 @@ use crate::screens::about::About;
 use crate::screens::cluster::ClusterPage;
 use crate::screens::home::Home;
 use crate::screens::import::ImportCluster;
+use crate::screens::kinds::KindPage;
 use crate::screens::kit::Kit;
 use crate::screens::not_found::NotFound;
 use crate::screens::password::{ChangePassword, MustChangePassword};
@@ -68,6 +69,7 @@ fn Inside() -> impl IntoView {
                 <Routes fallback=NotFound>
                     <Route path=path!("/") view=Home/>
                     <Route path=path!("/clusters/:cluster") view=ClusterPage/>
+                    <Route path=path!("/clusters/:cluster/:kind") view=KindPage/>
                     <Route path=path!("/import") view=ImportCluster/>
                     <Route path=path!("/about") view=About/>
                     <Route path=path!("/password") view=ChangePassword/>

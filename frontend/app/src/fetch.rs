@@ -1,6 +1,7 @@
 //! Requests to the server, as the browser makes them.
 
 use drover_ui_core::problem::Problem;
+use drover_ui_core::source::AS_OBJECTS;
 use leptos::prelude::window;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -29,6 +30,7 @@ pub(crate) struct Request {
     path: String,
     body: Option<String>,
     csrf: Option<String>,
+    accept: &'static str,
 }
 
 impl Request {
@@ -48,6 +50,7 @@ impl Request {
             path: path.into(),
             body: None,
             csrf: None,
+            accept: AS_OBJECTS,
         }
     }
 
@@ -62,6 +65,12 @@ impl Request {
         if matches!(self.method, Method::Changing(_)) {
             self.csrf = csrf;
         }
+        self
+    }
+
+    /// In another form than JSON of objects.
+    pub(crate) fn accepting(mut self, accept: &'static str) -> Self {
+        self.accept = accept;
         self
     }
 
@@ -95,7 +104,7 @@ impl Request {
             let refused = |_| Problem::strange("a header that browsers do not send");
             headers.set(name, value).map_err(refused)
         };
-        set("Accept", "application/json")?;
+        set("Accept", self.accept)?;
         if let Method::Changing(method) = &self.method {
             init.set_method(method);
         }

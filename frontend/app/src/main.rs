@@ -10,6 +10,7 @@ mod clock;
 mod command;
 mod fetch;
 mod file;
+mod follow;
 mod frame;
 mod freshness;
 mod gate;

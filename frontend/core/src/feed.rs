@@ -1,86 +1,222 @@
-//! A list that is kept up to date by a watch: what each event does, and how to go on after a cut.
+//! A list that is kept up to date by a watch: read in pages, what each event does, and how to go
+//! on after a cut.
+
+pub(crate) mod objects;
+mod rows;
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::problem::{Problem, ProblemKind};
 
-/// The things of one list, by name, as of one version of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Feed<T> {
-    items: BTreeMap<String, T>,
+pub use objects::Objects;
+pub use rows::Rows;
+
+/// What tells the things of a list apart: namespace (empty for what is in none) and name.
+pub type Key = (String, String);
+
+/// How a server's answers are read.
+pub trait Form<T>: Default {
+    /// What is kept of a list that is longer than a browser can hold.
+    const LIMIT: Limit<T>;
+
+    /// Reads the answer to a question for (a page of) the list.
+    fn page(&mut self, body: &[u8], now: Timestamp) -> Result<Page<T>, Problem>;
+
+    /// Reads what a watch tells of a thing.
+    fn item(&mut self, object: &RawValue, now: Timestamp) -> Result<(Head, T), Problem>;
+
+    /// Reads which thing it is, and as of which version.
+    fn head(&self, object: &RawValue) -> Result<Head, Problem>;
+}
+
+/// What is kept of a list that is too long.
+#[derive(Clone, Copy, Debug)]
+pub enum Limit<T> {
+    /// So many; others do not get in.
+    First(usize),
+    /// So many, with the latest times; a quarter more for a while.
+    Newest(usize, fn(&T) -> Timestamp),
+}
+
+impl<T> Limit<T> {
+    /// How many.
+    pub const fn most(&self) -> usize {
+        match self {
+            Self::First(most) | Self::Newest(most, _) => *most,
+        }
+    }
+
+    /// Puts a thing among the others; gives whether one had to be left out for it.
+    fn put(&self, items: &mut BTreeMap<Key, T>, key: Key, item: T) -> bool {
+        match self {
+            Self::First(most) if items.len() >= *most && !items.contains_key(&key) => true,
+            Self::First(_) => {
+                items.insert(key, item);
+                false
+            }
+            Self::Newest(most, at) => {
+                items.insert(key, item);
+                let over = items.len() > most + most / 4;
+                if over {
+                    keep_newest(items, *most, *at);
+                }
+                over
+            }
+        }
+    }
+}
+
+fn keep_newest<T>(items: &mut BTreeMap<Key, T>, most: usize, at: fn(&T) -> Timestamp) {
+    let mut times: Vec<Timestamp> = items.values().map(at).collect();
+    let dropped = times.len().saturating_sub(most);
+    let (_, oldest_kept, _) = times.select_nth_unstable(dropped);
+    let oldest_kept = *oldest_kept;
+    items.retain(|_, item| at(item) >= oldest_kept);
+}
+
+/// A page of a list.
+#[derive(Clone, Debug)]
+pub struct Page<T> {
+    items: Vec<(Key, T)>,
+    meta: ListMeta,
+}
+
+impl<T> Page<T> {
+    /// The same page of other things.
+    pub(crate) fn map<U>(self, other: impl Fn(T) -> U) -> Page<U> {
+        let items = self.items.into_iter();
+        Page {
+            items: items.map(|(key, item)| (key, other(item))).collect(),
+            meta: self.meta,
+        }
+    }
+}
+
+/// Which thing, and as of which version of the list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    key: Key,
     version: Option<String>,
 }
 
-impl<T> Default for Feed<T> {
-    fn default() -> Self {
-        Self {
-            items: BTreeMap::new(),
-            version: None,
-        }
-    }
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ListMeta {
+    resource_version: Option<String>,
+    r#continue: Option<String>,
+    remaining_item_count: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct WireEvent<'a> {
+    r#type: String,
+    #[serde(borrow)]
+    object: &'a RawValue,
 }
 
 /// What to ask the server for next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// Everything, anew.
+    /// Everything, anew, from its first page on.
     List,
+    /// The page that goes on here.
+    More(String),
     /// What changed since this version.
     Watch(String),
 }
 
-#[derive(Deserialize)]
-struct WireList {
-    metadata: WireMeta,
-    items: Vec<Value>,
+/// How far a list is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Things that are read, of a list that is not complete.
+    pub read: Option<u64>,
+    /// About how many there are, if the server tells.
+    pub about: Option<u64>,
+    /// Whether there are more than are kept.
+    pub cut: bool,
 }
 
-#[derive(Deserialize)]
-struct WireObject {
-    metadata: WireMeta,
+/// The things of one list, as of one version of it.
+#[derive(Clone, Debug)]
+pub struct Feed<T, F = Objects> {
+    items: BTreeMap<Key, T>,
+    /// A list that is read anew while the old one is still shown.
+    fresh: Option<BTreeMap<Key, T>>,
+    next: Ask,
+    progress: Progress,
+    form: F,
+    now: Timestamp,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireMeta {
-    name: Option<String>,
-    resource_version: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct WireEvent {
-    r#type: String,
-    object: Value,
-}
-
-impl<T: DeserializeOwned> Feed<T> {
-    /// What to ask for next.
-    pub fn ask(&self) -> Ask {
-        match &self.version {
-            Some(version) => Ask::Watch(version.clone()),
-            None => Ask::List,
+impl<T, F: Default> Default for Feed<T, F> {
+    fn default() -> Self {
+        Self {
+            items: BTreeMap::new(),
+            fresh: None,
+            next: Ask::List,
+            progress: Progress::default(),
+            form: F::default(),
+            now: Timestamp::UNIX_EPOCH,
         }
     }
+}
 
-    /// The things, in the order of their names.
+impl<T, F: Form<T>> Feed<T, F> {
+    /// What to ask for next.
+    pub fn ask(&self) -> Ask {
+        self.next.clone()
+    }
+
+    /// The things, in the order of their namespaces and names.
     pub fn items(&self) -> impl Iterator<Item = &T> {
         self.items.values()
     }
 
-    /// Takes the answer to [`Ask::List`].
+    /// How far the list is read.
+    pub fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    /// Tells the time at which the next answers came: some hold ages instead of times.
+    pub fn it_is(&mut self, now: Timestamp) {
+        self.now = now;
+    }
+
+    /// Takes the answer to [`Ask::List`] or [`Ask::More`]. What is read for the first time is there
+    /// at once; a list that is read anew takes the place of the old one when it is complete.
     pub fn replace(&mut self, body: &[u8]) -> Result<(), Problem> {
-        let list: WireList = read(body)?;
-        let mut items = BTreeMap::new();
-        for object in list.items {
-            let (meta, item) = parts(object)?;
-            items.insert(meta.name.unwrap_or_default(), item);
+        let page = self.form.page(body, self.now)?;
+        if self.next == Ask::List {
+            self.progress = Progress::default();
+            self.fresh = (!self.items.is_empty()).then(BTreeMap::new);
         }
-        self.items = items;
-        self.version = list.metadata.resource_version;
+        let items = self.fresh.as_mut().unwrap_or(&mut self.items);
+        let read = self.progress.read.unwrap_or(0) + count(page.items.len());
+        for (key, item) in page.items {
+            self.progress.cut |= F::LIMIT.put(items, key, item);
+        }
+        let full = matches!(F::LIMIT, Limit::First(most) if items.len() >= most);
+        let next = page.meta.r#continue.filter(|token| !token.is_empty());
+        if let Some(token) = next.filter(|_| !full) {
+            self.next = Ask::More(token);
+            self.progress.read = Some(read);
+            self.progress.about = page.meta.remaining_item_count.map(|rest| read + rest);
+            return Ok(());
+        }
+        self.progress.cut |= full && page.meta.remaining_item_count.is_some_and(|rest| rest > 0);
+        self.progress.read = None;
+        self.progress.about = None;
+        if let Some(fresh) = self.fresh.take() {
+            self.items = fresh;
+        }
+        self.next = Ask::List;
+        let version = page.meta.resource_version.filter(|it| !it.is_empty());
+        let version = version.ok_or_else(|| Problem::strange("a list without a version"))?;
+        self.next = Ask::Watch(version);
         Ok(())
     }
 
@@ -89,26 +225,22 @@ impl<T: DeserializeOwned> Feed<T> {
     /// An error ends the watch. After it [`Self::ask`] says how to go on: the server may have
     /// forgotten the version, and then everything is listed again.
     pub fn take(&mut self, line: &[u8]) -> Result<bool, Problem> {
-        let event: WireEvent = read(line)?;
+        let event: WireEvent<'_> = read(line)?;
         match event.r#type.as_str() {
             "ADDED" | "MODIFIED" => {
-                let (meta, item) = parts(event.object)?;
-                self.items.insert(meta.name.unwrap_or_default(), item);
-                self.version = meta.resource_version.or_else(|| self.version.take());
+                let (head, item) = self.form.item(event.object, self.now)?;
+                self.progress.cut |= F::LIMIT.put(&mut self.items, head.key, item);
+                self.is_at(head.version);
                 Ok(true)
             }
             "DELETED" | "BOOKMARK" => {
-                let object: WireObject = of_value(event.object)?;
-                let name = object.metadata.name.unwrap_or_default();
-                let gone = event.r#type == "DELETED" && self.items.remove(&name).is_some();
-                self.version = object
-                    .metadata
-                    .resource_version
-                    .or_else(|| self.version.take());
+                let head = self.form.head(event.object)?;
+                let gone = event.r#type == "DELETED" && self.items.remove(&head.key).is_some();
+                self.is_at(head.version);
                 Ok(gone)
             }
             "ERROR" => {
-                let problem = Problem::of_status(&event.object);
+                let problem = Problem::of_status(&of(event.object)?);
                 self.refused(&problem);
                 Err(problem)
             }
@@ -116,25 +248,31 @@ impl<T: DeserializeOwned> Feed<T> {
         }
     }
 
-    /// A watch was refused: when its version is forgotten, the next question is for everything.
+    fn is_at(&mut self, version: Option<String>) {
+        if let Some(version) = version.filter(|it| !it.is_empty()) {
+            self.next = Ask::Watch(version);
+        }
+    }
+
+    /// A question was refused: when its version is forgotten, the next one is for everything.
     pub fn refused(&mut self, problem: &Problem) {
         if problem.kind == ProblemKind::Expired {
-            self.version = None;
+            self.next = Ask::List;
+            self.fresh = None;
         }
     }
 }
 
-fn parts<T: DeserializeOwned>(object: Value) -> Result<(WireMeta, T), Problem> {
-    let WireObject { metadata } = WireObject::deserialize(&object).map_err(strange)?;
-    Ok((metadata, of_value(object)?))
+fn count(items: usize) -> u64 {
+    u64::try_from(items).unwrap_or(u64::MAX)
 }
 
-fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
     serde_json::from_slice(bytes).map_err(strange)
 }
 
-fn of_value<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
-    serde_json::from_value(value).map_err(strange)
+fn of<'a, T: Deserialize<'a>>(object: &'a RawValue) -> Result<T, Problem> {
+    serde_json::from_str(object.get()).map_err(strange)
 }
 
 #[expect(
@@ -146,83 +284,4 @@ fn strange(error: serde_json::Error) -> Problem {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Clone, Debug, PartialEq, Deserialize)]
-    struct Thing {
-        color: String,
-    }
-
-    fn object(name: &str, version: u32, color: &str) -> Value {
-        let meta = serde_json::json!({"name": name, "resourceVersion": version.to_string()});
-        serde_json::json!({"metadata": meta, "color": color})
-    }
-
-    fn event(kind: &str, object: &Value) -> Vec<u8> {
-        serde_json::to_vec(&serde_json::json!({"type": kind, "object": object})).unwrap()
-    }
-
-    fn listed() -> Feed<Thing> {
-        let mut feed = Feed::default();
-        assert_eq!(feed.ask(), Ask::List);
-        let list = serde_json::json!({
-            "metadata": {"resourceVersion": "5"},
-            "items": [object("b", 3, "blue"), object("a", 5, "red")],
-        });
-        feed.replace(&serde_json::to_vec(&list).unwrap()).unwrap();
-        feed
-    }
-
-    fn colors(feed: &Feed<Thing>) -> Vec<&str> {
-        feed.items().map(|thing| thing.color.as_str()).collect()
-    }
-
-    #[test]
-    fn a_list_follows_its_events() {
-        let mut feed = listed();
-        assert_eq!(colors(&feed), ["red", "blue"]);
-        assert_eq!(feed.ask(), Ask::Watch("5".to_owned()));
-        assert_eq!(
-            feed.take(&event("MODIFIED", &object("b", 6, "green"))),
-            Ok(true)
-        );
-        assert_eq!(
-            feed.take(&event("ADDED", &object("c", 7, "white"))),
-            Ok(true)
-        );
-        assert_eq!(
-            feed.take(&event("DELETED", &object("a", 8, "red"))),
-            Ok(true)
-        );
-        assert_eq!(colors(&feed), ["green", "white"]);
-        let progress = serde_json::json!({"metadata": {"resourceVersion": "40"}});
-        assert_eq!(feed.take(&event("BOOKMARK", &progress)), Ok(false));
-        assert_eq!(
-            feed.ask(),
-            Ask::Watch("40".to_owned()),
-            "a cut resumes here"
-        );
-    }
-
-    #[test]
-    fn a_forgotten_version_means_a_new_list_and_what_is_shown_stays() {
-        let mut feed = listed();
-        let gone = serde_json::json!({"kind": "Status", "code": 410, "message": "too old"});
-        let problem = feed.take(&event("ERROR", &gone)).unwrap_err();
-        assert_eq!(problem.kind, ProblemKind::Expired);
-        assert_eq!(feed.ask(), Ask::List);
-        assert_eq!(colors(&feed), ["red", "blue"]);
-    }
-
-    #[test]
-    fn another_error_does_not_lose_the_place() {
-        let mut feed = listed();
-        let away = serde_json::json!({"kind": "Status", "code": 503, "message": "later"});
-        feed.take(&event("ERROR", &away)).unwrap_err();
-        feed.take(b"{").unwrap_err();
-        feed.take(br#"{"type":"NEW","object":{}}"#).unwrap_err();
-        assert_eq!(feed.ask(), Ask::Watch("5".to_owned()));
-        assert_eq!(colors(&feed), ["red", "blue"]);
-    }
-}
+mod tests;

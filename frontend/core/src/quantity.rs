@@ -48,6 +48,19 @@ pub fn bytes(value: f64) -> String {
     format!("{} {}", rounded(value), UNITS[unit])
 }
 
+/// A count for people: `12,000`.
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// Three digits at most before a comma, and no more after it than tell something.
 fn rounded(value: f64) -> String {
     let digits = match value.abs() {
@@ -113,6 +126,18 @@ mod tests {
             (1.5 * 1_099_511_627_776.0, "1.5 TiB"),
         ] {
             assert_eq!(bytes(value), wanted);
+        }
+    }
+
+    #[test]
+    fn long_counts_have_commas() {
+        for (value, wanted) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
+            assert_eq!(count(value), wanted);
         }
     }
 

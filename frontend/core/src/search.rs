@@ -1,4 +1,4 @@
-//! The text that filters a list of clusters.
+//! The text that filters a list.
 
 use std::collections::BTreeMap;
 
@@ -22,10 +22,18 @@ enum Test {
     Text(String),
     /// `env=prod`: the label has this value, or any that starts so; `env=` has the label.
     Label(String, String),
-    /// `state:ready`.
-    State(String),
-    /// `version:1.36`.
-    Version(String),
+    /// `state:ready`; letters like any others where there is no such aspect.
+    Aspect(String, String),
+}
+
+/// What can be filtered.
+pub trait Searched {
+    /// Whether what is shown has these lower-case letters in it, [as they are compared](contains).
+    fn contains(&self, text: &str) -> bool;
+    /// The value of a label.
+    fn label(&self, key: &str) -> Option<&str>;
+    /// Whether `aspect:value` is so, or begins so; `None` if there is no such aspect.
+    fn is(&self, aspect: &str, value: &str) -> Option<bool>;
 }
 
 impl Query {
@@ -45,13 +53,13 @@ impl Query {
         Self(terms.collect())
     }
 
-    /// Whether a cluster passes.
-    pub fn passes(&self, cluster: &ClusterView, state: &State) -> bool {
-        let holds = |term: &Term| term.test.holds(cluster, state) == term.wanted;
+    /// Whether a thing passes.
+    pub fn passes(&self, thing: &impl Searched) -> bool {
+        let holds = |term: &Term| term.test.holds(thing) == term.wanted;
         self.0.iter().all(holds)
     }
 
-    /// Whether every cluster passes.
+    /// Whether everything passes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -59,46 +67,81 @@ impl Query {
 
 impl Test {
     fn read(word: &str) -> Self {
+        // Labels have capitals that count.
+        if let Some((key, value)) = word.split_once('=').filter(|(key, _)| !key.is_empty()) {
+            return Self::Label(key.to_owned(), value.to_owned());
+        }
         let lower = word.to_lowercase();
-        if let Some(state) = lower.strip_prefix("state:") {
-            return Self::State(state.to_owned());
-        }
-        if let Some(version) = lower.strip_prefix("version:") {
-            return Self::Version(version.trim_start_matches('v').to_owned());
-        }
-        match word.split_once('=') {
-            // Labels have capitals that count.
-            Some((key, value)) if !key.is_empty() => Self::Label(key.to_owned(), value.to_owned()),
+        match lower.split_once(':') {
+            Some((aspect, value)) if !aspect.is_empty() => {
+                Self::Aspect(aspect.to_owned(), value.to_owned())
+            }
             _ => Self::Text(lower),
         }
     }
 
-    fn holds(&self, cluster: &ClusterView, state: &State) -> bool {
+    fn holds(&self, thing: &impl Searched) -> bool {
         match self {
-            Self::Text(text) => contains_text(cluster, state, text),
-            Self::Label(key, value) => cluster
-                .labels
-                .get(key)
+            Self::Text(text) => thing.contains(text),
+            Self::Label(key, value) => thing
+                .label(key)
                 .is_some_and(|found| found.starts_with(value.as_str())),
-            Self::State(word) => state.health.word().starts_with(word.as_str()),
-            Self::Version(version) => cluster
-                .kubernetes_version
-                .as_deref()
-                .is_some_and(|found| found.trim_start_matches('v').starts_with(version.as_str())),
+            Self::Aspect(aspect, value) => thing
+                .is(aspect, value)
+                .unwrap_or_else(|| thing.contains(&format!("{aspect}:{value}"))),
         }
     }
 }
 
-fn contains_text(cluster: &ClusterView, state: &State, text: &str) -> bool {
-    let contains = |shown: &str| shown.to_lowercase().contains(text);
-    contains(&cluster.name)
-        || contains(&state.words)
-        || cluster.description.as_deref().is_some_and(contains)
-        || cluster.kubernetes_version.as_deref().is_some_and(contains)
-        || cluster
-            .labels
-            .iter()
-            .any(|(key, value)| contains(&format!("{key}={value}")))
+/// Whether a text has lower-case letters in it, in capitals or not.
+pub fn contains(shown: &str, lower: &str) -> bool {
+    if !shown.is_ascii() {
+        return shown.to_lowercase().contains(lower);
+    }
+    // Tables of ten thousand rows are searched with each letter that is typed: nothing is copied.
+    let (shown, lower) = (shown.as_bytes(), lower.as_bytes());
+    let Some(first) = lower.first() else {
+        return true;
+    };
+    let last = (shown.len() + 1).saturating_sub(lower.len());
+    (0..last).any(|at| {
+        shown[at].eq_ignore_ascii_case(first)
+            && shown[at..at + lower.len()].eq_ignore_ascii_case(lower)
+    })
+}
+
+/// A cluster with its state in words.
+impl Searched for (&ClusterView, &State) {
+    fn contains(&self, text: &str) -> bool {
+        let (cluster, state) = self;
+        let has = |shown: &str| contains(shown, text);
+        has(&cluster.name)
+            || has(&state.words)
+            || cluster.description.as_deref().is_some_and(has)
+            || cluster.kubernetes_version.as_deref().is_some_and(has)
+            || cluster
+                .labels
+                .iter()
+                .any(|(key, value)| has(&format!("{key}={value}")))
+    }
+
+    fn label(&self, key: &str) -> Option<&str> {
+        self.0.labels.get(key).map(String::as_str)
+    }
+
+    fn is(&self, aspect: &str, value: &str) -> Option<bool> {
+        let (cluster, state) = self;
+        match aspect {
+            "state" => Some(state.health.word().starts_with(value)),
+            "version" => {
+                let version = cluster.kubernetes_version.as_deref();
+                let wanted = value.trim_start_matches('v');
+                let found = |it: &str| it.trim_start_matches('v').starts_with(wanted);
+                Some(version.is_some_and(found))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Labels as people type them: `env=prod team=shop`, commas allowed. The error says what to change.
@@ -136,6 +179,22 @@ mod tests {
     }
 
     #[test]
+    fn letters_are_found_in_capitals_or_not() {
+        for (shown, typed, found) in [
+            ("CrashLoopBackOff", "backoff", true),
+            ("CrashLoopBackOff", "crashx", false),
+            ("web", "", true),
+            ("", "", true),
+            ("", "a", false),
+            ("ab", "abc", false),
+            ("GRÜN", "grün", true),
+            ("grun", "grün", false),
+        ] {
+            assert_eq!(contains(shown, typed), found, "{shown} {typed}");
+        }
+    }
+
+    #[test]
     fn every_term_must_hold() {
         let object = r#"{"metadata":{"name":"berlin-1","labels":{"env":"prod","Team":"A"}},
             "spec":{"description":"The old one"},"status":{"kubernetesVersion":"v1.36.1"}}"#;
@@ -164,12 +223,13 @@ mod tests {
             ("version:1.36", true),
             ("version:v1.36", true),
             ("version:1.35", false),
+            ("image:1.35", false),
             ("not connected", true),
             ("=x", false),
             ("-", true),
         ] {
             assert_eq!(
-                Query::read(text).passes(&cluster, &state),
+                Query::read(text).passes(&(&cluster, &state)),
                 wanted,
                 "{text:?}"
             );

@@ -2,7 +2,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use leptos::html;
 use leptos::prelude::*;
+use wasm_bindgen::JsCast as _;
+use web_sys::{Element, KeyboardEvent};
 
 /// A name for an element that no other has.
 pub(crate) fn unique(stem: &str) -> String {
@@ -68,7 +71,7 @@ pub fn TextField(
     name: Option<String>,
 ) -> impl IntoView {
     let (id, note) = (unique("field"), unique("note"));
-    let input = NodeRef::<leptos::html::Input>::new();
+    let input = NodeRef::<html::Input>::new();
     Effect::new(move || {
         if let Some(input) = input.get().filter(|_| focused) {
             // A field that is gone already needs no focus.
@@ -169,11 +172,28 @@ pub fn SearchField(
     hint: String,
     /// The text.
     value: RwSignal<String>,
+    /// Whether the key `/` leads here from anywhere on the screen.
+    #[prop(optional)]
+    slash: bool,
 ) -> impl IntoView {
+    let input = NodeRef::<html::Input>::new();
+    if slash {
+        let listening = window_event_listener(leptos::ev::keydown, move |event| {
+            let wanted = event.key() == "/" && !is_typed(&event);
+            if let Some(input) = input.get_untracked().filter(|_| wanted) {
+                event.prevent_default();
+                // A field that is gone needs no focus.
+                let _ = input.focus();
+            }
+        });
+        on_cleanup(move || listening.remove());
+    }
     view! {
         <div class="search">
             <crate::icon::Picture icon=crate::icon::Icon::Search/>
             <input
+                node_ref=input
+                aria-keyshortcuts=slash.then_some("/")
                 type="search"
                 aria-label=label
                 placeholder=hint
@@ -182,6 +202,63 @@ pub fn SearchField(
                 prop:value=value
                 on:input=move |event| value.set(event_target_value(&event))
             />
+        </div>
+    }
+}
+
+/// Whether a key goes into a field, belongs to a dialog, or is pressed together with others.
+fn is_typed(event: &KeyboardEvent) -> bool {
+    if event.ctrl_key() || event.meta_key() || event.alt_key() {
+        return true;
+    }
+    let target = event.target().and_then(|it| it.dyn_into::<Element>().ok());
+    let taken = "input, textarea, select, dialog, [contenteditable]";
+    target.is_some_and(|it| it.closest(taken).ok().flatten().is_some())
+}
+
+/// A field with suggestions, in which anything else can be typed, too. What is typed counts when
+/// it is one of them, or when the field is left.
+#[component]
+pub fn SuggestField(
+    /// What it is for, for screen readers.
+    #[prop(into)]
+    label: String,
+    /// What it means that nothing is typed.
+    #[prop(into)]
+    hint: String,
+    /// The suggestions.
+    #[prop(into)]
+    choices: Signal<Vec<String>>,
+    /// The value.
+    value: RwSignal<String>,
+) -> impl IntoView {
+    let list = unique("choices");
+    let typing = move |event| {
+        let typed = event_target_value(&event);
+        if typed.is_empty() || choices.with_untracked(|choices| choices.contains(&typed)) {
+            value.set(typed);
+        }
+    };
+    let left = move |event| value.set(event_target_value(&event).trim().to_owned());
+    let options = move || {
+        let choices = choices.get().into_iter();
+        let options = choices.map(|choice| view! { <option value=choice></option> });
+        options.collect_view()
+    };
+    view! {
+        <div class="suggest">
+            <input
+                type="search"
+                aria-label=label
+                placeholder=hint
+                list=list.clone()
+                autocomplete="off"
+                spellcheck="false"
+                prop:value=value
+                on:input=typing
+                on:change=left
+            />
+            <datalist id=list>{options}</datalist>
         </div>
     }
 }

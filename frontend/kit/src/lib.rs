@@ -14,5 +14,6 @@ pub mod meter;
 pub mod notice;
 pub mod table;
 pub mod tabs;
+pub mod tally;
 pub mod theme;
 pub mod toast;

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use drover_ui_core::window::Window;
 use leptos::html;
 use leptos::prelude::*;
+use wasm_bindgen::JsCast as _;
+use web_sys::{Element, HtmlElement, KeyboardEvent};
 
 /// The height of a row; the style sheet has the same number (`--row`).
 const ROW_PIXELS: f64 = 44.0;
@@ -34,11 +36,64 @@ pub struct Column<R> {
     pub cell: fn(&R) -> AnyView,
 }
 
+/// A column as a table needs it; [`Column`] is one, and those that are known only at run time are
+/// others.
+pub trait TableColumn: Clone + Send + Sync + 'static {
+    /// What is shown.
+    type Row: Row;
+    /// What tells columns apart.
+    type Key: Clone + PartialEq + Send + Sync + 'static;
+
+    /// The key.
+    fn key(&self) -> Self::Key;
+    /// The heading.
+    fn heading(&self) -> String;
+    /// What the heading means, if that is not clear.
+    fn hint(&self) -> Option<String> {
+        None
+    }
+    /// Classes for width and alignment.
+    fn class(&self) -> String;
+    /// Whether rows can be sorted by it.
+    fn sorts(&self) -> bool;
+    /// What is in the cell.
+    fn cell(&self, row: &Self::Row) -> AnyView;
+    /// The order to which a third press of the heading leads back; without one it turns for ever.
+    fn unsorted(&self) -> Option<Sorting<Self::Key>> {
+        None
+    }
+}
+
+impl<R: Row> TableColumn for Column<R> {
+    type Row = R;
+    type Key = &'static str;
+
+    fn key(&self) -> &'static str {
+        self.key
+    }
+
+    fn heading(&self) -> String {
+        self.heading.to_owned()
+    }
+
+    fn class(&self) -> String {
+        self.class.to_owned()
+    }
+
+    fn sorts(&self) -> bool {
+        self.order.is_some()
+    }
+
+    fn cell(&self, row: &R) -> AnyView {
+        (self.cell)(row)
+    }
+}
+
 /// By which column a table is sorted, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sorting {
+pub struct Sorting<K = &'static str> {
     /// The column's key.
-    pub column: &'static str,
+    pub column: K,
     /// Whether the last comes first.
     pub descending: bool,
 }
@@ -65,18 +120,18 @@ pub fn sorted<R: Row>(mut rows: Vec<R>, columns: &[Column<R>], by: Sorting) -> V
 /// A table that scrolls in its own place. Rows have one height; whatever their number, only those
 /// in sight and a few beyond are in the document.
 #[component]
-pub fn Table<R: Row>(
+pub fn Table<C: TableColumn>(
     /// What is listed, for screen readers.
     #[prop(into)]
     label: String,
     /// The columns.
-    columns: Vec<Column<R>>,
+    columns: Vec<C>,
     /// The rows, in their order.
     #[prop(into)]
-    rows: Signal<Arc<Vec<R>>>,
+    rows: Signal<Arc<Vec<C::Row>>>,
     /// The sorting, if it can be changed.
     #[prop(into)]
-    sorting: RwSignal<Sorting>,
+    sorting: RwSignal<Sorting<C::Key>>,
 ) -> impl IntoView {
     let place = NodeRef::<html::Div>::new();
     let sight = RwSignal::new((0.0, FIRST_GUESS_PIXELS));
@@ -108,13 +163,13 @@ pub fn Table<R: Row>(
     let width = columns.with_value(Vec::len);
     let named = label.clone();
     view! {
-        <div class="table-place" node_ref=place on:scroll=move |_| look() tabindex="0" role="region" aria-label=label>
+        <div class="table-place" node_ref=place on:scroll=move |_| look() on:keydown=step tabindex="0" role="region" aria-label=label>
             <table class="table" aria-label=named aria-rowcount=move || count.get() + 1>
                 <thead><tr aria-rowindex="1">{heads}</tr></thead>
                 <tbody>
                     <Spacer pixels=Signal::derive(move || padding().0) width=width/>
                     <For each=move || keys(&seen.get()) key=Clone::clone let:key>
-                        <TableRow row_key=key seen=seen columns=columns/>
+                        <TableRow<C> row_key=key seen=seen columns=columns/>
                     </For>
                     <Spacer pixels=Signal::derive(move || padding().1) width=width/>
                 </tbody>
@@ -142,21 +197,21 @@ fn keys<R>(seen: &InSight<R>) -> Vec<String> {
 }
 
 #[component]
-fn TableRow<R: Row>(
+fn TableRow<C: TableColumn>(
     row_key: String,
-    seen: Memo<InSight<R>>,
-    columns: StoredValue<Vec<Column<R>>>,
+    seen: Memo<InSight<C::Row>>,
+    columns: StoredValue<Vec<C>>,
 ) -> impl IntoView {
     // A row that has just left sight keeps what it showed until it is taken away.
-    let row = Memo::new(move |last: Option<&Option<(usize, R)>>| {
+    let row = Memo::new(move |last: Option<&Option<(usize, C::Row)>>| {
         let found = seen.with(|seen| seen.get(&row_key).cloned());
         found.or_else(|| last.cloned().flatten())
     });
     let cells = columns.with_value(|columns| {
         let cells = columns.iter().map(|column| {
-            let cell = column.cell;
-            let shown = move || row.with(|row| row.as_ref().map(|(_, row)| cell(row)));
-            view! { <td class=column.class>{shown}</td> }
+            let (class, column) = (column.class(), column.clone());
+            let shown = move || row.with(|row| row.as_ref().map(|(_, row)| column.cell(row)));
+            view! { <td class=class>{shown}</td> }
         });
         cells.collect_view()
     });
@@ -173,31 +228,64 @@ fn Spacer(pixels: Signal<f64>, width: usize) -> impl IntoView {
     }
 }
 
-fn head<R: Row>(column: &Column<R>, sorting: RwSignal<Sorting>) -> AnyView {
-    let (key, heading, class) = (column.key, column.heading, column.class);
-    if column.order.is_none() {
-        return view! { <th scope="col" class=class>{heading}</th> }.into_any();
+fn head<C: TableColumn>(column: &C, sorting: RwSignal<Sorting<C::Key>>) -> AnyView {
+    let (key, heading, class) = (column.key(), column.heading(), column.class());
+    let hint = column.hint();
+    if !column.sorts() {
+        return view! { <th scope="col" class=class title=hint>{heading}</th> }.into_any();
     }
+    let (own, unsorted) = (key.clone(), column.unsorted());
     let state = move || {
-        let by = sorting.get();
-        match (by.column == key, by.descending) {
+        sorting.with(|by| match (by.column == own, by.descending) {
             (false, _) => "none",
             (true, false) => "ascending",
             (true, true) => "descending",
-        }
+        })
     };
     let press = move |_| {
         sorting.update(|by| {
-            *by = Sorting {
-                column: key,
-                descending: by.column == key && !by.descending,
+            let again = by.column == key;
+            *by = match unsorted.clone().filter(|_| again && by.descending) {
+                Some(unsorted) => unsorted,
+                None => Sorting {
+                    column: key.clone(),
+                    descending: again && !by.descending,
+                },
             };
         });
     };
     view! {
-        <th scope="col" class=class aria-sort=state>
+        <th scope="col" class=class aria-sort=state title=hint>
             <button type="button" class="table-sort" on:click=press>{heading}</button>
         </th>
     }
     .into_any()
+}
+
+/// Arrow keys go from a row's link to that of the next or the one before it.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the form in which handlers get an event"
+)]
+fn step(event: KeyboardEvent) {
+    let down = match event.key().as_str() {
+        "ArrowDown" => true,
+        "ArrowUp" => false,
+        _ => return,
+    };
+    let from = event.target().and_then(|it| it.dyn_into::<Element>().ok());
+    let Some(row) = from.and_then(|it| it.closest("tbody tr").ok().flatten()) else {
+        return;
+    };
+    let next = if down {
+        row.next_element_sibling()
+    } else {
+        row.previous_element_sibling()
+    };
+    let link = next.and_then(|row| row.query_selector("a").ok().flatten());
+    if let Some(link) = link.and_then(|link| link.dyn_into::<HtmlElement>().ok()) {
+        event.prevent_default();
+        // A row that is gone needs no focus.
+        let _ = link.focus();
+    }
 }

@@ -53,7 +53,7 @@ pub(crate) fn Home() -> impl IntoView {
         let rows = rows.get();
         let passing = rows.iter().filter(|row| {
             health.is_none_or(|health| row.state.health == health)
-                && query.passes(&row.cluster, &row.state)
+                && query.passes(&(&*row.cluster, &row.state))
         });
         Arc::new(passing.cloned().collect::<Vec<_>>())
     });

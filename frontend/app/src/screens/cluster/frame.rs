@@ -15,6 +15,7 @@ use leptos_router::hooks::use_params_map;
 use super::path_of;
 use crate::freshness::{Freshness, FreshnessMark};
 use crate::live::Clusters;
+use crate::screens::address;
 use crate::screens::home::tone;
 use crate::title::title;
 
@@ -27,10 +28,11 @@ pub(crate) struct InSight {
     pub(crate) name: Memo<String>,
     /// Its state in words.
     pub(crate) state: Memo<State>,
+    /// The namespace that the lists are limited to; it stays from one list to the next.
+    pub(crate) namespace: RwSignal<Option<String>>,
     own: RwSignal<Option<Signal<Freshness>>>,
 }
 
-#[expect(dead_code, reason = "the lists use it, which come next")]
 impl InSight {
     /// Lets the head say how new the screen's own list is, for as long as the caller lives.
     pub(crate) fn follows(self, freshness: Signal<Freshness>) {
@@ -118,10 +120,12 @@ fn Known(
     let state = Memo::new(move |_| state(&cluster.get()));
     let name = Memo::new(move |_| cluster.get().name.clone());
     let own = RwSignal::new(None::<Signal<Freshness>>);
+    let namespace = RwSignal::new(None::<String>);
     provide_context(InSight {
         cluster,
         name,
         state,
+        namespace,
         own,
     });
     let freshness = Signal::derive(move || match own.get() {
@@ -145,7 +149,7 @@ fn Known(
                 <span class="grow"></span>
                 {deeds.with_value(ViewFn::run)}
             </header>
-            <Ways name=name/>
+            <Ways name=name namespace=namespace/>
             {advice}
             {children.with_value(|children| children())}
         </div>
@@ -154,9 +158,13 @@ fn Known(
 
 /// The ways between a cluster's screens.
 #[component]
-fn Ways(name: Memo<String>) -> impl IntoView {
+fn Ways(name: Memo<String>, namespace: RwSignal<Option<String>>) -> impl IntoView {
     let way = move |kind: Kind| {
-        let path = move || kind.list_screen(&name.get());
+        let path = move || {
+            let namespace = namespace.get().filter(|_| kind.namespaced);
+            let parts = [("namespace", namespace.unwrap_or_default())];
+            address::path(&kind.list_screen(&name.get()), &parts)
+        };
         view! { <li><A href=path>{kind.heading}</A></li> }
     };
     let workloads = Kind::WORKLOADS.map(way);

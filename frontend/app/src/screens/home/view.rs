@@ -1,13 +1,12 @@
 //! What of the list is shown, kept in the URL.
 
 use drover_ui_core::cluster::Health;
-use drover_ui_core::url::segment;
 use drover_ui_kit::table::Sorting;
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
-use wasm_bindgen::JsValue;
 
-use super::columns::{self, BY_DEFAULT};
+use super::columns::{BY_DEFAULT, columns};
+use crate::screens::address;
 
 /// Filter, state and order.
 #[derive(Clone, Copy, Debug)]
@@ -36,19 +35,10 @@ impl View {
             let state = of("state");
             let health = Health::ALL.into_iter().find(|it| it.word() == state);
             view.health.set(health);
-            view.sorting.set(sorting(&of("sort")));
+            view.sorting
+                .set(address::sorting(&of("sort"), &columns(), BY_DEFAULT));
         });
-        Effect::new(move |earlier: Option<String>| {
-            let path = view.path();
-            if earlier.is_some_and(|earlier| earlier != path) {
-                let history = window().history();
-                // A browser that refuses (too often, too fast) keeps the URL that it has.
-                let _ = history.and_then(|history| {
-                    history.replace_state_with_url(&JsValue::NULL, "", Some(&path))
-                });
-            }
-            path
-        });
+        address::keep(move || view.path());
         view
     }
 
@@ -59,38 +49,13 @@ impl View {
     }
 
     fn path(self) -> String {
-        let mut parts = Vec::new();
-        let text = self.text.get();
-        if !text.is_empty() {
-            parts.push(format!("q={}", segment(&text)));
-        }
-        if let Some(health) = self.health.get() {
-            parts.push(format!("state={}", health.word()));
-        }
-        let sorting = self.sorting.get();
-        if sorting != BY_DEFAULT {
-            let sign = if sorting.descending { "-" } else { "" };
-            parts.push(format!("sort={sign}{}", sorting.column));
-        }
-        if parts.is_empty() {
-            "/".to_owned()
-        } else {
-            format!("/?{}", parts.join("&"))
-        }
+        let health = self.health.get().map(Health::word).unwrap_or_default();
+        let sorting = address::sorting_text(self.sorting.get(), BY_DEFAULT);
+        let parts = [
+            ("q", self.text.get()),
+            ("state", health.to_owned()),
+            ("sort", sorting),
+        ];
+        address::path("/", &parts)
     }
-}
-
-fn sorting(text: &str) -> Sorting {
-    let (descending, key) = match text.strip_prefix('-') {
-        Some(key) => (true, key),
-        None => (false, text),
-    };
-    let known = columns::columns();
-    let column = known
-        .iter()
-        .find(|column| column.key == key && column.order.is_some());
-    column.map_or(BY_DEFAULT, |column| Sorting {
-        column: column.key,
-        descending,
-    })
 }

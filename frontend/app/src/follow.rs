@@ -1,0 +1,220 @@
+//! A list that is kept up to date: the one way in which the page reads a list in pages, watches
+//! it, and goes on after a cut.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_ui_core::backoff::Backoff;
+use drover_ui_core::feed::{Ask, Feed, Form, Progress};
+use drover_ui_core::problem::{Problem, ProblemKind};
+use drover_ui_core::source::{Source, WATCH_SECONDS};
+use futures::future::abortable;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+
+use crate::clock::{chance, now, sleep};
+use crate::fetch::Request;
+use crate::freshness::Freshness;
+use crate::gate::Gate;
+use crate::stream::LineStream;
+
+/// Silence after which a watch that should have ended by itself is taken for gone.
+const PATIENCE: Duration = Duration::from_secs(WATCH_SECONDS + 15);
+/// Changes are shown together, so that a thousand of them are not a thousand renderings.
+const TOGETHER: Duration = Duration::from_millis(150);
+
+/// The things of a list as the page knows them.
+#[derive(Debug)]
+pub(crate) struct Followed<T: 'static> {
+    items: RwSignal<Option<Arc<Vec<T>>>>,
+    progress: RwSignal<Progress>,
+    freshness: RwSignal<Freshness>,
+}
+
+impl<T> Clone for Followed<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Followed<T> {}
+
+impl<T: Clone + Send + Sync + 'static> Followed<T> {
+    /// Nothing yet.
+    pub(crate) fn new() -> Self {
+        Self {
+            items: RwSignal::new(None),
+            progress: RwSignal::new(Progress::default()),
+            freshness: RwSignal::new(Freshness::Connecting),
+        }
+    }
+
+    /// Begins to follow a list, until the owner is gone.
+    pub(crate) fn begin<F: Form<T> + 'static>(source: Source) -> Self {
+        let followed = Self::new();
+        let gate = expect_context::<Gate>();
+        until_cleanup(async move { followed.follow::<T, F>(gate, source, T::clone).await });
+        followed
+    }
+
+    /// The things in their order; `None` while the first answer is on its way.
+    pub(crate) fn items(self) -> Option<Arc<Vec<T>>> {
+        self.items.get()
+    }
+
+    /// Whether the first answer has come.
+    pub(crate) fn is_known(self) -> bool {
+        self.items.with(Option::is_some)
+    }
+
+    /// Whether the first answer has come, for who does not want to be told.
+    pub(crate) fn was_known(self) -> bool {
+        self.items.with_untracked(Option::is_some)
+    }
+
+    /// How far the list is read.
+    pub(crate) fn progress(self) -> Progress {
+        self.progress.get()
+    }
+
+    /// How new the things are.
+    pub(crate) fn freshness(self) -> Freshness {
+        self.freshness.get()
+    }
+
+    /// Shows these.
+    pub(crate) fn show(self, items: Vec<T>) {
+        // A screen may be gone while its last answer is on its way.
+        let _ = self.items.try_set(Some(Arc::new(items)));
+    }
+
+    /// What is shown is as new as the server's.
+    pub(crate) fn is_live(self) {
+        let was = self
+            .freshness
+            .try_with_untracked(|it| *it == Freshness::Live);
+        if was == Some(false) {
+            let _ = self.freshness.try_set(Freshness::Live);
+        }
+    }
+
+    /// What is shown gets old, for this reason.
+    pub(crate) fn is_cut(self, gate: Gate, problem: Problem) {
+        gate.heed(&problem);
+        let _ = self.freshness.try_update(|it| {
+            let since = match it {
+                Freshness::Stale { since, .. } => *since,
+                _ => now(),
+            };
+            *it = Freshness::Stale { since, problem };
+        });
+    }
+
+    /// List and watch, again and again.
+    pub(crate) async fn follow<I: 'static, F: Form<I> + 'static>(
+        self,
+        gate: Gate,
+        source: Source,
+        shown: fn(&I) -> T,
+    ) {
+        let following = Rc::new(Following {
+            feed: RefCell::new(Feed::<I, F>::default()),
+            shown,
+            to: self,
+            soon: Cell::new(false),
+        });
+        let mut backoff = Backoff::default();
+        loop {
+            match following.go_on(&source, &mut backoff).await {
+                Ok(()) => {}
+                // Nothing was lost: the next question is for everything.
+                Err(problem) if problem.kind == ProblemKind::Expired => {
+                    following.feed.borrow_mut().refused(&problem);
+                    sleep(backoff.after_failure(chance())).await;
+                }
+                Err(problem) => {
+                    self.is_cut(gate, problem);
+                    sleep(backoff.after_failure(chance())).await;
+                }
+            }
+        }
+    }
+}
+
+/// Runs a task until the owner is gone.
+pub(crate) fn until_cleanup(task: impl Future<Output = ()> + 'static) {
+    let (task, handle) = abortable(task);
+    spawn_local(async move {
+        // Aborted is how it always ends.
+        let _ = task.await;
+    });
+    on_cleanup(move || handle.abort());
+}
+
+/// A feed on its way to the page.
+struct Following<I, F, T: 'static> {
+    feed: RefCell<Feed<I, F>>,
+    shown: fn(&I) -> T,
+    to: Followed<T>,
+    /// Whether what has changed will be shown in a moment.
+    soon: Cell<bool>,
+}
+
+impl<I: 'static, F: Form<I> + 'static, T: Clone + Send + Sync + 'static> Following<I, F, T> {
+    /// One question and its answer, to its end.
+    async fn go_on(self: &Rc<Self>, source: &Source, backoff: &mut Backoff) -> Result<(), Problem> {
+        let ask = self.feed.borrow().ask();
+        let request = Request::get(source.url(&ask)).accepting(source.accept());
+        if matches!(ask, Ask::List | Ask::More(_)) {
+            let body = request.bytes().await?;
+            self.taking(|feed| feed.replace(&body))?;
+            backoff.reset();
+            self.show();
+            return Ok(());
+        }
+        let mut stream = LineStream::open(request, PATIENCE).await?;
+        self.to.is_live();
+        while let Some(lines) = stream.next().await? {
+            let mut changed = false;
+            for line in lines {
+                changed |= self.taking(|feed| feed.take(&line))?;
+            }
+            backoff.reset();
+            if changed {
+                self.show_soon();
+            }
+        }
+        Ok(())
+    }
+
+    fn taking<R>(&self, take: impl FnOnce(&mut Feed<I, F>) -> R) -> R {
+        let mut feed = self.feed.borrow_mut();
+        feed.it_is(now());
+        take(&mut feed)
+    }
+
+    fn show(&self) {
+        let feed = self.feed.borrow();
+        let _ = self.to.progress.try_set(feed.progress());
+        self.to.show(feed.items().map(self.shown).collect());
+        if matches!(feed.ask(), Ask::Watch(_)) {
+            self.to.is_live();
+        }
+    }
+
+    fn show_soon(self: &Rc<Self>) {
+        if self.soon.replace(true) {
+            return;
+        }
+        let this = Rc::clone(self);
+        set_timeout(
+            move || {
+                this.soon.set(false);
+                this.show();
+            },
+            TOGETHER,
+        );
+    }
+}

@@ -1,0 +1,58 @@
+//! What of a screen is in its URL: filters and order, so that a link shows the same to others.
+
+use drover_ui_core::url::segment;
+use drover_ui_kit::table::{Column, Sorting};
+use leptos::prelude::*;
+use wasm_bindgen::JsValue;
+
+/// Keeps the URL as `path` says, without another step in the history.
+pub(crate) fn keep(path: impl Fn() -> String + Send + Sync + 'static) {
+    Effect::new(move |earlier: Option<String>| {
+        let path = path();
+        if earlier.is_some_and(|earlier| earlier != path) {
+            let history = window().history();
+            // A browser that refuses (too often, too fast) keeps the URL that it has.
+            let _ = history.and_then(|history| {
+                history.replace_state_with_url(&JsValue::NULL, "", Some(&path))
+            });
+        }
+        path
+    });
+}
+
+/// A path with what is not empty as its query.
+pub(crate) fn path(screen: &str, parts: &[(&str, String)]) -> String {
+    let parts = parts.iter().filter(|(_, value)| !value.is_empty());
+    let query: Vec<_> = parts
+        .map(|(name, value)| format!("{name}={}", segment(value)))
+        .collect();
+    if query.is_empty() {
+        screen.to_owned()
+    } else {
+        format!("{screen}?{}", query.join("&"))
+    }
+}
+
+/// An order as it stands in a URL: the column, with `-` before it for the last first.
+pub(crate) fn sorting_text(sorting: Sorting, by_default: Sorting) -> String {
+    if sorting == by_default {
+        return String::new();
+    }
+    let sign = if sorting.descending { "-" } else { "" };
+    format!("{sign}{}", sorting.column)
+}
+
+/// The order that a URL names; the usual one if it names none of these columns.
+pub(crate) fn sorting<R>(text: &str, columns: &[Column<R>], by_default: Sorting) -> Sorting {
+    let (descending, key) = match text.strip_prefix('-') {
+        Some(key) => (true, key),
+        None => (false, text),
+    };
+    let column = columns
+        .iter()
+        .find(|column| column.key == key && column.order.is_some());
+    column.map_or(by_default, |column| Sorting {
+        column: column.key,
+        descending,
+    })
+}

@@ -1,0 +1,63 @@
+//! What runs in a cluster, kind by kind: live lists, and the timeline of what was noticed.
+
+mod columns;
+mod filters;
+mod list;
+mod refused;
+mod timeline;
+mod view;
+
+use drover_ui_core::kind::Kind;
+use drover_ui_core::severity::Severity;
+use drover_ui_kit::badge::Tone;
+use drover_ui_kit::notice::{Absence, Nothing};
+use leptos::prelude::*;
+use leptos_router::hooks::use_params_map;
+
+use crate::screens::cluster::{ClusterFrame, InSight};
+use list::KindList;
+use timeline::Timeline;
+
+/// What a state means for who looks at it.
+pub(crate) const fn tone_of(severity: Severity) -> Tone {
+    match severity {
+        Severity::Failing => Tone::Bad,
+        Severity::Degraded => Tone::Warning,
+        Severity::Progressing => Tone::Busy,
+        Severity::Healthy => Tone::Good,
+        Severity::Idle => Tone::Neutral,
+    }
+}
+
+/// The screen: all things of the kind that the URL names.
+#[component]
+pub(crate) fn KindPage() -> impl IntoView {
+    let params = use_params_map();
+    let plural = Memo::new(move |_| params.with(|params| params.get("kind").unwrap_or_default()));
+    let kind = Memo::new(move |_| Kind::of_plural(&plural.get()));
+    let screen = Signal::derive(move || kind.get().map(|kind| kind.heading.to_owned()));
+    view! {
+        <ClusterFrame screen=screen>
+            {move || {
+                // Another cluster or another kind is another list.
+                let cluster = expect_context::<InSight>().name.get();
+                match kind.get() {
+                    None => view! { <NoScreen plural=plural.get()/> }.into_any(),
+                    Some(Kind::EVENTS) => view! { <Timeline cluster=cluster/> }.into_any(),
+                    Some(kind) => view! { <KindList kind=kind cluster=cluster/> }.into_any(),
+                }
+            }}
+        </ClusterFrame>
+    }
+}
+
+#[component]
+fn NoScreen(plural: String) -> impl IntoView {
+    view! {
+        <Nothing
+            why=Absence::NotFound
+            title=format!("There is no screen for “{plural}”")
+            advice="Choose one of the lists above, or use kubectl for everything else."
+        />
+    }
+}

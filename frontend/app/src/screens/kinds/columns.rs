@@ -1,0 +1,224 @@
+//! The columns of a list: those that the server tells, and what is known beside them.
+
+use std::sync::Arc;
+
+use drover_ui_core::column::{Columns, Content};
+use drover_ui_core::kind::Kind;
+use drover_ui_core::row::{Note, Order, Row};
+use drover_ui_core::severity::Severity;
+use drover_ui_kit::badge::Badge;
+use drover_ui_kit::table::{self, Sorting, TableColumn};
+use leptos::prelude::*;
+
+use super::tone_of;
+use super::view::{TROUBLE, usual};
+use crate::clock::Clock;
+
+/// The key of the column with the namespaces.
+const NAMESPACE: &str = "namespace";
+
+/// A row of the server's table, as the kit's table shows it.
+#[derive(Clone, Debug)]
+pub(super) struct Line(pub(super) Arc<Row>);
+
+impl PartialEq for Line {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+    }
+}
+
+impl table::Row for Line {
+    fn key(&self) -> String {
+        let namespace = self.0.namespace.as_deref().unwrap_or_default();
+        format!("{namespace}/{}", self.0.name)
+    }
+}
+
+/// Where in a row a column's cells are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// At this place of the server's row.
+    Cell(usize, Content),
+    /// The thing's namespace.
+    Namespace,
+    /// What is special about it.
+    Notes,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Shown {
+    kind: Kind,
+    cluster: Arc<str>,
+    place: Place,
+    key: String,
+    heading: String,
+    hint: Option<String>,
+    /// Whether another column says how a thing is.
+    has_status: bool,
+}
+
+/// The columns of a table that are shown.
+pub(super) fn columns(
+    told: &Columns,
+    kind: Kind,
+    cluster: &Arc<str>,
+    all_namespaces: bool,
+    wide: bool,
+) -> Vec<Shown> {
+    let has_status = told.iter().any(|it| it.content == Content::Status);
+    let new = |place, key: String, heading: &str, hint: Option<String>| Shown {
+        kind,
+        cluster: Arc::clone(cluster),
+        place,
+        key,
+        heading: heading.to_owned(),
+        hint,
+        has_status,
+    };
+    let mut shown: Vec<Shown> = told
+        .iter()
+        .enumerate()
+        .filter(|(_, column)| wide || !column.wide)
+        .map(|(place, column)| {
+            let hint = Some(column.description.clone()).filter(|hint| !hint.is_empty());
+            let place = Place::Cell(place, column.content);
+            new(place, column.key(), &column.name, hint)
+        })
+        .collect();
+    let second = shown.len().min(1);
+    if kind.namespaced && all_namespaces {
+        let column = new(Place::Namespace, NAMESPACE.to_owned(), "Namespace", None);
+        shown.insert(second, column);
+    }
+    if kind == Kind::NODES {
+        let notes = new(Place::Notes, String::new(), "Remarks", None);
+        shown.insert((second + 1).min(shown.len()), notes);
+    }
+    shown
+}
+
+/// The order that a table's sorting means.
+pub(super) fn order(told: &Columns, sorting: &Sorting<String>) -> Order {
+    match sorting.column.as_str() {
+        TROUBLE => Order::Trouble,
+        NAMESPACE => Order::Namespace,
+        key => {
+            let place = told.iter().position(|column| column.key() == key);
+            place.map_or(Order::Trouble, Order::Column)
+        }
+    }
+}
+
+impl TableColumn for Shown {
+    type Row = Line;
+    type Key = String;
+
+    fn key(&self) -> String {
+        self.key.clone()
+    }
+
+    fn heading(&self) -> String {
+        self.heading.clone()
+    }
+
+    fn hint(&self) -> Option<String> {
+        self.hint.clone()
+    }
+
+    fn class(&self) -> String {
+        match self.place {
+            Place::Namespace => "run-namespace",
+            Place::Notes => "run-notes",
+            Place::Cell(_, content) => match content {
+                Content::Name => "run-name",
+                Content::Status => "run-status",
+                Content::Ready if !self.has_status => "run-ready main",
+                Content::Ready => "run-ready",
+                Content::Restarts => "run-restarts",
+                Content::Age => "run-age figure",
+                Content::Ago | Content::Duration => "run-count",
+                Content::Desired | Content::Count | Content::Suspend => "run-count figure",
+                Content::Text => "run-text",
+            },
+        }
+        .to_owned()
+    }
+
+    fn sorts(&self) -> bool {
+        self.place != Place::Notes
+    }
+
+    fn cell(&self, row: &Line) -> AnyView {
+        match self.place {
+            Place::Namespace => text(row.0.namespace.clone().unwrap_or_default()),
+            Place::Notes => notes(&row.0.notes),
+            Place::Cell(place, content) => self.told(&row.0, place, content),
+        }
+    }
+
+    fn unsorted(&self) -> Option<Sorting<String>> {
+        Some(usual())
+    }
+}
+
+impl Shown {
+    /// What the server told, in the form that suits it.
+    fn told(&self, row: &Arc<Row>, place: usize, content: Content) -> AnyView {
+        let severity = row.severity_of(place);
+        match (content, severity) {
+            (Content::Name, _) => self.name(row),
+            (Content::Status, Some(severity)) => badge(row, place, severity),
+            (Content::Ready, Some(severity)) if !self.has_status => badge(row, place, severity),
+            (Content::Ready, Some(severity)) => {
+                let class = format!("cut told {}", tone_of(severity).class());
+                view! { <span class=class>{row.cells.get(place).cloned()}</span> }.into_any()
+            }
+            (Content::Age | Content::Ago | Content::Duration | Content::Restarts, _) => {
+                let (clock, row) = (expect_context::<Clock>(), Arc::clone(row));
+                view! { <span class="cut">{move || row.text(place, clock.now())}</span> }.into_any()
+            }
+            _ => text(row.text(place, jiff::Timestamp::UNIX_EPOCH)),
+        }
+    }
+
+    fn name(&self, row: &Row) -> AnyView {
+        let namespace = row.namespace.as_deref();
+        let path = self.kind.object_screen(&self.cluster, namespace, &row.name);
+        let (name, hint) = (row.name.clone(), row.name.clone());
+        view! {
+            <div class="two">
+                <a class="cut" href=path title=hint>{name}</a>
+                <span class="soft cut run-below">{namespace.map(str::to_owned)}</span>
+            </div>
+        }
+        .into_any()
+    }
+}
+
+fn badge(row: &Row, place: usize, severity: Severity) -> AnyView {
+    let words = row.cells.get(place).cloned().unwrap_or_default();
+    // Nodes say two things in one cell.
+    let words = words.replace(",SchedulingDisabled", ", takes no new pods");
+    let hint = words.clone();
+    view! { <span title=hint><Badge tone=tone_of(severity) words=words/></span> }.into_any()
+}
+
+fn notes(notes: &[Note]) -> AnyView {
+    let words: Vec<&str> = notes.iter().map(|note| note.words.as_str()).collect();
+    let hints: Vec<String> = notes
+        .iter()
+        .map(|note| format!("{}. {}", note.words, note.hint))
+        .collect();
+    let worst = notes.iter().map(|note| note.severity).min();
+    let class = match worst.filter(|worst| *worst < Severity::Healthy) {
+        Some(worst) => format!("lines told {}", tone_of(worst).class()),
+        None => "lines soft".to_owned(),
+    };
+    view! { <span class=class title=hints.join("\n")>{words.join("; ")}</span> }.into_any()
+}
+
+fn text(words: String) -> AnyView {
+    let hint = words.clone();
+    view! { <span class="cut" title=hint>{words}</span> }.into_any()
+}

@@ -1,0 +1,86 @@
+//! What filters a list, on the screen.
+
+use std::sync::Arc;
+
+use drover_ui_core::problem::Problem;
+use drover_ui_core::source::AS_METADATA;
+use drover_ui_core::url::segment;
+use drover_ui_kit::field::{SearchField, SuggestField};
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use serde::Deserialize;
+
+use crate::fetch::Request;
+use crate::screens::cluster::InSight;
+
+/// More namespaces are not suggested; they can be typed.
+const SUGGESTED: u32 = 1_000;
+
+/// A field for words, and one for the namespace where things have one.
+#[component]
+pub(super) fn Filters(
+    /// What is filtered.
+    label: String,
+    /// What can be typed.
+    hint: &'static str,
+    /// The words.
+    text: RwSignal<String>,
+    /// The namespace; none if things have none.
+    namespace: Option<RwSignal<String>>,
+) -> impl IntoView {
+    view! {
+        {namespace.map(|namespace| view! { <Namespace value=namespace/> })}
+        <div class="run-search"><SearchField label=label hint=hint value=text slash=true/></div>
+    }
+}
+
+#[derive(Deserialize)]
+struct Names {
+    items: Vec<Named>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    name: String,
+}
+
+#[component]
+fn Namespace(value: RwSignal<String>) -> impl IntoView {
+    let in_sight = expect_context::<InSight>();
+    Effect::new(move || {
+        let chosen = Some(value.get()).filter(|it| !it.is_empty());
+        in_sight.namespace.set(chosen);
+    });
+    let known = RwSignal::new(Vec::new());
+    let cluster = in_sight.name.get_untracked();
+    spawn_local(async move {
+        // Without the right to list them, or without the cluster, they can still be typed.
+        if let Ok(names) = namespaces(&cluster).await {
+            let _ = known.try_set(names);
+        }
+    });
+    view! {
+        <SuggestField label="Namespace" hint="All namespaces" choices=known value=value/>
+    }
+}
+
+async fn namespaces(cluster: &str) -> Result<Vec<String>, Problem> {
+    let cluster = segment(cluster);
+    let path = format!("/k8s/clusters/{cluster}/api/v1/namespaces?limit={SUGGESTED}");
+    let names: Names = Request::get(path).accepting(AS_METADATA).answer().await?;
+    let names = names.items.into_iter();
+    Ok(names.map(|named| named.metadata.name).collect())
+}
+
+/// The namespace to ask for.
+pub(super) fn chosen(namespace: RwSignal<String>) -> Memo<Option<Arc<str>>> {
+    Memo::new(move |_| {
+        let namespace = namespace.get();
+        (!namespace.is_empty()).then(|| namespace.into())
+    })
+}

@@ -1,0 +1,256 @@
+//! A live list of one kind.
+
+use std::sync::Arc;
+
+use drover_ui_core::column::Columns;
+use drover_ui_core::feed::{Progress, Rows};
+use drover_ui_core::kind::Kind;
+use drover_ui_core::problem::Problem;
+use drover_ui_core::quantity::count;
+use drover_ui_core::row::{Row, sort};
+use drover_ui_core::search::Query;
+use drover_ui_core::severity::Severity;
+use drover_ui_core::source::Source;
+use drover_ui_kit::button::Button;
+use drover_ui_kit::field::Checkbox;
+use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
+use drover_ui_kit::table::Table;
+use drover_ui_kit::tally::{Count, Tally};
+use leptos::prelude::*;
+
+use super::columns::{Line, columns, order};
+use super::filters::{Filters, chosen};
+use super::refused::Refused;
+use super::tone_of;
+use super::view::View;
+use crate::command::SameCommand;
+use crate::follow::Followed;
+use crate::freshness::{Freshness, StaleBanner};
+use crate::screens::cluster::InSight;
+
+/// The list with its filters; another namespace is another list.
+#[component]
+pub(super) fn KindList(kind: Kind, cluster: String) -> impl IntoView {
+    let view = View::of_url(kind, &cluster);
+    let namespace = chosen(view.namespace);
+    let cluster: Arc<str> = cluster.into();
+    let place = kind.namespaced.then_some(view.namespace);
+    let command = Signal::derive(move || {
+        let namespace = namespace.get();
+        kind.list_command(namespace.as_deref(), view.wide.get())
+    });
+    let counted = RwSignal::new(String::new());
+    view! {
+        <div class="run-bar">
+            <Filters
+                label=format!("Filter {}", kind.heading)
+                hint="name  app=web  state:failing  -not"
+                text=view.text
+                namespace=place
+            />
+            <Checkbox label="Wide" checked=view.wide/>
+        </div>
+        {move || {
+            let listed = Listed { kind, cluster: Arc::clone(&cluster), namespace: namespace.get() };
+            view! { <List listed=listed view=view counted=counted/> }
+        }}
+        <footer class="page-foot">
+            <SameCommand line=command/>
+            <span>{counted}</span>
+        </footer>
+    }
+}
+
+/// What is listed.
+#[derive(Clone)]
+struct Listed {
+    kind: Kind,
+    cluster: Arc<str>,
+    namespace: Option<Arc<str>>,
+}
+
+type Lines = Memo<Arc<Vec<Line>>>;
+
+#[component]
+fn List(listed: Listed, view: View, counted: RwSignal<String>) -> impl IntoView {
+    let source = Source::rows(listed.kind, &listed.cluster, listed.namespace.as_deref());
+    let live = Followed::<Arc<Row>>::begin::<Rows>(source);
+    let freshness = Signal::derive(move || live.freshness());
+    expect_context::<InSight>().follows(freshness);
+    let told = Memo::new(move |_| {
+        let items = live.items().unwrap_or_default();
+        items.first().map(|row| Arc::clone(&row.columns))
+    });
+    let rows: Lines = Memo::new(move |_| {
+        let (items, sorting) = (live.items().unwrap_or_default(), view.sorting.get());
+        let order = order(&told.get().unwrap_or_default(), &sorting);
+        let sorted = sort(&items, order, sorting.descending).into_iter();
+        Arc::new(sorted.map(Line).collect())
+    });
+    let shown: Lines = Memo::new(move |_| {
+        let (query, severity) = (Query::read(&view.text.get()), view.severity.get());
+        let rows = rows.get();
+        let passing = rows.iter().filter(|row| {
+            severity.is_none_or(|severity| row.0.severity == severity) && query.passes(&*row.0)
+        });
+        Arc::new(passing.cloned().collect())
+    });
+    Effect::new(move || {
+        let (shown, all) = (shown.with(|it| it.len()), rows.with(|it| it.len()));
+        counted.set(in_all(shown, all));
+    });
+    let what = Memo::new(move |_| {
+        let (all, some) = (rows.with(|it| it.len()), shown.with(|it| it.len()));
+        match live.freshness() {
+            Freshness::Stale { problem, .. } if !live.is_known() => What::Problem(problem),
+            _ if !live.is_known() => What::Loading,
+            _ if all == 0 => What::Empty,
+            _ if some == 0 => What::NoMatch,
+            _ => What::Rows,
+        }
+    });
+    let place = StoredValue::new(listed);
+    view! {
+        <StaleBanner freshness=freshness shown=Signal::derive(move || live.is_known())/>
+        <Reading progress=Signal::derive(move || live.progress())/>
+        <Cut
+            cut=Signal::derive(move || live.progress().cut)
+            words="There are more than 50,000, and the others are not shown. Choose a namespace to see all of it."
+        />
+        <Tally label="Filter by state" counts=counts(rows) chosen=view.severity/>
+        {move || match what.get() {
+            What::Loading => view! { <Skeleton lines=10/> }.into_any(),
+            What::Problem(problem) => {
+                let listed = place.get_value();
+                let namespace = listed.namespace.as_deref().map(str::to_owned);
+                view! { <Refused problem=problem kind=listed.kind namespace=namespace/> }.into_any()
+            }
+            What::Empty => view! { <Empty listed=place.get_value()/> }.into_any(),
+            What::NoMatch => view! { <NoMatch view=view/> }.into_any(),
+            What::Rows => view! { <Lines listed=place.get_value() told=told shown=shown view=view/> }.into_any(),
+        }}
+    }
+}
+
+#[derive(Clone, PartialEq)]
+enum What {
+    Loading,
+    Problem(Problem),
+    Empty,
+    NoMatch,
+    Rows,
+}
+
+fn in_all(shown: usize, all: usize) -> String {
+    let text = |number: usize| count(u64::try_from(number).unwrap_or(u64::MAX));
+    match (shown, all) {
+        (_, 0) => String::new(),
+        (shown, all) if shown == all => format!("{} in all", text(all)),
+        (shown, all) => format!("{} of {}", text(shown), text(all)),
+    }
+}
+
+/// How many there are of each state.
+fn counts(rows: Lines) -> Signal<Vec<Count<Severity>>> {
+    let counts = Memo::new(move |_| {
+        let of = |severity: Severity| Count {
+            key: severity,
+            words: severity.word(),
+            tone: Some(tone_of(severity)),
+            count: rows.with(|rows| rows.iter().filter(|row| row.0.severity == severity).count()),
+        };
+        Severity::ALL.map(of).to_vec()
+    });
+    counts.into()
+}
+
+/// How far the list is read, while it is; and that not all of it is kept.
+#[component]
+pub(super) fn Reading(progress: Signal<Progress>) -> impl IntoView {
+    move || {
+        let Progress { read, about, .. } = progress.get();
+        let read = read?;
+        let words = match about {
+            Some(about) => format!("{} of about {}", count(read), count(about)),
+            None => format!("{} so far", count(read)),
+        };
+        let bar = about.map(|about| {
+            view! { <progress max=about.to_string() value=read.to_string() aria-hidden="true"></progress> }
+        });
+        Some(view! { <p class="reading" role="status">{bar}{words}</p> })
+    }
+}
+
+#[component]
+fn Lines(listed: Listed, told: Memo<Option<Columns>>, shown: Lines, view: View) -> impl IntoView {
+    let kind = listed.kind;
+    let all_namespaces = listed.namespace.is_none();
+    let shown_columns = Memo::new(move |_| {
+        let told = told.get().unwrap_or_default();
+        columns(
+            &told,
+            kind,
+            &listed.cluster,
+            all_namespaces,
+            view.wide.get(),
+        )
+    });
+    let class = move || {
+        if view.wide.get() {
+            "run-list wide"
+        } else {
+            "run-list"
+        }
+    };
+    view! {
+        <div class=class>
+            {move || view! {
+                <Table
+                    label=kind.heading
+                    columns=shown_columns.get()
+                    rows=shown
+                    sorting=view.sorting
+                />
+            }}
+        </div>
+    }
+}
+
+#[component]
+fn Empty(listed: Listed) -> impl IntoView {
+    let things = listed.kind.heading;
+    let (title, advice) = match &listed.namespace {
+        Some(namespace) => (
+            format!("No {things} in {namespace}"),
+            "There are none now; they will be here as soon as there are. Is the namespace's name right?",
+        ),
+        None => (
+            format!("No {things} in {}", listed.cluster),
+            "There are none now; they will be here as soon as there are.",
+        ),
+    };
+    view! { <Nothing why=Absence::Empty title=title advice=advice/> }
+}
+
+#[component]
+fn NoMatch(view: View) -> impl IntoView {
+    view! {
+        <Nothing why=Absence::NoMatch title="Nothing fits" advice="Fewer words, or another state, show more.">
+            <Button on_press=move |()| view.show_all()>"Show all"</Button>
+        </Nothing>
+    }
+}
+
+/// Says that a list is too long to be kept whole.
+#[component]
+pub(super) fn Cut(
+    /// Whether it is.
+    cut: Signal<bool>,
+    /// What is kept of it, and what to do.
+    words: &'static str,
+) -> impl IntoView {
+    move || {
+        cut.get()
+            .then(|| view! { <Banner mood=Mood::Info>{words}</Banner> })
+    }
+}

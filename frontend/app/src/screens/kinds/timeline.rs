@@ -1,0 +1,237 @@
+//! What was noticed in a cluster: the newest first, by what it is about.
+
+mod group;
+
+use std::sync::Arc;
+
+use drover_ui_core::event::{Event, Group, MOST, Newest, grouped};
+use drover_ui_core::kind::Kind;
+use drover_ui_core::quantity::count;
+use drover_ui_core::search::Query;
+use drover_ui_core::source::Source;
+use drover_ui_kit::badge::Tone;
+use drover_ui_kit::button::Button;
+use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
+use drover_ui_kit::tally::{Count, Tally};
+use leptos::prelude::*;
+use leptos_router::hooks::{use_location, use_query_map};
+
+use super::filters::{Filters, chosen};
+use super::list::{Cut, Reading};
+use super::refused::Refused;
+use crate::command::SameCommand;
+use crate::follow::Followed;
+use crate::freshness::{Freshness, StaleBanner};
+use crate::screens::address;
+use crate::screens::cluster::InSight;
+use group::AboutOne;
+
+/// Events that are on the page at first, and how many more each time.
+const STEP: usize = 200;
+
+/// Which events are shown, kept in the URL.
+#[derive(Clone, Copy, Debug)]
+struct View {
+    text: RwSignal<String>,
+    namespace: RwSignal<String>,
+    warning: RwSignal<Option<bool>>,
+}
+
+impl View {
+    fn of_url(cluster: &str) -> Self {
+        let (query, pathname) = (use_query_map(), use_location().pathname);
+        let own = Kind::EVENTS.list_screen(cluster);
+        let view = Self {
+            text: RwSignal::default(),
+            namespace: RwSignal::default(),
+            warning: RwSignal::new(None),
+        };
+        view.read(|name| query.with_untracked(|query| query.get(name).unwrap_or_default()));
+        let screen = own.clone();
+        Effect::new(move |first: Option<()>| {
+            // On the way to another screen this one still listens to the URL.
+            let here = pathname.get() == screen;
+            query.track();
+            if here && first.is_some() {
+                view.read(|name| query.with(|query| query.get(name).unwrap_or_default()));
+            }
+        });
+        address::keep(move || {
+            let kind = match view.warning.get() {
+                Some(true) => "warning",
+                Some(false) => "normal",
+                None => "",
+            };
+            let parts = [
+                ("q", view.text.get()),
+                ("namespace", view.namespace.get()),
+                ("type", kind.to_owned()),
+            ];
+            address::path(&own, &parts)
+        });
+        view
+    }
+
+    fn read(self, of: impl Fn(&str) -> String) {
+        self.text.set(of("q"));
+        self.namespace.set(of("namespace"));
+        self.warning.set(match of("type").as_str() {
+            "warning" => Some(true),
+            "normal" => Some(false),
+            _ => None,
+        });
+    }
+
+    fn passes(self, query: &Query, event: &Event) -> bool {
+        let kind = self.warning.get();
+        kind.is_none_or(|warning| event.warning == warning) && query.passes(event)
+    }
+}
+
+/// The screen.
+#[component]
+pub(super) fn Timeline(cluster: String) -> impl IntoView {
+    let view = View::of_url(&cluster);
+    let namespace = chosen(view.namespace);
+    let command = Signal::derive(move || {
+        let namespace = namespace.get();
+        let list = Kind::EVENTS.list_command(namespace.as_deref(), false);
+        format!("{list} --sort-by=.lastTimestamp")
+    });
+    view! {
+        <div class="run-bar">
+            <Filters
+                label="Filter events".to_owned()
+                hint="words  kind:pod  reason:backoff  -not"
+                text=view.text
+                namespace=Some(view.namespace)
+            />
+        </div>
+        {move || {
+            let (cluster, namespace) = (cluster.clone(), namespace.get());
+            view! { <Events cluster=cluster namespace=namespace view=view/> }
+        }}
+        <footer class="page-foot"><SameCommand line=command/></footer>
+    }
+}
+
+#[component]
+fn Events(cluster: String, namespace: Option<Arc<str>>, view: View) -> impl IntoView {
+    let path = Kind::EVENTS.list_path(&cluster, namespace.as_deref());
+    let live = Followed::<Arc<Event>>::begin::<Newest>(Source::objects(path));
+    let freshness = Signal::derive(move || live.freshness());
+    expect_context::<InSight>().follows(freshness);
+    let groups = Memo::new(move |_| {
+        let (items, query) = (
+            live.items().unwrap_or_default(),
+            Query::read(&view.text.get()),
+        );
+        let passing = items.iter().filter(|event| view.passes(&query, event));
+        Arc::new(grouped(passing.cloned().collect()))
+    });
+    let what = Memo::new(move |_| match live.freshness() {
+        Freshness::Stale { problem, .. } if !live.is_known() => Err(problem),
+        _ if !live.is_known() => Ok(What::Loading),
+        _ if live.items().unwrap_or_default().is_empty() => Ok(What::Empty),
+        _ if groups.with(|it| it.is_empty()) => Ok(What::NoMatch),
+        _ => Ok(What::Groups),
+    });
+    view! {
+        <StaleBanner freshness=freshness shown=Signal::derive(move || live.is_known())/>
+        <Reading progress=Signal::derive(move || live.progress())/>
+        <Cut
+            cut=Signal::derive(move || live.progress().cut)
+            words="There are more events than are kept here: you see the newest 2,000. Choose a namespace to go further back."
+        />
+        <Tally label="Filter by type" counts=counts(live) chosen=view.warning/>
+        {move || match what.get() {
+            Err(problem) => {
+                let namespace = namespace.as_deref().map(str::to_owned);
+                view! { <Refused problem=problem kind=Kind::EVENTS namespace=namespace/> }.into_any()
+            }
+            Ok(What::Loading) => view! { <Skeleton lines=10/> }.into_any(),
+            Ok(What::Empty) => view! {
+                <Nothing
+                    why=Absence::Empty
+                    title="Nothing was noticed lately"
+                    advice="Kubernetes forgets events after an hour, if it is not told otherwise. New ones will be here at once."
+                />
+            }.into_any(),
+            Ok(What::NoMatch) => view! { <NoMatch view=view/> }.into_any(),
+            Ok(What::Groups) => view! { <Groups cluster=cluster.clone() groups=groups/> }.into_any(),
+        }}
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum What {
+    Loading,
+    Empty,
+    NoMatch,
+    Groups,
+}
+
+fn counts(live: Followed<Arc<Event>>) -> Signal<Vec<Count<bool>>> {
+    let counts = Memo::new(move |_| {
+        let items = live.items().unwrap_or_default();
+        let of = |warning: bool, words, tone| Count {
+            key: warning,
+            words,
+            tone: Some(tone),
+            count: items
+                .iter()
+                .filter(|it| it.warning == warning)
+                .count()
+                .min(MOST),
+        };
+        vec![
+            of(true, "warnings", Tone::Warning),
+            of(false, "normal", Tone::Neutral),
+        ]
+    });
+    counts.into()
+}
+
+#[component]
+fn NoMatch(view: View) -> impl IntoView {
+    let show_all = move |()| {
+        view.text.set(String::new());
+        view.warning.set(None);
+    };
+    view! {
+        <Nothing why=Absence::NoMatch title="No event fits" advice="Fewer words, or both types, show more.">
+            <Button on_press=show_all>"Show all events"</Button>
+        </Nothing>
+    }
+}
+
+/// The groups, as many as people have asked for: what is on the page is bounded.
+#[component]
+fn Groups(cluster: String, groups: Memo<Arc<Vec<Group>>>) -> impl IntoView {
+    let most = RwSignal::new(STEP);
+    let all = move || groups.with(|groups| groups.iter().map(|it| it.events.len()).sum::<usize>());
+    let cluster = StoredValue::new(Arc::<str>::from(cluster));
+    let shown = move || {
+        let (mut left, groups) = (most.get(), groups.get());
+        let within = groups.iter().take_while(|group| {
+            let fits = left > 0;
+            left = left.saturating_sub(group.events.len());
+            fits
+        });
+        within.cloned().collect::<Vec<_>>()
+    };
+    let words = move || {
+        let rest = u64::try_from(all().saturating_sub(most.get())).unwrap_or(u64::MAX);
+        format!("Show more ({} older)", count(rest))
+    };
+    view! {
+        <ol class="timeline">
+            <For each=shown key=Group::key let:group>
+                <AboutOne group=group cluster=cluster/>
+            </For>
+        </ol>
+        <Show when=move || { all() > most.get() }>
+            <div class="row"><Button on_press=move |()| most.update(|it| *it += STEP)>{words}</Button></div>
+        </Show>
+    }
+}

@@ -1,0 +1,96 @@
+//! The events about one thing.
+
+use std::sync::Arc;
+
+use drover_ui_core::age::age;
+use drover_ui_core::event::{About, Event, Group};
+use drover_ui_core::kind::Kind;
+use drover_ui_core::quantity::count;
+use drover_ui_kit::badge::{Badge, Tone};
+use drover_ui_kit::button::{Button, Weight};
+use leptos::prelude::*;
+
+use crate::clock::{Clock, in_full};
+
+/// Events of a group that are on the page at first.
+const FEW: usize = 4;
+
+/// What the events are about, and the events.
+#[component]
+pub(super) fn AboutOne(group: Group, cluster: StoredValue<Arc<str>>) -> impl IntoView {
+    let Group { about, events } = group;
+    let (count, all) = (events.len(), RwSignal::new(false));
+    let rows = move || {
+        let most = if all.get() { count } else { FEW };
+        events.iter().take(most).map(row).collect_view()
+    };
+    let more = move || {
+        let hidden = count.saturating_sub(FEW);
+        (hidden > 0 && !all.get()).then(|| {
+            view! {
+                <Button weight=Weight::Quiet on_press=move |()| all.set(true)>
+                    {format!("{hidden} older about this")}
+                </Button>
+            }
+        })
+    };
+    view! {
+        <li class="card about">
+            {cluster.with_value(|cluster| head(&about, cluster))}
+            <ol>{rows}</ol>
+            {more}
+        </li>
+    }
+}
+
+fn head(about: &About, cluster: &str) -> AnyView {
+    let name = about.name.clone();
+    let namespace = about.namespace.as_deref();
+    let screen = Kind::of_name(&about.kind).filter(|kind| *kind != Kind::EVENTS);
+    let name = match screen {
+        Some(kind) => {
+            let path = kind.object_screen(cluster, namespace, &about.name);
+            view! { <a href=path>{name}</a> }.into_any()
+        }
+        None => view! { <b>{name}</b> }.into_any(),
+    };
+    view! {
+        <h2 class="about-head">
+            <span class="soft">{about.kind.clone()}</span>
+            {name}
+            {namespace.map(|it| view! { <span class="soft">{format!("in {it}")}</span> })}
+        </h2>
+    }
+    .into_any()
+}
+
+fn row(event: &Arc<Event>) -> AnyView {
+    let clock = expect_context::<Clock>();
+    let Event { first, last, .. } = **event;
+    let (tone, word) = if event.warning {
+        (Tone::Warning, "Warning: ")
+    } else {
+        (Tone::Neutral, "")
+    };
+    let when = move || format!("{} ago", age(last, clock.now()));
+    let counted = event.count;
+    let often = move || {
+        (counted > 1).then(|| {
+            let since = age(first, clock.now());
+            format!("×{} in {since}", count(counted))
+        })
+    };
+    let source = Some(event.source.clone()).filter(|source| !source.is_empty());
+    let hint = format!("First {}, last {}", in_full(first), in_full(last));
+    view! {
+        <li class="event">
+            <span class="event-reason"><span class="unseen">{word}</span><Badge tone=tone words=event.reason.clone()/></span>
+            <span class="event-message">
+                {event.message.clone()}
+                {source.map(|source| view! { <span class="soft">{format!(" — {source}")}</span> })}
+            </span>
+            <span class="event-when soft" title=hint><span>{when}</span><span>{often}</span></span>
+        </li>
+    }
+    .into_any()
+}

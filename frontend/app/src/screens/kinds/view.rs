@@ -1,0 +1,99 @@
+//! What of a list is shown, kept in the URL.
+
+use drover_ui_core::kind::Kind;
+use drover_ui_core::severity::Severity;
+use drover_ui_kit::table::Sorting;
+use leptos::prelude::*;
+use leptos_router::hooks::{use_location, use_query_map};
+
+use crate::screens::address;
+
+/// The key of the order in which what is wrong comes first.
+pub(super) const TROUBLE: &str = "";
+
+/// The usual order.
+pub(super) fn usual() -> Sorting<String> {
+    Sorting {
+        column: TROUBLE.to_owned(),
+        descending: false,
+    }
+}
+
+/// Filters, order and width.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View {
+    /// What was typed.
+    pub(super) text: RwSignal<String>,
+    /// The one namespace that is listed; all if it is empty.
+    pub(super) namespace: RwSignal<String>,
+    /// The one state that is shown.
+    pub(super) severity: RwSignal<Option<Severity>>,
+    /// The order.
+    pub(super) sorting: RwSignal<Sorting<String>>,
+    /// Whether the columns are shown that only some people need.
+    pub(super) wide: RwSignal<bool>,
+}
+
+impl View {
+    /// As the URL says; what changes is written there, without another step in the history.
+    pub(super) fn of_url(kind: Kind, cluster: &str) -> Self {
+        let (query, pathname) = (use_query_map(), use_location().pathname);
+        let own = kind.list_screen(cluster);
+        let view = Self {
+            text: RwSignal::default(),
+            namespace: RwSignal::default(),
+            severity: RwSignal::new(None),
+            sorting: RwSignal::new(usual()),
+            wide: RwSignal::new(false),
+        };
+        // Before anything is asked for: a list that is limited to a namespace begins so.
+        view.read(|name| query.with_untracked(|query| query.get(name).unwrap_or_default()));
+        let screen = own.clone();
+        Effect::new(move |first: Option<()>| {
+            // On the way to another screen this one still listens to the URL.
+            let here = pathname.get() == screen;
+            query.track();
+            if here && first.is_some() {
+                view.read(|name| query.with(|query| query.get(name).unwrap_or_default()));
+            }
+        });
+        address::keep(move || view.path(&own));
+        view
+    }
+
+    fn read(self, of: impl Fn(&str) -> String) {
+        self.text.set(of("q"));
+        self.namespace.set(of("namespace"));
+        let state = of("state");
+        let severity = Severity::ALL.into_iter().find(|it| it.word() == state);
+        self.severity.set(severity);
+        let sort = of("sort");
+        let (descending, column) = match sort.strip_prefix('-') {
+            Some(column) => (true, column.to_owned()),
+            None => (false, sort),
+        };
+        self.sorting.set(Sorting { column, descending });
+        self.wide.set(of("wide") == "true");
+    }
+
+    /// Lifts every filter that is not a question to the server.
+    pub(super) fn show_all(self) {
+        self.text.set(String::new());
+        self.severity.set(None);
+    }
+
+    fn path(self, screen: &str) -> String {
+        let severity = self.severity.get().map(Severity::word).unwrap_or_default();
+        let sorting = self.sorting.get();
+        let sign = if sorting.descending { "-" } else { "" };
+        let wide = if self.wide.get() { "true" } else { "" };
+        let parts = [
+            ("q", self.text.get()),
+            ("namespace", self.namespace.get()),
+            ("state", severity.to_owned()),
+            ("sort", format!("{sign}{}", sorting.column)),
+            ("wide", wide.to_owned()),
+        ];
+        address::path(screen, &parts)
+    }
+}

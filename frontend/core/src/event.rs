@@ -1,0 +1,220 @@
+//! What was noticed in a cluster, in the order of time, by what it is about.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::feed::{Form, Head, Limit, Page, objects};
+use crate::problem::Problem;
+use crate::search::{Searched, contains};
+
+/// So many events are kept, the newest; a cluster may have tens of thousands.
+pub const MOST: usize = 2_000;
+
+/// An event.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "WireEvent")]
+pub struct Event {
+    /// What tells it apart from others.
+    pub uid: String,
+    /// What it is about.
+    pub about: About,
+    /// Whether something is wrong.
+    pub warning: bool,
+    /// A word for programs: `BackOff`.
+    pub reason: String,
+    /// A sentence for people.
+    pub message: String,
+    /// How often it was noticed.
+    pub count: u64,
+    /// When for the first time.
+    pub first: Timestamp,
+    /// When for the last time.
+    pub last: Timestamp,
+    /// Who noticed.
+    pub source: String,
+}
+
+/// What an event is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct About {
+    /// The kind.
+    pub kind: String,
+    /// The namespace, if it is in one.
+    pub namespace: Option<String>,
+    /// The name.
+    pub name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireEvent {
+    metadata: WireMeta,
+    #[serde(default)]
+    involved_object: WireAbout,
+    #[serde(default)]
+    reason: Option<String>,
+    #[serde(default)]
+    message: Option<String>,
+    r#type: Option<String>,
+    count: Option<u64>,
+    first_timestamp: Option<Timestamp>,
+    last_timestamp: Option<Timestamp>,
+    event_time: Option<Timestamp>,
+    series: Option<WireSeries>,
+    #[serde(default)]
+    source: WireSource,
+    reporting_component: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireMeta {
+    #[serde(default)]
+    uid: String,
+    creation_timestamp: Option<Timestamp>,
+}
+
+#[derive(Default, Deserialize)]
+struct WireAbout {
+    kind: Option<String>,
+    namespace: Option<String>,
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireSeries {
+    count: Option<u64>,
+    last_observed_time: Option<Timestamp>,
+}
+
+#[derive(Default, Deserialize)]
+struct WireSource {
+    component: Option<String>,
+}
+
+impl From<WireEvent> for Event {
+    fn from(wire: WireEvent) -> Self {
+        let full = |text: &String| !text.is_empty();
+        let made = wire.metadata.creation_timestamp.or(wire.event_time);
+        let first = wire.first_timestamp.or(wire.event_time).or(made);
+        let series = wire.series.as_ref();
+        let last = series.and_then(|series| series.last_observed_time);
+        let last = last.or(wire.last_timestamp).or(wire.event_time).or(made);
+        let counted = series.and_then(|series| series.count).or(wire.count);
+        let source = wire.source.component.filter(full);
+        Self {
+            uid: wire.metadata.uid,
+            about: About {
+                kind: wire.involved_object.kind.unwrap_or_default(),
+                namespace: wire.involved_object.namespace.filter(full),
+                name: wire.involved_object.name.unwrap_or_default(),
+            },
+            warning: wire.r#type.as_deref() == Some("Warning"),
+            reason: wire.reason.unwrap_or_default(),
+            message: wire.message.unwrap_or_default(),
+            count: counted.unwrap_or(1).max(1),
+            first: first.or(last).unwrap_or(Timestamp::UNIX_EPOCH),
+            last: last.or(first).unwrap_or(Timestamp::UNIX_EPOCH),
+            source: source.or(wire.reporting_component).unwrap_or_default(),
+        }
+    }
+}
+
+/// Events as they are followed: the newest stay.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Newest;
+
+impl Form<Arc<Event>> for Newest {
+    const LIMIT: Limit<Arc<Event>> = Limit::Newest(MOST, |event| event.last);
+
+    fn page(&mut self, body: &[u8], _: Timestamp) -> Result<Page<Arc<Event>>, Problem> {
+        Ok(objects::page::<Event>(body)?.map(Arc::new))
+    }
+
+    fn item(&mut self, object: &RawValue, _: Timestamp) -> Result<(Head, Arc<Event>), Problem> {
+        let (head, event) = objects::item(object)?;
+        Ok((head, Arc::new(event)))
+    }
+
+    fn head(&self, object: &RawValue) -> Result<Head, Problem> {
+        objects::head(object)
+    }
+}
+
+impl Searched for Event {
+    fn contains(&self, text: &str) -> bool {
+        let has = |shown: &str| contains(shown, text);
+        has(&self.reason)
+            || has(&self.message)
+            || has(&self.about.name)
+            || has(&self.about.kind)
+            || self.about.namespace.as_deref().is_some_and(has)
+            || has(&self.source)
+    }
+
+    fn label(&self, _: &str) -> Option<&str> {
+        None
+    }
+
+    fn is(&self, aspect: &str, value: &str) -> Option<bool> {
+        let begins = |shown: &str| Some(shown.to_lowercase().starts_with(value));
+        match aspect {
+            "type" => begins(if self.warning { "warning" } else { "normal" }),
+            "kind" => begins(&self.about.kind),
+            "reason" => begins(&self.reason),
+            "namespace" => Some(self.about.namespace.as_deref() == Some(value)),
+            _ => None,
+        }
+    }
+}
+
+/// Events about one thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// What they are about.
+    pub about: About,
+    /// The newest first.
+    pub events: Vec<Arc<Event>>,
+}
+
+impl Group {
+    /// What changes when something in the group does.
+    pub fn key(&self) -> String {
+        let About {
+            kind,
+            namespace,
+            name,
+        } = &self.about;
+        let newest = self.events.first().map(|event| event.last);
+        let counts: u64 = self.events.iter().map(|event| event.count).sum();
+        let events = self.events.len();
+        format!("{kind}/{namespace:?}/{name}/{newest:?}/{counts}/{events}")
+    }
+}
+
+/// The newest events by what they are about: groups and events with the newest first.
+pub fn grouped(mut events: Vec<Arc<Event>>) -> Vec<Group> {
+    events.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.uid.cmp(&b.uid)));
+    events.truncate(MOST);
+    let mut groups: Vec<Group> = Vec::new();
+    let mut places: HashMap<About, usize> = HashMap::new();
+    for event in events {
+        let place = *places.entry(event.about.clone()).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.events.push(event),
+            None => groups.push(Group {
+                about: event.about.clone(),
+                events: vec![event],
+            }),
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! Lists that are followed.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::*;
+use crate::row::Row;
+use crate::severity::Severity;
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Thing {
+    color: String,
+}
+
+fn object(name: &str, version: u32, color: &str) -> Value {
+    let meta = serde_json::json!({"name": name, "resourceVersion": version.to_string()});
+    serde_json::json!({"metadata": meta, "color": color})
+}
+
+fn event(kind: &str, object: &Value) -> Vec<u8> {
+    serde_json::to_vec(&serde_json::json!({"type": kind, "object": object})).unwrap()
+}
+
+fn listed() -> Feed<Thing> {
+    let mut feed = Feed::default();
+    assert_eq!(feed.ask(), Ask::List);
+    let list = serde_json::json!({
+        "metadata": {"resourceVersion": "5"},
+        "items": [object("b", 3, "blue"), object("a", 5, "red")],
+    });
+    feed.replace(&serde_json::to_vec(&list).unwrap()).unwrap();
+    feed
+}
+
+fn colors(feed: &Feed<Thing>) -> Vec<&str> {
+    feed.items().map(|thing| thing.color.as_str()).collect()
+}
+
+#[test]
+fn a_list_follows_its_events() {
+    let mut feed = listed();
+    assert_eq!(colors(&feed), ["red", "blue"]);
+    assert_eq!(feed.ask(), Ask::Watch("5".to_owned()));
+    assert_eq!(
+        feed.take(&event("MODIFIED", &object("b", 6, "green"))),
+        Ok(true)
+    );
+    assert_eq!(
+        feed.take(&event("ADDED", &object("c", 7, "white"))),
+        Ok(true)
+    );
+    assert_eq!(
+        feed.take(&event("DELETED", &object("a", 8, "red"))),
+        Ok(true)
+    );
+    assert_eq!(colors(&feed), ["green", "white"]);
+    let progress = serde_json::json!({"metadata": {"resourceVersion": "40"}});
+    assert_eq!(feed.take(&event("BOOKMARK", &progress)), Ok(false));
+    assert_eq!(
+        feed.ask(),
+        Ask::Watch("40".to_owned()),
+        "a cut resumes here"
+    );
+}
+
+#[test]
+fn a_forgotten_version_means_a_new_list_and_what_is_shown_stays() {
+    let mut feed = listed();
+    let gone = serde_json::json!({"kind": "Status", "code": 410, "message": "too old"});
+    let problem = feed.take(&event("ERROR", &gone)).unwrap_err();
+    assert_eq!(problem.kind, ProblemKind::Expired);
+    assert_eq!(feed.ask(), Ask::List);
+    assert_eq!(colors(&feed), ["red", "blue"]);
+}
+
+#[test]
+fn another_error_does_not_lose_the_place() {
+    let mut feed = listed();
+    let away = serde_json::json!({"kind": "Status", "code": 503, "message": "later"});
+    feed.take(&event("ERROR", &away)).unwrap_err();
+    feed.take(b"{").unwrap_err();
+    feed.take(br#"{"type":"NEW","object":{}}"#).unwrap_err();
+    assert_eq!(feed.ask(), Ask::Watch("5".to_owned()));
+    assert_eq!(colors(&feed), ["red", "blue"]);
+}
+
+fn page(names: &[&str], more: Option<(&str, u32)>) -> Vec<u8> {
+    let items: Vec<Value> = names.iter().map(|name| object(name, 1, "red")).collect();
+    let mut list = serde_json::json!({"metadata": {"resourceVersion": "5"}, "items": items});
+    if let Some((token, rest)) = more {
+        list["metadata"]["continue"] = token.into();
+        list["metadata"]["remainingItemCount"] = rest.into();
+    }
+    serde_json::to_vec(&list).unwrap()
+}
+
+#[test]
+fn pages_are_there_as_they_come() {
+    let mut feed: Feed<Thing> = Feed::default();
+    feed.replace(&page(&["a", "b"], Some(("next", 1)))).unwrap();
+    assert_eq!(colors(&feed).len(), 2);
+    let progress = feed.progress();
+    assert_eq!((progress.read, progress.about), (Some(2), Some(3)));
+    assert_eq!(feed.ask(), Ask::More("next".to_owned()));
+    feed.replace(&page(&["c"], None)).unwrap();
+    assert_eq!(colors(&feed).len(), 3);
+    assert_eq!(feed.progress(), Progress::default());
+    assert_eq!(feed.ask(), Ask::Watch("5".to_owned()));
+}
+
+#[test]
+fn a_list_that_is_read_anew_is_shown_when_it_is_complete() {
+    let mut feed = listed();
+    let gone = Problem::new(ProblemKind::Expired, "too old");
+    feed.refused(&gone);
+    feed.replace(&page(&["x"], Some(("next", 1)))).unwrap();
+    assert_eq!(colors(&feed), ["red", "blue"], "the old one still");
+    // Even the place between two pages can be forgotten.
+    feed.refused(&gone);
+    assert_eq!(feed.ask(), Ask::List);
+    feed.replace(&page(&["y"], Some(("next", 1)))).unwrap();
+    feed.replace(&page(&["z"], None)).unwrap();
+    let keys: Vec<&str> = feed.items.keys().map(|(_, name)| name.as_str()).collect();
+    assert_eq!(keys, ["y", "z"]);
+}
+
+#[test]
+fn a_list_that_tells_no_version_is_a_problem() {
+    let mut feed: Feed<Thing> = Feed::default();
+    feed.replace(br#"{"metadata":{},"items":[]}"#).unwrap_err();
+    assert_eq!(feed.ask(), Ask::List);
+}
+
+fn table(columns: &Value, rows: &[(&str, &str)], version: &str) -> Value {
+    let rows: Vec<Value> = rows
+        .iter()
+        .map(|(name, status)| {
+            let meta = serde_json::json!({
+                "name": name, "namespace": "shop", "resourceVersion": version,
+                "creationTimestamp": "2026-11-21T08:00:00Z", "labels": {"app": "web"},
+                "managedFields": [{"manager": "kubelet", "fieldsV1": {"f:status": {}}}],
+            });
+            serde_json::json!({"cells": [name, status, 3, null], "object": {"metadata": meta}})
+        })
+        .collect();
+    serde_json::json!({
+        "kind": "Table", "metadata": {"resourceVersion": version},
+        "columnDefinitions": columns, "rows": rows,
+    })
+}
+
+fn columns() -> Value {
+    let column = |name: &str, kind: &str, priority: u32| serde_json::json!({"name": name, "type": kind, "format": "", "description": "", "priority": priority});
+    [
+        column("Name", "string", 0),
+        column("Status", "string", 0),
+        column("Count", "integer", 0),
+        column("Node", "string", 1),
+    ]
+    .into_iter()
+    .collect()
+}
+
+#[test]
+fn a_table_of_the_server_is_followed() {
+    let mut feed: Feed<Arc<Row>, Rows> = Feed::default();
+    let list = table(&columns(), &[("a", "Running"), ("b", "Pending")], "5");
+    feed.replace(&serde_json::to_vec(&list).unwrap()).unwrap();
+    let change = table(&Value::Null, &[("a", "Error")], "6");
+    assert_eq!(feed.take(&event("MODIFIED", &change)), Ok(true));
+    let again = table(&columns(), &[("b", "Pending")], "7");
+    assert_eq!(feed.take(&event("DELETED", &again)), Ok(true));
+    let row = feed.items().next().unwrap();
+    assert_eq!((row.name.as_str(), row.severity), ("a", Severity::Failing));
+    assert_eq!(row.cells, ["a", "Error", "3", ""]);
+    assert_eq!(row.labels, [("app".to_owned(), "web".to_owned())]);
+    assert!(row.columns[3].wide && !row.columns[0].wide);
+    assert_eq!(feed.ask(), Ask::Watch("7".to_owned()));
+}
+
+#[test]
+fn columns_that_are_told_again_are_the_same_ones() {
+    let mut feed: Feed<Arc<Row>, Rows> = Feed::default();
+    let list = table(&columns(), &[("a", "Running")], "5");
+    feed.replace(&serde_json::to_vec(&list).unwrap()).unwrap();
+    let change = table(&columns(), &[("b", "Running")], "6");
+    feed.take(&event("ADDED", &change)).unwrap();
+    let rows: Vec<_> = feed.items().collect();
+    assert!(Arc::ptr_eq(&rows[0].columns, &rows[1].columns));
+}
+
+#[test]
+fn bookmarks_of_a_table_have_their_version_in_either_place() {
+    let mut feed: Feed<Arc<Row>, Rows> = Feed::default();
+    let list = table(&columns(), &[("a", "Running")], "5");
+    feed.replace(&serde_json::to_vec(&list).unwrap()).unwrap();
+    let empty = serde_json::json!({"metadata": {"resourceVersion": "8"}, "rows": null});
+    assert_eq!(feed.take(&event("BOOKMARK", &empty)), Ok(false));
+    assert_eq!(feed.ask(), Ask::Watch("8".to_owned()));
+    let row =
+        serde_json::json!({"cells": ["", ""], "object": {"metadata": {"resourceVersion": "9"}}});
+    let blank = serde_json::json!({"metadata": {}, "rows": [row]});
+    assert_eq!(feed.take(&event("BOOKMARK", &blank)), Ok(false));
+    assert_eq!(feed.ask(), Ask::Watch("9".to_owned()));
+    assert_eq!(feed.items().count(), 1);
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_answer_is_too_strange(body in "\\PC{0,60}|\\{\"type\":\"ADDED\",\"object\":\\{[a-z:{}\\[\\]\",]{0,40}\\}\\}") {
+        let mut rows: Feed<Arc<Row>, Rows> = Feed::default();
+        let _ = (rows.replace(body.as_bytes()), rows.take(body.as_bytes()));
+        let mut things: Feed<Thing> = Feed::default();
+        let _ = (things.replace(body.as_bytes()), things.take(body.as_bytes()));
+    }
+}

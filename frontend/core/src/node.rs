@@ -1,0 +1,135 @@
+//! What is special about a node, in words.
+
+use serde::Deserialize;
+
+use crate::cluster::words;
+use crate::row::Note;
+use crate::severity::Severity;
+
+/// What a row needs of a Node's `spec`.
+#[derive(Debug, Default, Deserialize)]
+pub struct NodeSpec {
+    #[serde(default)]
+    taints: Option<Vec<Taint>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Taint {
+    key: String,
+    #[serde(default)]
+    value: Option<String>,
+    effect: String,
+}
+
+/// What a row needs of a Node's `status`.
+#[derive(Debug, Default, Deserialize)]
+pub struct NodeStatus {
+    #[serde(default)]
+    conditions: Option<Vec<NodeCondition>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct NodeCondition {
+    r#type: String,
+    status: String,
+    #[serde(default)]
+    message: Option<String>,
+}
+
+/// The notes of a node: pressure, why it is not ready, which pods it does not take.
+pub fn notes(spec: Option<&NodeSpec>, status: Option<&NodeStatus>) -> Vec<Note> {
+    let conditions = status.and_then(|status| status.conditions.as_deref());
+    let taints = spec.and_then(|spec| spec.taints.as_deref());
+    let conditions = conditions.unwrap_or_default().iter().filter_map(condition);
+    let taints = taints.unwrap_or_default().iter().filter_map(taint);
+    conditions.chain(taints).collect()
+}
+
+fn condition(condition: &NodeCondition) -> Option<Note> {
+    let message = condition.message.clone().unwrap_or_default();
+    let (severity, words) = match (condition.r#type.as_str(), condition.status.as_str()) {
+        ("Ready", "True") => return None,
+        ("Ready", "False") => (Severity::Failing, "kubelet says not ready".to_owned()),
+        ("Ready", _) => (Severity::Failing, "kubelet does not answer".to_owned()),
+        // Every other condition of a node is a complaint.
+        (kind, "True") => (Severity::Degraded, words(kind)),
+        _ => return None,
+    };
+    Some(Note {
+        severity,
+        words,
+        hint: message,
+    })
+}
+
+fn taint(taint: &Taint) -> Option<Note> {
+    // The status says it, too: `SchedulingDisabled`, `NotReady`.
+    let said = [
+        "node.kubernetes.io/unschedulable",
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+    ];
+    // Pressure is among the conditions.
+    if said.contains(&taint.key.as_str()) || taint.key.ends_with("-pressure") {
+        return None;
+    }
+    let name = taint.key.rsplit('/').next().unwrap_or_default();
+    let name = match taint.value.as_deref().filter(|value| !value.is_empty()) {
+        Some(value) => format!("{name}={value}"),
+        None => name.to_owned(),
+    };
+    let effect = match taint.effect.as_str() {
+        "NoSchedule" => "takes no new pods",
+        "PreferNoSchedule" => "takes pods only if it must",
+        "NoExecute" => "sends pods away",
+        other => other,
+    };
+    Some(Note {
+        severity: Severity::Idle,
+        words: format!("{name}: {effect}"),
+        hint: format!(
+            "Pods that tolerate the taint {}:{} are excepted.",
+            taint.key, taint.effect
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_says_in_words_what_is_special_about_it() {
+        let spec = r#"{"unschedulable":true,"taints":[
+            {"key":"node.kubernetes.io/unschedulable","effect":"NoSchedule"},
+            {"key":"node.kubernetes.io/memory-pressure","effect":"NoSchedule"},
+            {"key":"node-role.kubernetes.io/control-plane","effect":"NoSchedule"},
+            {"key":"gpu","value":"a100","effect":"NoExecute"}]}"#;
+        let status = r#"{"conditions":[
+            {"type":"MemoryPressure","status":"True","message":"little is left"},
+            {"type":"DiskPressure","status":"False"},
+            {"type":"Ready","status":"Unknown","message":"Kubelet stopped posting node status."}]}"#;
+        let spec = serde_json::from_str(spec).unwrap();
+        let status = serde_json::from_str(status).unwrap();
+        let told = notes(Some(&spec), Some(&status));
+        let hint = told[0].hint.clone();
+        let told: Vec<_> = told.iter().map(|it| (it.severity, &*it.words)).collect();
+        assert_eq!(
+            told,
+            [
+                (Severity::Degraded, "memory pressure"),
+                (Severity::Failing, "kubelet does not answer"),
+                (Severity::Idle, "control-plane: takes no new pods"),
+                (Severity::Idle, "gpu=a100: sends pods away"),
+            ]
+        );
+        assert_eq!(hint, "little is left");
+    }
+
+    #[test]
+    fn a_node_of_which_nothing_is_told_has_no_notes() {
+        assert_eq!(notes(None, None), []);
+        let bare = serde_json::from_str("{}").unwrap();
+        assert_eq!(notes(Some(&bare), None), []);
+    }
+}

@@ -1,0 +1,212 @@
+//! Rows of the server's tables: how bad each is, what its cells say now, and their order.
+
+mod order;
+
+use jiff::Timestamp;
+
+use crate::age::age;
+use crate::column::{Columns, Content};
+use crate::search::Searched;
+use crate::severity::Severity;
+use crate::span;
+
+pub use order::{Order, sort};
+
+/// A row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The columns of its table.
+    pub columns: Columns,
+    /// What the server wrote into each of them.
+    pub cells: Vec<String>,
+    /// Where the thing is, if it is in a namespace.
+    pub namespace: Option<String>,
+    /// What it is called.
+    pub name: String,
+    /// Since when it is there.
+    pub made: Option<Timestamp>,
+    /// Its labels.
+    pub labels: Vec<(String, String)>,
+    /// What is special about it.
+    pub notes: Vec<Note>,
+    /// How it is.
+    pub severity: Severity,
+    /// When the server told this; ages in cells count from here.
+    told: Timestamp,
+}
+
+/// A few words about a thing beside its cells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The words.
+    pub words: String,
+    /// More of them.
+    pub hint: String,
+}
+
+impl Row {
+    /// A row of which only this is known.
+    pub fn new(
+        columns: Columns,
+        cells: Vec<String>,
+        name: String,
+        namespace: Option<String>,
+    ) -> Self {
+        let mut row = Self {
+            columns,
+            cells,
+            namespace,
+            name,
+            made: None,
+            labels: Vec::new(),
+            notes: Vec::new(),
+            severity: Severity::Healthy,
+            told: Timestamp::UNIX_EPOCH,
+        };
+        row.severity = row.judge();
+        row
+    }
+
+    /// The same, of a thing that was made then; told now.
+    #[must_use]
+    pub fn made(mut self, made: Option<Timestamp>, told: Timestamp) -> Self {
+        self.made = made;
+        self.told = told;
+        self
+    }
+
+    /// The same, of a thing with these labels.
+    #[must_use]
+    pub fn labelled(mut self, labels: Vec<(String, String)>) -> Self {
+        self.labels = labels;
+        self
+    }
+
+    /// The same, with notes, which may make it worse.
+    #[must_use]
+    pub fn noted(mut self, notes: Vec<Note>) -> Self {
+        let worst = notes.iter().map(|note| note.severity);
+        self.severity = worst.fold(self.severity, Severity::min);
+        self.notes = notes;
+        self
+    }
+
+    /// What is in the column with this content.
+    fn of(&self, content: Content) -> Option<&str> {
+        let place = self.columns.iter().position(|it| it.content == content)?;
+        self.cells.get(place).map(String::as_str)
+    }
+
+    fn judge(&self) -> Severity {
+        let ready = self.ready();
+        let Some(status) = self.of(Content::Status) else {
+            let paused = self.of(Content::Suspend) == Some("True");
+            let otherwise = if paused {
+                Severity::Idle
+            } else {
+                Severity::Healthy
+            };
+            return ready.map_or(otherwise, |(ready, wanted)| {
+                Severity::of_ready(ready, wanted)
+            });
+        };
+        match (Severity::of_status(status), ready) {
+            // It runs, but is not ready yet, or not any more.
+            (Severity::Healthy, Some((ready, wanted))) if ready < wanted => Severity::Degraded,
+            _ if status == "Running" && self.of(Content::Duration).is_some() => {
+                Severity::Progressing
+            }
+            (severity, _) => severity,
+        }
+    }
+
+    /// How many of how many are ready, where a table tells it.
+    fn ready(&self) -> Option<(u64, u64)> {
+        let ready = self.of(Content::Ready)?;
+        let (ready, wanted) = match ready.split_once('/') {
+            Some(parts) => parts,
+            None => (ready, self.of(Content::Desired)?),
+        };
+        Some((ready.parse().ok()?, wanted.parse().ok()?))
+    }
+
+    /// How bad is what a cell says; `None` for cells that tell no state.
+    pub fn severity_of(&self, place: usize) -> Option<Severity> {
+        match self.columns.get(place)?.content {
+            Content::Status => {
+                let status = Severity::of_status(self.cells.get(place)?);
+                // A job that runs is not yet what it should be.
+                let running = status == Severity::Healthy && self.severity == Severity::Progressing;
+                Some(if running { self.severity } else { status })
+            }
+            Content::Ready if self.of(Content::Status).is_some() => {
+                (self.severity == Severity::Degraded && self.ready().is_some_and(|(a, b)| a < b))
+                    .then_some(Severity::Degraded)
+            }
+            Content::Ready => {
+                let (ready, wanted) = self.ready()?;
+                Some(Severity::of_ready(ready, wanted))
+            }
+            _ => None,
+        }
+    }
+
+    /// What a cell says now: what is counted from a time goes on.
+    pub fn text(&self, place: usize, now: Timestamp) -> String {
+        let Some((column, cell)) = self.columns.get(place).zip(self.cells.get(place)) else {
+            return String::new();
+        };
+        let since = |text: &str| span::before(text, self.told).map(|then| age(then, now));
+        match column.content {
+            Content::Age => self.made.map(|made| age(made, now)),
+            Content::Ago => since(cell),
+            Content::Duration if self.severity == Severity::Progressing => since(cell),
+            Content::Restarts => {
+                let (count, ago) = restarts(cell);
+                let ago = ago.and_then(since);
+                ago.map(|ago| format!("{count} ({ago} ago)"))
+            }
+            _ => None,
+        }
+        .unwrap_or_else(|| match cell.as_str() {
+            "" | "<none>" => "–".to_owned(),
+            _ => cell.clone(),
+        })
+    }
+}
+
+/// `3 (5m ago)` in its parts.
+fn restarts(cell: &str) -> (&str, Option<&str>) {
+    match cell.split_once(" (") {
+        Some((count, ago)) => (count, ago.strip_suffix(" ago)")),
+        None => (cell, None),
+    }
+}
+
+impl Searched for Row {
+    fn contains(&self, text: &str) -> bool {
+        let has = |shown: &str| crate::search::contains(shown, text);
+        has(&self.name)
+            || self.namespace.as_deref().is_some_and(has)
+            || self.cells.iter().any(|cell| has(cell))
+            || self.notes.iter().any(|note| has(&note.words))
+    }
+
+    fn label(&self, key: &str) -> Option<&str> {
+        let found = self.labels.iter().find(|(known, _)| known == key);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    fn is(&self, aspect: &str, value: &str) -> Option<bool> {
+        match aspect {
+            "state" => Some(self.severity.word().starts_with(value)),
+            "namespace" => Some(self.namespace.as_deref() == Some(value)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+//! Spans of time as the server writes them into tables: `45s`, `3d4h`, `2y190d`.
+
+use jiff::{SignedDuration, Timestamp};
+
+/// Reads a span; `None` for what is none, as `<none>` and `<unknown>`.
+pub fn parse(text: &str) -> Option<SignedDuration> {
+    let (mut seconds, mut number) = (0_i64, None::<i64>);
+    for letter in text.chars() {
+        if let Some(digit) = letter.to_digit(10) {
+            let so_far = number.unwrap_or(0).checked_mul(10)?;
+            number = Some(so_far.checked_add(i64::from(digit))?);
+            continue;
+        }
+        let unit = match letter {
+            's' => 1,
+            'm' => 60,
+            'h' => 3_600,
+            'd' => 86_400,
+            'y' => 31_536_000,
+            _ => return None,
+        };
+        seconds = seconds.checked_add(number.take()?.checked_mul(unit)?)?;
+    }
+    let whole = number.is_none() && !text.is_empty();
+    whole.then(|| SignedDuration::from_secs(seconds))
+}
+
+/// When that was which the server called so long ago at a time.
+pub fn before(text: &str, told: Timestamp) -> Option<Timestamp> {
+    told.checked_sub(parse(text)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn spans_of_tables_are_read() {
+        for (text, seconds) in [
+            ("0s", Some(0)),
+            ("119s", Some(119)),
+            ("3m10s", Some(190)),
+            ("2d3h", Some(183_600)),
+            ("2y1d", Some(63_158_400)),
+            ("", None),
+            ("5", None),
+            ("s", None),
+            ("<none>", None),
+            ("5m ago", None),
+            ("99999999999999999999d", None),
+        ] {
+            let read = parse(text).map(|span| span.as_secs());
+            assert_eq!(read, seconds, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_strange(text in "[0-9smhdy]{0,30}|\\PC{0,12}") {
+            let _ = before(&text, Timestamp::MIN);
+            let _ = before(&text, Timestamp::MAX);
+        }
+    }
+}
