@@ -1,5 +1,5 @@
-//! The real Kubernetes programs: declared as Go `tool`s in `e2e/kubernetes/*/go.mod`, built once
-//! and cached outside the checkout, by the hash of what they are built from.
+//! The real Kubernetes programs: declared as Go `tool`s in `e2e/kubernetes/go.mod`, built once and
+//! cached outside the checkout, by the hash of what they are built from.
 
 mod build;
 
@@ -30,12 +30,8 @@ pub enum Tool {
     MetricsServer,
 }
 
-/// The Go module that declares a [`Tool`]; also the name of its folder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Module(&'static str);
-
 impl Tool {
-    /// Every tool, in the order in which it pays to build them.
+    /// Every tool.
     pub const ALL: [Self; 9] = [
         Self::Etcd,
         Self::KubeApiserver,
@@ -63,17 +59,11 @@ impl Tool {
         }
     }
 
-    const fn module(self) -> Module {
+    /// What Go names it, which is after its package.
+    const fn built_as(self) -> &'static str {
         match self {
-            Self::Etcd => Module("etcd"),
-            Self::Helm => Module("helm"),
-            Self::MetricsServer => Module("metrics-server"),
-            Self::KubeApiserver
-            | Self::KubeControllerManager
-            | Self::Kubectl
-            | Self::KubeScheduler
-            | Self::Kubelet
-            | Self::KubeProxy => Module("kubernetes"),
+            Self::Etcd => "server",
+            other => other.name(),
         }
     }
 
@@ -91,10 +81,9 @@ impl Tool {
         }
     }
 
-    /// Finds the built program, and builds it first when the cache does not have it.
+    /// Finds the built program, and builds all of them first when the cache does not have them.
     ///
-    /// A cold build of the largest one takes some minutes and prints its progress to standard
-    /// error. Tests that run at the same time, in this process or another, build it once.
+    /// A cold build takes some minutes and says so on standard error. Tests that run at the same time, in this process or another, build it once.
     pub async fn locate(self) -> Result<PathBuf, BuildError> {
         tokio::task::spawn_blocking(move || self.locate_blocking())
             .await

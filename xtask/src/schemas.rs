@@ -215,14 +215,14 @@ impl Schemas {
 fn module(name: &str) -> Result<PathBuf, SchemasError> {
     let output = Command::new("go")
         .args(["list", "-mod=mod", "-m", "-f", "{{.Dir}}", name])
-        .current_dir("e2e/kubernetes/kubernetes")
+        .current_dir("e2e/kubernetes")
         .output()
         .map_err(|error| SchemasError::Go(error.to_string()))?;
     let folder = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     if !output.status.success() || folder.is_empty() {
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         return Err(SchemasError::Go(format!(
-            "{said} (`go mod download` in e2e/kubernetes/kubernetes gets it)"
+            "{said} (`go mod download` in e2e/kubernetes gets it)"
         )));
     }
     Ok(PathBuf::from(folder))

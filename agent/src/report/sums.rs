@@ -96,6 +96,8 @@ pub fn nodes_report(
     for pod in pods.now.values() {
         requests.add(pod);
     }
+    // Each takes one of its node's places, as the scheduler counts them (NodeResourcesFit).
+    requests.add(&Amounts::read([("pods", &*pods.now.len().to_string())]));
     Some(NodesReport {
         count,
         capacity: capacity.written(),
@@ -136,6 +138,7 @@ mod tests {
         assert_eq!((report.count.total, report.count.ready), (2, 1));
         assert_eq!(report.capacity["cpu"], "6");
         assert_eq!(report.requests["cpu"], "200m");
+        assert_eq!(report.requests["pods"], "1");
         assert_eq!(report.usage["cpu"], "50m");
     }
 

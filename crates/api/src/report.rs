@@ -43,7 +43,7 @@ pub struct NodesReport {
     pub capacity: BTreeMap<String, String>,
     /// Sum over nodes.
     pub allocatable: BTreeMap<String, String>,
-    /// Sum over pods that are not finished.
+    /// Sum over pods that are not finished; `pods` is how many they are.
     pub requests: BTreeMap<String, String>,
     /// Sum over nodes, from metrics.k8s.io; empty where it is not served.
     pub usage: BTreeMap<String, String>,

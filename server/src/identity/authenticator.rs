@@ -10,6 +10,7 @@ use drover_access::same_origin::{self, Foreign, Head};
 use drover_access::token::{TokenHash, UserToken};
 use drover_api::ids::UserUid;
 use drover_api::kinds::{Token, TokenPurpose, User};
+use http::HeaderMap;
 use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -149,6 +150,19 @@ impl Authenticator {
         let account = Box::pin(self.accounts.identify(token, from)).await?;
         let account = account.ok_or(IdentifyError::UnknownAccount)?;
         Ok(Principal::Account(account))
+    }
+
+    /// The id of the session whose cookie is presented, as far as memory knows.
+    ///
+    /// Whoever shows its secret may end it; for anything else see [`Self::identify`].
+    pub fn session_held(&self, headers: &HeaderMap) -> Option<String> {
+        let Ok(Presented::Cookie(cookie)) = credential::presented(headers) else {
+            return None;
+        };
+        let held = UserToken::parse(cookie.expose_secret())?;
+        let (token, _) = self.in_memory(held.id())?;
+        let matches = held.matches(&TokenHash::stored(&token.spec.hash));
+        matches.then(|| held.id().to_owned())
     }
 
     /// The person whose token is presented, or the text of a bearer token that is no person's.

@@ -13,7 +13,7 @@ use drover_api::kinds::{Token, User};
 use drover_api::rest::{LoginRequest, Secret, Session};
 use http::header::SET_COOKIE;
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use jiff::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -74,9 +74,16 @@ pub(super) async fn sign_in(
     noted: Noted,
     // Nobody is signed in as somebody else by a page that they happen to look at.
     _: OwnPage,
+    headers: HeaderMap,
     StrangersJson(request): StrangersJson<LoginRequest>,
 ) -> Result<(StatusCode, SetCookie, axum::Json<Session>), Status> {
     let (secret, token) = log_in(&state, peer, &noted, request, By::Browser).await?;
+    // Its cookie is about to be overwritten, and nobody could sign out of it any more.
+    if let Some(former) = state.authenticator.session_held(&headers)
+        && let Err(error) = tokens::delete_by_id(&state.hub, &former).await
+    {
+        tracing::warn!(%error, "the browser's former session ends only when it has been idle");
+    }
     let user = state
         .hub
         .stores()

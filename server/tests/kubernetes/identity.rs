@@ -14,6 +14,7 @@ on_both_hubs!(
     a_user_who_is_disabled_deleted_or_reset_is_out_at_once,
     a_token_for_one_cluster_opens_nothing_of_the_server,
     a_browser_signs_in_works_and_signs_out_here_and_everywhere,
+    signing_in_again_ends_the_former_session_of_that_browser_and_no_other,
     guessing_is_slow_and_learns_no_names,
 );
 
@@ -125,6 +126,29 @@ async fn a_browser_signs_in_works_and_signs_out_here_and_everywhere(hub: TestHub
         .expect(401);
     server.get("/v1/me", &program).await.expect(401);
     server.get("/v1/me", &lasting).await.expect(200);
+    server.stop().await;
+}
+
+async fn signing_in_again_ends_the_former_session_of_that_browser_and_no_other(hub: TestHub) {
+    let server = Server::start(&hub).await;
+    let first = server.first_password().await;
+    server.first_login("admin", &first).await;
+    let credentials = json!({ "username": "admin", "password": PASSWORD });
+    let here = "/v1/session";
+    let (former, _) = sign_in(&server, "admin", PASSWORD).await;
+    let (other, _) = sign_in(&server, "admin", PASSWORD).await;
+    // Knowing its id is not holding it.
+    let (id, secret) = (other.rsplit_once('_'), former.rsplit_once('_'));
+    let forged = format!("{}_{}", id.unwrap().0, secret.unwrap().1);
+    for (held, status) in [(&forged, 200), (&other, 401)] {
+        let again = Some(credentials.clone());
+        let answer = page(&server, Method::POST, here, (held.as_str(), ""), again).await;
+        answer.expect(201);
+        let answer = page(&server, Method::GET, here, (&*other, ""), None).await;
+        answer.expect(status);
+    }
+    let answer = page(&server, Method::GET, here, (&*former, ""), None).await;
+    answer.expect(200);
     server.stop().await;
 }
 

@@ -155,9 +155,9 @@ fn copy_report(status: &mut ClusterStatus, known: &Known) {
         status.nodes = Some(nodes.count);
         status.capacity.clone_from(&nodes.capacity);
         status.allocatable.clone_from(&nodes.allocatable);
-        let appeared = status.usage.is_empty() != nodes.usage.is_empty()
-            || status.requests.is_empty() != nodes.requests.is_empty();
-        if appeared {
+        let others = !status.usage.keys().eq(nodes.usage.keys())
+            || !status.requests.keys().eq(nodes.requests.keys());
+        if others {
             copy_amounts(status, known);
         }
     }
@@ -185,8 +185,8 @@ fn copy_report(status: &mut ClusterStatus, known: &Known) {
     }
 }
 
-/// What pods ask for and use moves all the time, its meaning does not: it is copied when it
-/// appears, with other changes, and with the regular sign of life.
+/// How much pods ask for and use moves all the time, of what does not: it is copied when another
+/// resource appears, with other changes, and with the regular sign of life.
 fn copy_amounts(status: &mut ClusterStatus, known: &Known) {
     if let Some(nodes) = &known.heard.nodes {
         status.requests.clone_from(&nodes.requests);
