@@ -15,11 +15,11 @@ pub use people::{
 };
 pub use road::{
     AgentArgs, AgentCommand, AgentImage, ClusterArgs, ClusterCommand, ClusterDelete, ClusterImport,
-    ClusterKubeconfig, ClusterName, CredentialArgs, CredentialKind, ImageFormat,
+    ClusterKubeconfig, ClusterName, CredentialArgs, CredentialKind, ImageFormat, ImageOptions,
 };
 pub use server::{
     DataFolder, HubArgs, HubBackup, HubCheck, HubCommand, HubKubeconfig, HubRestore, LogFormat,
-    Recover, ServerArgs, ServerCommand, ServerOptions, TlsFiles,
+    Recover, ServerArgs, ServerCommand, ServerImage, ServerOptions, TlsFiles,
 };
 
 /// Exit codes, shown at the end of `drover --help`.

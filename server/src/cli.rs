@@ -91,7 +91,7 @@ async fn run(command: Command, environment: &Environment) -> Result<(), Failure>
         Command::Setting(args) => settings::run(&args, environment).await,
         Command::Hub(args) => hub::run(args).await,
         Command::Agent(args) => match args.command {
-            AgentCommand::Image(args) => image::run(&args),
+            AgentCommand::Image(args) => image::of_agent(&args.image),
         },
         Command::Credential(args) => credential::run(&args, environment).await,
         Command::Completion(args) => {

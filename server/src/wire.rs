@@ -72,6 +72,8 @@ pub struct TlsFiles {
     pub certificate: PathBuf,
     /// The leaf's private key.
     pub key: PathBuf,
+    /// What clients shall trust; the chain's end if absent.
+    pub authority: Option<PathBuf>,
 }
 
 /// Why the server did not start.

@@ -49,6 +49,8 @@ Examples:
   drover cluster import berlin | kubectl --context berlin-admin apply -f -
   drover cluster import berlin --wait | kubectl --context berlin-admin apply -f -
   drover cluster import berlin --curl    # a line for a machine that has no drover
+  drover cluster import berlin --values > values.yaml && helm install drover-agent \\
+    charts/drover-agent --namespace drover-agent --create-namespace --values values.yaml
 
 The manifest holds a token that registers one cluster, once. Only the manifest goes to standard
 output; everything else goes to standard error.")]
@@ -67,6 +69,9 @@ pub struct ClusterImport {
     /// Print a curl line that gets the manifest, instead of the manifest
     #[arg(long)]
     pub curl: bool,
+    /// Print the values of the chart drover-agent, which installs the same, instead of the manifest
+    #[arg(long, conflicts_with = "curl")]
+    pub values: bool,
     /// After printing, wait until the cluster is ready
     #[arg(long)]
     pub wait: bool,
@@ -162,6 +167,14 @@ Examples:
 Then tell the clusters where to pull it from:
   drover setting set agent-image-registry registry.example.com")]
 pub struct AgentImage {
+    /// Which image, and where to.
+    #[command(flatten)]
+    pub image: ImageOptions,
+}
+
+/// What is the same of every image.
+#[derive(Debug, Args)]
+pub struct ImageOptions {
     /// How to print: one tar that is an OCI layout and a Docker archive
     #[arg(
         short = 'o',
@@ -181,7 +194,7 @@ pub struct AgentImage {
         hide_env_values = true
     )]
     pub agent_binary: Option<PathBuf>,
-    /// Name and tag that the image is loaded under; drover-agent and this version if left out
+    /// Name and tag that the image is loaded under; the program's name and version if left out
     #[arg(long, value_name = "NAME:TAG")]
     pub name: Option<String>,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::ServerUrl;
+use super::{ImageOptions, ServerUrl};
 use crate::hub::admission::address::Address;
 
 /// `drover server`, alone or with a subcommand.
@@ -40,6 +40,8 @@ pub enum ServerCommand {
     /// Set a new random password for a user straight on the hub, when nobody can log in any more;
     /// if no enabled administrator is left, the user becomes one
     Recover(Recover),
+    /// Write the server's container image: this program, and the agent's for "drover agent image"
+    Image(ServerImage),
 }
 
 /// The hub: the Kubernetes API that holds the server's state.
@@ -85,7 +87,8 @@ pub struct DataFolder {
 /// A certificate and its key; without them the server makes an authority of its own on the hub.
 #[derive(Clone, Debug, Default, Args)]
 pub struct TlsFiles {
-    /// Certificate chain to serve, PEM; made by the server's own authority if left out
+    /// Certificate chain to serve, PEM, read again when it changes; made by the server's own
+    /// authority if left out
     #[arg(
         long = "tls-cert",
         value_name = "FILE",
@@ -104,6 +107,15 @@ pub struct TlsFiles {
         requires = "certificate"
     )]
     pub key: Option<PathBuf>,
+    /// Authority that agents and kubeconfigs shall trust, PEM; the last of --tls-cert if left out
+    #[arg(
+        long = "tls-ca",
+        value_name = "FILE",
+        env = "DROVER_TLS_CA",
+        hide_env_values = true,
+        requires = "certificate"
+    )]
+    pub authority: Option<PathBuf>,
 }
 
 /// Everything the server is told from outside; the rest are settings on the hub.
@@ -217,6 +229,23 @@ pub struct Recover {
     /// User who gets the new password; the next login must change it
     #[arg(long, value_name = "NAME", default_value = "admin")]
     pub user: String,
+}
+
+/// `drover server image`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Both programs have to be static, as those in the server's own image are.
+
+Examples:
+  drover server image --file drover.tar
+  skopeo copy oci-archive:drover.tar docker://registry.example.com/drover:VERSION
+  drover server image | ctr --namespace k8s.io images import -
+
+The chart charts/drover runs it.")]
+pub struct ServerImage {
+    /// Which image, and where to.
+    #[command(flatten)]
+    pub image: ImageOptions,
 }
 
 /// `drover hub`.

@@ -1,6 +1,7 @@
 //! `drover cluster`.
 
 mod import;
+mod values;
 mod view;
 
 use drover_api::rest::ClusterView;

@@ -1,7 +1,8 @@
-//! `drover agent image`: the agent's container image, made here, without a registry or a daemon.
+//! `drover agent image` and `drover server image`: container images, made here, without a registry or
+//! a daemon.
 //!
 //! One tar that every tool loads: an OCI layout (`oci-layout`, `index.json`, `blobs/`) with the
-//! `manifest.json` of `docker save` beside it, which names the same blobs. The same program gives
+//! `manifest.json` of `docker save` beside it, which names the same blobs. The same programs give
 //! the same bytes, whenever and wherever it is made.
 
 mod archive;
@@ -10,15 +11,17 @@ mod elf;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-pub(crate) use archive::{Image, Platform};
+pub(crate) use archive::{Image, Platform, Program};
 pub(crate) use elf::{Elf, ElfError};
 
 use super::failure::Failure;
 use super::terminal::{PrintError, notice, output_is_screen};
-use crate::args::{AgentImage, ImageFormat};
+use crate::args::{ImageFormat, ImageOptions};
 
 /// The agent's program beside this one.
 const AGENT_PROGRAM: &str = "drover-agent";
+/// This one.
+const SERVER_PROGRAM: &str = "drover";
 /// A program greater than this is none.
 const MAX_PROGRAM_BYTES: u64 = 512 * 1024 * 1024;
 
@@ -30,8 +33,8 @@ pub(crate) enum ImageError {
         "cannot find out where this program lies: {0}; name the agent's program with --agent-binary FILE"
     )]
     Here(#[source] io::Error),
-    /// The agent's program cannot be read.
-    #[error("cannot read the agent's program {path}: {source}; name it with --agent-binary FILE")]
+    /// A program cannot be read.
+    #[error("cannot read the program {path}: {source}; name the agent's with --agent-binary FILE")]
     Program {
         /// The file.
         path: PathBuf,
@@ -39,13 +42,18 @@ pub(crate) enum ImageError {
         source: io::Error,
     },
     /// The file is no program that an image without anything else can run.
-    #[error("{path} cannot be the agent's program: {source}")]
+    #[error("{path} cannot be a program of an image: {source}")]
     Unfit {
         /// The file.
         path: PathBuf,
         /// Why.
         source: ElfError,
     },
+    /// The programs are for different nodes.
+    #[error(
+        "one program is for {0} and the other for {1}; name an agent's program of the same with --agent-binary FILE"
+    )]
+    Mixed(Platform, Platform),
     /// The name cannot be an image's.
     #[error(
         "{0:?} is no image name; write [REGISTRY/]NAME:TAG in lower case, for example registry.example.com/drover-agent:1.0"
@@ -67,58 +75,84 @@ pub(crate) enum ImageError {
     },
 }
 
-/// Writes the image where it was wanted.
-pub(crate) fn run(args: &AgentImage) -> Result<(), Failure> {
-    let ImageFormat::Tar = args.format;
-    if args.file.is_none() && output_is_screen() {
+/// Writes the agent's image where it was wanted.
+pub(crate) fn of_agent(options: &ImageOptions) -> Result<(), Failure> {
+    let program = load(AGENT_PROGRAM, &agent_binary(options)?)?;
+    write(options, &[program])
+}
+
+/// Writes this program's image where it was wanted; the agent's program is in it, for `drover agent
+/// image`.
+pub(crate) fn of_server(options: &ImageOptions) -> Result<(), Failure> {
+    let own = std::env::current_exe().map_err(ImageError::Here)?;
+    let server = load(SERVER_PROGRAM, &own)?;
+    let agent = load(AGENT_PROGRAM, &agent_binary(options)?)?;
+    write(options, &[server, agent])
+}
+
+fn agent_binary(options: &ImageOptions) -> Result<PathBuf, ImageError> {
+    if let Some(path) = &options.agent_binary {
+        return Ok(path.clone());
+    }
+    let own = std::env::current_exe().map_err(ImageError::Here)?;
+    Ok(own.with_file_name(AGENT_PROGRAM))
+}
+
+/// Writes the image that runs the first of these programs.
+fn write(options: &ImageOptions, programs: &[(Platform, Program)]) -> Result<(), Failure> {
+    let ImageFormat::Tar = options.format;
+    if options.file.is_none() && output_is_screen() {
         return Err(ImageError::Screen.into());
     }
-    let name = match &args.name {
-        Some(name) => name.clone(),
-        None => format!("{AGENT_PROGRAM}:{}", env!("CARGO_PKG_VERSION")),
-    };
-    let image = load(args.agent_binary.as_deref(), &name)?;
-    match &args.file {
+    let image = image(options, programs)?;
+    match &options.file {
         Some(path) => save(&image, path)?,
         None => image
             .write(BufWriter::new(io::stdout().lock()))
             .map_err(PrintError::from)?,
     }
     notice(&format!(
-        "Image {name} for {}, {}.",
+        "Image {} for {}, {}.",
+        image.name(),
         image.platform(),
         image.digest()
     ));
     Ok(())
 }
 
-/// Makes the image of the agent's program.
-fn load(program: Option<&Path>, name: &str) -> Result<Image, ImageError> {
-    check_name(name)?;
-    let path = match program {
-        Some(path) => path.to_path_buf(),
-        None => std::env::current_exe()
-            .map_err(ImageError::Here)?
-            .with_file_name(AGENT_PROGRAM),
+fn image(options: &ImageOptions, programs: &[(Platform, Program)]) -> Result<Image, ImageError> {
+    let [(platform, first), others @ ..] = programs else {
+        let nothing = io::Error::other("it has no program");
+        return Err(ImageError::Build(nothing));
     };
+    if let Some((other, _)) = others.iter().find(|(other, _)| other != platform) {
+        return Err(ImageError::Mixed(*platform, *other));
+    }
+    let of_version = || format!("{}:{}", first.name, env!("CARGO_PKG_VERSION"));
+    let name = options.name.clone().unwrap_or_else(of_version);
+    check_name(&name)?;
+    let others = others.iter().map(|(_, program)| program);
+    Image::build(&name, *platform, first, others).map_err(ImageError::Build)
+}
+
+/// Reads a program that runs without anything else.
+fn load(name: &'static str, path: &Path) -> Result<(Platform, Program), ImageError> {
     let unread = |source| ImageError::Program {
-        path: path.clone(),
+        path: path.to_path_buf(),
         source,
     };
-    let size = std::fs::metadata(&path).map_err(unread)?.len();
+    let size = std::fs::metadata(path).map_err(unread)?.len();
     if size > MAX_PROGRAM_BYTES {
         let limit = format!("it is longer than {MAX_PROGRAM_BYTES} bytes");
         return Err(unread(io::Error::other(limit)));
     }
-    let bytes = std::fs::read(&path).map_err(unread)?;
-    let elf = Elf::parse(&bytes).map_err(|source| ImageError::Unfit {
-        path: path.clone(),
+    let bytes = std::fs::read(path).map_err(unread)?;
+    let platform = Elf::parse(&bytes).and_then(Elf::platform);
+    let platform = platform.map_err(|source| ImageError::Unfit {
+        path: path.to_path_buf(),
         source,
     })?;
-    let platform = elf
-        .platform()
-        .map_err(|source| ImageError::Unfit { path, source })?;
-    Image::build(name, platform, &bytes).map_err(ImageError::Build)
+    Ok((platform, Program { name, bytes }))
 }
 
 fn save(image: &Image, path: &Path) -> Result<(), ImageError> {

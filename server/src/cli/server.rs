@@ -24,6 +24,7 @@ use crate::wire;
 pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     match args.command {
         Some(ServerCommand::Recover(args)) => recover(args).await,
+        Some(ServerCommand::Image(args)) => super::image::of_server(&args.image),
         None => serve(args.options).await,
     }
 }
@@ -56,15 +57,19 @@ fn wired(options: ServerOptions, log_filter: LogFilter) -> Result<wire::ServerOp
         demo,
         listen: options.listen,
         server_url: options.server_url.map(|url| url.to_string()),
-        tls: options
-            .tls
-            .certificate
-            .zip(options.tls.key)
-            .map(|(certificate, key)| wire::TlsFiles { certificate, key }),
+        tls: tls_files(options.tls),
         first_password_file: options.first_password_file,
         audit_log: options.audit_log,
         log_filter,
         log_filter_by_setting: options.log_filter.is_none(),
+    })
+}
+
+fn tls_files(files: args::TlsFiles) -> Option<wire::TlsFiles> {
+    Some(wire::TlsFiles {
+        certificate: files.certificate?,
+        key: files.key?,
+        authority: files.authority,
     })
 }
 

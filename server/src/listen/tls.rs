@@ -38,15 +38,26 @@ pub enum TlsError {
 
 /// Reads a certificate chain and its key from files.
 pub fn from_files(certificate: &Path, key: &Path) -> Result<Serving, TlsError> {
-    let read = |path: &Path| {
-        fs::read_to_string(path).map_err(|source| TlsError::File {
-            path: path.to_owned(),
-            source,
-        })
-    };
     Ok(Serving {
         chain: read(certificate)?,
         key: SecretString::from(read(key)?),
+    })
+}
+
+/// Reads the certificates of a PEM file, one at least.
+pub fn certificates(path: &Path) -> Result<String, TlsError> {
+    let text = read(path)?;
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+    match found {
+        Ok(found) if !found.is_empty() => Ok(text),
+        _ => Err(TlsError::Pem("authority's certificate")),
+    }
+}
+
+fn read(path: &Path) -> Result<String, TlsError> {
+    fs::read_to_string(path).map_err(|source| TlsError::File {
+        path: path.to_owned(),
+        source,
     })
 }
 

@@ -137,7 +137,7 @@ fn manifest(
 ) -> Result<SecretString, Status> {
     let server_ca = state.trust.as_deref().ok_or_else(|| {
         Status::conflict(
-            "agents trust one authority, and the server's certificate file does not hold it: append the authority's certificate to the file of --tls-cert",
+            "agents trust one authority, and the server's certificate file does not hold it: name the authority's with --tls-ca",
         )
     })?;
     let manifest = Manifest {

@@ -1,5 +1,7 @@
-//! The certificate that the listener shows: from files, or from the server's own authority and
-//! then renewed in time.
+//! The certificate that the listener shows: from files, which are read again when they change, or
+//! from the server's own authority and then renewed in time.
+
+mod files;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -10,11 +12,12 @@ use tokio_util::sync::CancellationToken;
 use x509_parser::pem::{Pem, parse_x509_pem};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
+use self::files::Followed;
 use super::{StartError, TlsFiles};
 use crate::backoff::Backoff;
 use crate::hub::Hub;
 use crate::hub::authority::{Authority, AuthorityError};
-use crate::listen::tls::{Shown, from_files};
+use crate::listen::tls::{Shown, certificates, from_files};
 use crate::settings::Settings;
 
 /// How often the certificate's age is looked at.
@@ -24,7 +27,15 @@ const EVERY: Duration = Duration::from_hours(1);
 pub(super) struct Certificate {
     shown: Shown,
     trust: Option<String>,
-    own: Option<Own>,
+    kept: Kept,
+}
+
+/// Where the next certificate comes from.
+enum Kept {
+    Own(Box<Own>),
+    Files(Followed),
+    #[cfg(test)]
+    Nowhere,
 }
 
 /// What it takes to renew a certificate of our own authority.
@@ -44,11 +55,14 @@ pub(super) async fn prepare(
 ) -> Result<Certificate, StartError> {
     if let Some(files) = files {
         let serving = from_files(&files.certificate, &files.key)?;
-        let trust = trust_in(&serving.chain);
+        let trust = match &files.authority {
+            Some(authority) => Some(certificates(authority)?),
+            None => trust_in(&serving.chain),
+        };
         return Ok(Certificate {
             shown: Shown::new(&serving)?,
             trust,
-            own: None,
+            kept: Kept::Files(Followed::new(files.clone(), serving)),
         });
     }
     let authority = Authority::load(&hub.secrets()).await?;
@@ -57,12 +71,12 @@ pub(super) async fn prepare(
     Ok(Certificate {
         shown: Shown::new(&serving)?,
         trust: Some(authority.pem().to_owned()),
-        own: Some(Own {
+        kept: Kept::Own(Box::new(Own {
             hub: hub.clone(),
             settings: settings.clone(),
             address,
             authority,
-        }),
+        })),
     })
 }
 
@@ -87,11 +101,15 @@ impl Certificate {
         }))
     }
 
-    /// Renews a certificate of our own in time, and when the server gets a new name, until `stop`.
+    /// Renews a certificate of our own in time, and when the server gets a new name; shows what is
+    /// in the files otherwise. Until `stop`.
     pub(super) async fn renew_regularly(self, stop: CancellationToken) {
-        if let Some(own) = &self.own {
-            stop.run_until_cancelled(own.renew(&self.shown)).await;
-        }
+        match self.kept {
+            Kept::Own(own) => stop.run_until_cancelled(own.renew(&self.shown)).await,
+            Kept::Files(files) => stop.run_until_cancelled(files.follow(&self.shown)).await,
+            #[cfg(test)]
+            Kept::Nowhere => None,
+        };
     }
 }
 
@@ -168,7 +186,7 @@ impl Certificate {
         Self {
             shown: Shown::new(&serving).expect("key and certificate were made for each other"),
             trust: Some(serving.chain),
-            own: None,
+            kept: Kept::Nowhere,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use drover_api::rest::{ClusterCreate, ClusterView, Import, ImportRequest};
 use jiff::Timestamp;
 
+use super::values::chart_values;
 use super::view::{is_ready, progress};
 use crate::args::ClusterImport;
 use crate::cli::call::Client;
@@ -28,6 +29,10 @@ pub(super) async fn import(client: &Client, args: &ClusterImport) -> Result<(), 
             "Run both lines where kubectl reaches {:?}; the token expires {end}.",
             args.name
         ));
+    } else if args.values {
+        let values = chart_values(import.manifest.expose());
+        print(&values.map_err(|error| Failure::Other(error.to_string()))?)?;
+        notice(&format!("The values can be used once and expire {end}."));
     } else {
         print(import.manifest.expose())?;
         notice(&format!("The manifest can be used once and expires {end}."));

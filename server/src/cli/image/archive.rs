@@ -8,8 +8,6 @@ use aws_lc_rs::digest::{SHA256, digest};
 use serde_json::{Value, json};
 use tar::{Builder, EntryType, Header};
 
-/// Where the program lies in the image, and what a container runs.
-const PROGRAM: &str = "drover-agent";
 /// A user that no image defines and every node treats alike: not root.
 const USER: u64 = 65_532;
 /// The same in every image, so that the same program gives the same bytes.
@@ -42,6 +40,15 @@ impl fmt::Display for Platform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "linux/{}", self.architecture())
     }
+}
+
+/// A program of an image: where it lies below its root, and what it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    /// Its file name.
+    pub(crate) name: &'static str,
+    /// The file.
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// Bytes under the name of their SHA-256.
@@ -92,10 +99,16 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// The image of one static program; `name` is `[REGISTRY/]NAME:TAG`.
-    pub(crate) fn build(name: &str, platform: Platform, program: &[u8]) -> io::Result<Self> {
-        let layer = Blob::new(layer(program)?);
-        let config = Blob::of(&configuration(platform, &layer));
+    /// The image of static programs, which runs the first; `name` is `[REGISTRY/]NAME:TAG`.
+    pub(crate) fn build<'a>(
+        name: &str,
+        platform: Platform,
+        first: &'a Program,
+        others: impl Iterator<Item = &'a Program>,
+    ) -> io::Result<Self> {
+        let programs = std::iter::once(first).chain(others);
+        let layer = Blob::new(layer(programs)?);
+        let config = Blob::of(&configuration(platform, first.name, &layer));
         let manifest = Blob::of(&json!({
             "schemaVersion": 2,
             "mediaType": MANIFEST,
@@ -109,6 +122,11 @@ impl Image {
             config,
             manifest,
         })
+    }
+
+    /// The name that it is loaded under.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// For which nodes it is.
@@ -180,30 +198,32 @@ fn familiar(name: &str) -> String {
     }
 }
 
-fn configuration(platform: Platform, layer: &Blob) -> Value {
+fn configuration(platform: Platform, program: &str, layer: &Blob) -> Value {
     json!({
         "created": CREATED,
         "architecture": platform.architecture(),
         "os": "linux",
         "config": {
             "User": format!("{USER}:{USER}"),
-            "Entrypoint": [format!("/{PROGRAM}")],
+            "Entrypoint": [format!("/{program}")],
             "WorkingDir": "/",
             "Labels": {
-                "org.opencontainers.image.title": PROGRAM,
+                "org.opencontainers.image.title": program,
                 "org.opencontainers.image.version": env!("CARGO_PKG_VERSION"),
                 "org.opencontainers.image.licenses": "Apache-2.0",
             },
         },
         "rootfs": {"type": "layers", "diff_ids": [layer.digest()]},
-        "history": [{"created": CREATED, "created_by": "drover agent image"}],
+        "history": [{"created": CREATED, "created_by": "drover"}],
     })
 }
 
-/// The only layer: the program, owned by root and writable by nobody else.
-fn layer(program: &[u8]) -> io::Result<Vec<u8>> {
-    let mut layer = Builder::new(Vec::with_capacity(program.len() + 4096));
-    append(&mut layer, PROGRAM, EntryType::Regular, 0o755, program)?;
+/// The only layer: the programs, owned by root and writable by nobody else.
+fn layer<'a>(programs: impl Iterator<Item = &'a Program>) -> io::Result<Vec<u8>> {
+    let mut layer = Builder::new(Vec::new());
+    for Program { name, bytes } in programs {
+        append(&mut layer, name, EntryType::Regular, 0o755, bytes)?;
+    }
     layer.into_inner()
 }
 

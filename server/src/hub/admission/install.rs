@@ -156,6 +156,8 @@ impl Installer {
     /// before, perhaps at another address.
     async fn left_behind(&self, error: &NotInForce) -> Rules {
         match configuration(&self.client).await {
+            // Installed by a chart, it is there before it asks anything.
+            Ok(Some(found)) if found.webhooks.as_ref().is_none_or(Vec::is_empty) => Rules::Missing,
             // A hub that refuses something has not said whether it reaches the server.
             Ok(Some(_)) if error.is_of_hub() => Rules::Unknown,
             Ok(Some(_)) => Rules::Unanswered,

@@ -93,4 +93,10 @@ async fn a_program_that_no_image_from_scratch_can_run_is_refused_with_the_fix() 
         .run(&[&args[..], &["/nowhere/drover-agent"]].concat())
         .await;
     missing.failed(1, "--agent-binary");
+    // This very program is one of those, and so cannot be the server's.
+    let server = ["server", "image", "--file", "/dev/null"];
+    drover
+        .run(&server)
+        .await
+        .failed(1, "x86_64-unknown-linux-musl");
 }

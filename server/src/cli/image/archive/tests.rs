@@ -27,8 +27,12 @@ fn read(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
 }
 
 fn archive(program: &[u8]) -> Vec<u8> {
+    let first = Program {
+        name: "drover-agent",
+        bytes: program.to_vec(),
+    };
     let mut bytes = Vec::new();
-    Image::build(NAME, Platform::Amd64, program)
+    Image::build(NAME, Platform::Amd64, &first, std::iter::empty())
         .unwrap()
         .write(&mut bytes)
         .unwrap();
@@ -106,4 +110,18 @@ fn short_names_are_completed_as_containerd_completes_them() {
     ] {
         assert_eq!(familiar(name), whole);
     }
+}
+
+#[test]
+fn an_image_runs_the_first_of_its_programs_and_holds_them_all() {
+    let [first, second] = ["drover", "drover-agent"].map(|name| Program {
+        name,
+        bytes: name.as_bytes().to_vec(),
+    });
+    let image = Image::build(NAME, Platform::Amd64, &first, std::iter::once(&second)).unwrap();
+    let config: Value = serde_json::from_slice(&image.config.bytes).unwrap();
+    assert_eq!(config["config"]["Entrypoint"], json!(["/drover"]));
+    let files = read(&image.layer.bytes);
+    let names: Vec<_> = files.keys().collect();
+    assert_eq!(names, ["drover", "drover-agent"]);
 }
