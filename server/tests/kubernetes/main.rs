@@ -8,6 +8,7 @@
 
 mod admission;
 mod agents;
+mod charts;
 mod conditions;
 mod hub;
 mod identity;

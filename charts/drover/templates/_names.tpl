@@ -1,0 +1,43 @@
+{{/* The server keeps its state in this namespace of the hub, so there is one server on a hub. */}}
+{{- define "drover.namespace" -}}drover-system{{- end }}
+
+{{- define "drover.labels" -}}
+app.kubernetes.io/name: drover
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{- define "drover.selector" -}}
+app.kubernetes.io/name: drover
+{{- end }}
+
+{{- define "drover.metadata" -}}
+name: drover
+namespace: {{ include "drover.namespace" . }}
+labels:
+  {{- include "drover.labels" . | nindent 2 }}
+{{- end }}
+
+{{/* The host of serverUrl, without its port. */}}
+{{- define "drover.host" -}}
+{{- get (urlParse .Values.serverUrl) "hostname" -}}
+{{- end }}
+
+{{/* The Secret that holds the certificate; nothing if the server makes its own. */}}
+{{- define "drover.tlsSecret" -}}
+{{- if eq .Values.tls.mode "secret" -}}{{ .Values.tls.secretName }}
+{{- else if eq .Values.tls.mode "certManager" -}}{{ .Values.tls.secretName | default "drover-tls" }}
+{{- end -}}
+{{- end }}
+
+{{- define "drover.caKey" -}}
+{{- if eq .Values.tls.mode "certManager" -}}{{ .Values.tls.caKey | default "ca.crt" }}
+{{- else -}}{{ .Values.tls.caKey }}
+{{- end -}}
+{{- end }}
+
+{{- define "drover.webhook" -}}
+{{- if .Values.hubWebhook -}}{{ .Values.hubWebhook }}
+{{- else if ne .Values.tls.mode "secret" -}}{{ include "drover.namespace" . }}/drover:{{ .Values.service.port }}
+{{- end -}}
+{{- end }}

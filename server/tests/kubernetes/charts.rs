@@ -1,0 +1,106 @@
+//! The chart drover-agent and the manifest are two ways to the same.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use drover_access::proof::PublicKey;
+use drover_api::ids::ClusterUid;
+use drover_e2e::{CommandLine, Tool};
+use drover_server::registration::manifest::Manifest;
+use secrecy::ExposeSecret as _;
+use serde_json::{Value, json};
+
+type Objects = BTreeMap<(String, String), Value>;
+
+fn manifest(keys: &[u8], image: &str, pull: &str) -> Manifest {
+    let keys = keys.iter().map(|&byte| PublicKey::from_bytes([byte; 32]));
+    Manifest {
+        server_url: "https://drover.example:8443".into(),
+        server_ca: "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n".into(),
+        cluster_uid: ClusterUid::new("5a1d"),
+        cluster_name: "shop".into(),
+        token: "droverimport_bbbbbbbbbbbb_secretsecretsecret".into(),
+        plan_keys: keys.collect(),
+        image: image.into(),
+        image_pull_policy: pull.into(),
+    }
+}
+
+/// What `drover cluster import --values` prints of this manifest; a test beside that says so.
+fn values(of: &Manifest) -> Value {
+    let keys: Vec<_> = of.plan_keys.iter().map(PublicKey::encode).collect();
+    json!({
+        "cluster": { "name": of.cluster_name, "uid": of.cluster_uid },
+        "server": { "url": of.server_url, "ca": of.server_ca },
+        "planKeys": keys,
+        "registration": { "token": of.token.expose_secret() },
+        "image": { "name": of.image, "pullPolicy": of.image_pull_policy },
+    })
+}
+
+fn objects(yaml: &str) -> Objects {
+    let objects: Vec<Value> = serde_saphyr::from_multiple(yaml).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let objects = objects.into_iter().filter(|object| !object.is_null());
+    objects
+        .map(|object| {
+            let key = (text(&object["kind"]), text(&object["metadata"]["name"]));
+            (key, object)
+        })
+        .collect()
+}
+
+async fn rendered(values: &Value, namespace: &str) -> Objects {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("values.json");
+    std::fs::write(&file, values.to_string()).unwrap();
+    let helm = Tool::Helm.locate().await.unwrap();
+    let chart = Path::new(env!("CARGO_MANIFEST_DIR")).join("../charts/drover-agent");
+    let (chart, file) = (chart.to_str().unwrap(), file.to_str().unwrap());
+    let words = [
+        "template",
+        "drover-agent",
+        chart,
+        "--kube-version=1.36.3",
+        "--namespace",
+        namespace,
+        "--values",
+        file,
+    ];
+    let helm = CommandLine::new(&helm, Path::new("/dev/null"), home.path());
+    objects(&helm.run(words).await.unwrap().stdout)
+}
+
+#[tokio::test]
+async fn the_chart_of_the_agent_makes_the_objects_of_the_manifest() {
+    let digest = "registry.example:5000/a/drover-agent@sha256:00";
+    for (keys, image, pull) in [
+        (&[1][..], "drover-agent:0.1.0", "IfNotPresent"),
+        (&[1, 2], digest, "Always"),
+    ] {
+        let manifest = manifest(keys, image, pull);
+        let wanted = objects(manifest.write().unwrap().expose_secret());
+        let found = rendered(&values(&manifest), "default").await;
+        let names = |of: &Objects| of.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&found), names(&wanted));
+        for (name, wanted) in &wanted {
+            assert_eq!(&found[name], wanted, "{name:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_chart_leaves_out_what_helm_or_a_person_has_made() {
+    let manifest = manifest(&[1], "drover-agent:0.1.0", "Never");
+    let mut values = values(&manifest);
+    let whole = rendered(&values, "default").await;
+    let lacks = |found: &Objects| {
+        let missing = whole.keys().filter(|name| !found.contains_key(*name));
+        missing.map(|(kind, _)| kind.clone()).collect::<Vec<_>>()
+    };
+    let in_own_namespace = rendered(&values, "drover-agent").await;
+    assert_eq!(lacks(&in_own_namespace), ["Namespace"]);
+    values["registration"]["token"] = "".into();
+    let without_token = rendered(&values, "default").await;
+    assert_eq!(lacks(&without_token), ["Secret"]);
+}
