@@ -55,9 +55,10 @@ test: ## Every test: units, components, fuzz corpora, real Kubernetes
 	@.ci/suite lost-sync 300 cargo test --locked -p lost-sync
 	@.ci/suite examples 300 cargo test $(CARGO_ALL) --doc
 	@.ci/suite conformance 180 cargo test $(CARGO_ALL) --test conformance
-	@.ci/suite image 900 $(XTASK) image
+	@.ci/suite images 1500 $(XTASK) images
 	@.ci/suite kubernetes 1500 cargo test $(CARGO_ALL) --no-fail-fast --test kubernetes
 	@.ci/suite e2e 1500 cargo test $(CARGO_ALL) --no-fail-fast --test road --test pods
+	@.ci/suite install 240 cargo test $(CARGO_ALL) --test install
 	@# All but what cannot be done to a hub in the server: ending it alone, and writing past its rules.
 	@DROVER_TEST_HUB=embedded .ci/suite e2e-embedded 700 cargo test $(CARGO_ALL) --test road -- \
 	  --skip hub_that_is_down --skip demoted_administrator

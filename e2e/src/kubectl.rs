@@ -85,6 +85,13 @@ impl CommandLine {
         self.env("KUBECONFIG", kubeconfig)
     }
 
+    /// Another tool with the same kubeconfig and home, for example a shell.
+    #[must_use]
+    pub fn with_program(mut self, program: &Path) -> Self {
+        program.clone_into(&mut self.program);
+        self
+    }
+
     /// Sets a variable of its environment.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {

@@ -40,4 +40,6 @@ pub use program::{Program, ProgramError, Running};
 pub use scratch::ScratchError;
 pub use tools::{BuildError, Tool};
 pub use wait::{TimedOut, eventually};
-pub use world::{EmbeddedHub, Hub, Member, Person, World, WorldError, WorldOptions};
+pub use world::{
+    BuiltImage, EmbeddedHub, Hub, Member, MissingImage, Person, World, WorldError, WorldOptions,
+};

@@ -1,18 +1,18 @@
 //! A whole Drover of real programs: hub, server, a managed cluster with its agents, and the people
 //! who use it.
 
-mod agent_image;
 mod error;
 mod hub;
+mod images;
 mod member;
 mod person;
 mod server;
 
 use std::path::PathBuf;
 
-pub use agent_image::MissingImage;
 pub use error::WorldError;
 pub use hub::{EmbeddedHub, Hub};
+pub use images::{BuiltImage, MissingImage};
 pub use member::Member;
 pub use person::Person;
 pub use server::Server;
@@ -107,7 +107,7 @@ impl World {
         let mut east = Member::new(cluster, Some(node));
         let (server, admin) = serve(&hub, address).await?;
         if let Some(node) = &east.node {
-            node.load_image(&agent_image::agent_image()?).await?;
+            node.load_image(&BuiltImage::Agent.archive()?).await?;
         }
         east.import(&admin).await?;
         let metrics = match &east.node {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use drover_e2e::with_causes;
 
-use crate::{demo, image, kubernetes, schemas, weaken};
+use crate::{demo, images, kubernetes, schemas, weaken};
 
 /// Build, demonstration and weakening recipes of Drover.
 #[derive(Parser)]
@@ -18,8 +18,8 @@ enum Recipe {
     Kubernetes(kubernetes::Recipe),
     /// The server on its embedded hub with simulated clusters, until Ctrl-C
     Demo(demo::Demo),
-    /// The agent's image: a static program, and nothing else
-    Image(image::Image),
+    /// The server's and the agent's images: static programs, and nothing else
+    Images(images::Images),
     /// The schemas, paths and discovery that crates/apiserver serves, from the Kubernetes module
     ApiserverSchemas(schemas::Schemas),
     /// Remove one defence after the other, and see that its test notices
@@ -43,7 +43,7 @@ fn start(recipe: Recipe) -> Result<(), Box<dyn Error>> {
     match recipe {
         Recipe::Kubernetes(recipe) => recipe.run().map_err(Into::into),
         Recipe::Demo(demo) => demo.run().map_err(Into::into),
-        Recipe::Image(image) => image.run().map_err(Into::into),
+        Recipe::Images(images) => images.run().map_err(Into::into),
         Recipe::ApiserverSchemas(schemas) => schemas.run().map_err(Into::into),
         Recipe::Weaken(weaken) => weaken.run().map_err(Into::into),
     }

@@ -3,7 +3,7 @@
 mod args;
 mod build;
 mod demo;
-mod image;
+mod images;
 mod kubernetes;
 mod schemas;
 mod weaken;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::agent_image::MissingImage;
+use super::images::MissingImage;
 use crate::control_plane::StartError;
 use crate::drover::MissingProgram;
 use crate::kubectl::CommandError;
@@ -19,7 +19,7 @@ pub enum WorldError {
     /// A program under test was not built.
     #[error(transparent)]
     Missing(#[from] MissingProgram),
-    /// The agent's image was not built.
+    /// An image was not built.
     #[error(transparent)]
     MissingImage(#[from] MissingImage),
     /// A control plane did not start.

@@ -22,7 +22,7 @@ impl Person {
     /// A person who has a password already, with a new home in `folder`.
     ///
     /// `kubectl` is the program to use for their kubectl; it finds `drover` as a user's does.
-    pub(super) fn new(
+    pub fn new(
         name: &str,
         password: &str,
         folder: &Path,

@@ -60,3 +60,23 @@ fn a_machine_without_a_compiler_gets_one_that_can_link() {
         assert!(run.contains(package), "{run}");
     }
 }
+
+#[test]
+fn charts_have_the_version_of_the_programs_that_they_install() {
+    let cargo = read("Cargo.toml");
+    let version = cargo
+        .lines()
+        .find_map(|line| line.strip_prefix("version = "))
+        .unwrap()
+        .trim_matches('"');
+    let charts = files("Chart.yaml");
+    assert_eq!(charts.len(), 2, "{charts:?}");
+    for chart in charts {
+        let text = read(&chart);
+        for key in ["version", "appVersion"] {
+            let line = format!("{key}: {version}");
+            let found = text.lines().any(|found| found == line);
+            assert!(found, "{chart} has no line {line:?}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The end of an installation, and the next one in its place.
+
+use std::time::Duration;
+
+use drover_e2e::eventually;
+
+use crate::stage::{Installed, NAMESPACE};
+
+const SOON: Duration = Duration::from_mins(1);
+
+async fn names(installed: &Installed, what: &str) -> Vec<String> {
+    let found = installed
+        .tools
+        .kubectl(&format!("get {what} -o name"))
+        .await
+        .unwrap();
+    found.lines().map(str::to_owned).collect()
+}
+
+async fn nothing_of_ours(installed: &Installed, what: &str) {
+    let ours = |name: &String| name.contains("drover");
+    eventually(&format!("no {what} to be left"), SOON, async || {
+        let left = names(installed, what).await;
+        let left: Vec<_> = left.into_iter().filter(ours).collect();
+        if left.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{left:?}"))
+        }
+    })
+    .await
+    .unwrap();
+}
+
+pub(crate) async fn what_is_uninstalled_leaves_what_was_said_and_a_new_one_goes_on(
+    installed: &mut Installed,
+) {
+    // The cluster first: its end takes the agent, its namespace and Helm's release in it.
+    installed
+        .drover("cluster delete east --yes --wait")
+        .await
+        .unwrap();
+    nothing_of_ours(
+        installed,
+        "namespaces --field-selector=metadata.name=drover-agent",
+    )
+    .await;
+    installed
+        .tools
+        .helm(&["uninstall", "drover", "--wait"], NAMESPACE)
+        .await
+        .unwrap();
+
+    nothing_of_ours(installed, "clusterroles,clusterrolebindings").await;
+    nothing_of_ours(installed, "validatingwebhookconfigurations").await;
+    nothing_of_ours(installed, "roles,rolebindings --all-namespaces").await;
+    let here = format!("all,ingresses,networkpolicies,pdb,serviceaccounts --namespace={NAMESPACE}");
+    nothing_of_ours(installed, &here).await;
+    // What stays, so that a new installation goes on.
+    let kinds = names(installed, "crd").await;
+    assert_eq!(kinds.len(), 5, "{kinds:?}");
+    let users = names(installed, "users.management.drover.dev").await;
+    assert!(
+        users.iter().any(|name| name.ends_with("/admin")),
+        "{users:?}"
+    );
+    let secrets = names(installed, &format!("secrets --namespace={NAMESPACE}")).await;
+    let known = |name: &String| {
+        let name = name.trim_start_matches("secret/");
+        let kept = [
+            "challenge-key",
+            "plan-signing-keys",
+            "server-ca",
+            "server-serving",
+        ];
+        kept.contains(&name) || name.starts_with("password-")
+    };
+    assert!(secrets.iter().all(known), "{secrets:?}");
+
+    installed
+        .tools
+        .install_server(&installed.url)
+        .await
+        .unwrap();
+    eventually("the login from before to be good", SOON, async || {
+        installed.drover("whoami").await.map(drop)
+    })
+    .await
+    .unwrap();
+}

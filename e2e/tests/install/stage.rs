@@ -1,0 +1,218 @@
+//! A cluster with a node, the charts in it, and the person who installed them.
+
+use std::path::Path;
+use std::time::Duration;
+
+use drover_e2e::{
+    BuiltImage, CommandError, CommandLine, ControlPlane, JoinError, Member, MissingImage, Options,
+    Person, StartError, Tool, WorldError, cluster_with_node, eventually, suite,
+};
+
+/// The port of the node at which people and agents reach the server.
+const PORT: u16 = 30443;
+pub(crate) const NAMESPACE: &str = "drover-system";
+pub(crate) const PASSWORD: &str = "a long password for tests";
+const SOON: Duration = Duration::from_mins(1);
+
+/// Why there is nothing to test.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotInstalled {
+    #[error(transparent)]
+    World(#[from] WorldError),
+    #[error(transparent)]
+    Node(#[from] JoinError),
+    #[error(transparent)]
+    Cluster(#[from] StartError),
+    #[error(transparent)]
+    Image(#[from] MissingImage),
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    #[error("write {0}")]
+    Write(String, #[source] std::io::Error),
+    #[error("the notes have no line with {0:?}:\n{1}")]
+    NotSaid(&'static str, String),
+}
+
+/// What the person has who installs: Helm, kubectl and a shell.
+pub(crate) struct Tools {
+    helm: CommandLine,
+    kubectl: CommandLine,
+    shell: CommandLine,
+}
+
+/// Drover on one real node: the cluster is the hub, and its own member `east`.
+pub(crate) struct Installed {
+    pub(crate) admin: Person,
+    pub(crate) east: Member,
+    pub(crate) url: String,
+    pub(crate) tools: Tools,
+}
+
+impl suite::Stage for Installed {
+    fn story(&self) -> String {
+        let logs = self.east.cluster.logs();
+        format!("the logs of the cluster were in {}", logs.display())
+    }
+}
+
+impl Tools {
+    async fn of(cluster: &ControlPlane) -> Result<Self, StartError> {
+        let kubectl = cluster.command_line();
+        Ok(Self {
+            helm: cluster.helm().await?,
+            shell: shell(&kubectl).await?,
+            kubectl,
+        })
+    }
+
+    /// Helm, for a release in this namespace.
+    pub(crate) async fn helm(
+        &self,
+        words: &[&str],
+        namespace: &str,
+    ) -> Result<String, CommandError> {
+        let place = ["--namespace", namespace];
+        let words = words.iter().chain(&place).copied();
+        Ok(self.helm.run(words).await?.stdout)
+    }
+
+    /// `sh -c`, with kubectl of the cluster's administrator.
+    pub(crate) async fn shell(&self, line: &str) -> Result<String, CommandError> {
+        Ok(self.shell.run(["-c", line]).await?.stdout)
+    }
+
+    /// kubectl of the cluster's administrator.
+    pub(crate) async fn kubectl(&self, line: &str) -> Result<String, CommandError> {
+        let output = self.kubectl.run(line.split(' ')).await?;
+        Ok(output.stdout.trim().to_owned())
+    }
+
+    /// Installs the server for this address, and gives what Helm says then.
+    pub(crate) async fn install_server(&self, url: &str) -> Result<String, CommandError> {
+        let (url, port) = (
+            format!("serverUrl={url}"),
+            format!("service.nodePort={PORT}"),
+        );
+        let chart = chart("drover");
+        let install = ["install", "drover", &chart, "--create-namespace"];
+        let wait = ["--wait", "--timeout=2m"];
+        let values = [
+            url.as_str(),
+            port.as_str(),
+            "service.type=NodePort",
+            "image.pullPolicy=Never",
+        ];
+        let values = values.into_iter().flat_map(|value| ["--set", value]);
+        let words: Vec<&str> = install.into_iter().chain(wait).chain(values).collect();
+        self.helm(&words, NAMESPACE).await
+    }
+
+    /// Reads the first password and the fingerprint as the notes say, and logs in with them.
+    async fn log_in_first(
+        &self,
+        cluster: &ControlPlane,
+        url: &str,
+        notes: &str,
+    ) -> Result<Person, NotInstalled> {
+        let said = self.shell(line(notes, "first administrator is")?).await?;
+        let lines = said.lines().map(str::trim);
+        // Other lines of the log may come in between.
+        let password = lines.rev().find(|line| {
+            let is_word = !line.is_empty() && !line.contains(['{', ' ']);
+            is_word && *line != "--"
+        });
+        let fingerprint = self.shell(line(notes, "SHA256:")?).await?;
+        let people = cluster.folder().join("people");
+        let password = password.unwrap_or_default();
+        let mut admin = Person::new("admin", password, &people, &self.kubectl)?;
+        admin
+            .log_in_first(url, fingerprint.trim(), PASSWORD)
+            .await?;
+        Ok(admin)
+    }
+}
+
+impl Installed {
+    /// Installs both charts as the documents say, and waits until the cluster can be used.
+    pub(crate) async fn start() -> Result<Self, NotInstalled> {
+        let options = Options {
+            name: "east".to_owned(),
+            audit: true,
+            ..Options::default()
+        };
+        let (cluster, node) = cluster_with_node(options).await?;
+        for image in [BuiltImage::Server, BuiltImage::Agent] {
+            node.load_image(&image.archive()?).await?;
+        }
+        let url = format!("https://{}:{PORT}", node.network().node_address());
+        let tools = Tools::of(&cluster).await?;
+        let notes = tools.install_server(&url).await?;
+        let admin = tools.log_in_first(&cluster, &url, &notes).await?;
+        let mut installed = Self {
+            admin,
+            east: Member::new(cluster, Some(node)),
+            url,
+            tools,
+        };
+        installed.install_agent().await?;
+        installed.east.wait_until_usable(&installed.admin).await?;
+        Ok(installed)
+    }
+
+    /// `drover` of the administrator.
+    pub(crate) async fn drover(&self, line: &str) -> Result<String, CommandError> {
+        let output = self.admin.drover().run(line.split(' ')).await?;
+        Ok(output.stdout.trim().to_owned())
+    }
+
+    async fn install_agent(&self) -> Result<(), NotInstalled> {
+        self.drover("setting set agent-image-pull-policy Never")
+            .await?;
+        let values = self.drover("cluster import east --values").await?;
+        let file = self.east.cluster.folder().join("values.yaml");
+        let file = file.display().to_string();
+        let written = std::fs::write(&file, values);
+        written.map_err(|source| NotInstalled::Write(file.clone(), source))?;
+        let chart = chart("drover-agent");
+        let install = ["install", "drover-agent", &chart, "--create-namespace"];
+        let words = [&install[..], &["--values", &file]].concat();
+        self.tools.helm(&words, "drover-agent").await?;
+        Ok(())
+    }
+
+    /// Waits until the cluster can be used, after something came anew.
+    pub(crate) async fn wait_until_usable(&mut self) {
+        eventually("the server to answer", SOON, async || {
+            self.drover("cluster list").await.map(drop)
+        })
+        .await
+        .unwrap();
+        self.east.wait_until_usable(&self.admin).await.unwrap();
+    }
+}
+
+/// The folder of a chart.
+pub(crate) fn chart(name: &str) -> String {
+    let charts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../charts");
+    charts.join(name).display().to_string()
+}
+
+/// The line of the notes that holds this.
+fn line<'a>(notes: &'a str, part: &'static str) -> Result<&'a str, NotInstalled> {
+    let found = notes
+        .lines()
+        .find(|line| line.contains(part) && line.contains("kubectl"));
+    found
+        .map(str::trim)
+        .ok_or_else(|| NotInstalled::NotSaid(part, notes.to_owned()))
+}
+
+/// A shell that finds kubectl.
+async fn shell(kubectl: &CommandLine) -> Result<CommandLine, StartError> {
+    let program = Tool::Kubectl.locate().await?;
+    let own = std::env::var_os("PATH").unwrap_or_default();
+    let folder = program.parent().map(Path::to_owned);
+    let path = std::env::join_paths(folder.into_iter().chain(std::env::split_paths(&own)));
+    let shell = kubectl.clone().with_program(Path::new("/bin/sh"));
+    Ok(shell.env("PATH", path.unwrap_or(own)))
+}
