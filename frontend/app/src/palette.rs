@@ -1,5 +1,6 @@
 //! The palette: every place and every deed, by some of its letters (Ctrl or ⌘ with K).
 
+use drover_ui_core::kind::Kind;
 use drover_ui_core::palette::ranked;
 use drover_ui_kit::dialog::follow;
 use drover_ui_kit::icon::{Icon, Picture};
@@ -176,26 +177,9 @@ fn option(row: usize, deed: Deed, place: RwSignal<usize>, run: Callback<usize>) 
 
 /// Everything that can be done from everywhere.
 fn deeds() -> StoredValue<Vec<Deed>> {
-    let clusters = expect_context::<Clusters>();
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let themes = expect_context::<ThemeChoice>();
-    let navigate = use_navigate();
-    let go = move |icon, title: &str, path: String| {
-        let navigate = navigate.clone();
-        Deed {
-            icon,
-            title: title.to_owned(),
-            kind: "go",
-            run: Callback::new(move |()| navigate(&path, NavigateOptions::default())),
-        }
-    };
-    let mut all = vec![
-        go(Icon::Clusters, "All clusters", "/".to_owned()),
-        go(Icon::Plus, "Import a cluster", "/import".to_owned()),
-        go(Icon::Info, "About this server", "/about".to_owned()),
-        go(Icon::Key, "Change password", "/password".to_owned()),
-        go(Icon::Copy, "The kit: every component", "/kit".to_owned()),
-    ];
+    let mut all = places();
     all.extend(Theme::ALL.into_iter().map(|theme| Deed {
         icon: theme_icon(theme),
         title: format!("Theme: {}", theme.words().to_lowercase()),
@@ -208,10 +192,58 @@ fn deeds() -> StoredValue<Vec<Deed>> {
         kind: "do",
         run: Callback::new(move |()| sign_out(gate, toasts, false)),
     });
-    let names = clusters.items().unwrap_or_default();
-    all.extend(names.iter().map(|cluster| {
-        let path = path_of(&cluster.name);
-        go(Icon::Clusters, &cluster.name, path)
-    }));
+    all.extend(clusters());
     StoredValue::new(all)
+}
+
+fn go(icon: Icon, title: &str, path: String) -> Deed {
+    let navigate = use_navigate();
+    Deed {
+        icon,
+        title: title.to_owned(),
+        kind: "go",
+        run: Callback::new(move |()| navigate(&path, NavigateOptions::default())),
+    }
+}
+
+fn places() -> Vec<Deed> {
+    vec![
+        go(Icon::Clusters, "All clusters", "/".to_owned()),
+        go(Icon::Plus, "Import a cluster", "/import".to_owned()),
+        go(Icon::Info, "About this server", "/about".to_owned()),
+        go(Icon::Key, "Change password", "/password".to_owned()),
+        go(Icon::Copy, "The kit: every component", "/kit".to_owned()),
+    ]
+}
+
+/// What there is of the cluster in sight, and all clusters.
+fn clusters() -> Vec<Deed> {
+    let clusters = expect_context::<Clusters>().items().unwrap_or_default();
+    let here = window().location().pathname().unwrap_or_default();
+    let in_sight = clusters
+        .iter()
+        .filter(|it| is_within(&here, &path_of(&it.name)));
+    let kinds = in_sight.flat_map(|cluster| {
+        Kind::all().map(|kind| {
+            let title = format!("{}: {}", cluster.name, kind.heading);
+            go(icon_of(kind), &title, kind.list_screen(&cluster.name))
+        })
+    });
+    let all = clusters
+        .iter()
+        .map(|cluster| go(Icon::Clusters, &cluster.name, path_of(&cluster.name)));
+    kinds.chain(all).collect()
+}
+
+/// Whether a path is this one, or below it.
+fn is_within(path: &str, place: &str) -> bool {
+    let rest = path.strip_prefix(place);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn icon_of(kind: Kind) -> Icon {
+    match kind {
+        Kind::EVENTS => Icon::Clock,
+        _ => Icon::Terminal,
+    }
 }

@@ -69,46 +69,26 @@ struct Listed {
     namespace: Option<Arc<str>>,
 }
 
+type Live = Followed<Arc<Row>>;
 type Lines = Memo<Arc<Vec<Line>>>;
 
 #[component]
 fn List(listed: Listed, view: View, counted: RwSignal<String>) -> impl IntoView {
     let source = Source::rows(listed.kind, &listed.cluster, listed.namespace.as_deref());
-    let live = Followed::<Arc<Row>>::begin::<Rows>(source);
+    let live = Live::begin::<Rows>(source);
     let freshness = Signal::derive(move || live.freshness());
     expect_context::<InSight>().follows(freshness);
     let told = Memo::new(move |_| {
         let items = live.items().unwrap_or_default();
         items.first().map(|row| Arc::clone(&row.columns))
     });
-    let rows: Lines = Memo::new(move |_| {
-        let (items, sorting) = (live.items().unwrap_or_default(), view.sorting.get());
-        let order = order(&told.get().unwrap_or_default(), &sorting);
-        let sorted = sort(&items, order, sorting.descending).into_iter();
-        Arc::new(sorted.map(Line).collect())
-    });
-    let shown: Lines = Memo::new(move |_| {
-        let (query, severity) = (Query::read(&view.text.get()), view.severity.get());
-        let rows = rows.get();
-        let passing = rows.iter().filter(|row| {
-            severity.is_none_or(|severity| row.0.severity == severity) && query.passes(&*row.0)
-        });
-        Arc::new(passing.cloned().collect())
-    });
+    let rows = sorted(live, told, view);
+    let shown = passing(rows, view);
     Effect::new(move || {
         let (shown, all) = (shown.with(|it| it.len()), rows.with(|it| it.len()));
         counted.set(in_all(shown, all));
     });
-    let what = Memo::new(move |_| {
-        let (all, some) = (rows.with(|it| it.len()), shown.with(|it| it.len()));
-        match live.freshness() {
-            Freshness::Stale { problem, .. } if !live.is_known() => What::Problem(problem),
-            _ if !live.is_known() => What::Loading,
-            _ if all == 0 => What::Empty,
-            _ if some == 0 => What::NoMatch,
-            _ => What::Rows,
-        }
-    });
+    let what = What::of(live, rows, shown);
     let place = StoredValue::new(listed);
     view! {
         <StaleBanner freshness=freshness shown=Signal::derive(move || live.is_known())/>
@@ -132,6 +112,30 @@ fn List(listed: Listed, view: View, counted: RwSignal<String>) -> impl IntoView 
     }
 }
 
+/// The rows in their order: sorted when they or the order change, not with each letter of a filter.
+fn sorted(live: Live, told: Memo<Option<Columns>>, view: View) -> Lines {
+    Memo::new(move |_| {
+        let (items, sorting) = (live.items().unwrap_or_default(), view.sorting.get());
+        let order = order(&told.get().unwrap_or_default(), &sorting);
+        let sorted = sort(&items, order, sorting.descending).into_iter();
+        Arc::new(sorted.map(Line).collect())
+    })
+}
+
+fn passing(rows: Lines, view: View) -> Lines {
+    Memo::new(move |_| {
+        let (query, severity) = (Query::read(&view.text.get()), view.severity.get());
+        let rows = rows.get();
+        if query.is_empty() && severity.is_none() {
+            return rows;
+        }
+        let passing = rows.iter().filter(|row| {
+            severity.is_none_or(|severity| row.0.severity == severity) && query.passes(&*row.0)
+        });
+        Arc::new(passing.cloned().collect())
+    })
+}
+
 #[derive(Clone, PartialEq)]
 enum What {
     Loading,
@@ -139,6 +143,22 @@ enum What {
     Empty,
     NoMatch,
     Rows,
+}
+
+impl What {
+    /// What is there decides, not every change of it.
+    fn of(live: Live, rows: Lines, shown: Lines) -> Memo<Self> {
+        Memo::new(move |_| {
+            let (all, some) = (rows.with(|it| it.len()), shown.with(|it| it.len()));
+            match live.freshness() {
+                Freshness::Stale { problem, .. } if !live.is_known() => Self::Problem(problem),
+                _ if !live.is_known() => Self::Loading,
+                _ if all == 0 => Self::Empty,
+                _ if some == 0 => Self::NoMatch,
+                _ => Self::Rows,
+            }
+        })
+    }
 }
 
 fn in_all(shown: usize, all: usize) -> String {

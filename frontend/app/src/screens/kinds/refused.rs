@@ -1,6 +1,6 @@
 //! Why there is no list.
 
-use drover_ui_core::cluster::Health;
+use drover_ui_core::cluster::{Health, State};
 use drover_ui_core::kind::Kind;
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_kit::notice::{Absence, Nothing};
@@ -19,48 +19,63 @@ pub(super) fn Refused(
     namespace: Option<String>,
 ) -> impl IntoView {
     let InSight { name, state, .. } = expect_context();
-    let things = kind.heading;
     let told = move || {
-        let (cluster, state) = (name.get(), state.get());
-        let away = matches!(problem.kind, ProblemKind::Later | ProblemKind::Failed)
-            && matches!(state.health, Health::Disconnected | Health::Waiting);
-        let (why, title, advice) = match problem.kind {
-            _ if away => (
+        let (why, title, advice) = state.with(|state| match away(&problem, state) {
+            Some(advice) => (
                 Absence::Offline,
-                format!("{cluster} cannot be asked: {}", state.words),
-                state.why.unwrap_or_else(|| problem.message.clone()),
+                format!("{} cannot be asked: {}", name.get(), state.words),
+                advice,
             ),
-            ProblemKind::Offline => (
-                Absence::Offline,
-                "The server cannot be reached".to_owned(),
-                problem.message.clone(),
-            ),
-            ProblemKind::Forbidden => (
-                Absence::NoPermission,
-                match &namespace {
-                    Some(namespace) => format!("You may not list {things} in {namespace}"),
-                    None => format!("You may not list {things} in all of {cluster}"),
-                },
-                advice(kind, namespace.is_none(), &problem.message),
-            ),
-            ProblemKind::NotFound => (
-                Absence::NotFound,
-                format!("{cluster} does not serve {things}"),
-                format!(
-                    "Its API has no {} of {}. A newer or older Kubernetes may have them elsewhere.",
-                    kind.plural, kind.api_version
-                ),
-            ),
-            _ => (
-                Absence::Failed,
-                format!("{things} cannot be listed"),
-                problem.message.clone(),
-            ),
-        };
+            None => words(&problem, kind, &name.get(), namespace.as_deref()),
+        });
         let advice = format!("{advice} The page keeps trying.");
         view! { <Nothing why=why title=title advice=advice/> }
     };
     view! { <div class="run-list">{told}</div> }
+}
+
+/// What to do about a cluster of which the server knows that it cannot be asked.
+fn away(problem: &Problem, state: &State) -> Option<String> {
+    let unreached = matches!(problem.kind, ProblemKind::Later | ProblemKind::Failed);
+    let known = matches!(state.health, Health::Disconnected | Health::Waiting);
+    let advice = state.why.as_ref().unwrap_or(&problem.message);
+    (unreached && known).then(|| advice.clone())
+}
+
+fn words(
+    problem: &Problem,
+    kind: Kind,
+    cluster: &str,
+    namespace: Option<&str>,
+) -> (Absence, String, String) {
+    let (things, message) = (kind.heading, problem.message.clone());
+    match problem.kind {
+        ProblemKind::Offline => {
+            let title = "The server cannot be reached".to_owned();
+            (Absence::Offline, title, message)
+        }
+        ProblemKind::Forbidden => {
+            let title = match namespace {
+                Some(namespace) => format!("You may not list {things} in {namespace}"),
+                None => format!("You may not list {things} in all of {cluster}"),
+            };
+            let advice = advice(kind, namespace.is_none(), &message);
+            (Absence::NoPermission, title, advice)
+        }
+        ProblemKind::NotFound => (
+            Absence::NotFound,
+            format!("{cluster} does not serve {things}"),
+            format!(
+                "Its API has no {} of {}. An older or newer Kubernetes may have them elsewhere.",
+                kind.plural, kind.api_version
+            ),
+        ),
+        _ => (
+            Absence::Failed,
+            format!("{things} cannot be listed"),
+            message,
+        ),
+    }
 }
 
 fn advice(kind: Kind, everywhere: bool, message: &str) -> String {

@@ -150,13 +150,7 @@ fn Events(cluster: String, namespace: Option<Arc<str>>, view: View) -> impl Into
                 view! { <Refused problem=problem kind=Kind::EVENTS namespace=namespace/> }.into_any()
             }
             Ok(What::Loading) => view! { <Skeleton lines=10/> }.into_any(),
-            Ok(What::Empty) => view! {
-                <Nothing
-                    why=Absence::Empty
-                    title="Nothing was noticed lately"
-                    advice="Kubernetes forgets events after an hour, if it is not told otherwise. New ones will be here at once."
-                />
-            }.into_any(),
+            Ok(What::Empty) => view! { <Empty/> }.into_any(),
             Ok(What::NoMatch) => view! { <NoMatch view=view/> }.into_any(),
             Ok(What::Groups) => view! { <Groups cluster=cluster.clone() groups=groups/> }.into_any(),
         }}
@@ -190,6 +184,17 @@ fn counts(live: Followed<Arc<Event>>) -> Signal<Vec<Count<bool>>> {
         ]
     });
     counts.into()
+}
+
+#[component]
+fn Empty() -> impl IntoView {
+    view! {
+        <Nothing
+            why=Absence::Empty
+            title="Nothing was noticed lately"
+            advice="Kubernetes forgets events after an hour, if it is not told otherwise. New ones will be here at once."
+        />
+    }
 }
 
 #[component]

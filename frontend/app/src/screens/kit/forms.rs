@@ -2,7 +2,7 @@
 
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::dialog::Dialog;
-use drover_ui_kit::field::{Checkbox, SearchField, Select, TextField};
+use drover_ui_kit::field::{Checkbox, SearchField, Select, SuggestField, TextField};
 use drover_ui_kit::icon::Icon;
 use drover_ui_kit::menu::{Item, Menu};
 use drover_ui_kit::theme::{Theme, ThemeChoice};
@@ -63,6 +63,8 @@ fn Fields() -> impl IntoView {
             <Select label="Valid for" options=days.to_vec() value=RwSignal::new("7".to_owned())/>
             <Checkbox label="Upgrade the agent automatically" checked=RwSignal::new(true)/>
             <SearchField label="Filter" hint="Filter by name or label" value=RwSignal::new(String::new())/>
+            <SuggestField label="Namespace" hint="All namespaces"
+                choices=vec!["default".to_owned(), "shop".to_owned()] value=RwSignal::new(String::new())/>
         </section>
     }
 }
