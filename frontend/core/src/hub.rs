@@ -10,6 +10,29 @@ use serde::Deserialize;
 /// Where administrators follow the clusters.
 pub const CLUSTERS: &str = "/k8s/clusters/local/apis/management.drover.dev/v1alpha1/clusters";
 
+/// Where administrators read which API the hub is.
+pub const HUB_VERSION: &str = "/k8s/clusters/local/version";
+
+/// What a Kubernetes API says of its version, as far as it tells the embedded one from others.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApiVersion {
+    git_version: String,
+    #[serde(default)]
+    compiler: String,
+}
+
+impl ApiVersion {
+    /// `embedded, Kubernetes API v1.36.3`, or `Kubernetes v1.36.1`: Drover's own API is the one
+    /// that is written in Rust.
+    pub fn words(&self) -> String {
+        match self.compiler.as_str() {
+            "rustc" => format!("embedded, Kubernetes API {}", self.git_version),
+            _ => format!("Kubernetes {}", self.git_version),
+        }
+    }
+}
+
 /// The object.
 #[derive(Clone, Debug, Deserialize)]
 pub struct HubCluster {
@@ -63,6 +86,23 @@ mod tests {
         assert_eq!(view.nodes.map(|nodes| nodes.ready), Some(2));
         assert_eq!(view.conditions.len(), 1);
         assert!(!view.deleting && view.last_seen.is_some());
+    }
+
+    #[test]
+    fn an_embedded_hub_is_told_from_another() {
+        for (body, wanted) in [
+            (
+                r#"{"gitVersion":"v1.36.3","compiler":"rustc"}"#,
+                "embedded, Kubernetes API v1.36.3",
+            ),
+            (
+                r#"{"gitVersion":"v1.35.1","compiler":"gc"}"#,
+                "Kubernetes v1.35.1",
+            ),
+        ] {
+            let version: ApiVersion = serde_json::from_str(body).unwrap();
+            assert_eq!(version.words(), wanted);
+        }
     }
 
     #[test]

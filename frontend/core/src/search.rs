@@ -1,7 +1,5 @@
 //! The text that filters a list.
 
-use std::collections::BTreeMap;
-
 use drover_api::rest::ClusterView;
 
 use crate::cluster::State;
@@ -144,39 +142,11 @@ impl Searched for (&ClusterView, &State) {
     }
 }
 
-/// Labels as people type them: `env=prod team=shop`, commas allowed. The error says what to change.
-/// Which letters a label may have is for the server to say.
-pub fn labels(text: &str) -> Result<BTreeMap<String, String>, String> {
-    let words = text
-        .split([' ', ',', '\t', '\n'])
-        .filter(|word| !word.is_empty());
-    words
-        .map(|word| match word.split_once('=') {
-            Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-            _ => Err(format!("“{word}” is not of the form key=value.")),
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cluster::Health;
     use crate::hub::HubCluster;
-
-    #[test]
-    fn labels_are_typed_as_kubectl_takes_them() {
-        let read = labels(" env=prod,team=shop  empty= ").unwrap();
-        let pairs: Vec<_> = read.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
-        assert_eq!(pairs, [("empty", ""), ("env", "prod"), ("team", "shop")]);
-        assert_eq!(labels("").map(|labels| labels.len()), Ok(0));
-        let wrong = labels("env=prod shop");
-        assert_eq!(
-            wrong,
-            Err("“shop” is not of the form key=value.".to_owned())
-        );
-        assert!(labels("=x").is_err());
-    }
 
     #[test]
     fn letters_are_found_in_capitals_or_not() {

@@ -7,13 +7,22 @@ use wasm_bindgen_futures::JsFuture;
 use crate::icon::{Icon, Picture};
 use crate::toast::Toasts;
 
+/// What is said where a browser does not let the page copy.
+pub(crate) const NOT_COPIED: &str = "Copying is not allowed here; select the text and copy it.";
+
+/// Puts a text into the clipboard; gives whether that worked.
+pub(crate) async fn into_clipboard(text: &str) -> bool {
+    let clipboard = window().navigator().clipboard();
+    JsFuture::from(clipboard.write_text(text)).await.is_ok()
+}
+
 /// Puts a text into the clipboard and says whether that worked.
 pub fn copy(text: String, toasts: Toasts) {
     spawn_local(async move {
-        let clipboard = window().navigator().clipboard();
-        match JsFuture::from(clipboard.write_text(&text)).await {
-            Ok(_) => toasts.say("Copied."),
-            Err(_) => toasts.warn("Copying is not allowed here; select the text and copy it."),
+        if into_clipboard(&text).await {
+            toasts.say("Copied.");
+        } else {
+            toasts.warn(NOT_COPIED);
         }
     });
 }

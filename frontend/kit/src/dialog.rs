@@ -15,19 +15,45 @@ pub fn Dialog(
     /// What it is about.
     #[prop(into)]
     title: String,
+    /// Whether Escape does not close it: what is in it must be used, or comes to an end by itself.
+    #[prop(optional, into)]
+    held: Signal<bool>,
     /// What is in it.
     children: ChildrenFn,
 ) -> impl IntoView {
     let (node, id) = (NodeRef::<html::Dialog>::new(), unique("dialog"));
     let heading = id.clone();
     follow(node, open);
+    let cancel = move |event: web_sys::Event| {
+        if held.get_untracked() {
+            event.prevent_default();
+        }
+    };
+    // Browsers close a dialog on the second Escape whatever the page wants; then it opens again.
+    let closed = move |_| match node.get_untracked() {
+        Some(dialog) if held.get_untracked() && open.get_untracked() => drop(dialog.show_modal()),
+        _ => open.set(false),
+    };
+    let closed_by = move || if held.get() { "none" } else { "closerequest" };
+    let close = move || {
+        view! {
+            <Button weight=Weight::Quiet icon=Icon::Close on_press=move |()| open.set(false)>
+                <span class="unseen">"Close"</span>
+            </Button>
+        }
+    };
     view! {
-        <dialog class="dialog" node_ref=node aria-labelledby=id on:close=move |_| open.set(false)>
+        <dialog
+            class="dialog"
+            node_ref=node
+            aria-labelledby=id
+            closedby=closed_by
+            on:cancel=cancel
+            on:close=closed
+        >
             <header class="dialog-head">
                 <h2 id=heading>{title}</h2>
-                <Button weight=Weight::Quiet icon=Icon::Close on_press=move |()| open.set(false)>
-                    <span class="unseen">"Close"</span>
-                </Button>
+                {move || (!held.get()).then(close)}
             </header>
             {move || open.get().then(|| children())}
         </dialog>

@@ -59,7 +59,7 @@ pub fn TextField(
     content: Content,
     /// What the field's value has to look like.
     #[prop(optional, into)]
-    help: Option<String>,
+    help: Signal<String>,
     /// What is wrong with it.
     #[prop(optional, into)]
     error: Signal<Option<String>>,
@@ -70,7 +70,7 @@ pub fn TextField(
     #[prop(optional, into)]
     name: Option<String>,
 ) -> impl IntoView {
-    let (id, note) = (unique("field"), unique("note"));
+    let (id, below) = (unique("field"), unique("note"));
     let input = NodeRef::<html::Input>::new();
     Effect::new(move || {
         if let Some(input) = input.get().filter(|_| focused) {
@@ -89,18 +89,22 @@ pub fn TextField(
                 autocomplete=content.autocomplete()
                 autocapitalize="none"
                 spellcheck="false"
-                aria-describedby=note.clone()
+                aria-describedby=below.clone()
                 aria-invalid=move || error.get().is_some().to_string()
                 prop:value=value
                 on:input=move |event| value.set(event_target_value(&event))
             />
-            <Note id=note help=help error=error/>
+            {note(below, help, error)}
         </div>
     }
 }
 
-#[component]
-fn Note(id: String, help: Option<String>, error: Signal<Option<String>>) -> impl IntoView {
+/// What stands below a field: its help, or what is wrong.
+pub(crate) fn note(
+    id: String,
+    help: Signal<String>,
+    error: Signal<Option<String>>,
+) -> impl IntoView {
     let class = move || {
         if error.get().is_some() {
             "field-note error"
@@ -108,7 +112,7 @@ fn Note(id: String, help: Option<String>, error: Signal<Option<String>>) -> impl
             "field-note"
         }
     };
-    let text = move || error.get().or_else(|| help.clone()).unwrap_or_default();
+    let text = move || error.get().unwrap_or_else(|| help.get());
     view! { <p id=id class=class aria-live="polite">{text}</p> }
 }
 

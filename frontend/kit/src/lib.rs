@@ -6,12 +6,15 @@
 pub mod badge;
 pub mod button;
 pub mod code;
+pub mod confirm;
 pub mod dialog;
 pub mod field;
 pub mod icon;
 pub mod menu;
 pub mod meter;
 pub mod notice;
+pub mod picker;
+pub mod secret;
 pub mod table;
 pub mod tabs;
 pub mod tally;

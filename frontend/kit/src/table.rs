@@ -4,11 +4,16 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use drover_ui_core::selection::Selection;
 use drover_ui_core::window::Window;
 use leptos::html;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 use web_sys::{Element, HtmlElement, KeyboardEvent};
+
+mod boxes;
+
+use boxes::{all_box, row_box};
 
 /// The height of a row; the style sheet has the same number (`--row`).
 const ROW_PIXELS: f64 = 44.0;
@@ -19,6 +24,11 @@ const FIRST_GUESS_PIXELS: f64 = 900.0;
 pub trait Row: Clone + PartialEq + Send + Sync + 'static {
     /// What makes it the same thing when it has changed.
     fn key(&self) -> String;
+
+    /// What people call it, for the box with which it is chosen.
+    fn name(&self) -> String {
+        self.key()
+    }
 }
 
 /// A column.
@@ -132,6 +142,9 @@ pub fn Table<C: TableColumn>(
     /// The sorting, if it can be changed.
     #[prop(into)]
     sorting: RwSignal<Sorting<C::Key>>,
+    /// Which rows are chosen, if rows can be: each has a box, and the heading one for all.
+    #[prop(optional_no_strip, into)]
+    selection: Option<RwSignal<Selection>>,
 ) -> impl IntoView {
     let place = NodeRef::<html::Div>::new();
     let sight = RwSignal::new((0.0, FIRST_GUESS_PIXELS));
@@ -160,16 +173,18 @@ pub fn Table<C: TableColumn>(
         let heads = columns.iter().map(|column| head(column, sorting));
         heads.collect_view()
     });
-    let width = columns.with_value(Vec::len);
+    let width = columns.with_value(Vec::len) + usize::from(selection.is_some());
+    let order = Memo::new(move |_| rows.with(|rows| rows.iter().map(Row::key).collect::<Vec<_>>()));
+    let boxes = selection.map(|selection| all_box(order, selection));
     let named = label.clone();
     view! {
         <div class="table-place" node_ref=place on:scroll=move |_| look() on:keydown=step tabindex="0" role="region" aria-label=label>
             <table class="table" aria-label=named aria-rowcount=move || count.get() + 1>
-                <thead><tr aria-rowindex="1">{heads}</tr></thead>
+                <thead><tr aria-rowindex="1">{boxes}{heads}</tr></thead>
                 <tbody>
                     <Spacer pixels=Signal::derive(move || padding().0) width=width/>
                     <For each=move || keys(&seen.get()) key=Clone::clone let:key>
-                        <TableRow<C> row_key=key seen=seen columns=columns/>
+                        <TableRow<C> row_key=key seen=seen columns=columns order=order selection=selection/>
                     </For>
                     <Spacer pixels=Signal::derive(move || padding().1) width=width/>
                 </tbody>
@@ -201,7 +216,10 @@ fn TableRow<C: TableColumn>(
     row_key: String,
     seen: Memo<InSight<C::Row>>,
     columns: StoredValue<Vec<C>>,
+    order: Memo<Vec<String>>,
+    selection: Option<RwSignal<Selection>>,
 ) -> impl IntoView {
+    let key = row_key.clone();
     // A row that has just left sight keeps what it showed until it is taken away.
     let row = Memo::new(move |last: Option<&Option<(usize, C::Row)>>| {
         let found = seen.with(|seen| seen.get(&row_key).cloned());
@@ -216,7 +234,14 @@ fn TableRow<C: TableColumn>(
         cells.collect_view()
     });
     let place = move || row.with(|row| row.as_ref().map(|(place, _)| place + 2));
-    view! { <tr aria-rowindex=place>{cells}</tr> }
+    let name = move || row.with(|row| row.as_ref().map(|(_, row)| row.name()).unwrap_or_default());
+    let chosen_key = key.clone();
+    let chosen = move || {
+        let chosen = selection?.with(|selection| selection.contains(&chosen_key));
+        Some(chosen.to_string())
+    };
+    let tick = selection.map(|selection| row_box(key, Signal::derive(name), order, selection));
+    view! { <tr aria-rowindex=place aria-selected=chosen>{tick}{cells}</tr> }
 }
 
 #[component]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use drover_api::rest::{ClusterCreate, ClusterView, Import, ImportRequest};
 use drover_ui_core::cluster::{Health, state};
+use drover_ui_core::label;
 use drover_ui_core::problem::Problem;
-use drover_ui_core::search::labels;
 use drover_ui_core::url::segment;
 use drover_ui_kit::badge::Badge;
 use drover_ui_kit::button::{Button, Role, Weight};
@@ -106,7 +106,7 @@ fn Form(token: Token, problem: RwSignal<Option<Problem>>) -> impl IntoView {
     let name = RwSignal::new(String::new());
     let (description, typed) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
     let busy = RwSignal::new(false);
-    let read = Memo::new(move |_| labels(&typed.get()));
+    let read = Memo::new(move |_| label::read(&typed.get()));
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
         let Ok(labels) = read.get_untracked() else {

@@ -1,6 +1,7 @@
 //! Every component of the kit, in all its states.
 
 mod forms;
+mod picks;
 mod rows;
 mod words;
 
@@ -11,6 +12,7 @@ use leptos_router::hooks::{use_navigate, use_query_map};
 
 use crate::title::title;
 use forms::Forms;
+use picks::Picks;
 use rows::Rows;
 use words::Words;
 
@@ -36,6 +38,7 @@ pub(crate) fn Kit() -> impl IntoView {
     };
     let tabs = vec![
         tab("forms", "Buttons, forms, dialogs"),
+        tab("picks", "Choosing, confirming, secrets"),
         tab("words", "States, notices, code"),
         tab("rows", "Table of 10,000 rows"),
     ];
@@ -45,6 +48,7 @@ pub(crate) fn Kit() -> impl IntoView {
             <div>
                 <Tabs label="Parts of the kit" tabs=tabs chosen=chosen on_choose=choose>
                     {move || match chosen.get().as_str() {
+                        "picks" => view! { <Picks/> }.into_any(),
                         "words" => view! { <Words/> }.into_any(),
                         "rows" => view! { <Rows/> }.into_any(),
                         _ => view! { <Forms/> }.into_any(),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use drover_ui_core::selection::Selection;
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::table::{Column, Row, Sorting, Table, sorted};
 use leptos::prelude::*;
@@ -69,9 +70,12 @@ pub(super) fn Rows() -> impl IntoView {
         let rows = (1..=COUNT).map(Numbered).collect();
         Arc::new(sorted(rows, &columns(), sorting.get()))
     });
+    let selection = RwSignal::new(Selection::default());
+    let words = move || format!("{} chosen", selection.with(Selection::len));
     view! {
+        <p class="soft" role="status">{words}</p>
         <div class="kit-table">
-            <Table label="Ten thousand rows" columns=columns() rows=rows sorting=sorting/>
+            <Table label="Ten thousand rows" columns=columns() rows=rows sorting=sorting selection=selection/>
         </div>
     }
 }

@@ -1,0 +1,162 @@
+//! Labels: which texts Kubernetes takes as one, and how people type them.
+
+pub mod plan;
+
+use std::collections::BTreeMap;
+
+/// Labels of an object.
+pub type Labels = BTreeMap<String, String>;
+
+/// Longest name of a key, and longest value.
+const LONGEST: usize = 63;
+/// Longest prefix of a key.
+const LONGEST_PREFIX: usize = 253;
+const LETTERS: &str =
+    "has letters, digits, “-”, “_” and “.” only, with a letter or digit at both ends";
+
+/// Labels as people type them: `env=prod team=shop`, commas allowed. The error says what to change.
+pub fn read(text: &str) -> Result<Labels, String> {
+    let words = text
+        .split([' ', ',', '\t', '\n'])
+        .filter(|word| !word.is_empty());
+    let mut labels = Labels::new();
+    for word in words {
+        let (key, value) = match word.split_once('=') {
+            Some((key, value)) if !key.is_empty() => (key, value),
+            _ => return Err(format!("“{word}” is not of the form key=value.")),
+        };
+        check_key(key)?;
+        check_value(key, value)?;
+        if labels.insert(key.to_owned(), value.to_owned()).is_some() {
+            return Err(format!("“{key}” is there twice; name it once."));
+        }
+    }
+    Ok(labels)
+}
+
+/// Labels as [`read`] takes them.
+pub fn written(labels: &Labels) -> String {
+    let pairs = labels.iter().map(|(key, value)| format!("{key}={value}"));
+    pairs.collect::<Vec<_>>().join(" ")
+}
+
+/// Whether Kubernetes takes a text as a label's key: `team`, or `example.com/team`.
+pub fn check_key(key: &str) -> Result<(), String> {
+    let (prefix, name) = match key.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, key),
+    };
+    if let Some(prefix) = prefix.filter(|prefix| !is_subdomain(prefix)) {
+        return Err(format!(
+            "In “{key}”, what is before “/” must be a domain such as example.com; “{prefix}” is none."
+        ));
+    }
+    if name.is_empty() {
+        return Err(format!("In “{key}” the name is missing."));
+    }
+    if name.len() > LONGEST {
+        return Err(format!(
+            "The key “{key}” is too long: at most {LONGEST} characters, not counting a prefix."
+        ));
+    }
+    if !is_name(name) {
+        return Err(format!("The key “{key}” cannot be used: a key {LETTERS}."));
+    }
+    Ok(())
+}
+
+/// Whether Kubernetes takes a text as a label's value; the empty one is fine.
+pub fn check_value(key: &str, value: &str) -> Result<(), String> {
+    if value.len() > LONGEST {
+        return Err(format!(
+            "The value of “{key}” is too long: at most {LONGEST} characters."
+        ));
+    }
+    if !value.is_empty() && !is_name(value) {
+        return Err(format!(
+            "The value “{value}” of “{key}” cannot be used: a value {LETTERS}."
+        ));
+    }
+    Ok(())
+}
+
+fn is_name(text: &str) -> bool {
+    let ends = |letter: Option<char>| letter.is_some_and(|letter| letter.is_ascii_alphanumeric());
+    text.chars()
+        .all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter))
+        && ends(text.chars().next())
+        && ends(text.chars().next_back())
+}
+
+fn is_subdomain(text: &str) -> bool {
+    let lower = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let part = |part: &str| {
+        let bytes = part.as_bytes();
+        bytes.iter().all(|byte| lower(*byte) || *byte == b'-')
+            && bytes.first().is_some_and(|byte| lower(*byte))
+            && bytes.last().is_some_and(|byte| lower(*byte))
+    };
+    text.len() <= LONGEST_PREFIX && text.split('.').all(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn labels_are_typed_as_kubectl_takes_them() {
+        let labels = read(" env=prod,team=shop  empty= ").unwrap();
+        assert_eq!(written(&labels), "empty= env=prod team=shop");
+        assert_eq!(read("").map(|labels| labels.len()), Ok(0));
+        assert_eq!(
+            read("env=prod shop"),
+            Err("“shop” is not of the form key=value.".to_owned())
+        );
+        assert!(read("=x").is_err());
+        assert!(read("env=prod env=test").unwrap_err().contains("twice"));
+    }
+
+    #[test]
+    fn keys_and_values_are_those_that_kubernetes_takes() {
+        let long = "a".repeat(63);
+        for (text, good) in [
+            ("a=b", true),
+            ("A.b_c-d=1.2", true),
+            ("example.com/team=shop", true),
+            ("a.b-c.d/x=", true),
+            (&format!("{long}={long}"), true),
+            (&format!("{long}a=b"), false),
+            (&format!("a={long}a"), false),
+            (&format!("{}/a=b", "a".repeat(254)), false),
+            ("-a=b", false),
+            ("a-=b", false),
+            ("a=.b", false),
+            ("a=b_", false),
+            ("/a=b", false),
+            ("example.com/=b", false),
+            ("Example.com/a=b", false),
+            ("a/b/c=d", false),
+            ("a=b=c", false),
+            ("ä=b", false),
+            ("a=“b”", false),
+        ] {
+            assert_eq!(read(text).is_ok(), good, "{text:?}: {:?}", read(text));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_again(text in "[a-z=., /-]{0,40}") {
+            if let Ok(labels) = read(&text) {
+                prop_assert_eq!(read(&written(&labels)), Ok(labels));
+            }
+        }
+
+        #[test]
+        fn no_text_is_too_strange(text in "\\PC{0,80}") {
+            let _ = read(&text);
+        }
+    }
+}

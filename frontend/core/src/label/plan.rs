@@ -1,0 +1,345 @@
+//! A change of many clusters' labels: what it does to each, before anything is done.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use drover_api::rest::ClusterView;
+use serde_json::{Value, json};
+
+use super::Labels;
+
+/// What shall become of labels: each key gets a value or goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change(BTreeMap<String, Option<String>>);
+
+impl Change {
+    /// Sets some labels and removes others; the error names a key for which both is wished.
+    pub fn of(set: Labels, remove: &BTreeSet<String>) -> Result<Self, String> {
+        if let Some(key) = remove.iter().find(|key| set.contains_key(*key)) {
+            return Err(format!("“{key}” is both set and removed; decide on one."));
+        }
+        let set = set.into_iter().map(|(key, value)| (key, Some(value)));
+        let gone = remove.iter().map(|key| (key.clone(), None));
+        Ok(Self(set.chain(gone).collect()))
+    }
+
+    /// Turns one set of labels into another.
+    pub fn between(before: &Labels, after: Labels) -> Self {
+        let gone = before.keys().filter(|key| !after.contains_key(*key));
+        let gone: Vec<_> = gone.map(|key| (key.clone(), None)).collect();
+        let set = after
+            .into_iter()
+            .filter(|(key, value)| before.get(key) != Some(value));
+        let set = set.map(|(key, value)| (key, Some(value)));
+        Self(set.chain(gone).collect())
+    }
+
+    /// Whether nothing is wished.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// What a change does to one label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    key: String,
+    wish: Option<String>,
+    /// Clusters that have no such label yet.
+    without: usize,
+    /// Clusters that have it as it shall be.
+    same: usize,
+    /// Clusters that have it with another value, by that value.
+    other: BTreeMap<String, usize>,
+}
+
+/// What is sent for one cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Patch {
+    /// The cluster's name.
+    pub name: String,
+    /// A merge patch (RFC 7396) that holds only what differs. It names the cluster's UID: one of
+    /// the same name that was made meanwhile is left alone.
+    pub body: Value,
+}
+
+/// What a change does.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// What becomes of each label.
+    pub lines: Vec<Line>,
+    /// What is sent; nothing for clusters that are as they shall be.
+    pub patches: Vec<Patch>,
+}
+
+impl Plan {
+    /// The plan for some clusters.
+    pub fn of<'a>(change: &Change, clusters: impl IntoIterator<Item = &'a ClusterView>) -> Self {
+        let mut lines: Vec<Line> = change.0.iter().map(Line::new).collect();
+        let mut patches = Vec::new();
+        for cluster in clusters {
+            for line in &mut lines {
+                line.count(cluster.labels.get(&line.key));
+            }
+            let differs = |(key, wish): &(&String, &Option<String>)| {
+                cluster.labels.get(*key) != wish.as_ref()
+            };
+            let labels: BTreeMap<_, _> = change.0.iter().filter(differs).collect();
+            if !labels.is_empty() {
+                patches.push(Patch {
+                    name: cluster.name.clone(),
+                    body: json!({"metadata": {"uid": cluster.uid, "labels": labels}}),
+                });
+            }
+        }
+        Self { lines, patches }
+    }
+
+    /// The command that does the same where a kubeconfig has the context `local`; `None` if there
+    /// is nothing to do. Names, keys and values have no letters that a shell takes for something else.
+    pub fn command(&self) -> Option<String> {
+        if self.patches.is_empty() {
+            return None;
+        }
+        let names = self.patches.iter().map(|patch| patch.name.clone());
+        let words = names.chain(self.lines.iter().map(Line::argument));
+        let words: Vec<_> = words.collect();
+        Some(format!(
+            "kubectl --context local label --overwrite clusters.management.drover.dev {}",
+            words.join(" ")
+        ))
+    }
+}
+
+impl Line {
+    fn new((key, wish): (&String, &Option<String>)) -> Self {
+        Self {
+            key: key.clone(),
+            wish: wish.clone(),
+            without: 0,
+            same: 0,
+            other: BTreeMap::new(),
+        }
+    }
+
+    fn count(&mut self, found: Option<&String>) {
+        match found {
+            None => self.without += 1,
+            Some(value) if Some(value) == self.wish.as_ref() => self.same += 1,
+            Some(value) => *self.other.entry(value.clone()).or_default() += 1,
+        }
+    }
+
+    fn argument(&self) -> String {
+        match &self.wish {
+            Some(value) => format!("{}={value}", self.key),
+            None => format!("{}-", self.key),
+        }
+    }
+
+    /// Whether it changes nothing anywhere.
+    pub fn is_idle(&self) -> bool {
+        self.other.is_empty() && (self.wish.is_none() || self.without == 0)
+    }
+
+    /// The line in words: `sets env=prod on 12 clusters, changes it on 3 (was test)`.
+    pub fn words(&self) -> String {
+        let others = self.other.values().sum();
+        let Some(value) = &self.wish else {
+            return self.words_of_removal(others);
+        };
+        let label = format!("{}={value}", self.key);
+        let mut text = match (self.without, others) {
+            (0, 0) => return format!("{label} is set on {} already", clusters(self.same)),
+            (0, others) => format!("changes {label} on {} {}", clusters(others), self.was()),
+            (new, 0) => format!("sets {label} on {}", clusters(new)),
+            (new, others) => format!(
+                "sets {label} on {}, changes it on {others} {}",
+                clusters(new),
+                self.was()
+            ),
+        };
+        if self.same > 0 {
+            // Writing to a string does not fail.
+            let _ = write!(text, "; {} so already", has(self.same, "is", "are"));
+        }
+        text
+    }
+
+    fn words_of_removal(&self, others: usize) -> String {
+        let key = &self.key;
+        if others == 0 {
+            return format!("{key} is on none of them");
+        }
+        let mut text = format!("removes {key} from {} {}", clusters(others), self.was());
+        if self.without > 0 {
+            let _ = write!(text, "; {} without it", has(self.without, "is", "are"));
+        }
+        text
+    }
+
+    /// `(was test)`, `(was shop on 3, web on 1)`.
+    fn was(&self) -> String {
+        let shown = |value: &String| match value.as_str() {
+            "" => "empty".to_owned(),
+            value => value.to_owned(),
+        };
+        let alone = self.other.len() == 1;
+        let parts = self.other.iter().map(|(value, count)| {
+            if alone {
+                shown(value)
+            } else {
+                format!("{} on {count}", shown(value))
+            }
+        });
+        let parts: Vec<_> = parts.collect();
+        format!("(was {})", parts.join(", "))
+    }
+}
+
+/// `1 cluster`, `12 clusters`.
+pub fn clusters(count: usize) -> String {
+    match count {
+        1 => "1 cluster".to_owned(),
+        more => format!("{more} clusters"),
+    }
+}
+
+fn has(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// The labels that some clusters have: each key, its values, and on how many clusters each is.
+pub fn present<'a>(
+    clusters: impl IntoIterator<Item = &'a ClusterView>,
+) -> BTreeMap<String, BTreeMap<String, usize>> {
+    let mut found: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
+    for (key, value) in clusters.into_iter().flat_map(|cluster| &cluster.labels) {
+        let values = found.entry(key.clone()).or_default();
+        *values.entry(value.clone()).or_default() += 1;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hub::HubCluster;
+    use crate::label::read;
+
+    fn cluster(name: &str, labels: &str) -> ClusterView {
+        let labels = read(labels).unwrap();
+        let object = json!({"metadata": {"name": name, "uid": format!("uid-{name}"), "labels": labels},
+            "spec": {}});
+        serde_json::from_value::<HubCluster>(object).unwrap().into()
+    }
+
+    fn change(set: &str, remove: &[&str]) -> Change {
+        let remove = remove.iter().map(|key| (*key).to_owned()).collect();
+        Change::of(read(set).unwrap(), &remove).unwrap()
+    }
+
+    fn words(plan: &Plan) -> Vec<String> {
+        plan.lines.iter().map(Line::words).collect()
+    }
+
+    #[test]
+    fn a_plan_says_what_each_label_was() {
+        let clusters = [
+            cluster("a", ""),
+            cluster("b", "env=test team=shop"),
+            cluster("c", "env=test team=web"),
+            cluster("d", "env=prod team="),
+        ];
+        let plan = Plan::of(&change("env=prod", &["team"]), &clusters);
+        assert_eq!(
+            words(&plan),
+            [
+                "sets env=prod on 1 cluster, changes it on 2 (was test); 1 is so already",
+                "removes team from 3 clusters (was empty on 1, shop on 1, web on 1); 1 is without it",
+            ]
+        );
+        let plan = Plan::of(&change("env=prod", &["zone"]), &clusters[3..]);
+        assert_eq!(
+            words(&plan),
+            [
+                "env=prod is set on 1 cluster already",
+                "zone is on none of them"
+            ]
+        );
+        assert!(plan.lines.iter().all(Line::is_idle) && plan.patches.is_empty());
+        assert_eq!(plan.command(), None);
+    }
+
+    #[test]
+    fn only_what_differs_is_sent() {
+        let clusters = [
+            cluster("a", "env=prod"),
+            cluster("b", "env=prod team=shop"),
+            cluster("c", ""),
+        ];
+        let plan = Plan::of(&change("env=prod", &["team"]), &clusters);
+        let sent: Vec<_> = plan
+            .patches
+            .iter()
+            .map(|it| (&*it.name, &it.body))
+            .collect();
+        let body = |uid: &str, labels: Value| json!({"metadata": {"uid": uid, "labels": labels}});
+        assert_eq!(
+            sent,
+            [
+                ("b", &body("uid-b", json!({"team": null}))),
+                ("c", &body("uid-c", json!({"env": "prod"}))),
+            ]
+        );
+        assert_eq!(
+            plan.command().unwrap(),
+            "kubectl --context local label --overwrite clusters.management.drover.dev b c env=prod team-"
+        );
+    }
+
+    #[test]
+    fn what_was_sent_leaves_nothing_to_do() {
+        let change = change("env=prod a/b=", &["team"]);
+        let mut one = cluster("a", "env=test team=shop other=1");
+        let plan = Plan::of(&change, [&one]);
+        let labels = plan.patches[0].body["metadata"]["labels"]
+            .as_object()
+            .unwrap();
+        for (key, value) in labels {
+            match value.as_str() {
+                Some(value) => drop(one.labels.insert(key.clone(), value.to_owned())),
+                None => drop(one.labels.remove(key)),
+            }
+        }
+        assert_eq!(one.labels, read("env=prod a/b= other=1").unwrap());
+        assert!(Plan::of(&change, [&one]).patches.is_empty());
+    }
+
+    #[test]
+    fn a_label_cannot_be_set_and_removed_at_once() {
+        let both = Change::of(read("env=prod").unwrap(), &["env".to_owned()].into());
+        assert!(both.unwrap_err().contains("env"));
+    }
+
+    #[test]
+    fn a_change_between_two_states_is_what_differs() {
+        let before = read("env=test team=shop same=1").unwrap();
+        let after = read("env=prod same=1 new=2").unwrap();
+        let got = Change::between(&before, after);
+        assert_eq!(got, change("env=prod new=2", &["team"]));
+        assert!(Change::between(&before, before.clone()).is_empty());
+    }
+
+    #[test]
+    fn the_labels_that_are_there_are_counted() {
+        let clusters = [
+            cluster("a", "env=prod"),
+            cluster("b", "env=prod"),
+            cluster("c", "env=test"),
+        ];
+        let found = present(&clusters);
+        assert_eq!(found["env"]["prod"], 2);
+        assert_eq!(found["env"]["test"], 1);
+    }
+}

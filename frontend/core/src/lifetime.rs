@@ -1,0 +1,100 @@
+//! Lives of tokens and sessions, as the server's settings and commands write them.
+
+/// No token lives shorter.
+pub const SHORTEST: u64 = 60;
+
+const UNITS: [(u64, &str, &str); 4] = [
+    (86_400, "d", "day"),
+    (3_600, "h", "hour"),
+    (60, "m", "minute"),
+    (1, "s", "second"),
+];
+
+/// `30d`, `12h`, `90m` or `60s` in seconds.
+pub fn parse(text: &str) -> Option<u64> {
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let (seconds, ..) = UNITS.into_iter().find(|(_, short, _)| *short == unit)?;
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse::<u64>().ok()?.checked_mul(seconds)
+}
+
+/// `30 days`, `12 hours`: in the largest unit of which it is a whole number.
+pub fn words(seconds: u64) -> String {
+    let fitting = UNITS
+        .into_iter()
+        .find(|(unit, ..)| seconds >= *unit && seconds.is_multiple_of(*unit));
+    let (unit, _, name) = fitting.unwrap_or(UNITS[3]);
+    match seconds / unit {
+        1 => format!("1 {name}"),
+        count => format!("{count} {name}s"),
+    }
+}
+
+/// What was typed as the life of a token: nothing, or what the server will take as far as is known.
+pub fn read(text: &str, longest: Option<u64>) -> Result<Option<u64>, String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let Some(seconds) = parse(text) else {
+        return Err("Write a number and d, h, m or s, for example 30d or 12h.".to_owned());
+    };
+    if seconds < SHORTEST {
+        return Err("At least a minute: 60s.".to_owned());
+    }
+    match longest {
+        Some(longest) if seconds > longest => Err(format!(
+            "At most {}: the setting token-max-ttl allows no more.",
+            words(longest)
+        )),
+        _ => Ok(Some(seconds)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lives_are_written_as_settings_have_them() {
+        for (text, seconds, written) in [
+            ("30d", 2_592_000, "30 days"),
+            ("1d", 86_400, "1 day"),
+            ("36h", 129_600, "36 hours"),
+            ("90m", 5_400, "90 minutes"),
+            ("60s", 60, "1 minute"),
+            ("61s", 61, "61 seconds"),
+            ("0s", 0, "0 seconds"),
+        ] {
+            assert_eq!(parse(text), Some(seconds));
+            assert_eq!(words(seconds), written);
+        }
+        for text in [
+            "",
+            "d",
+            "30",
+            "-1d",
+            "+1d",
+            "1w",
+            "1µ",
+            "18446744073709551615d",
+            "1 d",
+        ] {
+            assert_eq!(parse(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_typed_is_within_the_servers_bounds() {
+        let longest = Some(86_400);
+        assert_eq!(read("  ", longest), Ok(None));
+        assert_eq!(read(" 1d ", longest), Ok(Some(86_400)));
+        assert_eq!(read("9999d", None), Ok(Some(863_913_600)));
+        for wrong in ["59s", "25h", "soon"] {
+            assert!(read(wrong, longest).is_err(), "{wrong}");
+        }
+        assert!(read("2d", longest).unwrap_err().contains("1 day"));
+    }
+}

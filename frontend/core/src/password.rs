@@ -1,0 +1,43 @@
+//! Passwords that are made here, to be told to somebody once.
+
+/// Letters that are not taken for one another when read aloud; a power of two, so that each is as
+/// likely as any other.
+const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+/// Letters between two dashes.
+const GROUP: usize = 4;
+/// How many random bytes a password is made of; each gives five bits.
+pub const BYTES: usize = 24;
+
+/// A password of 120 bits in six groups of four letters.
+pub fn of_bytes(random: &[u8; BYTES]) -> String {
+    let mut text = String::with_capacity(BYTES + BYTES / GROUP);
+    for (place, byte) in random.iter().enumerate() {
+        if place > 0 && place % GROUP == 0 {
+            text.push('-');
+        }
+        text.push(char::from(LETTERS[usize::from(byte % 32)]));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_password_has_all_of_its_randomness() {
+        let distinct: BTreeSet<u8> = LETTERS.iter().copied().collect();
+        assert_eq!(distinct.len(), 32, "no letter twice");
+        let mut random = [0; BYTES];
+        let first = of_bytes(&random);
+        assert_eq!(first, "aaaa-aaaa-aaaa-aaaa-aaaa-aaaa");
+        for place in 0..BYTES {
+            random[place] = 31;
+            let other = of_bytes(&random);
+            assert_eq!(other.matches('9').count(), 1, "{other}");
+            random[place] = 0;
+        }
+    }
+}

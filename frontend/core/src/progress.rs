@@ -1,0 +1,85 @@
+//! How far something is that is done to many things, one after another.
+
+/// One thing to which it could not be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The thing.
+    pub name: String,
+    /// A sentence that says why.
+    pub why: String,
+}
+
+/// What was done so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    wanted: usize,
+    done: usize,
+    failures: Vec<Failure>,
+}
+
+impl Progress {
+    /// Nothing yet, of so many.
+    pub fn of(wanted: usize) -> Self {
+        Self {
+            wanted,
+            ..Self::default()
+        }
+    }
+
+    /// It was done to one more, or could not be.
+    pub fn note(&mut self, name: &str, result: Result<(), String>) {
+        match result {
+            Ok(()) => self.done += 1,
+            Err(why) => self.failures.push(Failure {
+                name: name.to_owned(),
+                why,
+            }),
+        }
+    }
+
+    /// The things to which it could not be done.
+    pub fn failures(&self) -> &[Failure] {
+        &self.failures
+    }
+
+    /// Whether nothing is under way any more.
+    pub fn is_over(&self) -> bool {
+        self.done + self.failures.len() >= self.wanted
+    }
+
+    /// The part that is over, from 0 to 1.
+    pub fn part(&self) -> f64 {
+        let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+        match self.wanted {
+            0 => 1.0,
+            wanted => number(self.done + self.failures.len()) / number(wanted),
+        }
+    }
+
+    /// `7 of 12 done`, `11 of 12 done, 1 failed`.
+    pub fn words(&self) -> String {
+        let done = format!("{} of {} done", self.done, self.wanted);
+        match self.failures.len() {
+            0 => done,
+            failed => format!("{done}, {failed} failed"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_failed_is_known_by_name() {
+        let mut progress = Progress::of(3);
+        progress.note("a", Ok(()));
+        progress.note("b", Err("It is gone.".to_owned()));
+        assert_eq!(progress.words(), "1 of 3 done, 1 failed");
+        assert!(!progress.is_over() && (progress.part() - 2.0 / 3.0).abs() < 1e-9);
+        progress.note("c", Ok(()));
+        assert!(progress.is_over());
+        assert_eq!(progress.failures()[0].name, "b");
+        assert!(Progress::of(0).is_over());
+    }
+}

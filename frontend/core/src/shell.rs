@@ -1,0 +1,31 @@
+//! Words of command lines that people copy.
+
+/// A text as one word of a POSIX shell, whatever is in it.
+pub fn word(text: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=@,+%".contains(letter);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_one_word_and_nothing_else() {
+        for (text, wanted) in [
+            ("info,drover_server=debug", "info,drover_server=debug"),
+            ("", "''"),
+            ("the backup", "'the backup'"),
+            ("$(id)", "'$(id)'"),
+            ("it's; id", r"'it'\''s; id'"),
+            ("~root", "'~root'"),
+            ("a\nb", "'a\nb'"),
+        ] {
+            assert_eq!(word(text), wanted);
+        }
+    }
+}

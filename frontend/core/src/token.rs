@@ -1,0 +1,175 @@
+//! Tokens in words, and what of them needs a look.
+
+use drover_api::kinds::TokenPurpose;
+use drover_api::rest::TokenView;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::age::age;
+
+/// Nobody has to look earlier than this before the end.
+const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// Nor before this part of its life is left.
+const LAST_PART: i32 = 5;
+
+/// What a token was made for, in a word.
+pub const fn purpose(purpose: TokenPurpose) -> &'static str {
+    match purpose {
+        TokenPurpose::Session => "command line",
+        TokenPurpose::Browser => "browser",
+        TokenPurpose::PasswordChange => "change of password",
+        TokenPurpose::Api => "API",
+        TokenPurpose::Kubeconfig => "kubeconfig",
+        TokenPurpose::Credential => "kubectl",
+    }
+}
+
+/// The same in a sentence.
+pub const fn purpose_in_full(purpose: TokenPurpose) -> &'static str {
+    match purpose {
+        TokenPurpose::Session => "A drover login.",
+        TokenPurpose::Browser => "A browser that is signed in; it works there only.",
+        TokenPurpose::PasswordChange => "Good for nothing but setting a new password.",
+        TokenPurpose::Api => "Made for a program.",
+        TokenPurpose::Kubeconfig => "Lies in a kubeconfig.",
+        TokenPurpose::Credential => "Handed to kubectl by drover credential, for minutes.",
+    }
+}
+
+/// What ends with a token.
+pub const fn ending(purpose: TokenPurpose) -> &'static str {
+    match purpose {
+        TokenPurpose::Session => "That command line is signed out.",
+        TokenPurpose::Browser => "That browser is signed out.",
+        TokenPurpose::PasswordChange => "Whoever is changing the password has to sign in again.",
+        TokenPurpose::Api => "The program that uses it is refused.",
+        TokenPurpose::Kubeconfig => "kubectl is refused with that kubeconfig.",
+        TokenPurpose::Credential => "kubectl gets another by itself, while its login lasts.",
+    }
+}
+
+/// All purposes, each with a short key for URLs.
+pub const PURPOSES: [(TokenPurpose, &str); 6] = [
+    (TokenPurpose::Api, "api"),
+    (TokenPurpose::Kubeconfig, "kubeconfig"),
+    (TokenPurpose::Session, "login"),
+    (TokenPurpose::Browser, "browser"),
+    (TokenPurpose::Credential, "kubectl"),
+    (TokenPurpose::PasswordChange, "password"),
+];
+
+/// How near a token's end is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Far enough.
+    Far,
+    /// Somebody may want another soon.
+    Soon,
+    /// It is refused.
+    Past,
+}
+
+/// How near the end of a token is: soon is the last fifth of its life, and a week at most.
+pub fn end(token: &TokenView, now: Timestamp) -> End {
+    let left = token.expires_at.duration_since(now);
+    let life = token.expires_at.duration_since(token.created_at);
+    if !left.is_positive() {
+        End::Past
+    } else if left < SOON.min(life / LAST_PART) {
+        End::Soon
+    } else {
+        End::Far
+    }
+}
+
+/// `in 12d`, `3h ago`.
+pub fn relative(at: Timestamp, now: Timestamp) -> String {
+    if at > now {
+        format!("in {}", age(now, at))
+    } else {
+        format!("{} ago", age(at, now))
+    }
+}
+
+/// Whether a token has every word that was typed, in what is shown of it.
+pub fn passes(token: &TokenView, typed: &str) -> bool {
+    let cluster = token.cluster.as_ref().map(|scope| scope.name.as_str());
+    let shown = [
+        token.id.as_str(),
+        &token.username,
+        token.description.as_deref().unwrap_or_default(),
+        cluster.unwrap_or_default(),
+        purpose(token.purpose),
+    ];
+    let shown = shown.map(str::to_lowercase);
+    let mut words = typed.split_whitespace().map(str::to_lowercase);
+    words.all(|word| shown.iter().any(|text| text.contains(&word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(created: i64, expires: i64) -> TokenView {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        TokenView {
+            id: "abc".to_owned(),
+            username: "ann".to_owned(),
+            purpose: TokenPurpose::Api,
+            cluster: None,
+            description: Some("Backup job".to_owned()),
+            created_at: at(created),
+            expires_at: at(expires),
+            last_used_at: None,
+        }
+    }
+
+    #[test]
+    fn the_end_is_soon_in_the_last_fifth_of_a_life_and_never_for_longer_than_a_week() {
+        const DAY: i64 = 86_400;
+        let ends = |life, age| end(&token(0, life), Timestamp::from_second(age).unwrap());
+        for (life, age, wanted) in [
+            (30 * DAY, 0, End::Far),
+            (30 * DAY, 23 * DAY, End::Far),
+            (30 * DAY, 25 * DAY, End::Soon),
+            (365 * DAY, 350 * DAY, End::Far),
+            (365 * DAY, 359 * DAY, End::Soon),
+            (16 * 3600, 3600, End::Far),
+            (16 * 3600, 13 * 3600, End::Soon),
+            (DAY, DAY, End::Past),
+            (DAY, 2 * DAY, End::Past),
+        ] {
+            assert_eq!(ends(life, age), wanted, "{life} {age}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_found_by_what_is_shown_of_it() {
+        let token = token(0, 10);
+        for (typed, wanted) in [
+            ("", true),
+            ("backup", true),
+            ("JOB ann", true),
+            ("api", true),
+            ("abc", true),
+            ("berlin", false),
+            ("backup berlin", false),
+        ] {
+            assert_eq!(passes(&token, typed), wanted, "{typed}");
+        }
+    }
+
+    #[test]
+    fn times_are_told_from_now() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        assert_eq!(relative(at(100), at(40)), "in 60s");
+        assert_eq!(relative(at(40), at(100)), "60s ago");
+    }
+
+    #[test]
+    fn every_purpose_has_a_key_of_its_own() {
+        let mut keys: Vec<_> = PURPOSES.iter().map(|(_, key)| *key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), PURPOSES.len());
+    }
+}

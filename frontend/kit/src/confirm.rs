@@ -1,0 +1,88 @@
+//! The question before something is destroyed: what ends with it, and whether it is meant.
+
+use leptos::prelude::*;
+
+use crate::button::{Button, Role, Weight};
+use crate::dialog::Dialog;
+use crate::field::TextField;
+use crate::notice::{Banner, Mood};
+
+/// A dialog that names the consequences. While it is done, and after it was refused, it stays open;
+/// who uses it closes it.
+#[component]
+pub fn Confirm(
+    /// Whether it is open.
+    open: RwSignal<bool>,
+    /// The question.
+    #[prop(into)]
+    title: String,
+    /// What the button does: a verb.
+    #[prop(into)]
+    verb: String,
+    /// What the other button says.
+    #[prop(into, default = "Keep it".to_owned())]
+    keep: String,
+    /// What has to be typed first, for what cannot be brought back.
+    #[prop(optional_no_strip, into)]
+    typed: Option<String>,
+    /// Whether it is being done.
+    #[prop(optional, into)]
+    busy: Signal<bool>,
+    /// Why it was refused.
+    #[prop(optional, into)]
+    refused: Signal<Option<String>>,
+    /// Does it.
+    #[prop(into)]
+    on_confirm: Callback<()>,
+    /// The consequences.
+    children: ChildrenFn,
+) -> impl IntoView {
+    let words = StoredValue::new((verb, keep, typed));
+    let children = StoredValue::new(children);
+    view! {
+        <Dialog open=open title=title held=busy>
+            <Question open=open words=words busy=busy refused=refused on_confirm=on_confirm>
+                {children.with_value(|children| children())}
+            </Question>
+        </Dialog>
+    }
+}
+
+#[component]
+fn Question(
+    open: RwSignal<bool>,
+    words: StoredValue<(String, String, Option<String>)>,
+    busy: Signal<bool>,
+    refused: Signal<Option<String>>,
+    on_confirm: Callback<()>,
+    children: Children,
+) -> impl IntoView {
+    let (verb, keep, wanted) = words.get_value();
+    let typed = RwSignal::new(String::new());
+    let label = wanted.clone();
+    let incomplete = Signal::derive(move || {
+        let wanted = wanted.as_ref();
+        wanted.is_some_and(|wanted| typed.with(|typed| typed.trim() != wanted))
+    });
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        if !busy.get_untracked() && !incomplete.get_untracked() {
+            on_confirm.run(());
+        }
+    };
+    view! {
+        <form class="dialog-body" on:submit=submit>
+            {children()}
+            {move || refused.get().map(|why| view! { <Banner mood=Mood::Error>{why}</Banner> })}
+            {label.map(|label| view! {
+                <TextField label=format!("Type {label} to confirm") value=typed focused=true/>
+            })}
+            <div class="dialog-foot">
+                <Button disabled=busy on_press=move |()| open.set(false)>{keep}</Button>
+                <Button weight=Weight::Danger role=Role::Submit busy=busy disabled=incomplete>
+                    {verb}
+                </Button>
+            </div>
+        </form>
+    }
+}

@@ -1,0 +1,271 @@
+//! Choosing among many: one of them by some of its letters, or several by their boxes.
+
+use std::collections::BTreeSet;
+
+use drover_ui_core::palette::ranked;
+use leptos::prelude::*;
+use web_sys::KeyboardEvent;
+
+use crate::field::{SearchField, note, unique};
+
+/// More would not be read.
+const SHOWN: usize = 50;
+/// From so many on there is a field that filters them.
+const MANY: usize = 10;
+
+/// Something that can be chosen.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Choice {
+    /// What is chosen.
+    pub key: String,
+    /// What people read.
+    pub words: String,
+    /// What else is worth knowing; may be empty.
+    pub note: String,
+}
+
+/// One of many, or none: a field that lists what fits the letters in it.
+#[component]
+pub fn Picker(
+    /// What it is for.
+    #[prop(into)]
+    label: String,
+    /// What can be chosen.
+    #[prop(into)]
+    choices: Signal<Vec<Choice>>,
+    /// The key of the chosen one.
+    value: RwSignal<Option<String>>,
+    /// What it means that none is chosen.
+    #[prop(into)]
+    none: String,
+    /// What the choice has to be.
+    #[prop(optional, into)]
+    help: Signal<String>,
+    /// What is wrong with it.
+    #[prop(optional, into)]
+    error: Signal<Option<String>>,
+) -> impl IntoView {
+    let (id, list, below) = (unique("field"), unique("list"), unique("note"));
+    let field = Field::new(choices, value);
+    let keys = move |event: KeyboardEvent| field.key(&event);
+    let (here, active) = (list.clone(), list.clone());
+    view! {
+        <div class="field picker">
+            <label for=id.clone()>{label}</label>
+            <input
+                id=id
+                type="text"
+                role="combobox"
+                autocomplete="off"
+                spellcheck="false"
+                placeholder=none
+                aria-autocomplete="list"
+                aria-controls=list.clone()
+                aria-expanded=move || field.open.get().to_string()
+                aria-activedescendant=move || field.open.get().then(|| format!("{active}-{}", field.place.get()))
+                aria-describedby=below.clone()
+                aria-invalid=move || error.get().is_some().to_string()
+                prop:value=field.typed
+                on:input=move |event| field.types(event_target_value(&event))
+                on:focus=move |_| field.open.set(true)
+                on:click=move |_| field.open.set(true)
+                on:blur=move |_| field.leave()
+                on:keydown=keys
+            />
+            <div class="picker-list" id=list role="listbox" aria-label="What fits" hidden=move || !field.open.get()>
+                {move || field.open.get().then(|| options(field, &here))}
+            </div>
+            {note(below, help, error)}
+        </div>
+    }
+}
+
+/// What happens in the field.
+#[derive(Clone, Copy)]
+struct Field {
+    choices: Signal<Vec<Choice>>,
+    value: RwSignal<Option<String>>,
+    typed: RwSignal<String>,
+    open: RwSignal<bool>,
+    place: RwSignal<usize>,
+    fitting: Memo<Vec<Choice>>,
+}
+
+impl Field {
+    fn new(choices: Signal<Vec<Choice>>, value: RwSignal<Option<String>>) -> Self {
+        let (typed, open) = (RwSignal::new(String::new()), RwSignal::new(false));
+        let fitting = Memo::new(move |_| {
+            let choices = choices.get();
+            // What was chosen already stands in the field, and does not hide the others.
+            let chosen = value.with(|value| words_of(&choices, value.as_deref()));
+            let letters = typed.get();
+            let letters = if letters == chosen { "" } else { &letters };
+            let places = ranked(letters, choices.iter().map(|it| it.words.as_str()));
+            let fitting = places
+                .into_iter()
+                .filter_map(|place| choices.get(place).cloned());
+            fitting.take(SHOWN).collect::<Vec<_>>()
+        });
+        let field = Self {
+            choices,
+            value,
+            typed,
+            open,
+            place: RwSignal::new(0),
+            fitting,
+        };
+        // Another value, from here or from elsewhere, stands in the field.
+        Effect::new(move || {
+            let chosen = value.get();
+            let words = choices.with_untracked(|it| words_of(it, chosen.as_deref()));
+            typed.set(words);
+        });
+        field
+    }
+
+    fn types(self, text: String) {
+        if text.is_empty() {
+            self.value.set(None);
+        }
+        self.typed.set(text);
+        self.place.set(0);
+        self.open.set(true);
+    }
+
+    fn choose(self, key: String) {
+        self.open.set(false);
+        self.value.set(Some(key));
+        // The same one again: what was typed meanwhile goes.
+        self.leave();
+    }
+
+    /// What is in the field is always what is chosen.
+    fn leave(self) {
+        self.open.set(false);
+        let chosen = self.value.get_untracked();
+        let words = self
+            .choices
+            .with_untracked(|it| words_of(it, chosen.as_deref()));
+        self.typed.set(words);
+    }
+
+    fn key(self, event: &KeyboardEvent) {
+        let open = self.open.get_untracked();
+        let count = self.fitting.with_untracked(Vec::len);
+        match event.key().as_str() {
+            "ArrowDown" if !open => self.open.set(true),
+            "ArrowDown" if count > 0 => self.place.update(|place| *place = (*place + 1) % count),
+            "ArrowUp" if open && count > 0 => {
+                self.place
+                    .update(|place| *place = (*place + count - 1) % count);
+            }
+            "Enter" if open => {
+                let place = self.place.get_untracked();
+                let chosen = self.fitting.with_untracked(|it| it.get(place).cloned());
+                if let Some(chosen) = chosen {
+                    self.choose(chosen.key);
+                }
+            }
+            // The list closes, and not the dialog in which it is.
+            "Escape" if open => {
+                self.leave();
+                event.stop_propagation();
+            }
+            _ => return,
+        }
+        event.prevent_default();
+    }
+}
+
+fn words_of(choices: &[Choice], key: Option<&str>) -> String {
+    let chosen = key.and_then(|key| choices.iter().find(|choice| choice.key == key));
+    chosen
+        .map(|choice| choice.words.clone())
+        .unwrap_or_default()
+}
+
+fn options(field: Field, list: &str) -> AnyView {
+    let fitting = field.fitting.get();
+    if fitting.is_empty() {
+        return view! { <p class="picker-none">"Nothing fits. Try fewer letters."</p> }.into_any();
+    }
+    let rows = fitting.into_iter().enumerate().map(|(row, choice)| {
+        let key = choice.key;
+        // The field keeps the focus, and with it the list stays until the click comes.
+        let hold = |event: web_sys::MouseEvent| event.prevent_default();
+        view! {
+            <div
+                class="palette-item"
+                role="option"
+                id=format!("{list}-{row}")
+                aria-selected=move || (field.place.get() == row).to_string()
+                on:mousedown=hold
+                on:click=move |_| field.choose(key.clone())
+            >
+                <span class="cut">{choice.words}</span>
+                <span class="soft">{choice.note}</span>
+            </div>
+        }
+    });
+    rows.collect_view().into_any()
+}
+
+/// Several of many: a box for each, and letters that filter when there are many.
+#[component]
+pub fn Choices(
+    /// What it is for.
+    #[prop(into)]
+    label: String,
+    /// What can be chosen.
+    #[prop(into)]
+    choices: Signal<Vec<Choice>>,
+    /// The keys of the chosen ones.
+    chosen: RwSignal<BTreeSet<String>>,
+) -> impl IntoView {
+    let typed = RwSignal::new(String::new());
+    let fitting = Memo::new(move |_| {
+        let choices = choices.get();
+        let places = ranked(&typed.get(), choices.iter().map(|it| it.words.as_str()));
+        let fitting = places
+            .into_iter()
+            .filter_map(|place| choices.get(place).cloned());
+        fitting.collect::<Vec<_>>()
+    });
+    let many = Memo::new(move |_| choices.with(Vec::len) > MANY);
+    view! {
+        <fieldset class="choices">
+            <legend>{label}</legend>
+            {move || many.get().then(|| view! {
+                <SearchField label="Filter the choices" hint="Filter" value=typed/>
+            })}
+            <div class="choices-list">
+                <For each=move || fitting.get() key=Clone::clone let:choice>
+                    <TickBox choice=choice chosen=chosen/>
+                </For>
+            </div>
+        </fieldset>
+    }
+}
+
+#[component]
+fn TickBox(choice: Choice, chosen: RwSignal<BTreeSet<String>>) -> impl IntoView {
+    let key = choice.key.clone();
+    let is_chosen = move || chosen.with(|chosen| chosen.contains(&key));
+    let key = choice.key;
+    let change = move |event| {
+        chosen.update(|chosen| {
+            if event_target_checked(&event) {
+                chosen.insert(key.clone());
+            } else {
+                chosen.remove(&key);
+            }
+        });
+    };
+    view! {
+        <label class="checkbox">
+            <input type="checkbox" prop:checked=is_chosen on:change=change/>
+            <span>{choice.words}</span>
+            <span class="soft cut">{choice.note}</span>
+        </label>
+    }
+}

@@ -1,0 +1,56 @@
+//! The boxes with which rows of a table are chosen.
+
+use drover_ui_core::selection::{Part, Selection};
+use leptos::prelude::*;
+use web_sys::MouseEvent;
+
+/// The box of one row. With the shift key it sets all from the last one on.
+pub(super) fn row_box(
+    key: String,
+    name: Signal<String>,
+    order: Memo<Vec<String>>,
+    selection: RwSignal<Selection>,
+) -> impl IntoView {
+    let of = key.clone();
+    let chosen = move || selection.with(|selection| selection.contains(&of));
+    let click = move |event: MouseEvent| {
+        let chosen = event_target_checked(&event);
+        selection.update(|selection| {
+            if event.shift_key() {
+                order.with_untracked(|order| selection.reach(order, &key, chosen));
+            } else {
+                selection.set(&key, chosen);
+            }
+        });
+    };
+    view! {
+        <td class="table-box">
+            <label>
+                <input type="checkbox" prop:checked=chosen on:click=click/>
+                <span class="unseen">"Choose "{name}</span>
+            </label>
+        </td>
+    }
+}
+
+/// The box for all rows that are listed, in sight or not.
+pub(super) fn all_box(order: Memo<Vec<String>>, selection: RwSignal<Selection>) -> impl IntoView {
+    let part = Memo::new(move |_| order.with(|order| selection.with(|it| it.part(order))));
+    let change = move |event| {
+        let chosen = event_target_checked(&event);
+        order.with_untracked(|order| selection.update(|it| it.set_all(order, chosen)));
+    };
+    view! {
+        <th scope="col" class="table-box">
+            <label>
+                <input
+                    type="checkbox"
+                    prop:checked=move || part.get() == Part::All
+                    prop:indeterminate=move || part.get() == Part::Some
+                    on:change=change
+                />
+                <span class="unseen">{move || format!("Choose all {} that are listed", order.with(Vec::len))}</span>
+            </label>
+        </th>
+    }
+}
