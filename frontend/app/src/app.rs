@@ -18,7 +18,10 @@ use crate::screens::kinds::KindPage;
 use crate::screens::kit::Kit;
 use crate::screens::not_found::NotFound;
 use crate::screens::password::{ChangePassword, MustChangePassword};
+use crate::screens::settings::SettingsPage;
 use crate::screens::sign_in::SignIn;
+use crate::screens::tokens::Tokens;
+use crate::screens::users::Users;
 
 /// Puts the page in the place of the words that it is starting.
 pub(crate) fn mount() {
@@ -71,6 +74,9 @@ fn Inside() -> impl IntoView {
                     <Route path=path!("/clusters/:cluster") view=ClusterPage/>
                     <Route path=path!("/clusters/:cluster/:kind") view=KindPage/>
                     <Route path=path!("/import") view=ImportCluster/>
+                    <Route path=path!("/tokens") view=Tokens/>
+                    <Route path=path!("/users") view=Users/>
+                    <Route path=path!("/settings") view=SettingsPage/>
                     <Route path=path!("/about") view=About/>
                     <Route path=path!("/password") view=ChangePassword/>
                     <Route path=path!("/kit") view=Kit/>

@@ -28,9 +28,23 @@ pub(crate) enum Method {
 pub(crate) struct Request {
     method: Method,
     path: String,
-    body: Option<String>,
+    body: Option<Body>,
     csrf: Option<String>,
     accept: &'static str,
+}
+
+/// What is sent, and what it is.
+#[derive(Debug)]
+struct Body {
+    text: String,
+    content_type: &'static str,
+}
+
+impl Body {
+    fn of(body: &impl Serialize, content_type: &'static str) -> Option<Self> {
+        let text = serde_json::to_string(body).ok()?;
+        Some(Self { text, content_type })
+    }
 }
 
 impl Request {
@@ -56,7 +70,13 @@ impl Request {
 
     /// With a body of JSON.
     pub(crate) fn with(mut self, body: &impl Serialize) -> Self {
-        self.body = serde_json::to_string(body).ok();
+        self.body = Body::of(body, "application/json");
+        self
+    }
+
+    /// With a merge patch (RFC 7396), as the Kubernetes API takes changes.
+    pub(crate) fn patching_with(mut self, patch: &impl Serialize) -> Self {
+        self.body = Body::of(patch, "application/merge-patch+json");
         self
     }
 
@@ -112,8 +132,8 @@ impl Request {
             set("X-Drover-CSRF", csrf)?;
         }
         if let Some(body) = &self.body {
-            set("Content-Type", "application/json")?;
-            init.set_body(&JsValue::from_str(body));
+            set("Content-Type", body.content_type)?;
+            init.set_body(&JsValue::from_str(&body.text));
         }
         init.set_headers(&headers);
         let going = JsFuture::from(window().fetch_with_str_and_init(&self.path, &init));

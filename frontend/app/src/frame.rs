@@ -50,6 +50,8 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
                 <nav aria-label="Main">
                     <ul>
                         <li><A href="/" exact=true><Picture icon=Icon::Clusters/><span>"Clusters"</span></A></li>
+                        <li><A href="/tokens"><Picture icon=Icon::Key/><span>"Tokens"</span></A></li>
+                        <AdministratorsPlaces/>
                         <li><A href="/about"><Picture icon=Icon::Info/><span>"About"</span></A></li>
                     </ul>
                 </nav>
@@ -59,6 +61,21 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
         </div>
         <SignOutEverywhere open=everywhere/>
         <Palette/>
+    }
+}
+
+/// Where only administrators go.
+#[component]
+fn AdministratorsPlaces() -> impl IntoView {
+    let gate = expect_context::<Gate>();
+    let administers = Memo::new(move |_| gate.is_administrator());
+    move || {
+        administers.get().then(|| {
+            view! {
+                <li><A href="/users"><Picture icon=Icon::Users/><span>"Users"</span></A></li>
+                <li><A href="/settings"><Picture icon=Icon::Settings/><span>"Settings"</span></A></li>
+            }
+        })
     }
 }
 
@@ -94,11 +111,15 @@ fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
             weight: Weight::Plain,
         })
         .collect();
-    let change =
-        Callback::new(move |()| navigate("/password", leptos_router::NavigateOptions::default()));
+    let go = |path: &'static str| {
+        let navigate = navigate.clone();
+        Callback::new(move |()| navigate(path, leptos_router::NavigateOptions::default()))
+    };
+    let (tokens, change) = (go("/tokens"), go("/password"));
     let leave = Callback::new(move |()| sign_out(gate, toasts, false));
     let leave_all = Callback::new(move |()| everywhere.set(true));
-    items.push(once(Icon::Key, "Change password", change));
+    items.push(once(Icon::Key, "Tokens", tokens));
+    items.push(once(Icon::Lock, "Change password", change));
     items.push(once(Icon::SignOut, "Sign out", leave));
     items.push(once(Icon::SignOut, "Sign out everywhere…", leave_all));
     let name = move || {

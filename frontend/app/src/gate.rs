@@ -158,6 +158,25 @@ impl Gate {
         answer.inspect_err(|problem| self.heed(problem))
     }
 
+    /// Changes something, and does not ask what came of it.
+    pub(crate) async fn tell(
+        self,
+        method: &'static str,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<(), Problem> {
+        let request = Request::changing(method, path).with(body);
+        let answer = request.proven_by(self.csrf()).done().await;
+        answer.inspect_err(|problem| self.heed(problem))
+    }
+
+    /// Changes parts of an object of a Kubernetes API by a merge patch.
+    pub(crate) async fn patch(self, path: &str, change: &impl Serialize) -> Result<(), Problem> {
+        let request = Request::changing("PATCH", path).patching_with(change);
+        let answer = request.proven_by(self.csrf()).done().await;
+        answer.inspect_err(|problem| self.heed(problem))
+    }
+
     /// Changes something to which the server answers nothing.
     pub(crate) async fn delete(self, path: &str) -> Result<(), Problem> {
         let request = Request::changing("DELETE", path).proven_by(self.csrf());

@@ -1,28 +1,25 @@
 //! The clusters, which all screens share, kept up to date by one connection.
 
+pub(crate) mod listing;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use drover_api::rest::{ClusterView, List};
+use drover_api::rest::ClusterView;
 use drover_ui_core::backoff::Backoff;
 use drover_ui_core::feed::Objects;
 use drover_ui_core::hub::{CLUSTERS, SharedCluster};
-use drover_ui_core::problem::Problem;
 use drover_ui_core::source::Source;
-use drover_ui_core::url::segment;
 use leptos::prelude::*;
 
 use crate::clock::{chance, sleep};
 use crate::follow::{Followed, until_cleanup};
 use crate::freshness::Freshness;
 use crate::gate::Gate;
+use listing::every_page;
 
 /// How often those ask who may not watch.
 const POLL: Duration = Duration::from_secs(10);
-/// Clusters in one answer to them.
-const PAGE: u32 = 500;
-/// More pages than anyone has clusters.
-const MOST_PAGES: u32 = 200;
 
 /// All clusters that the person may see.
 #[derive(Clone, Copy, Debug)]
@@ -65,9 +62,9 @@ impl Clusters {
                 sleep(POLL).await;
                 continue;
             }
-            match every_page(gate).await {
+            match every_page(gate, "/v1/clusters").await {
                 Ok(items) => {
-                    self.0.show(items);
+                    self.0.show(items.into_iter().map(Arc::new).collect());
                     self.0.is_live();
                     backoff.reset();
                     sleep(POLL).await;
@@ -79,17 +76,4 @@ impl Clusters {
             }
         }
     }
-}
-
-async fn every_page(gate: Gate) -> Result<Vec<Arc<ClusterView>>, Problem> {
-    let (mut all, mut path) = (Vec::new(), format!("/v1/clusters?limit={PAGE}"));
-    for _ in 0..MOST_PAGES {
-        let page: List<ClusterView> = gate.get(&path).await?;
-        all.extend(page.items.into_iter().map(Arc::new));
-        let Some(next) = page.continue_token else {
-            return Ok(all);
-        };
-        path = format!("/v1/clusters?limit={PAGE}&continue={}", segment(&next));
-    }
-    Err(Problem::strange("a list without end"))
 }

@@ -207,13 +207,23 @@ fn go(icon: Icon, title: &str, path: String) -> Deed {
 }
 
 fn places() -> Vec<Deed> {
-    vec![
+    let mut places = vec![
         go(Icon::Clusters, "All clusters", "/".to_owned()),
         go(Icon::Plus, "Import a cluster", "/import".to_owned()),
+        go(Icon::Key, "Tokens", "/tokens".to_owned()),
+        go(Icon::Plus, "Make a token", "/tokens?do=make".to_owned()),
         go(Icon::Info, "About this server", "/about".to_owned()),
-        go(Icon::Key, "Change password", "/password".to_owned()),
+        go(Icon::Lock, "Change password", "/password".to_owned()),
         go(Icon::Copy, "The kit: every component", "/kit".to_owned()),
-    ]
+    ];
+    if expect_context::<Gate>().is_administrator() {
+        places.extend([
+            go(Icon::Users, "Users", "/users".to_owned()),
+            go(Icon::Plus, "Make a user", "/users?do=make".to_owned()),
+            go(Icon::Settings, "Settings", "/settings".to_owned()),
+        ]);
+    }
+    places
 }
 
 /// What there is of the cluster in sight, and all clusters.

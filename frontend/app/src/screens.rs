@@ -2,11 +2,18 @@
 
 pub(crate) mod about;
 pub(crate) mod address;
+mod batch;
 pub(crate) mod cluster;
+mod form;
 pub(crate) mod home;
 pub(crate) mod import;
 pub(crate) mod kinds;
 pub(crate) mod kit;
+mod labels;
+mod list;
 pub(crate) mod not_found;
 pub(crate) mod password;
+pub(crate) mod settings;
 pub(crate) mod sign_in;
+pub(crate) mod tokens;
+pub(crate) mod users;

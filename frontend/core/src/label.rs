@@ -4,6 +4,8 @@ pub mod plan;
 
 use std::collections::BTreeMap;
 
+use drover_api::group::GROUP;
+
 /// Labels of an object.
 pub type Labels = BTreeMap<String, String>;
 
@@ -26,12 +28,28 @@ pub fn read(text: &str) -> Result<Labels, String> {
             _ => return Err(format!("“{word}” is not of the form key=value.")),
         };
         check_key(key)?;
+        if is_drovers(key) {
+            return Err(format!("“{key}” is Drover's own; choose another prefix."));
+        }
         check_value(key, value)?;
         if labels.insert(key.to_owned(), value.to_owned()).is_some() {
             return Err(format!("“{key}” is there twice; name it once."));
         }
     }
     Ok(labels)
+}
+
+/// Whether a label is one that Drover sets for itself, and people leave alone.
+pub fn is_drovers(key: &str) -> bool {
+    let prefix = key.split_once('/').map(|(prefix, _)| prefix);
+    prefix == Some(GROUP)
+}
+
+/// Those labels that are people's to change.
+pub fn of_people(labels: &Labels) -> Labels {
+    let mut labels = labels.clone();
+    labels.retain(|key, _| !is_drovers(key));
+    labels
 }
 
 /// Labels as [`read`] takes them.
@@ -144,6 +162,16 @@ mod tests {
         ] {
             assert_eq!(read(text).is_ok(), good, "{text:?}: {:?}", read(text));
         }
+    }
+
+    #[test]
+    fn drovers_own_labels_are_left_alone() {
+        let own = "management.drover.dev/simulated";
+        assert!(read(&format!("{own}=true")).is_err());
+        let mut labels = read("env=prod drover.dev/x=1").unwrap();
+        let peoples = labels.clone();
+        labels.insert(own.to_owned(), "true".to_owned());
+        assert_eq!(of_people(&labels), peoples);
     }
 
     proptest! {

@@ -27,11 +27,11 @@ pub const fn purpose(purpose: TokenPurpose) -> &'static str {
 pub const fn purpose_in_full(purpose: TokenPurpose) -> &'static str {
     match purpose {
         TokenPurpose::Session => "A drover login.",
-        TokenPurpose::Browser => "A browser that is signed in; it works there only.",
-        TokenPurpose::PasswordChange => "Good for nothing but setting a new password.",
+        TokenPurpose::Browser => "A browser's session.",
+        TokenPurpose::PasswordChange => "Sets a new password only.",
         TokenPurpose::Api => "Made for a program.",
         TokenPurpose::Kubeconfig => "Lies in a kubeconfig.",
-        TokenPurpose::Credential => "Handed to kubectl by drover credential, for minutes.",
+        TokenPurpose::Credential => "For kubectl, by drover credential.",
     }
 }
 
@@ -86,8 +86,13 @@ pub fn relative(at: Timestamp, now: Timestamp) -> String {
     if at > now {
         format!("in {}", age(now, at))
     } else {
-        format!("{} ago", age(at, now))
+        ago(at, now)
     }
+}
+
+/// `3h ago`, of what is over: clocks differ a little, so it is never in the future.
+pub fn ago(at: Timestamp, now: Timestamp) -> String {
+    format!("{} ago", age(at, now))
 }
 
 /// Whether a token has every word that was typed, in what is shown of it.
@@ -163,6 +168,7 @@ mod tests {
         let at = |second| Timestamp::from_second(second).unwrap();
         assert_eq!(relative(at(100), at(40)), "in 60s");
         assert_eq!(relative(at(40), at(100)), "60s ago");
+        assert_eq!(ago(at(100), at(40)), "0s ago", "clocks differ a little");
     }
 
     #[test]

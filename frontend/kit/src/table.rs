@@ -173,7 +173,6 @@ pub fn Table<C: TableColumn>(
         let heads = columns.iter().map(|column| head(column, sorting));
         heads.collect_view()
     });
-    let width = columns.with_value(Vec::len) + usize::from(selection.is_some());
     let order = Memo::new(move |_| rows.with(|rows| rows.iter().map(Row::key).collect::<Vec<_>>()));
     let boxes = selection.map(|selection| all_box(order, selection));
     let named = label.clone();
@@ -182,11 +181,11 @@ pub fn Table<C: TableColumn>(
             <table class="table" aria-label=named aria-rowcount=move || count.get() + 1>
                 <thead><tr aria-rowindex="1">{boxes}{heads}</tr></thead>
                 <tbody>
-                    <Spacer pixels=Signal::derive(move || padding().0) width=width/>
+                    <Spacer pixels=Signal::derive(move || padding().0)/>
                     <For each=move || keys(&seen.get()) key=Clone::clone let:key>
                         <TableRow<C> row_key=key seen=seen columns=columns order=order selection=selection/>
                     </For>
-                    <Spacer pixels=Signal::derive(move || padding().1) width=width/>
+                    <Spacer pixels=Signal::derive(move || padding().1)/>
                 </tbody>
             </table>
         </div>
@@ -236,19 +235,18 @@ fn TableRow<C: TableColumn>(
     let place = move || row.with(|row| row.as_ref().map(|(place, _)| place + 2));
     let name = move || row.with(|row| row.as_ref().map(|(_, row)| row.name()).unwrap_or_default());
     let chosen_key = key.clone();
-    let chosen = move || {
-        let chosen = selection?.with(|selection| selection.contains(&chosen_key));
-        Some(chosen.to_string())
-    };
+    let chosen =
+        move || selection.is_some_and(|it| it.with(|selection| selection.contains(&chosen_key)));
     let tick = selection.map(|selection| row_box(key, Signal::derive(name), order, selection));
-    view! { <tr aria-rowindex=place aria-selected=chosen>{tick}{cells}</tr> }
+    view! { <tr aria-rowindex=place class:chosen=chosen>{tick}{cells}</tr> }
 }
 
+/// One cell, whatever the columns: cells of hidden columns would take room.
 #[component]
-fn Spacer(pixels: Signal<f64>, width: usize) -> impl IntoView {
+fn Spacer(pixels: Signal<f64>) -> impl IntoView {
     view! {
         <tr class="spacer" aria-hidden="true" style:height=move || format!("{}px", pixels.get())>
-            <td colspan=width></td>
+            <td></td>
         </tr>
     }
 }

@@ -1,6 +1,7 @@
 //! What this server is.
 
 use drover_api::rest::Version;
+use drover_ui_core::hub::{ApiVersion, HUB_VERSION};
 use drover_ui_core::problem::Problem;
 use drover_ui_kit::notice::{Banner, Mood, Skeleton};
 use leptos::prelude::*;
@@ -50,10 +51,32 @@ fn Server(version: Version) -> impl IntoView {
             <dt>"Version"</dt><dd>{version.version}</dd>
             <dt>"Commit"</dt><dd><code>{version.commit}</code></dd>
             <dt>"This page"</dt><dd>{env!("CARGO_PKG_VERSION")}</dd>
+            <HubFact/>
             <dt>"Agent protocols"</dt><dd>{protocols.join(", ")}</dd>
             <dt>"REST API"</dt><dd><a href="/v1/openapi.json" rel="external">"OpenAPI document"</a></dd>
         </dl>
     }
+}
+
+/// What holds the server's state; administrators alone may ask.
+#[component]
+fn HubFact() -> impl IntoView {
+    let gate = expect_context::<Gate>();
+    if !gate.is_administrator() {
+        return ().into_any();
+    }
+    let hub = RwSignal::new(None::<Result<ApiVersion, Problem>>);
+    spawn_local(async move {
+        let answer = gate.get(HUB_VERSION).await;
+        // Somebody may have gone on already.
+        let _ = hub.try_set(Some(answer));
+    });
+    let words = move || match hub.get() {
+        None => "asking…".to_owned(),
+        Some(Ok(version)) => version.words(),
+        Some(Err(problem)) => problem.message,
+    };
+    view! { <dt>"Hub"</dt><dd>{words}</dd> }.into_any()
 }
 
 #[component]

@@ -1,5 +1,6 @@
 //! One cluster: what it has, what is wrong with it, and the ways to it.
 
+mod annotate;
 mod deeds;
 mod facts;
 mod frame;
@@ -10,6 +11,7 @@ use leptos::prelude::*;
 
 use crate::command::SameCommand;
 use crate::gate::Gate;
+use annotate::Annotate;
 use deeds::{DeleteCluster, Kubeconfig};
 use facts::{Components, Conditions, Overview, Resources};
 pub(crate) use frame::{ClusterFrame, InSight};
@@ -37,6 +39,7 @@ fn Deeds() -> impl IntoView {
     };
     view! {
         {import}
+        {gate.is_administrator().then(|| view! { <Annotate cluster=in_sight.cluster/> })}
         <Kubeconfig name=name/>
         {gate.is_administrator().then(|| view! { <DeleteCluster name=name/> })}
     }

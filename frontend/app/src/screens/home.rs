@@ -6,20 +6,24 @@ mod view;
 use std::sync::Arc;
 
 use drover_ui_core::cluster::Health;
-use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::search::Query;
+use drover_ui_core::selection::Selection;
 use drover_ui_kit::badge::Tone;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::SearchField;
+use drover_ui_kit::icon::Icon;
 use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
 use drover_ui_kit::table::{Table, sorted};
+use drover_ui_kit::tally::{Count, Tally};
 use leptos::prelude::*;
 
 use crate::command::SameCommand;
-use crate::freshness::{Freshness, FreshnessMark, StaleBanner};
+use crate::freshness::{FreshnessMark, StaleBanner};
 use crate::gate::Gate;
 use crate::live::Clusters;
+use crate::screens::labels::ManyLabels;
+use crate::screens::list::{ChosenBar, Refused, What, counted};
 use crate::title::title;
 use columns::{ClusterRow, columns};
 use view::View;
@@ -34,6 +38,8 @@ pub(crate) const fn tone(health: Health) -> Tone {
         Health::Ready => Tone::Good,
     }
 }
+
+type Rows = Memo<Arc<Vec<ClusterRow>>>;
 
 /// The screen.
 #[component]
@@ -57,6 +63,8 @@ pub(crate) fn Home() -> impl IntoView {
         });
         Arc::new(passing.cloned().collect::<Vec<_>>())
     });
+    // Labels are administrators' to change, and nothing else is done to many at once.
+    let selection = administers.then(|| RwSignal::new(Selection::default()));
     view! {
         <div class="page">
             <header class="page-head">
@@ -73,8 +81,9 @@ pub(crate) fn Home() -> impl IntoView {
                 {administers.then(|| view! { <a class="button primary" href="/import">"Import a cluster"</a> })}
             </header>
             <StaleBanner freshness=freshness shown=Signal::derive(move || clusters.items().is_some())/>
-            <Tally rows=rows view=view/>
-            <List clusters=clusters rows=rows shown=shown view=view/>
+            <Tally label="Filter by state" counts=counts(rows) chosen=view.health/>
+            {selection.map(|selection| view! { <Chosen rows=rows shown=shown selection=selection/> })}
+            <List clusters=clusters rows=rows shown=shown view=view selection=selection/>
             <footer class="page-foot">
                 <SameCommand line="drover cluster list".to_owned()/>
                 <span>{move || counted(shown.with(|it| it.len()), rows.with(|it| it.len()))}</span>
@@ -83,94 +92,85 @@ pub(crate) fn Home() -> impl IntoView {
     }
 }
 
-fn counted(shown: usize, all: usize) -> String {
-    match (shown, all) {
-        (_, 0) => String::new(),
-        (shown, all) if shown == all => format!("{all} in all"),
-        (shown, all) => format!("{shown} of {all}"),
+/// What is chosen, and what can be done with it.
+#[component]
+fn Chosen(rows: Rows, shown: Rows, selection: RwSignal<Selection>) -> impl IntoView {
+    let open = RwSignal::new(false);
+    Effect::new(move || {
+        rows.with(|rows| {
+            let known = |uid: &str| rows.iter().any(|row| row.cluster.uid == uid);
+            selection.maybe_update(|selection| selection.retain(known));
+        });
+    });
+    let chosen = Signal::derive(move || {
+        let chosen = |row: &&ClusterRow| selection.with(|it| it.contains(&row.cluster.uid));
+        let clusters = |rows: &Arc<Vec<ClusterRow>>| {
+            let chosen = rows.iter().filter(chosen);
+            chosen.map(|row| Arc::clone(&row.cluster)).collect()
+        };
+        rows.with(clusters)
+    });
+    view! {
+        <ChosenBar selection=selection in_sight=in_sight(shown, selection)>
+            <Button icon=Icon::Tag on_press=move |()| open.set(true)>"Labels…"</Button>
+        </ChosenBar>
+        <ManyLabels open=open clusters=chosen/>
     }
 }
 
 /// How many there are of each state; each is a filter.
-#[component]
-fn Tally(rows: Memo<Arc<Vec<ClusterRow>>>, view: View) -> impl IntoView {
-    let counts = Memo::new(move |_| {
-        rows.with(|rows| {
-            Health::ALL.map(|health| rows.iter().filter(|row| row.state.health == health).count())
-        })
-    });
-    let buttons = move || {
-        let counted = Health::ALL.into_iter().zip(counts.get());
-        counted
-            .filter(|(health, count)| *count > 0 || view.health.get() == Some(*health))
-            .map(|(health, count)| {
-                let pressed = move || (view.health.get() == Some(health)).to_string();
-                let press = move |_| {
-                    view.health.update(|chosen| {
-                        *chosen = Some(health).filter(|health| *chosen != Some(*health));
-                    });
-                };
-                view! {
-                    <button type="button" aria-pressed=pressed on:click=press>
-                        <span class=format!("dot {}", tone(health).class()) aria-hidden="true"></span>
-                        <b>{count}</b>
-                        {health.word()}
-                    </button>
-                }
-            })
-            .collect_view()
-    };
-    view! { <div class="tally" role="group" aria-label="Filter by state">{buttons}</div> }
+fn counts(rows: Rows) -> Signal<Vec<Count<Health>>> {
+    Signal::derive(move || {
+        let of = |key: Health| Count {
+            key,
+            words: key.word(),
+            tone: Some(tone(key)),
+            count: rows.with(|rows| rows.iter().filter(|row| row.state.health == key).count()),
+        };
+        Health::ALL.map(of).into()
+    })
+}
+
+/// How many of the chosen ones are shown.
+fn in_sight(shown: Rows, selection: RwSignal<Selection>) -> Signal<usize> {
+    Signal::derive(move || {
+        let chosen = |row: &&ClusterRow| selection.with(|it| it.contains(&row.cluster.uid));
+        shown.with(|rows| rows.iter().filter(chosen).count())
+    })
 }
 
 #[component]
 fn List(
     clusters: Clusters,
-    rows: Memo<Arc<Vec<ClusterRow>>>,
-    shown: Memo<Arc<Vec<ClusterRow>>>,
+    rows: Rows,
+    shown: Rows,
     view: View,
+    selection: Option<RwSignal<Selection>>,
 ) -> impl IntoView {
     // What is there decides, not every change of it.
-    let what = Memo::new(move |_| match (clusters.items(), clusters.freshness()) {
-        (None, Freshness::Stale { problem, .. }) => What::Problem(problem),
-        (None, _) => What::Loading,
-        _ if rows.with(|it| it.is_empty()) => What::Empty,
-        _ if shown.with(|it| it.is_empty()) => What::NoMatch,
-        _ => What::Rows,
+    let what = Memo::new(move |_| {
+        let (all, some) = (rows.with(|it| it.len()), shown.with(|it| it.len()));
+        What::of(clusters.items().is_some(), clusters.freshness(), all, some)
     });
     view! {
         <div class="home-list">
             {move || match what.get() {
                 What::Loading => view! { <Skeleton lines=8/> }.into_any(),
-                What::Problem(problem) => view! { <Refused problem=problem/> }.into_any(),
+                What::Problem(problem) => view! { <Refused problem=problem things="clusters"/> }.into_any(),
                 What::Empty => view! { <NoClusters/> }.into_any(),
                 What::NoMatch => view! { <NoMatch view=view/> }.into_any(),
                 What::Rows => view! {
-                    <Table label="Clusters" columns=columns() rows=shown sorting=view.sorting/>
+                    <Table
+                        label="Clusters"
+                        columns=columns()
+                        rows=shown
+                        sorting=view.sorting
+                        selection=selection
+                    />
                 }.into_any(),
             }}
         </div>
     }
-}
-
-#[derive(Clone, PartialEq)]
-enum What {
-    Loading,
-    Problem(Problem),
-    Empty,
-    NoMatch,
-    Rows,
-}
-
-#[component]
-fn Refused(problem: Problem) -> impl IntoView {
-    let (why, title) = match problem.kind {
-        ProblemKind::Offline => (Absence::Offline, "The server cannot be reached"),
-        ProblemKind::Forbidden => (Absence::NoPermission, "You may not see the clusters"),
-        _ => (Absence::Failed, "The clusters cannot be listed"),
-    };
-    let advice = format!("{} The page keeps trying.", problem.message);
-    view! { <Nothing why=why title=title advice=advice/> }
 }
 
 #[component]

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use drover_api::rest::ClusterView;
 use serde_json::{Value, json};
 
-use super::Labels;
+use super::{Labels, is_drovers};
 
 /// What shall become of labels: each key gets a value or goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -209,12 +209,13 @@ fn has(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// The labels that some clusters have: each key, its values, and on how many clusters each is.
+/// The labels of people that some clusters have: each key, its values, and on how many clusters each is.
 pub fn present<'a>(
     clusters: impl IntoIterator<Item = &'a ClusterView>,
 ) -> BTreeMap<String, BTreeMap<String, usize>> {
     let mut found: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
-    for (key, value) in clusters.into_iter().flat_map(|cluster| &cluster.labels) {
+    let labels = clusters.into_iter().flat_map(|cluster| &cluster.labels);
+    for (key, value) in labels.filter(|(key, _)| !is_drovers(key)) {
         let values = found.entry(key.clone()).or_default();
         *values.entry(value.clone()).or_default() += 1;
     }

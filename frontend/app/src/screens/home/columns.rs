@@ -51,6 +51,10 @@ impl Row for ClusterRow {
     fn key(&self) -> String {
         self.cluster.uid.clone()
     }
+
+    fn name(&self) -> String {
+        self.cluster.name.clone()
+    }
 }
 
 type Order = fn(&ClusterRow, &ClusterRow) -> Ordering;

@@ -1,0 +1,126 @@
+//! Something that is done to many things: a few at once, with what failed by name.
+
+use drover_ui_core::problem::Problem;
+use drover_ui_core::progress::Progress;
+use drover_ui_kit::button::Button;
+use drover_ui_kit::meter::Meter;
+use drover_ui_kit::notice::{Banner, Mood};
+use futures::StreamExt as _;
+use futures::stream::iter;
+use leptos::prelude::*;
+
+/// Requests under way at once: the server has others to serve.
+const AT_ONCE: usize = 8;
+
+/// How far it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Batch {
+    progress: RwSignal<Option<Progress>>,
+}
+
+impl Batch {
+    /// Nothing is done yet.
+    pub(crate) fn new() -> Self {
+        Self {
+            progress: RwSignal::new(None),
+        }
+    }
+
+    /// What was done before is over, and shown no more.
+    pub(crate) fn forget(self) {
+        self.progress.set(None);
+    }
+
+    /// Whether something is under way.
+    pub(crate) fn is_running(self) -> bool {
+        self.progress
+            .with(|it| it.as_ref().is_some_and(|it| !it.is_over()))
+    }
+
+    /// Whether it was begun.
+    pub(crate) fn is_begun(self) -> bool {
+        self.progress.with(Option::is_some)
+    }
+
+    /// Whether something is still to be done to a thing of this name: nothing was begun, or it failed.
+    pub(crate) fn wants(self, name: &str) -> bool {
+        self.progress.with_untracked(|progress| match progress {
+            None => true,
+            Some(progress) => progress.failures().iter().any(|it| it.name == name),
+        })
+    }
+
+    /// Does it to each, and comes back when all are over; gives whether none failed.
+    pub(crate) async fn run<T>(
+        self,
+        things: Vec<T>,
+        name: impl Fn(&T) -> String,
+        deed: impl AsyncFn(T) -> Result<(), Problem>,
+    ) -> bool {
+        let _ = self.progress.try_set(Some(Progress::of(things.len())));
+        let one = async |thing: T| {
+            let name = name(&thing);
+            (name, deed(thing).await)
+        };
+        let mut results = iter(things).map(one).buffer_unordered(AT_ONCE);
+        let mut good = true;
+        while let Some((name, result)) = results.next().await {
+            good &= result.is_ok();
+            // Who began it may be gone; what is begun is brought to its end all the same.
+            let _ = self.progress.try_update(|progress| {
+                if let Some(progress) = progress {
+                    progress.note(&name, result.map_err(|problem| problem.message));
+                }
+            });
+        }
+        good
+    }
+}
+
+/// How far it is, and what failed.
+#[component]
+pub(crate) fn BatchProgress(
+    /// What is done.
+    batch: Batch,
+    /// Tries again what failed.
+    #[prop(into)]
+    on_retry: Callback<()>,
+) -> impl IntoView {
+    let words = Signal::derive(move || {
+        let words = |progress: &Progress| progress.words();
+        batch
+            .progress
+            .with(|it| it.as_ref().map(words))
+            .unwrap_or_default()
+    });
+    let part = move || batch.progress.with(|it| it.as_ref().map(Progress::part));
+    let failures = move || {
+        let failures = |progress: &Progress| progress.failures().to_vec();
+        batch
+            .progress
+            .with(|it| it.as_ref().map(failures))
+            .unwrap_or_default()
+    };
+    let failed = Memo::new(move |_| failures());
+    let list = move || {
+        let rows = failed.get().into_iter().map(|failure| {
+            view! { <li><b>{failure.name}</b>" "{failure.why}</li> }
+        });
+        rows.collect_view()
+    };
+    view! {
+        <Show when=move || batch.is_begun()>
+            <div class="stack" aria-live="polite">
+                <div class="load batch"><span>{words}</span><Meter part=Signal::derive(part) words=words/></div>
+                <Show when=move || failed.with(|it| !it.is_empty())>
+                    <Banner mood=Mood::Error>
+                        <ul class="failures">{list}</ul>
+                        <Show when=move || !batch.is_running()>
+                            <Button on_press=move |()| on_retry.run(())>"Try these again"</Button>
+                        </Show>
+                    </Banner>
+                </Show>
+            </div>
+        </Show>
+    }
+}

@@ -1,0 +1,95 @@
+//! What people write on a cluster: its labels and its description.
+
+use std::sync::Arc;
+
+use drover_api::rest::ClusterView;
+use drover_ui_core::hub::CLUSTERS;
+use drover_ui_core::shell;
+use drover_ui_core::url::segment;
+use drover_ui_kit::button::Button;
+use drover_ui_kit::code::Code;
+use drover_ui_kit::dialog::Dialog;
+use drover_ui_kit::field::TextField;
+use drover_ui_kit::icon::Icon;
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+use serde_json::{Value, json};
+
+use crate::gate::Gate;
+use crate::screens::form::{FormFoot, Refusal, Sending};
+use crate::screens::labels::OneLabels;
+
+/// Longest description, in characters; the hub has the last word.
+const LONGEST: usize = 256;
+
+/// Two buttons, each with its dialog.
+#[component]
+pub(super) fn Annotate(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
+    let (labels, description) = (RwSignal::new(false), RwSignal::new(false));
+    view! {
+        <Button icon=Icon::Tag on_press=move |()| labels.set(true)>"Labels…"</Button>
+        <Button on_press=move |()| description.set(true)>"Description…"</Button>
+        <OneLabels open=labels cluster=cluster/>
+        <Dialog open=description title="Description">
+            <Description open=description cluster=cluster/>
+        </Dialog>
+    }
+}
+
+/// The merge patch that sets a description, or takes it away.
+fn patch(description: &str) -> Value {
+    let description = (!description.is_empty()).then_some(description);
+    json!({"spec": {"description": description}})
+}
+
+fn command(name: &str, description: &str) -> String {
+    format!(
+        "kubectl --context local patch clusters.management.drover.dev {name} --type merge -p {}",
+        shell::word(&patch(description).to_string())
+    )
+}
+
+#[component]
+fn Description(open: RwSignal<bool>, cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (name, uid, before) = cluster.with_untracked(|it| {
+        let before = it.description.clone().unwrap_or_default();
+        (it.name.clone(), it.uid.clone(), before)
+    });
+    let typed = RwSignal::new(before);
+    let sending = Sending::new();
+    let trimmed = move || typed.with(|typed| typed.trim().to_owned());
+    let complaint = move || {
+        let letters = trimmed().chars().count();
+        (letters > LONGEST).then(|| format!("At most {LONGEST} characters; these are {letters}."))
+    };
+    let named = StoredValue::new(name);
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        if untrack(complaint).is_some() {
+            return;
+        }
+        let mut patch = patch(&untrack(trimmed));
+        // One of the same name that was made meanwhile is left alone.
+        patch["metadata"] = json!({"uid": uid});
+        let name = named.get_value();
+        let path = format!("{CLUSTERS}/{}", segment(&name));
+        let request = async move { gate.patch(&path, &patch).await };
+        sending.send(request, move |()| {
+            toasts.say(format!("{name} has another description."));
+            // The dialog may be closed by now.
+            let _ = open.try_set(false);
+        });
+    };
+    let command = move || command(&named.get_value(), &trimmed());
+    view! {
+        <form class="dialog-body" on:submit=submit>
+            <Refusal sending=sending/>
+            <TextField label="Description" value=typed focused=true error=Signal::derive(complaint)
+                help="Shown beside the name; may be empty."/>
+            <Code label="Command" text=Signal::derive(command)/>
+            <FormFoot open=open verb="Save" sending=sending
+                disabled=Signal::derive(move || complaint().is_some())/>
+        </form>
+    }
+}

@@ -1,0 +1,108 @@
+//! A form in a dialog: on its way to the server, and what was refused.
+
+use drover_ui_core::problem::Problem;
+use drover_ui_kit::button::{Button, Role, Weight};
+use drover_ui_kit::notice::{Banner, Mood};
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+
+/// Whether a form is being sent, and what the server said against it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sending {
+    busy: RwSignal<bool>,
+    problem: RwSignal<Option<Problem>>,
+}
+
+impl Sending {
+    /// Nothing was sent yet.
+    pub(crate) fn new() -> Self {
+        Self {
+            busy: RwSignal::new(false),
+            problem: RwSignal::new(None),
+        }
+    }
+
+    /// Whether it is on its way.
+    pub(crate) fn busy(self) -> Signal<bool> {
+        self.busy.into()
+    }
+
+    /// What was said against a field.
+    pub(crate) fn of(self, field: &'static str) -> Signal<Option<String>> {
+        let of =
+            move |problem: &Option<Problem>| problem.as_ref().and_then(|it| it.of_field(field));
+        Signal::derive(move || self.problem.with(of))
+    }
+
+    /// What was said that is about none of these fields.
+    pub(crate) fn elsewhere(self, fields: &'static [&'static str]) -> Signal<Option<String>> {
+        Signal::derive(move || {
+            let problem = self.problem.get()?;
+            let named = fields.iter().any(|field| problem.of_field(field).is_some());
+            (!named).then_some(problem.message)
+        })
+    }
+
+    /// Sends it, unless it is on its way; `then` is told the answer if there is a good one.
+    pub(crate) fn send<T: 'static>(
+        self,
+        request: impl Future<Output = Result<T, Problem>> + 'static,
+        then: impl FnOnce(T) + 'static,
+    ) {
+        if self.busy.get_untracked() {
+            return;
+        }
+        self.busy.set(true);
+        self.problem.set(None);
+        spawn_local(async move {
+            let answer = request.await;
+            // The dialog may be closed by now, and its signals gone.
+            let _ = self.busy.try_set(false);
+            match answer {
+                Ok(answer) => then(answer),
+                Err(refused) => drop(self.problem.try_set(Some(refused))),
+            }
+        });
+    }
+}
+
+/// What was refused, above the fields; what is about a field stands there.
+#[component]
+pub(crate) fn Refusal(
+    /// The form.
+    sending: Sending,
+    /// Fields that show what is about them themselves.
+    #[prop(default = &[])]
+    fields: &'static [&'static str],
+) -> impl IntoView {
+    let elsewhere = sending.elsewhere(fields);
+    move || {
+        let why = elsewhere.get()?;
+        Some(view! { <Banner mood=Mood::Error>{why}</Banner> })
+    }
+}
+
+/// The buttons below a form.
+#[component]
+pub(crate) fn FormFoot(
+    /// The dialog.
+    open: RwSignal<bool>,
+    /// What the form does: a verb, and with what.
+    verb: &'static str,
+    /// The form.
+    sending: Sending,
+    /// Whether it can be sent.
+    #[prop(optional, into)]
+    disabled: Signal<bool>,
+    /// Another button, before these.
+    #[prop(optional)]
+    children: Option<Children>,
+) -> impl IntoView {
+    view! {
+        <div class="dialog-foot">
+            {children.map(|children| children())}
+            <Button on_press=move |()| open.set(false)>"Cancel"</Button>
+            <Button weight=Weight::Primary role=Role::Submit busy=sending.busy() disabled=disabled>{verb}</Button>
+        </div>
+    }
+}

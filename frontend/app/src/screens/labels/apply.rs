@@ -1,0 +1,167 @@
+//! The plan of a change of labels, and its doing.
+
+use std::sync::Arc;
+
+use drover_api::rest::ClusterView;
+use drover_ui_core::hub::CLUSTERS;
+use drover_ui_core::label::plan::{Change, Patch, Plan, clusters as counted};
+use drover_ui_core::url::segment;
+use drover_ui_kit::button::{Button, Role, Weight};
+use drover_ui_kit::code::Code;
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+
+use crate::gate::Gate;
+use crate::screens::batch::{Batch, BatchProgress};
+
+/// What is being done, and the plan of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Applying {
+    batch: Batch,
+    /// As it was when it was begun: what is shown must not change while it is done.
+    plan: RwSignal<Option<Arc<Plan>>>,
+}
+
+impl Applying {
+    /// Nothing yet.
+    pub(super) fn new() -> Self {
+        Self {
+            batch: Batch::new(),
+            plan: RwSignal::new(None),
+        }
+    }
+
+    /// Whether something is under way.
+    pub(super) fn is_running(self) -> bool {
+        self.batch.is_running()
+    }
+
+    /// What was done before is over: the dialog is opened anew.
+    pub(super) fn forget(self) {
+        self.plan.set(None);
+        self.batch.forget();
+    }
+
+    /// Sends what is still to be sent; gives whether nothing failed.
+    async fn go(self, gate: Gate) -> bool {
+        let (batch, plan) = (self.batch, self.plan.get_untracked());
+        let patches = plan.map(|plan| plan.patches.clone()).unwrap_or_default();
+        let left: Vec<Patch> = patches
+            .into_iter()
+            .filter(|patch| batch.wants(&patch.name))
+            .collect();
+        let send = async |patch: Patch| {
+            let path = format!("{CLUSTERS}/{}", segment(&patch.name));
+            gate.patch(&path, &patch.body).await
+        };
+        batch.run(left, |patch| patch.name.clone(), send).await
+    }
+}
+
+/// The rest of the form: what the change does, the command that does the same, and the button.
+#[component]
+pub(super) fn Apply(
+    open: RwSignal<bool>,
+    clusters: Signal<Vec<Arc<ClusterView>>>,
+    change: Signal<Result<Change, String>>,
+    applying: Applying,
+    children: Children,
+) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let plan = Memo::new(move |_| {
+        if let Some(begun) = applying.plan.get() {
+            return begun;
+        }
+        let change = change.get().unwrap_or_default();
+        let plan = clusters.with(|clusters| Plan::of(&change, clusters.iter().map(AsRef::as_ref)));
+        Arc::new(plan)
+    });
+    let idle = Signal::derive(move || plan.with(|plan| plan.patches.is_empty()));
+    let begun = Signal::derive(move || applying.batch.is_begun());
+    let running = Signal::derive(move || applying.is_running());
+    let go = move |()| {
+        if untrack(move || change.get().is_err() || idle.get() || running.get()) {
+            return;
+        }
+        let plan = plan.get_untracked();
+        let count = counted(plan.patches.len());
+        applying.plan.set(Some(plan));
+        spawn_local(async move {
+            if applying.go(gate).await {
+                toasts.say(format!("The labels of {count} are changed."));
+                // It may be closed by now, and its signals gone.
+                let _ = open.try_set(false);
+            }
+        });
+    };
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        go(());
+    };
+    view! {
+        <form class="dialog-body" on:submit=submit>
+            <fieldset class="plain stack" disabled=begun>{children()}</fieldset>
+            <PlanView plan=plan/>
+            <BatchProgress batch=applying.batch on_retry=go/>
+            <Foot open=open plan=plan good=Signal::derive(move || change.get().is_ok()) applying=applying/>
+        </form>
+    }
+}
+
+#[component]
+fn Foot(
+    open: RwSignal<bool>,
+    plan: Memo<Arc<Plan>>,
+    good: Signal<bool>,
+    applying: Applying,
+) -> impl IntoView {
+    let count = Signal::derive(move || plan.with(|plan| plan.patches.len()));
+    let begun = Signal::derive(move || applying.batch.is_begun());
+    let running = Signal::derive(move || applying.is_running());
+    let verb = move || match count.get() {
+        0 => "Nothing to change".to_owned(),
+        count => format!("Change {}", counted(count)),
+    };
+    let unready = Signal::derive(move || count.get() == 0 || !good.get());
+    view! {
+        <div class="dialog-foot">
+            <Button disabled=running on_press=move |()| open.set(false)>
+                {move || if begun.get() { "Close" } else { "Cancel" }}
+            </Button>
+            <Show when=move || !begun.get() || running.get()>
+                <Button weight=Weight::Primary role=Role::Submit busy=running disabled=unready>{verb}</Button>
+            </Show>
+        </div>
+    }
+}
+
+/// What becomes of each label, in words, and the command.
+#[component]
+fn PlanView(plan: Memo<Arc<Plan>>) -> impl IntoView {
+    let lines = move || {
+        let plan = plan.get();
+        let lines = plan.lines.iter().map(|line| {
+            let class = if line.is_idle() { "soft" } else { "" };
+            view! { <li class=class>{line.words()}</li> }
+        });
+        lines.collect_view()
+    };
+    let command = Signal::derive(move || plan.with(|plan| plan.command()));
+    view! {
+        <Show when=move || plan.with(|plan| !plan.lines.is_empty())>
+            <section class="plan" aria-live="polite">
+                <h3>"What it does"</h3>
+                <ul class="failures">{lines}</ul>
+            </section>
+        </Show>
+        <Show when=move || command.with(Option::is_some)>
+            <div class="stack">
+                <Code label="Command" text=Signal::derive(move || command.get().unwrap_or_default())/>
+                <p class="field-note">
+                    "kubectl needs the context of the hub: "<code>"drover cluster kubeconfig local --merge"</code>
+                </p>
+            </div>
+        </Show>
+    }
+}

@@ -1,0 +1,115 @@
+//! What stands in the place of a list: the list, or why there is none.
+
+use drover_ui_core::problem::{Problem, ProblemKind};
+use drover_ui_core::selection::Selection;
+use drover_ui_kit::button::{Button, Weight};
+use drover_ui_kit::notice::{Absence, Nothing};
+use leptos::prelude::*;
+
+use crate::freshness::Freshness;
+
+/// What is there.
+#[derive(Clone, PartialEq)]
+pub(crate) enum What {
+    /// The first answer is on its way.
+    Loading,
+    /// There was none yet.
+    Problem(Problem),
+    /// There is nothing.
+    Empty,
+    /// The filter hides everything.
+    NoMatch,
+    /// Rows.
+    Rows,
+}
+
+impl What {
+    /// What is there when the list is known or not, has so many rows, and shows so many.
+    pub(crate) fn of(known: bool, freshness: Freshness, rows: usize, shown: usize) -> Self {
+        match (known, freshness) {
+            (false, Freshness::Stale { problem, .. }) => Self::Problem(problem),
+            (false, _) => Self::Loading,
+            _ if rows == 0 => Self::Empty,
+            _ if shown == 0 => Self::NoMatch,
+            _ => Self::Rows,
+        }
+    }
+}
+
+/// `2 of 12`, `12 in all`; nothing of nothing.
+pub(crate) fn counted(shown: usize, all: usize) -> String {
+    match (shown, all) {
+        (_, 0) => String::new(),
+        (shown, all) if shown == all => format!("{all} in all"),
+        (shown, all) => format!("{shown} of {all}"),
+    }
+}
+
+/// The list was refused, or not reached.
+#[component]
+pub(crate) fn Refused(
+    /// Why.
+    problem: Problem,
+    /// What is listed: `clusters`.
+    things: &'static str,
+) -> impl IntoView {
+    let Problem { kind, message, .. } = problem;
+    let (why, title) = match kind {
+        ProblemKind::Offline => (Absence::Offline, "The server cannot be reached".to_owned()),
+        ProblemKind::Forbidden => (
+            Absence::NoPermission,
+            format!("You may not see the {things}"),
+        ),
+        _ => (Absence::Failed, format!("The {things} cannot be listed")),
+    };
+    let advice = format!("{message} The page keeps trying.");
+    view! { <Nothing why=why title=title advice=advice/> }
+}
+
+/// The screen is for administrators, and the person is none.
+#[component]
+pub(crate) fn AdministratorsOnly(
+    /// What the screen is for: `manage users`.
+    deed: &'static str,
+) -> impl IntoView {
+    view! {
+        <div class="page">
+            <Nothing
+                why=Absence::NoPermission
+                title=format!("Only administrators {deed}")
+                advice="Ask one to do it, or to make you an administrator."
+            />
+        </div>
+    }
+}
+
+/// What is chosen, what can be done with it, and the way out; nothing while nothing is chosen.
+#[component]
+pub(crate) fn ChosenBar(
+    /// The chosen rows.
+    selection: RwSignal<Selection>,
+    /// How many of them the filter lets pass.
+    in_sight: Signal<usize>,
+    /// What can be done with them.
+    children: ChildrenFn,
+) -> impl IntoView {
+    let words = move || {
+        let count = selection.with(Selection::len);
+        match count.saturating_sub(in_sight.get()) {
+            0 => format!("{count} chosen"),
+            hidden => format!("{count} chosen, {hidden} of them hidden by the filter"),
+        }
+    };
+    let children = StoredValue::new(children);
+    view! {
+        <Show when=move || !selection.with(Selection::is_empty)>
+            <div class="chosen-bar">
+                <span role="status">{words}</span>
+                {children.with_value(|children| children())}
+                <Button weight=Weight::Quiet on_press=move |()| selection.update(Selection::clear)>
+                    "Choose none"
+                </Button>
+            </div>
+        </Show>
+    }
+}

@@ -1,0 +1,182 @@
+//! The server's settings, for administrators.
+
+mod edit;
+mod log;
+
+use std::sync::Arc;
+
+use drover_api::rest::SettingView;
+use drover_ui_core::setting::{Part, note};
+use drover_ui_kit::badge::{Badge, Tone};
+use drover_ui_kit::button::Button;
+use drover_ui_kit::notice::{Banner, Mood, Skeleton};
+use leptos::prelude::*;
+use leptos_router::hooks::use_query_map;
+
+use crate::command::SameCommand;
+use crate::freshness::{FreshnessMark, StaleBanner};
+use crate::gate::Gate;
+use crate::live::listing::Listing;
+use crate::screens::address;
+use crate::screens::list::{AdministratorsOnly, Refused, What};
+use crate::title::title;
+use edit::EditSetting;
+use log::LogFilter;
+
+type Settings = Memo<Arc<Vec<SettingView>>>;
+
+/// The setting that is being changed, kept in the URL.
+#[derive(Clone, Copy, Debug)]
+struct Editing {
+    open: RwSignal<bool>,
+    name: RwSignal<String>,
+}
+
+impl Editing {
+    fn of_url() -> Self {
+        let query = use_query_map();
+        let editing = Self {
+            open: RwSignal::new(false),
+            name: RwSignal::new(String::new()),
+        };
+        Effect::new(move || {
+            let name = query.with(|query| query.get("edit").unwrap_or_default());
+            editing.open.set(!name.is_empty());
+            if !name.is_empty() {
+                editing.name.set(name);
+            }
+        });
+        address::keep(move || {
+            let name = if editing.open.get() {
+                editing.name.get()
+            } else {
+                String::new()
+            };
+            address::path("/settings", &[("edit", name)])
+        });
+        editing
+    }
+
+    fn begin(self, name: String) {
+        self.name.set(name);
+        self.open.set(true);
+    }
+}
+
+/// The screen.
+#[component]
+pub(crate) fn SettingsPage() -> impl IntoView {
+    title("Settings");
+    if expect_context::<Gate>().is_administrator() {
+        view! { <Managed/> }.into_any()
+    } else {
+        view! { <AdministratorsOnly deed="change settings"/> }.into_any()
+    }
+}
+
+#[component]
+fn Managed() -> impl IntoView {
+    let listing = Listing::<SettingView>::follow("/v1/settings");
+    let editing = Editing::of_url();
+    let settings = Memo::new(move |_| listing.items().unwrap_or_default());
+    let freshness = Signal::derive(move || listing.freshness());
+    let what = Memo::new(move |_| {
+        let count = settings.with(|it| it.len());
+        What::of(listing.items().is_some(), freshness.get(), count, count)
+    });
+    view! {
+        <div class="page">
+            <header class="page-head">
+                <h1>"Settings"</h1>
+                <FreshnessMark freshness=freshness/>
+            </header>
+            <StaleBanner freshness=freshness shown=Signal::derive(move || listing.items().is_some())/>
+            {move || match what.get() {
+                What::Loading => view! { <Skeleton lines=10/> }.into_any(),
+                What::Problem(problem) => view! { <Refused problem=problem things="settings"/> }.into_any(),
+                What::Empty | What::NoMatch | What::Rows => view! { <Parts settings=settings editing=editing/> }.into_any(),
+            }}
+            <footer class="page-foot"><SameCommand line="drover setting list".to_owned()/></footer>
+        </div>
+        <EditSetting editing=editing settings=settings listing=listing/>
+    }
+}
+
+#[component]
+fn Parts(settings: Settings, editing: Editing) -> impl IntoView {
+    let part = move |part: Part| {
+        let names = Memo::new(move |_| {
+            let settings = settings.get();
+            let names = settings.iter().map(|setting| setting.name.clone());
+            let names = names.filter(|name| note(name).part == part);
+            names.collect::<Vec<_>>()
+        });
+        let rows = move || {
+            let rows = names.get().into_iter();
+            rows.map(|name| view! { <SettingRow name=name settings=settings editing=editing/> })
+                .collect_view()
+        };
+        view! {
+            <Show when=move || names.with(|names| !names.is_empty())>
+                <section class="card">
+                    <h2>{part.words()}</h2>
+                    <ul class="settings">{rows}</ul>
+                    {(part == Part::Logs).then(|| view! { <LogFilter settings=settings/> })}
+                </section>
+            </Show>
+        }
+    };
+    Part::ALL.map(part).into_iter().collect_view()
+}
+
+#[component]
+fn SettingRow(name: String, settings: Settings, editing: Editing) -> impl IntoView {
+    let note = note(&name);
+    let of = name.clone();
+    let setting = Memo::new(move |_| {
+        let settings = settings.get();
+        settings.iter().find(|setting| setting.name == of).cloned()
+    });
+    let begin = name.clone();
+    let label = format!("Change {name}");
+    let shown = move || {
+        setting.get().map(|setting| {
+            let (tone, words) = standing(&setting);
+            let value = match setting.in_effect.as_str() {
+                "" => view! { <span class="soft">"nothing"</span> }.into_any(),
+                value => view! { <code>{value.to_owned()}</code> }.into_any(),
+            };
+            let problem = setting.problem.clone();
+            view! {
+                <div class="setting-value">{value}<Badge tone=tone words=words/></div>
+                {problem.map(|why| view! { <Banner mood=Mood::Warning>{why}</Banner> })}
+            }
+        })
+    };
+    let described =
+        move || setting.with(|setting| setting.as_ref().map(|it| it.description.clone()));
+    view! {
+        <li class="setting">
+            <div class="setting-head">
+                <h3><code>{name}</code></h3>
+                <Button on_press=move |()| editing.begin(begin.clone())>
+                    "Change…"<span class="unseen">{label}</span>
+                </Button>
+            </div>
+            {shown}
+            <p>{described}</p>
+            <p class="soft">{note.concerns}</p>
+        </li>
+    }
+}
+
+/// Whether a setting is as it comes.
+fn standing(setting: &SettingView) -> (Tone, String) {
+    if setting.problem.is_some() {
+        (Tone::Warning, "not as set".to_owned())
+    } else if setting.value.is_empty() {
+        (Tone::Neutral, "default".to_owned())
+    } else {
+        (Tone::Good, "set".to_owned())
+    }
+}

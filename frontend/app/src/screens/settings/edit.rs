@@ -1,0 +1,169 @@
+//! The change of one setting.
+
+use drover_api::rest::{SettingUpdate, SettingView};
+use drover_ui_core::lifetime;
+use drover_ui_core::setting::{Entry, Note, note};
+use drover_ui_core::shell;
+use drover_ui_core::url::segment;
+use drover_ui_kit::button::Button;
+use drover_ui_kit::code::Code;
+use drover_ui_kit::dialog::Dialog;
+use drover_ui_kit::field::{Select, TextField};
+use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing};
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+
+use super::{Editing, Settings};
+use crate::gate::Gate;
+use crate::live::listing::Listing;
+use crate::screens::form::{FormFoot, Refusal, Sending};
+
+/// The dialog of the setting that the URL names.
+#[component]
+pub(super) fn EditSetting(
+    editing: Editing,
+    settings: Settings,
+    listing: Listing<SettingView>,
+) -> impl IntoView {
+    // The form begins with the value as it is when it is opened; what is typed stays.
+    let known = Memo::new(move |_| {
+        let name = editing.name.get();
+        settings.with(|settings| settings.iter().any(|setting| setting.name == name))
+    });
+    let form = move || {
+        let name = editing.name.get();
+        let found = known.get().then(|| {
+            settings.with_untracked(|settings| {
+                settings
+                    .iter()
+                    .find(|setting| setting.name == name)
+                    .cloned()
+            })
+        });
+        match found.flatten() {
+            Some(setting) => {
+                view! { <Form setting=setting open=editing.open listing=listing/> }.into_any()
+            }
+            None => view! {
+                <Nothing why=Absence::NotFound title=format!("No setting “{name}”")
+                    advice="It may have another name, or the list is still on its way."/>
+            }
+            .into_any(),
+        }
+    };
+    view! { <Dialog open=editing.open title="Change a setting">{form}</Dialog> }
+}
+
+#[component]
+fn Form(
+    setting: SettingView,
+    open: RwSignal<bool>,
+    listing: Listing<SettingView>,
+) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let note = note(&setting.name);
+    let value = RwSignal::new(begin_with(&setting, note));
+    let sending = Sending::new();
+    let name = StoredValue::new(setting.name.clone());
+    let send = move |value: String| {
+        let path = name.with_value(|name| format!("/v1/settings/{}", segment(name)));
+        let request = async move { gate.send("PUT", &path, &SettingUpdate { value }).await };
+        sending.send(request, move |setting: SettingView| {
+            listing.again();
+            toasts.say(format!("{} is {}.", setting.name, counts(&setting)));
+            // The dialog may be closed by now.
+            let _ = open.try_set(false);
+        });
+    };
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        send(value.get_untracked().trim().to_owned());
+    };
+    let command = move || command(&name.get_value(), value.get().trim());
+    let was_set = !setting.value.is_empty();
+    view! {
+        <form class="dialog-body" on:submit=submit>
+            <h3><code>{setting.name.clone()}</code></h3>
+            <p>{setting.description.clone()}</p>
+            <Refusal sending=sending fields=&["value"]/>
+            <ValueField note=note value=value error=sending.of("value")/>
+            <Facts setting=setting note=note/>
+            <Banner mood=Mood::Info>{note.concerns}</Banner>
+            <Code label="Command" text=Signal::derive(command)/>
+            <FormFoot open=open verb="Save" sending=sending>
+                {was_set.then(|| view! {
+                    <Button busy=sending.busy() on_press=move |()| send(String::new())>"Return to the default"</Button>
+                    <span class="grow"></span>
+                })}
+            </FormFoot>
+        </form>
+    }
+}
+
+fn command(name: &str, value: &str) -> String {
+    match value {
+        "" => format!("drover setting set {name} --default"),
+        value => format!("drover setting set {name} {}", shell::word(value)),
+    }
+}
+
+/// A choice begins with what counts, since nothing is none of its values.
+fn begin_with(setting: &SettingView, note: Note) -> String {
+    match note.entry {
+        Entry::OneOf(_) => setting.in_effect.clone(),
+        Entry::Text | Entry::Lifetime => setting.value.clone(),
+    }
+}
+
+fn counts(setting: &SettingView) -> String {
+    match setting.in_effect.as_str() {
+        "" => "empty".to_owned(),
+        value => format!("{value} now"),
+    }
+}
+
+#[component]
+fn ValueField(note: Note, value: RwSignal<String>, error: Signal<Option<String>>) -> impl IntoView {
+    if let Entry::OneOf(values) = note.entry {
+        let options = values
+            .iter()
+            .map(|value| ((*value).to_owned(), (*value).to_owned()));
+        return view! {
+            <Select label="Value" options=options.collect() value=value/>
+            {move || error.get().map(|why| view! { <Banner mood=Mood::Error>{why}</Banner> })}
+        }
+        .into_any();
+    }
+    let help = move || {
+        let in_words = match note.entry {
+            Entry::Lifetime => value.with(|value| lifetime::parse(value.trim())),
+            _ => None,
+        };
+        match in_words {
+            Some(seconds) => format!("That is {}.", lifetime::words(seconds)),
+            None => format!("{} Empty: the default.", note.bounds)
+                .trim()
+                .to_owned(),
+        }
+    };
+    view! {
+        <TextField label="Value" value=value focused=true help=Signal::derive(help) error=error/>
+    }
+    .into_any()
+}
+
+#[component]
+fn Facts(setting: SettingView, note: Note) -> impl IntoView {
+    let shown = |value: String| match value.as_str() {
+        "" => view! { <span class="soft">"nothing"</span> }.into_any(),
+        _ => view! { <code>{value}</code> }.into_any(),
+    };
+    view! {
+        <dl class="facts">
+            <dt>"In effect"</dt><dd>{shown(setting.in_effect)}</dd>
+            <dt>"Default"</dt><dd>{shown(setting.default)}</dd>
+            {(!note.bounds.is_empty()).then(|| view! { <dt>"May be"</dt><dd>{note.bounds}</dd> })}
+            {setting.problem.map(|why| view! { <dt>"Not as set"</dt><dd>{why}</dd> })}
+        </dl>
+    }
+}

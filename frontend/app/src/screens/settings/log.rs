@@ -1,0 +1,108 @@
+//! The server's log filter of this moment, beside the setting of the same name.
+
+use drover_ui_core::problem::Problem;
+use drover_ui_core::shell;
+use drover_ui_kit::button::{Button, Role};
+use drover_ui_kit::code::Code;
+use drover_ui_kit::field::TextField;
+use drover_ui_kit::notice::{Banner, Mood, Skeleton};
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use serde::{Deserialize, Serialize};
+
+use super::Settings;
+use crate::command::origin;
+use crate::gate::Gate;
+use crate::screens::form::{Refusal, Sending};
+
+const PATH: &str = "/v1/log-filter";
+
+/// What the route speaks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Body {
+    filter: String,
+}
+
+type Now = RwSignal<Option<Result<Body, Problem>>>;
+
+/// What is written now, and the way to change it for a while.
+#[component]
+pub(super) fn LogFilter(settings: Settings) -> impl IntoView {
+    let gate = expect_context::<Gate>();
+    let now: Now = RwSignal::new(None);
+    // The setting, once changed, puts another filter into effect.
+    let setting = Memo::new(move |_| {
+        settings.with(|settings| {
+            let found = settings.iter().find(|setting| setting.name == "log-filter");
+            found.map(|setting| setting.in_effect.clone())
+        })
+    });
+    Effect::new(move || {
+        setting.track();
+        spawn_local(async move {
+            let answer = gate.get(PATH).await;
+            // Somebody may have gone on already.
+            let _ = now.try_set(Some(answer));
+        });
+    });
+    view! {
+        <div class="setting">
+            <h3>"For now"</h3>
+            <p>
+                "Another filter until the server ends, or the setting changes: for looking at a fault without keeping the noise. The setting stays as it is."
+            </p>
+            {move || match now.get() {
+                None => view! { <Skeleton lines=1/> }.into_any(),
+                Some(Err(problem)) => view! { <Banner mood=Mood::Error>{problem.message}</Banner> }.into_any(),
+                Some(Ok(body)) => view! { <Form body=body now=now/> }.into_any(),
+            }}
+        </div>
+    }
+}
+
+#[component]
+fn Form(body: Body, now: Now) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let filter = RwSignal::new(body.filter.clone());
+    let sending = Sending::new();
+    let in_effect = body.filter;
+    let same = in_effect.clone();
+    let typed = move || Body {
+        filter: filter.with(|filter| filter.trim().to_owned()),
+    };
+    let unchanged = Signal::derive(move || typed().filter == same);
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        if unchanged.get_untracked() {
+            return;
+        }
+        let wanted = untrack(typed);
+        let request = async move { gate.send("PUT", PATH, &wanted).await };
+        sending.send(request, move |body: Body| {
+            toasts.say("The server logs by another filter.");
+            // Somebody may have gone on already.
+            let _ = now.try_set(Some(Ok(body)));
+        });
+    };
+    let command = move || {
+        let body = serde_json::to_string(&typed()).unwrap_or_default();
+        format!(
+            "curl -X PUT -H \"Authorization: Bearer $DROVER_TOKEN\" -H 'Content-Type: application/json' \\\n  -d {} {}",
+            shell::word(&body),
+            shell::word(&format!("{}{PATH}", origin()))
+        )
+    };
+    view! {
+        <form class="stack" on:submit=submit>
+            <div class="setting-value"><span>"In effect:"</span><code>{in_effect}</code></div>
+            <Refusal sending=sending fields=&["filter"]/>
+            <TextField label="Filter" value=filter error=sending.of("filter")
+                help="For example debug, or info,drover_server::proxy=trace."/>
+            <div class="row">
+                <Button role=Role::Submit busy=sending.busy() disabled=unchanged>"Log so for now"</Button>
+            </div>
+            <Code label="Command" text=Signal::derive(command)/>
+        </form>
+    }
+}

@@ -1,0 +1,208 @@
+//! The columns of the list of tokens.
+
+use std::cmp::Ordering;
+
+use drover_api::rest::TokenView;
+use drover_ui_core::token::{End, ago, end, purpose, purpose_in_full, relative};
+use drover_ui_kit::badge::{Badge, Tone};
+use drover_ui_kit::button::{Button, Weight};
+use drover_ui_kit::icon::Icon;
+use drover_ui_kit::table::{Column, Row, Sorting};
+use jiff::Timestamp;
+use leptos::prelude::*;
+
+use super::delete::Ending;
+use crate::clock::{Clock, in_full};
+use crate::screens::cluster::path_of;
+
+/// What ends next comes first.
+pub(super) const BY_DEFAULT: Sorting = Sorting {
+    column: "expires",
+    descending: false,
+};
+
+/// A token, and whether this browser's session is it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct TokenRow {
+    /// The token.
+    pub(super) token: TokenView,
+    /// Whether its deletion signs out here.
+    pub(super) here: bool,
+}
+
+impl Row for TokenRow {
+    fn key(&self) -> String {
+        self.token.id.clone()
+    }
+
+    fn name(&self) -> String {
+        let description = self.token.description.as_deref();
+        format!("{} {}", description.unwrap_or("token"), self.token.id)
+    }
+}
+
+type Order = fn(&TokenRow, &TokenRow) -> Ordering;
+type Cell = fn(&TokenRow) -> AnyView;
+
+/// All of them; whose a token is only where there are others'.
+pub(super) fn columns(everybodys: bool) -> Vec<Column<TokenRow>> {
+    let all: [(&str, &str, &str, Option<Order>, Cell); 8] = [
+        (
+            "description",
+            "Token",
+            "col-token",
+            Some(by_description),
+            description,
+        ),
+        ("user", "User", "col-user", Some(by_user), user),
+        (
+            "purpose",
+            "Made for",
+            "col-purpose",
+            Some(by_purpose),
+            purpose_cell,
+        ),
+        (
+            "cluster",
+            "Works on",
+            "col-scope",
+            Some(by_cluster),
+            cluster,
+        ),
+        ("expires", "Ends", "col-ends", Some(by_end), ends),
+        ("used", "Last used", "col-time", Some(by_use), used),
+        ("made", "Made", "col-time", Some(by_birth), made),
+        ("deeds", "Delete", "col-deed", None, deeds),
+    ];
+    let columns = all.into_iter().filter(|it| everybodys || it.0 != "user");
+    let columns = columns.map(|(key, heading, class, order, cell)| Column {
+        key,
+        heading,
+        class,
+        order,
+        cell,
+    });
+    columns.collect()
+}
+
+fn by_description(a: &TokenRow, b: &TokenRow) -> Ordering {
+    let text = |row: &TokenRow| row.token.description.as_ref().map(|it| it.to_lowercase());
+    text(a).cmp(&text(b))
+}
+
+fn by_user(a: &TokenRow, b: &TokenRow) -> Ordering {
+    a.token.username.cmp(&b.token.username)
+}
+
+fn by_purpose(a: &TokenRow, b: &TokenRow) -> Ordering {
+    purpose(a.token.purpose).cmp(purpose(b.token.purpose))
+}
+
+fn by_cluster(a: &TokenRow, b: &TokenRow) -> Ordering {
+    let name = |row: &TokenRow| row.token.cluster.as_ref().map(|it| it.name.clone());
+    name(a).cmp(&name(b))
+}
+
+fn by_end(a: &TokenRow, b: &TokenRow) -> Ordering {
+    a.token.expires_at.cmp(&b.token.expires_at)
+}
+
+/// The one that was used last first; those never used at the end.
+fn by_use(a: &TokenRow, b: &TokenRow) -> Ordering {
+    b.token.last_used_at.cmp(&a.token.last_used_at)
+}
+
+/// The youngest first.
+fn by_birth(a: &TokenRow, b: &TokenRow) -> Ordering {
+    b.token.created_at.cmp(&a.token.created_at)
+}
+
+fn description(row: &TokenRow) -> AnyView {
+    let text = row.token.description.clone();
+    let text = text.unwrap_or_else(|| purpose_in_full(row.token.purpose).to_owned());
+    let here = row
+        .here
+        .then(|| view! { <Badge tone=Tone::Busy words="this session".to_owned()/> });
+    view! {
+        <div class="two">
+            <span class="with-badge"><span class="cut" title=text.clone()>{text.clone()}</span>{here}</span>
+            <code class="soft cut">{row.token.id.clone()}</code>
+        </div>
+    }
+    .into_any()
+}
+
+fn user(row: &TokenRow) -> AnyView {
+    view! { <span class="cut">{row.token.username.clone()}</span> }.into_any()
+}
+
+fn purpose_cell(row: &TokenRow) -> AnyView {
+    let (words, hint) = (
+        purpose(row.token.purpose),
+        purpose_in_full(row.token.purpose),
+    );
+    view! { <span class="cut" title=hint>{words}</span> }.into_any()
+}
+
+fn cluster(row: &TokenRow) -> AnyView {
+    match &row.token.cluster {
+        Some(scope) => {
+            let (path, name) = (path_of(&scope.name), scope.name.clone());
+            view! { <a class="cut" href=path>{name}</a> }.into_any()
+        }
+        None => view! { <span class="soft cut">"everywhere"</span> }.into_any(),
+    }
+}
+
+fn ends(row: &TokenRow) -> AnyView {
+    let (clock, token) = (expect_context::<Clock>(), row.token.clone());
+    let at = token.expires_at;
+    let state = Memo::new(move |_| {
+        let now = clock.now();
+        let words = relative(at, now);
+        match end(&token, now) {
+            End::Past => (Some(Tone::Bad), format!("ended {words}")),
+            End::Soon => (Some(Tone::Warning), format!("soon: {words}")),
+            End::Far => (None, words),
+        }
+    });
+    let first = move || match state.get() {
+        (Some(tone), words) => view! { <Badge tone=tone words=words/> }.into_any(),
+        (None, words) => view! { <span>{words}</span> }.into_any(),
+    };
+    let exact = in_full(at);
+    view! {
+        <div class="two">{first}<span class="soft cut" title=exact.clone()>{exact.clone()}</span></div>
+    }
+    .into_any()
+}
+
+fn time(at: Option<Timestamp>, never: &'static str) -> AnyView {
+    let clock = expect_context::<Clock>();
+    match at {
+        Some(at) => {
+            view! { <span class="cut" title=in_full(at)>{move || ago(at, clock.now())}</span> }
+                .into_any()
+        }
+        None => view! { <span class="soft">{never}</span> }.into_any(),
+    }
+}
+
+fn used(row: &TokenRow) -> AnyView {
+    time(row.token.last_used_at, "never")
+}
+
+fn made(row: &TokenRow) -> AnyView {
+    time(Some(row.token.created_at), "")
+}
+
+fn deeds(row: &TokenRow) -> AnyView {
+    let (ending, row) = (expect_context::<Ending>(), row.clone());
+    let label = format!("Delete {}", row.name());
+    view! {
+        <Button weight=Weight::Quiet icon=Icon::Trash on_press=move |()| ending.ask(vec![row.clone()])>
+            <span class="unseen">{label}</span>
+        </Button>
+    }
+    .into_any()
+}

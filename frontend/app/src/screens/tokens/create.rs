@@ -1,0 +1,254 @@
+//! A new token: what it is for, where it works and how long, and its secret, shown once.
+
+use std::sync::Arc;
+
+use drover_api::kinds::TokenPurpose;
+use drover_api::rest::{IssuedToken, List, SettingView, TokenCreate, TokenView};
+use drover_ui_core::lifetime;
+use drover_ui_core::problem::Problem;
+use drover_ui_core::shell;
+use drover_ui_kit::button::Button;
+use drover_ui_kit::code::Code;
+use drover_ui_kit::dialog::Dialog;
+use drover_ui_kit::field::TextField;
+use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::picker::{Choice, Picker};
+use drover_ui_kit::secret::SecretText;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+
+use crate::clock::in_full;
+use crate::command::origin;
+use crate::gate::Gate;
+use crate::live::Clusters;
+use crate::live::listing::Listing;
+use crate::screens::form::{FormFoot, Refusal, Sending};
+
+/// Longest description, in characters; the server has the last word.
+const DESCRIPTION: usize = 256;
+
+type Issued = RwSignal<Option<Arc<IssuedToken>>>;
+
+/// The dialog: the form first, then the secret, which is kept nowhere once it is closed.
+#[component]
+pub(super) fn CreateToken(open: RwSignal<bool>, listing: Listing<TokenView>) -> impl IntoView {
+    let issued: Issued = RwSignal::new(None);
+    Effect::new(move || {
+        if !open.get() {
+            issued.set(None);
+        }
+    });
+    let held = Signal::derive(move || issued.with(Option::is_some));
+    view! {
+        <Dialog open=open title="Make a token" held=held>
+            {move || match issued.get() {
+                None => view! { <Form issued=issued listing=listing open=open/> }.into_any(),
+                Some(token) => view! { <Shown token=token open=open/> }.into_any(),
+            }}
+        </Dialog>
+    }
+}
+
+/// What the server's settings say of lives; known to administrators only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Lives {
+    by_default: Option<u64>,
+    longest: Option<u64>,
+}
+
+impl Lives {
+    fn of(settings: &[SettingView]) -> Self {
+        let of = |name: &str| {
+            let found = settings.iter().find(|setting| setting.name == name);
+            found.and_then(|setting| lifetime::parse(&setting.in_effect))
+        };
+        Self {
+            by_default: of("token-default-ttl"),
+            longest: of("token-max-ttl"),
+        }
+    }
+
+    fn help(self) -> String {
+        match (self.by_default, self.longest) {
+            (Some(default), Some(longest)) => format!(
+                "Such as 30d or 12h. Empty: {}. At most {}, the setting token-max-ttl.",
+                lifetime::words(default.min(longest)),
+                lifetime::words(longest)
+            ),
+            _ => "Such as 30d or 12h. Empty: the server's default. The server says so if it is \
+                  longer than administrators allow."
+                .to_owned(),
+        }
+    }
+}
+
+/// Asks an administrator's server for its bounds; the form works without them, too.
+fn lives() -> RwSignal<Lives> {
+    let (gate, lives) = (expect_context::<Gate>(), RwSignal::new(Lives::default()));
+    if gate.is_administrator() {
+        spawn_local(async move {
+            let answer: Result<List<SettingView>, Problem> = gate.get("/v1/settings").await;
+            if let Ok(settings) = answer {
+                // The dialog may be closed by now.
+                let _ = lives.try_set(Lives::of(&settings.items));
+            }
+        });
+    }
+    lives
+}
+
+/// What was typed.
+#[derive(Clone, Copy)]
+struct Wish {
+    description: RwSignal<String>,
+    cluster: RwSignal<Option<String>>,
+    life: RwSignal<String>,
+    lives: RwSignal<Lives>,
+}
+
+impl Wish {
+    fn new() -> Self {
+        Self {
+            description: RwSignal::new(String::new()),
+            cluster: RwSignal::new(None),
+            life: RwSignal::new(String::new()),
+            lives: lives(),
+        }
+    }
+
+    fn seconds(self) -> Result<Option<u64>, String> {
+        let longest = self.lives.get().longest;
+        self.life.with(|life| lifetime::read(life, longest))
+    }
+
+    fn complaint(self) -> Option<String> {
+        let letters = self.description.with(|text| text.trim().chars().count());
+        (letters > DESCRIPTION)
+            .then(|| format!("At most {DESCRIPTION} characters; these are {letters}."))
+    }
+
+    fn request(self) -> Option<TokenCreate> {
+        if self.complaint().is_some() {
+            return None;
+        }
+        let description = self.description.with(|text| text.trim().to_owned());
+        Some(TokenCreate {
+            purpose: TokenPurpose::Api,
+            cluster: self.cluster.get(),
+            description: (!description.is_empty()).then_some(description),
+            ttl_seconds: self.seconds().ok()?,
+        })
+    }
+
+    fn command(self) -> String {
+        let description = self.description.with(|text| text.trim().to_owned());
+        let option = |name: &str, value: &str| match value {
+            "" => String::new(),
+            value => format!(" --{name} {}", shell::word(value)),
+        };
+        format!(
+            "drover token create{}{}{}",
+            option("description", &description),
+            option("cluster", &self.cluster.get().unwrap_or_default()),
+            option("ttl", self.life.get().trim()),
+        )
+    }
+}
+
+#[component]
+fn Form(issued: Issued, listing: Listing<TokenView>, open: RwSignal<bool>) -> impl IntoView {
+    let gate = expect_context::<Gate>();
+    let (wish, sending) = (Wish::new(), Sending::new());
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        let Some(request) = untrack(|| wish.request()) else {
+            return;
+        };
+        let request = async move { gate.send("POST", "/v1/tokens", &request).await };
+        sending.send(request, move |token: IssuedToken| {
+            listing.again();
+            // The dialog may be closed by now.
+            let _ = issued.try_set(Some(Arc::new(token)));
+        });
+    };
+    let (of_description, of_life) = (sending.of("description"), sending.of("ttlSeconds"));
+    let life_error = move || wish.seconds().err().or_else(|| of_life.get());
+    let help = Signal::derive(move || wish.lives.get().help());
+    view! {
+        <form class="dialog-body" on:submit=submit>
+            <p class="soft">"It may do what you may, for as long as it lives. It is shown once."</p>
+            <Refusal sending=sending fields=&["description", "cluster", "ttlSeconds"]/>
+            <TextField label="What it is for" value=wish.description focused=true
+                help="For example: backup job. Others who administer Drover read it."
+                error=Signal::derive(move || wish.complaint().or_else(|| of_description.get()))/>
+            <ClusterPicker value=wish.cluster error=sending.of("cluster")/>
+            <TextField label="How long it lives" value=wish.life help=help error=Signal::derive(life_error)/>
+            <Code label="Command" text=Signal::derive(move || wish.command())/>
+            <FormFoot open=open verb="Make the token" sending=sending
+                disabled=Signal::derive(move || wish.request().is_none())/>
+        </form>
+    }
+}
+
+#[component]
+fn ClusterPicker(value: RwSignal<Option<String>>, error: Signal<Option<String>>) -> impl IntoView {
+    let clusters = expect_context::<Clusters>();
+    let choices = Signal::derive(move || {
+        let items = clusters.items().unwrap_or_default();
+        let choices = items.iter().map(|cluster| Choice {
+            key: cluster.name.clone(),
+            words: cluster.name.clone(),
+            note: cluster.description.clone().unwrap_or_default(),
+        });
+        choices.collect::<Vec<_>>()
+    });
+    view! {
+        <Picker
+            label="Where it works"
+            choices=choices
+            value=value
+            none="everywhere you may"
+            help="One cluster, and nowhere else; or leave it empty."
+            error=error
+        />
+    }
+}
+
+/// The secret, this once.
+#[component]
+fn Shown(token: Arc<IssuedToken>, open: RwSignal<bool>) -> impl IntoView {
+    let taken = RwSignal::new(false);
+    let view = &token.metadata;
+    let place = match &view.cluster {
+        Some(scope) => format!("cluster {} only", scope.name),
+        None => "everywhere you may".to_owned(),
+    };
+    let ends = in_full(view.expires_at);
+    let usage = format!(
+        "export DROVER_SERVER={} DROVER_TOKEN=…\ndrover cluster list",
+        shell::word(&origin())
+    );
+    let close = move || {
+        if taken.get() {
+            "Done"
+        } else {
+            "I have stored it"
+        }
+    };
+    view! {
+        <div class="dialog-body">
+            <Banner mood=Mood::Warning>
+                "Copy the token now. Drover keeps no copy: it cannot be shown again, here or anywhere."
+            </Banner>
+            <SecretText label="Token" text=token.token.expose().to_owned() taken=taken/>
+            <dl class="facts">
+                <dt>"Works"</dt><dd>{place}</dd>
+                <dt>"Until"</dt><dd>{ends}</dd>
+            </dl>
+            <Code label="How a program uses it" text=usage/>
+            <div class="dialog-foot">
+                <Button on_press=move |()| open.set(false)>{close}</Button>
+            </div>
+        </div>
+    }
+}

@@ -1,0 +1,156 @@
+//! The end of tokens: what ends with them, and how far it is.
+
+use drover_api::rest::TokenView;
+use drover_ui_core::problem::Problem;
+use drover_ui_core::selection::Selection;
+use drover_ui_core::token::ending;
+use drover_ui_core::url::segment;
+use drover_ui_kit::code::Code;
+use drover_ui_kit::confirm::Confirm;
+use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::table::Row as _;
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+
+use super::columns::TokenRow;
+use crate::frame::sign_out;
+use crate::gate::Gate;
+use crate::live::listing::Listing;
+use crate::screens::batch::{Batch, BatchProgress};
+
+/// Tokens that are named one by one; more are counted.
+const NAMED: usize = 6;
+
+/// The tokens that somebody wants to delete.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ending {
+    open: RwSignal<bool>,
+    rows: RwSignal<Vec<TokenRow>>,
+}
+
+impl Ending {
+    /// Gives it to the screen as a context.
+    pub(super) fn provide() -> Self {
+        let ending = Self {
+            open: RwSignal::new(false),
+            rows: RwSignal::new(Vec::new()),
+        };
+        provide_context(ending);
+        ending
+    }
+
+    /// Asks whether these shall be deleted.
+    pub(super) fn ask(self, rows: Vec<TokenRow>) {
+        self.rows.set(rows);
+        self.open.set(true);
+    }
+}
+
+/// The dialog.
+#[component]
+pub(super) fn DeleteTokens(
+    ending: Ending,
+    listing: Listing<TokenView>,
+    selection: RwSignal<Selection>,
+) -> impl IntoView {
+    let Ending { open, rows } = ending;
+    move || {
+        // A new question each time, with a progress of its own.
+        rows.track();
+        view! { <Question open=open rows=rows listing=listing selection=selection/> }
+    }
+}
+
+#[component]
+fn Question(
+    open: RwSignal<bool>,
+    rows: RwSignal<Vec<TokenRow>>,
+    listing: Listing<TokenView>,
+    selection: RwSignal<Selection>,
+) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let batch = Batch::new();
+    let here = rows.with_untracked(|rows| rows.iter().any(|row| row.here));
+    let go = move || {
+        let mut left = rows.get_untracked();
+        // The session is not among what failed: it goes last, so that the others can go before it.
+        left.retain(|row| row.here || batch.wants(&row.name()));
+        let count = left.len();
+        left.retain(|row| !row.here);
+        spawn_local(async move {
+            let delete = async |row: TokenRow| delete(gate, &row).await;
+            let good = batch.run(left, TokenRow::name, delete).await;
+            listing.again();
+            if good && here {
+                sign_out(gate, toasts, false);
+            } else if good {
+                toasts.say(deleted(count));
+                // The screen may be gone, and its signals with it.
+                let _ = open.try_set(false);
+                let _ = selection.try_update(Selection::clear);
+            }
+        });
+    };
+    let title = rows.with_untracked(|rows| question(rows.len()));
+    view! {
+        <Confirm
+            open=open
+            title=title
+            verb=if here { "Delete and sign out" } else { "Delete" }
+            busy=Signal::derive(move || batch.is_running())
+            on_confirm=move |()| go()
+        >
+            <p>
+                "They are refused from now on, and whatever they hold open (watches, logs, shells) ends within seconds. A deleted token cannot be brought back."
+            </p>
+            {move || rows.with(|rows| named(rows))}
+            {here.then(|| view! {
+                <Banner mood=Mood::Warning>"This browser's session is among them: you are signed out here."</Banner>
+            })}
+            <BatchProgress batch=batch on_retry=move |()| go()/>
+            <Code label="Command" text=rows.with_untracked(|rows| command(rows))/>
+        </Confirm>
+    }
+}
+
+async fn delete(gate: Gate, row: &TokenRow) -> Result<(), Problem> {
+    gate.delete(&format!("/v1/tokens/{}", segment(&row.token.id)))
+        .await
+}
+
+fn question(count: usize) -> String {
+    match count {
+        1 => "Delete this token?".to_owned(),
+        more => format!("Delete {more} tokens?"),
+    }
+}
+
+fn deleted(count: usize) -> String {
+    match count {
+        1 => "The token is deleted.".to_owned(),
+        more => format!("{more} tokens are deleted."),
+    }
+}
+
+fn named(rows: &[TokenRow]) -> AnyView {
+    let more = rows.len().saturating_sub(NAMED);
+    let items = rows.iter().take(NAMED).map(|row| {
+        let (name, what) = (row.name(), ending(row.token.purpose));
+        view! { <li><b>{name}</b>" "<span class="soft">{what}</span></li> }
+    });
+    view! {
+        <ul class="failures">
+            {items.collect_view()}
+            {(more > 0).then(|| view! { <li class="soft">{format!("and {more} more")}</li> })}
+        </ul>
+    }
+    .into_any()
+}
+
+fn command(rows: &[TokenRow]) -> String {
+    let lines = rows
+        .iter()
+        .map(|row| format!("drover token delete {}", row.token.id));
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,134 @@
+//! A new user, with a first password.
+
+use drover_api::rest::{Secret, UserCreate, UserView};
+use drover_ui_core::shell;
+use drover_ui_kit::code::Code;
+use drover_ui_kit::dialog::Dialog;
+use drover_ui_kit::field::{Checkbox, TextField};
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+
+use super::deeds::{FirstPassword, Told};
+use super::password::{NewPassword, PasswordFields};
+use crate::gate::Gate;
+use crate::live::listing::Listing;
+use crate::screens::form::{FormFoot, Refusal, Sending};
+
+/// The dialog: the form first, then the password if it was made here.
+#[component]
+pub(super) fn CreateUser(open: RwSignal<bool>, listing: Listing<UserView>) -> impl IntoView {
+    let told = RwSignal::new(None::<Told>);
+    Effect::new(move || {
+        if !open.get() {
+            told.set(None);
+        }
+    });
+    let held = Signal::derive(move || told.with(Option::is_some));
+    view! {
+        <Dialog open=open title="Make a user" held=held>
+            {move || match told.get() {
+                None => view! { <Form told=told listing=listing open=open/> }.into_any(),
+                Some(told) => view! { <FirstPassword told=told open=open/> }.into_any(),
+            }}
+        </Dialog>
+    }
+}
+
+/// What was typed.
+#[derive(Clone, Copy)]
+struct Wish {
+    name: RwSignal<String>,
+    shown: RwSignal<String>,
+    administrator: RwSignal<bool>,
+    password: NewPassword,
+}
+
+impl Wish {
+    fn new() -> Self {
+        Self {
+            name: RwSignal::new(String::new()),
+            shown: RwSignal::new(String::new()),
+            administrator: RwSignal::new(false),
+            password: NewPassword::new(),
+        }
+    }
+
+    fn is_ready(self) -> bool {
+        self.name.with(|name| !name.trim().is_empty()) && self.password.is_ready()
+    }
+
+    fn request(self, password: Secret) -> UserCreate {
+        let shown = self.shown.with_untracked(|text| text.trim().to_owned());
+        UserCreate {
+            name: self.name.with_untracked(|text| text.trim().to_owned()),
+            display_name: (!shown.is_empty()).then_some(shown),
+            password,
+            administrator: self.administrator.get_untracked(),
+        }
+    }
+
+    fn command(self) -> String {
+        let shown = self.shown.with(|text| text.trim().to_owned());
+        let shown = match shown.as_str() {
+            "" => String::new(),
+            shown => format!(" --display-name {}", shell::word(shown)),
+        };
+        let administrator = if self.administrator.get() {
+            " --administrator"
+        } else {
+            ""
+        };
+        let name = self.name.with(|text| text.trim().to_owned());
+        let name = if name.is_empty() {
+            "NAME".to_owned()
+        } else {
+            shell::word(&name)
+        };
+        format!(
+            "drover user create {name}{shown}{administrator}{}",
+            self.password.option()
+        )
+    }
+}
+
+/// Fields at which the server's complaints are shown.
+const FIELDS: &[&str] = &["name", "displayName", "password"];
+
+#[component]
+fn Form(
+    told: RwSignal<Option<Told>>,
+    listing: Listing<UserView>,
+    open: RwSignal<bool>,
+) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (wish, sending) = (Wish::new(), Sending::new());
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        let password = untrack(move || wish.is_ready()).then(|| wish.password.take(toasts));
+        let Some((password, show)) = password.flatten() else {
+            return;
+        };
+        let request = wish.request(password.clone());
+        let request = async move { gate.send("POST", "/v1/users", &request).await };
+        sending.send(request, move |user: UserView| {
+            listing.again();
+            toasts.say(format!("{} can sign in.", user.name));
+            Told::tell(show, user.name, password, told, open);
+        });
+    };
+    view! {
+        <form class="dialog-body" on:submit=submit>
+            <Refusal sending=sending fields=FIELDS/>
+            <TextField label="Name" value=wish.name focused=true error=sending.of("name")
+                help="What they type to sign in: lower-case letters, digits, “.” and “-”. It cannot be changed."/>
+            <TextField label="Display name" value=wish.shown error=sending.of("displayName")
+                help="What others see; may be empty."/>
+            <Checkbox label="Administrator: may do everything, everywhere" checked=wish.administrator/>
+            <PasswordFields password=wish.password error=sending.of("password")/>
+            <p class="soft">"They choose one of their own when they first sign in."</p>
+            <Code label="Command" text=Signal::derive(move || wish.command())/>
+            <FormFoot open=open verb="Make the user" sending=sending
+                disabled=Signal::derive(move || !wish.is_ready())/>
+        </form>
+    }
+}

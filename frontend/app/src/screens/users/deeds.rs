@@ -1,0 +1,135 @@
+//! What can be done with a user: each deed in a dialog that says what it does.
+
+mod confirm;
+mod rename;
+mod secret;
+
+use drover_api::rest::{Secret, UserView};
+use drover_ui_kit::button::Button;
+use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::secret::SecretText;
+use leptos::prelude::*;
+
+use super::columns::UserRow;
+use crate::live::listing::Listing;
+use confirm::ConfirmStep;
+pub(super) use confirm::Step;
+use rename::Rename;
+use secret::SetPassword;
+
+/// Something that can be done with a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Deed {
+    /// Another display name.
+    Rename,
+    /// Another password, to be changed at the next sign-in.
+    SetPassword,
+    /// What needs nothing but to be meant.
+    Step(Step),
+}
+
+impl Deed {
+    /// What stands in the menu.
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Self::Rename => "Display name…",
+            Self::SetPassword => "Set a password…",
+            Self::Step(step) => step.words(),
+        }
+    }
+}
+
+/// The deed that somebody wants to do, and to whom.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Deeds {
+    open: RwSignal<bool>,
+    asked: RwSignal<Option<(Deed, UserRow)>>,
+}
+
+impl Deeds {
+    /// Gives it to the screen as a context.
+    pub(super) fn provide() -> Self {
+        let deeds = Self {
+            open: RwSignal::new(false),
+            asked: RwSignal::new(None),
+        };
+        provide_context(deeds);
+        deeds
+    }
+
+    /// Asks whether it shall be done.
+    pub(super) fn ask(self, deed: Deed, row: UserRow) {
+        self.asked.set(Some((deed, row)));
+        self.open.set(true);
+    }
+}
+
+/// The dialog of the deed that was asked for.
+#[component]
+pub(super) fn DeedDialog(deeds: Deeds, listing: Listing<UserView>) -> impl IntoView {
+    let Deeds { open, asked } = deeds;
+    move || {
+        asked.get().map(|(deed, row)| match deed {
+            Deed::Rename => view! { <Rename user=row.user open=open listing=listing/> }.into_any(),
+            Deed::SetPassword => {
+                view! { <SetPassword row=row open=open listing=listing/> }.into_any()
+            }
+            Deed::Step(step) => {
+                view! { <ConfirmStep step=step row=row open=open listing=listing/> }.into_any()
+            }
+        })
+    }
+}
+
+/// A password that was made here, and for whom.
+#[derive(Clone, PartialEq)]
+pub(super) struct Told {
+    name: String,
+    password: Secret,
+}
+
+impl Told {
+    /// Shows a password that was made here; one that was typed is known, and the dialog closes.
+    pub(super) fn tell(
+        show: bool,
+        name: String,
+        password: Secret,
+        told: RwSignal<Option<Self>>,
+        open: RwSignal<bool>,
+    ) {
+        // The dialog may be closed by now, and its signals gone.
+        if show {
+            let _ = told.try_set(Some(Self { name, password }));
+        } else {
+            let _ = open.try_set(false);
+        }
+    }
+}
+
+/// The password, this once.
+#[component]
+pub(super) fn FirstPassword(told: Told, open: RwSignal<bool>) -> impl IntoView {
+    let taken = RwSignal::new(false);
+    let close = move || {
+        if taken.get() {
+            "Done"
+        } else {
+            "I have told them"
+        }
+    };
+    view! {
+        <div class="dialog-body">
+            <Banner mood=Mood::Warning>
+                "Copy the password now. It cannot be shown again; if it is lost, set another."
+            </Banner>
+            <SecretText label=format!("Password of {}", told.name) text=told.password.expose().to_owned() taken=taken/>
+            <p>
+                "Tell it to "<b>{told.name}</b>
+                " by a way that others do not read. It is good for one sign-in: they choose their own then."
+            </p>
+            <div class="dialog-foot">
+                <Button on_press=move |()| open.set(false)>{close}</Button>
+            </div>
+        </div>
+    }
+}

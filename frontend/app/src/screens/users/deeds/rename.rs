@@ -1,0 +1,60 @@
+//! Another display name.
+
+use drover_api::rest::{UserPatch, UserView};
+use drover_ui_core::url::segment;
+use drover_ui_kit::dialog::Dialog;
+use drover_ui_kit::field::TextField;
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+
+use crate::gate::Gate;
+use crate::live::listing::Listing;
+use crate::screens::form::{FormFoot, Refusal, Sending};
+
+/// The dialog.
+#[component]
+pub(super) fn Rename(
+    user: UserView,
+    open: RwSignal<bool>,
+    listing: Listing<UserView>,
+) -> impl IntoView {
+    let title = format!("Display name of {}", user.name);
+    let user = StoredValue::new(user);
+    view! {
+        <Dialog open=open title=title>
+            <Form user=user.get_value() open=open listing=listing/>
+        </Dialog>
+    }
+}
+
+#[component]
+fn Form(user: UserView, open: RwSignal<bool>, listing: Listing<UserView>) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let shown = RwSignal::new(user.display_name.unwrap_or_default());
+    let sending = Sending::new();
+    let name = StoredValue::new(user.name);
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        let path = name.with_value(|name| format!("/v1/users/{}", segment(name)));
+        let patch = UserPatch {
+            enabled: None,
+            administrator: None,
+            display_name: Some(shown.with_untracked(|text| text.trim().to_owned())),
+        };
+        let request = async move { gate.send("PATCH", &path, &patch).await };
+        sending.send(request, move |user: UserView| {
+            listing.again();
+            toasts.say(format!("{} has another display name.", user.name));
+            // The dialog may be closed by now.
+            let _ = open.try_set(false);
+        });
+    };
+    view! {
+        <form class="dialog-body" on:submit=submit>
+            <Refusal sending=sending fields=&["displayName"]/>
+            <TextField label="Display name" value=shown focused=true error=sending.of("displayName")
+                help="What others see. The name that they sign in with stays."/>
+            <FormFoot open=open verb="Save" sending=sending/>
+        </form>
+    }
+}

@@ -1,0 +1,99 @@
+//! Another password for somebody.
+
+use drover_api::rest::{PasswordReset, UserView};
+use drover_ui_core::shell;
+use drover_ui_core::url::segment;
+use drover_ui_kit::code::Code;
+use drover_ui_kit::dialog::Dialog;
+use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+
+use super::super::columns::UserRow;
+use super::super::password::{NewPassword, PasswordFields};
+use super::{FirstPassword, Told};
+use crate::gate::Gate;
+use crate::live::listing::Listing;
+use crate::screens::form::{FormFoot, Refusal, Sending};
+
+/// The dialog: the form first, then the password if it was made here.
+#[component]
+pub(super) fn SetPassword(
+    row: UserRow,
+    open: RwSignal<bool>,
+    listing: Listing<UserView>,
+) -> impl IntoView {
+    let told = RwSignal::new(None::<Told>);
+    let held = Signal::derive(move || told.with(Option::is_some));
+    let title = format!("Set a password for {}", row.user.name);
+    let row = StoredValue::new(row);
+    view! {
+        <Dialog open=open title=title held=held>
+            {move || match told.get() {
+                None => view! { <Form row=row.get_value() told=told open=open listing=listing/> }.into_any(),
+                Some(told) => view! { <FirstPassword told=told open=open/> }.into_any(),
+            }}
+        </Dialog>
+    }
+}
+
+#[component]
+fn Form(
+    row: UserRow,
+    told: RwSignal<Option<Told>>,
+    open: RwSignal<bool>,
+    listing: Listing<UserView>,
+) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let password = NewPassword::new();
+    let sending = Sending::new();
+    let UserRow { user, oneself } = row;
+    let name = StoredValue::new(user.name);
+    let ready = move || password.is_ready();
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        let Some((secret, show)) = untrack(ready).then(|| password.take(toasts)).flatten() else {
+            return;
+        };
+        let name = name.get_value();
+        let path = format!("/v1/users/{}/password", segment(&name));
+        let request = PasswordReset {
+            new: secret.clone(),
+        };
+        let request = async move { gate.tell("POST", &path, &request).await };
+        sending.send(request, move |()| {
+            listing.again();
+            toasts.say(format!("{name} has another password."));
+            Told::tell(show, name, secret, told, open);
+        });
+    };
+    let command = move || {
+        let name = name.with_value(|name| shell::word(name));
+        format!("drover user passwd {name}{}", password.option())
+    };
+    view! {
+        <form class="dialog-body" on:submit=submit>
+            <Consequences oneself=oneself/>
+            <Refusal sending=sending fields=&["new"]/>
+            <PasswordFields password=password error=sending.of("new")/>
+            <Code label="Command" text=Signal::derive(command)/>
+            <FormFoot open=open verb="Set the password" sending=sending
+                disabled=Signal::derive(move || !ready())/>
+        </form>
+    }
+}
+
+#[component]
+fn Consequences(oneself: bool) -> impl IntoView {
+    view! {
+        <p>
+            "Their sessions end, in browsers and on command lines, and they must choose a password of their own at the next sign-in. Their API tokens and kubeconfigs go on working."
+        </p>
+        {oneself.then(|| view! {
+            <Banner mood=Mood::Warning>
+                "This is you: it signs you out here. To choose a password of your own, "
+                <a href="/password">"change it"</a>"."
+            </Banner>
+        })}
+    }
+}

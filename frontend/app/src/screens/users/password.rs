@@ -1,0 +1,87 @@
+//! A password for somebody else: made here and shown once, or typed.
+
+use drover_api::rest::Secret;
+use drover_ui_core::password::{BYTES, of_bytes};
+use drover_ui_core::user::{SHORTEST_PASSWORD, complaint};
+use drover_ui_kit::field::{Checkbox, Content, TextField};
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+
+/// What was chosen.
+#[derive(Clone, Copy)]
+pub(super) struct NewPassword {
+    generate: RwSignal<bool>,
+    typed: RwSignal<String>,
+}
+
+impl NewPassword {
+    /// One that is made here, unless another is typed.
+    pub(super) fn new() -> Self {
+        Self {
+            generate: RwSignal::new(true),
+            typed: RwSignal::new(String::new()),
+        }
+    }
+
+    /// Whether it can be sent.
+    pub(super) fn is_ready(self) -> bool {
+        self.generate.get()
+            || self
+                .typed
+                .with(|typed| typed.chars().count() >= SHORTEST_PASSWORD)
+    }
+
+    /// The option of the command that does the same.
+    pub(super) fn option(self) -> &'static str {
+        if self.generate.get() {
+            " --generate-password"
+        } else {
+            ""
+        }
+    }
+
+    /// The password, and whether it has to be shown; says so if the browser has no randomness.
+    pub(super) fn take(self, toasts: Toasts) -> Option<(Secret, bool)> {
+        if !self.generate.get_untracked() {
+            return Some((Secret::new(self.typed.get_untracked()), false));
+        }
+        let made = generated();
+        if made.is_none() {
+            toasts.warn("This browser has no random numbers; type a password instead.");
+        }
+        Some((made?, true))
+    }
+}
+
+fn generated() -> Option<Secret> {
+    let mut random = [0; BYTES];
+    let crypto = window().crypto().ok()?;
+    crypto.get_random_values_with_u8_array(&mut random).ok()?;
+    Some(Secret::new(of_bytes(&random)))
+}
+
+/// The choice, and the field.
+#[component]
+pub(super) fn PasswordFields(
+    password: NewPassword,
+    error: Signal<Option<String>>,
+) -> impl IntoView {
+    let error = move || {
+        let typed = password.typed.with(|typed| complaint(typed));
+        typed.or_else(|| error.get())
+    };
+    let error = Signal::derive(error);
+    view! {
+        <div class="stack">
+            <Checkbox label="Make a password and show it once" checked=password.generate/>
+            <Show
+                when=move || !password.generate.get()
+                fallback=move || error.get().map(|why| view! { <p class="field-note error">{why}</p> })
+            >
+                <TextField label="Password" content=Content::NewPassword value=password.typed
+                    help=format!("At least {SHORTEST_PASSWORD} characters. Tell it to them by a way that others do not read.")
+                    error=error focused=true/>
+            </Show>
+        </div>
+    }
+}
