@@ -11,6 +11,7 @@ use drover_ui_core::feed::{Ask, Feed, Form, Progress};
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::source::{Source, WATCH_SECONDS};
 use futures::future::abortable;
+use jiff::SignedDuration;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
@@ -22,6 +23,8 @@ use crate::stream::LineStream;
 
 /// Silence after which a watch that should have ended by itself is taken for gone.
 const PATIENCE: Duration = Duration::from_secs(WATCH_SECONDS + 15);
+/// A watch that ends sooner is not begun anew at once.
+const TOO_SHORT: SignedDuration = SignedDuration::from_secs(2);
 /// Changes are shown together, so that a thousand of them are not a thousand renderings.
 const TOGETHER: Duration = Duration::from_millis(150);
 
@@ -174,6 +177,7 @@ impl<I: 'static, F: Form<I> + 'static, T: Clone + Send + Sync + 'static> Followi
             self.show();
             return Ok(());
         }
+        let begun = now();
         let mut stream = LineStream::open(request, PATIENCE).await?;
         self.to.is_live();
         while let Some(lines) = stream.next().await? {
@@ -185,6 +189,10 @@ impl<I: 'static, F: Form<I> + 'static, T: Clone + Send + Sync + 'static> Followi
             if changed {
                 self.show_soon();
             }
+        }
+        if now().duration_since(begun) < TOO_SHORT {
+            // Somebody in between lets no answer last; asking all the time would not help.
+            sleep(backoff.after_failure(chance())).await;
         }
         Ok(())
     }

@@ -133,7 +133,7 @@ impl TableColumn for Shown {
             Place::Cell(_, content) => match content {
                 Content::Name => "run-name",
                 Content::Status => "run-status",
-                Content::Ready if !self.has_status => "run-ready main",
+                Content::Ready if !self.has_status => "run-ready run-first",
                 Content::Ready => "run-ready",
                 Content::Restarts => "run-restarts",
                 Content::Age => "run-age figure",
