@@ -1,5 +1,6 @@
 //! A secret that is shown once: it has to be copied now.
 
+use leptos::html;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
@@ -27,7 +28,17 @@ pub fn SecretText(
     /// Becomes true when it was copied.
     #[prop(optional)]
     taken: Option<RwSignal<bool>>,
+    /// Whether it has the focus when it appears: what was there before it is gone.
+    #[prop(optional)]
+    focused: bool,
 ) -> impl IntoView {
+    let place = NodeRef::<html::Output>::new();
+    Effect::new(move || {
+        if let Some(place) = place.get().filter(|_| focused) {
+            // A secret that is gone already needs no focus.
+            let _ = place.focus();
+        }
+    });
     let (state, note) = (RwSignal::new(Copied::NotYet), unique("note"));
     let text = StoredValue::new(text);
     let press = move |()| {
@@ -54,7 +65,7 @@ pub fn SecretText(
     };
     view! {
         <div class="secret">
-            <output class="secret-text" tabindex="0" aria-label=label aria-describedby=note.clone()>
+            <output node_ref=place class="secret-text" tabindex="0" aria-label=label aria-describedby=note.clone()>
                 {text.get_value()}
             </output>
             <div class="row">

@@ -3,7 +3,6 @@
 use drover_ui_core::problem::Problem;
 use drover_ui_core::progress::Progress;
 use drover_ui_kit::button::Button;
-use drover_ui_kit::meter::Meter;
 use drover_ui_kit::notice::{Banner, Mood};
 use futures::StreamExt as _;
 use futures::stream::iter;
@@ -93,7 +92,11 @@ pub(crate) fn BatchProgress(
             .with(|it| it.as_ref().map(words))
             .unwrap_or_default()
     });
-    let part = move || batch.progress.with(|it| it.as_ref().map(Progress::part));
+    let part = move || {
+        batch
+            .progress
+            .with(|it| it.as_ref().map_or(0.0, Progress::part))
+    };
     let failures = move || {
         let failures = |progress: &Progress| progress.failures().to_vec();
         batch
@@ -111,7 +114,7 @@ pub(crate) fn BatchProgress(
     view! {
         <Show when=move || batch.is_begun()>
             <div class="stack" aria-live="polite">
-                <div class="load batch"><span>{words}</span><Meter part=Signal::derive(part) words=words/></div>
+                <div class="load batch"><span>{words}</span><progress max="1" prop:value=part aria-label="Progress"></progress></div>
                 <Show when=move || failed.with(|it| !it.is_empty())>
                     <Banner mood=Mood::Error>
                         <ul class="failures">{list}</ul>

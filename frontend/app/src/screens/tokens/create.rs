@@ -240,7 +240,7 @@ fn Shown(token: Arc<IssuedToken>, open: RwSignal<bool>) -> impl IntoView {
             <Banner mood=Mood::Warning>
                 "Copy the token now. Drover keeps no copy: it cannot be shown again, here or anywhere."
             </Banner>
-            <SecretText label="Token" text=token.token.expose().to_owned() taken=taken/>
+            <SecretText label="Token" text=token.token.expose().to_owned() taken=taken focused=true/>
             <dl class="facts">
                 <dt>"Works"</dt><dd>{place}</dd>
                 <dt>"Until"</dt><dd>{ends}</dd>

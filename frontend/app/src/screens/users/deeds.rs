@@ -122,7 +122,7 @@ pub(super) fn FirstPassword(told: Told, open: RwSignal<bool>) -> impl IntoView {
             <Banner mood=Mood::Warning>
                 "Copy the password now. It cannot be shown again; if it is lost, set another."
             </Banner>
-            <SecretText label=format!("Password of {}", told.name) text=told.password.expose().to_owned() taken=taken/>
+            <SecretText label=format!("Password of {}", told.name) text=told.password.expose().to_owned() taken=taken focused=true/>
             <p>
                 "Tell it to "<b>{told.name}</b>
                 " by a way that others do not read. It is good for one sign-in: they choose their own then."
