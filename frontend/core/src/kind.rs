@@ -76,6 +76,11 @@ impl Kind {
         Self::WORKLOADS.into_iter().chain(others)
     }
 
+    /// The kind of this name in manifests, if it has screens.
+    pub fn named(api_version: &str, name: &str) -> Option<Self> {
+        Self::all().find(|kind| kind.name == name && kind.api_version == api_version)
+    }
+
     /// The path of all of them in a cluster, or of those in a namespace, through Drover's proxy.
     pub fn list_path(self, cluster: &str, namespace: Option<&str>) -> String {
         let root = match self.api_version {

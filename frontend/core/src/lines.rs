@@ -5,6 +5,14 @@
 pub struct Lines {
     rest: Vec<u8>,
     longest: usize,
+    surplus: Surplus,
+}
+
+/// What happens to what is longer than a line may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Surplus {
+    Refused,
+    LeftOut,
 }
 
 /// A line is longer than anything that makes sense.
@@ -17,6 +25,15 @@ impl Lines {
         Self {
             rest: Vec::new(),
             longest,
+            surplus: Surplus::Refused,
+        }
+    }
+
+    /// Lines of which only so many bytes count: the rest of a longer one is left out.
+    pub fn cut_at(longest: usize) -> Self {
+        Self {
+            surplus: Surplus::LeftOut,
+            ..Self::of_at_most(longest)
         }
     }
 
@@ -38,10 +55,11 @@ impl Lines {
     }
 
     fn add(&mut self, part: &[u8]) -> Result<(), TooLong> {
-        if self.rest.len() + part.len() > self.longest {
+        let room = self.longest - self.rest.len();
+        if part.len() > room && self.surplus == Surplus::Refused {
             return Err(TooLong);
         }
-        self.rest.extend_from_slice(part);
+        self.rest.extend_from_slice(&part[..part.len().min(room)]);
         Ok(())
     }
 }
@@ -78,5 +96,15 @@ mod tests {
         let mut lines = Lines::of_at_most(4);
         assert_eq!(lines.push(b"abcd\nab"), Ok(vec![b"abcd".to_vec()]));
         assert_eq!(lines.push(b"cde"), Err(TooLong));
+    }
+
+    #[test]
+    fn the_rest_of_a_line_that_is_cut_is_not_taken_for_another() {
+        let mut lines = Lines::cut_at(3);
+        assert_eq!(lines.push(b"abcd"), Ok(vec![]));
+        assert_eq!(
+            lines.push(b"ef\nx\n"),
+            Ok(vec![b"abc".to_vec(), b"x".to_vec()])
+        );
     }
 }

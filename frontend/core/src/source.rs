@@ -21,7 +21,7 @@ pub const AS_METADATA: &str = "application/json;as=PartialObjectMetadataList;v=v
 pub struct Source {
     path: String,
     accept: &'static str,
-    query: &'static str,
+    query: String,
 }
 
 impl Source {
@@ -30,8 +30,18 @@ impl Source {
         Self {
             path: path.into(),
             accept: AS_OBJECTS,
-            query: "",
+            query: String::new(),
         }
+    }
+
+    /// Only those that a part of a query chooses: `labelSelector=…`, ready for a URL.
+    #[must_use]
+    pub fn choosing(mut self, query: &str) -> Self {
+        if !query.is_empty() {
+            self.query.push('&');
+            self.query.push_str(query);
+        }
+        self
     }
 
     /// The server's own table of a kind.
@@ -45,7 +55,7 @@ impl Source {
         Self {
             path: kind.list_path(cluster, namespace),
             accept: AS_TABLE,
-            query,
+            query: query.to_owned(),
         }
     }
 
@@ -89,6 +99,10 @@ mod tests {
             Source::objects("/x").url(&Ask::Watch("7".to_owned())),
             "/x?watch=true&allowWatchBookmarks=true&timeoutSeconds=60&resourceVersion=7"
         );
+        let one = Source::objects("/x")
+            .choosing("fieldSelector=a%3Db")
+            .choosing("");
+        assert_eq!(one.url(&Ask::List), "/x?limit=500&fieldSelector=a%3Db");
         assert!(source.accept().contains("as=Table"));
     }
 }

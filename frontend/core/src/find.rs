@@ -1,0 +1,118 @@
+//! Finding words in lines, whatever the case of their letters.
+
+use std::ops::Range;
+
+/// What is looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Find {
+    /// Folded; empty means nothing is looked for.
+    wanted: Vec<char>,
+}
+
+impl Find {
+    /// Reads what was typed.
+    pub fn new(typed: &str) -> Self {
+        Self {
+            wanted: typed.chars().map(fold).collect(),
+        }
+    }
+
+    /// Whether nothing is looked for.
+    pub fn is_empty(&self) -> bool {
+        self.wanted.is_empty()
+    }
+
+    /// Whether it is in a line.
+    pub fn is_in(&self, line: &str) -> bool {
+        !self.is_empty() && self.next(line, 0).is_some()
+    }
+
+    /// Where it is in a line.
+    pub fn places(&self, line: &str) -> Vec<Range<usize>> {
+        let (mut places, mut from) = (Vec::new(), 0);
+        if self.is_empty() {
+            return places;
+        }
+        while let Some(place) = self.next(line, from) {
+            from = place.end;
+            places.push(place);
+        }
+        places
+    }
+
+    fn next(&self, line: &str, from: usize) -> Option<Range<usize>> {
+        let rest = line.get(from..)?;
+        let mut starts = rest.char_indices();
+        starts.find_map(|(at, _)| {
+            let end = self.matched(rest.get(at..)?)?;
+            Some(from + at..from + at + end)
+        })
+    }
+
+    /// How many bytes of the text's start are what is wanted.
+    fn matched(&self, text: &str) -> Option<usize> {
+        let mut letters = text.char_indices();
+        for wanted in &self.wanted {
+            let (_, letter) = letters.next()?;
+            if fold(letter) != *wanted {
+                return None;
+            }
+        }
+        Some(letters.next().map_or(text.len(), |(end, _)| end))
+    }
+}
+
+/// One letter for one letter, so that places are those of the line as it is.
+fn fold(letter: char) -> char {
+    let mut folded = letter.to_lowercase();
+    match (folded.next(), folded.next()) {
+        (Some(one), None) => one,
+        _ => letter,
+    }
+}
+
+/// Which of the found lines is looked at; it goes round at both ends.
+pub fn step(count: usize, at: Option<usize>, forward: bool) -> Option<usize> {
+    let last = count.checked_sub(1)?;
+    Some(match (at, forward) {
+        (None, true) => 0,
+        (Some(at), true) if at >= last => 0,
+        (Some(at), true) => at + 1,
+        (None | Some(0), false) => last,
+        (Some(at), false) => (at - 1).min(last),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn case_does_not_matter() {
+        let find = Find::new("erRor");
+        assert_eq!(find.places("Error: no ERROR"), [0..5, 10..15]);
+        assert!(!find.is_in("err or"));
+        assert!(!Find::new("").is_in("anything"));
+        assert_eq!(Find::new("ü").places("ÜüI"), [0..2, 2..4]);
+    }
+
+    #[test]
+    fn the_last_is_followed_by_the_first() {
+        assert_eq!(step(0, None, true), None);
+        assert_eq!(step(3, None, true), Some(0));
+        assert_eq!(step(3, Some(2), true), Some(0));
+        assert_eq!(step(3, Some(0), false), Some(2));
+        assert_eq!(step(3, Some(9), false), Some(2), "lines have gone");
+    }
+
+    proptest! {
+        #[test]
+        fn places_are_parts_of_any_line(line in "\\PC{0,40}", wanted in "\\PC{0,3}") {
+            for place in Find::new(&wanted).places(&line) {
+                prop_assert!(line.get(place).is_some_and(|found| found.chars().count() == wanted.chars().count()));
+            }
+        }
+    }
+}

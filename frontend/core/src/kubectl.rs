@@ -1,0 +1,158 @@
+//! Which `kubectl` command does what a screen does.
+
+use crate::kind::Kind;
+use crate::log::{Since, Wish};
+
+/// An object as commands name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// Its cluster: the context in the kubeconfig that Drover gives.
+    pub cluster: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// Its namespace, if it is in one.
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+}
+
+impl Named {
+    fn start(&self) -> String {
+        let context = format!("kubectl --context {}", word(&self.cluster));
+        match &self.namespace {
+            Some(namespace) => format!("{context} --namespace {}", word(namespace)),
+            None => context,
+        }
+    }
+
+    fn thing(&self) -> String {
+        format!("{} {}", self.kind.name.to_lowercase(), word(&self.name))
+    }
+
+    /// What is known of it, in words.
+    pub fn describe(&self) -> String {
+        format!("{} describe {}", self.start(), self.thing())
+    }
+
+    /// Its events.
+    pub fn events(&self) -> String {
+        let start = self.start();
+        // A node's events lie in the namespace `default`.
+        let all = if self.kind.namespaced {
+            ""
+        } else {
+            " --all-namespaces"
+        };
+        let on = word(&format!("{}/{}", self.kind.name.to_lowercase(), self.name));
+        format!("{start} events{all} --for {on}")
+    }
+
+    /// It as a manifest.
+    pub fn manifest(&self, language: &str, with_managed_fields: bool) -> String {
+        let managed = if with_managed_fields {
+            " --show-managed-fields"
+        } else {
+            ""
+        };
+        format!(
+            "{} get {} -o {language}{managed}",
+            self.start(),
+            self.thing()
+        )
+    }
+}
+
+/// The log that is wished for.
+pub fn logs(wish: &Wish, with_times: bool) -> String {
+    let mut line = format!(
+        "kubectl --context {} --namespace {} logs {} --container {}",
+        word(&wish.cluster),
+        word(&wish.namespace),
+        word(&wish.pod),
+        word(&wish.container)
+    );
+    let mut add = |is: bool, option: &str| {
+        if is {
+            line.push(' ');
+            line.push_str(option);
+        }
+    };
+    add(wish.previous, "--previous");
+    add(wish.follows(), "--follow");
+    add(
+        wish.since != Since::Begin,
+        &format!("--since {}", wish.since.key()),
+    );
+    add(true, &format!("--tail {}", wish.tail));
+    add(with_times, "--timestamps");
+    line
+}
+
+/// A word of a command. Names come from URLs, which anybody can make: a shell must not take one for
+/// more than a word.
+fn word(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._/:".contains(&byte);
+    if !text.is_empty() && !text.starts_with('-') && text.bytes().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(kind: Kind, namespace: Option<&str>, name: &str) -> Named {
+        Named {
+            cluster: "berlin".to_owned(),
+            kind,
+            namespace: namespace.map(str::to_owned),
+            name: name.to_owned(),
+        }
+    }
+
+    #[test]
+    fn commands_say_the_same_as_the_page() {
+        let pod = named(Kind::PODS, Some("shop"), "web-0");
+        let start = "kubectl --context berlin --namespace shop";
+        assert_eq!(pod.describe(), format!("{start} describe pod web-0"));
+        assert_eq!(pod.events(), format!("{start} events --for pod/web-0"));
+        assert_eq!(
+            pod.manifest("yaml", true),
+            format!("{start} get pod web-0 -o yaml --show-managed-fields")
+        );
+        let node = named(Kind::NODES, None, "n1");
+        assert_eq!(
+            node.events(),
+            "kubectl --context berlin events --all-namespaces --for node/n1"
+        );
+    }
+
+    #[test]
+    fn a_name_out_of_a_url_stays_a_word() {
+        let evil = named(Kind::PODS, Some("-x"), "a; rm -rf 'b'");
+        assert_eq!(
+            evil.describe(),
+            r"kubectl --context berlin --namespace '-x' describe pod 'a; rm -rf '\''b'\'''"
+        );
+    }
+
+    #[test]
+    fn a_log_is_asked_for_with_what_was_chosen() {
+        let wish = Wish {
+            cluster: "berlin".to_owned(),
+            namespace: "shop".to_owned(),
+            pod: "web-0".to_owned(),
+            container: "web".to_owned(),
+            previous: false,
+            follow: true,
+            since: Since::Minutes(60),
+            tail: 100,
+        };
+        assert_eq!(
+            logs(&wish, true),
+            "kubectl --context berlin --namespace shop logs web-0 --container web --follow --since 1h \
+             --tail 100 --timestamps"
+        );
+    }
+}

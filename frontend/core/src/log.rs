@@ -1,0 +1,188 @@
+//! The log of a container: its newest lines, without end and without doubling any.
+
+mod ansi;
+mod choice;
+mod level;
+mod line;
+mod next;
+mod seam;
+
+use std::collections::VecDeque;
+
+pub use ansi::{Color, Style};
+pub use choice::{SINCES, Since, TAILS, Wish};
+pub use level::Level;
+pub use line::{Entry, Line, Segment};
+pub use next::{Ending, Next, next};
+pub use seam::Seam;
+
+use crate::find::Find;
+
+/// Lines that are kept.
+pub const MOST_LINES: usize = 10_000;
+/// Bytes of them that are kept.
+const MOST_BYTES: usize = 24 * 1024 * 1024;
+
+/// What was read of a log. While it is paused, new lines wait beside those that are shown.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    shown: Kept,
+    waiting: Kept,
+    paused: bool,
+    next: u64,
+    dropped: u64,
+    find: Find,
+    found: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Kept {
+    lines: VecDeque<Line>,
+    bytes: usize,
+}
+
+impl Kept {
+    fn push(&mut self, line: Line) {
+        self.bytes += line.bytes();
+        self.lines.push_back(line);
+    }
+
+    /// Takes away the oldest until the rest is little enough.
+    fn shorten(&mut self, mut each: impl FnMut(&Line)) {
+        while self.lines.len() > MOST_LINES || self.bytes > MOST_BYTES {
+            let Some(oldest) = self.lines.pop_front() else {
+                return;
+            };
+            self.bytes = self.bytes.saturating_sub(oldest.bytes());
+            each(&oldest);
+        }
+    }
+}
+
+impl Log {
+    /// Takes a line as the server sent it, with its time before it.
+    pub fn push(&mut self, raw: &[u8]) {
+        let entry = Entry::read(raw);
+        self.add(entry);
+    }
+
+    /// Takes lines, but none that were read before a cut.
+    pub fn push_beyond(&mut self, raw: &[u8], seam: Option<&mut Seam>) -> bool {
+        let entry = Entry::read(raw);
+        let is_new = seam.is_none_or(|seam| seam.is_beyond(&entry));
+        if is_new {
+            self.add(entry);
+        }
+        is_new
+    }
+
+    /// Adds words of the page's own.
+    pub fn note(&mut self, words: &str) {
+        self.add(Entry::note(words));
+    }
+
+    fn add(&mut self, entry: Entry) {
+        let line = Line {
+            number: self.next,
+            is_found: self.find.is_in(&entry.text),
+            entry,
+        };
+        self.next += 1;
+        if self.paused {
+            self.waiting.push(line);
+            let dropped = &mut self.dropped;
+            self.waiting.shorten(|_| *dropped += 1);
+        } else {
+            self.show(line);
+        }
+    }
+
+    fn show(&mut self, line: Line) {
+        self.found += usize::from(line.is_found);
+        self.shown.push(line);
+        let (dropped, found) = (&mut self.dropped, &mut self.found);
+        self.shown.shorten(|line| {
+            *dropped += 1;
+            *found = found.saturating_sub(usize::from(line.is_found));
+        });
+    }
+
+    /// Holds new lines back, or shows those that were.
+    pub fn pause(&mut self, paused: bool) {
+        self.paused = paused;
+        if !paused {
+            for line in std::mem::take(&mut self.waiting).lines {
+                self.show(line);
+            }
+        }
+    }
+
+    /// Whether new lines are held back.
+    pub fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// How many new lines wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting.lines.len()
+    }
+
+    /// How many lines were let go because there were too many.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// The lines that are shown.
+    pub fn lines(&self) -> &VecDeque<Line> {
+        &self.shown.lines
+    }
+
+    /// Looks for words in all lines, and in those that come.
+    pub fn find(&mut self, find: Find) {
+        let all = self.shown.lines.iter_mut();
+        for line in all.chain(self.waiting.lines.iter_mut()) {
+            line.is_found = find.is_in(&line.entry.text);
+        }
+        self.found = self.shown.lines.iter().filter(|line| line.is_found).count();
+        self.find = find;
+    }
+
+    /// How many lines have what is looked for.
+    pub fn found(&self) -> usize {
+        self.found
+    }
+
+    /// What is looked for.
+    pub fn wanted(&self) -> &Find {
+        &self.find
+    }
+
+    /// Where to go on after a cut; `None` if nothing was read.
+    pub fn seam(&self) -> Option<Seam> {
+        let lines = self
+            .waiting
+            .lines
+            .iter()
+            .rev()
+            .chain(self.shown.lines.iter().rev());
+        Seam::after(lines.map(|line| &line.entry))
+    }
+
+    /// All that is kept, as a file.
+    pub fn text(&self, with_times: bool) -> String {
+        let lines = self.shown.lines.iter().chain(&self.waiting.lines);
+        let mut text = String::new();
+        for line in lines {
+            if let Some(at) = line.entry.at.filter(|_| with_times) {
+                text.push_str(&at.to_string());
+                text.push(' ');
+            }
+            text.push_str(&line.entry.text);
+            text.push('\n');
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests;

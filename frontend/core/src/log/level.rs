@@ -1,0 +1,115 @@
+//! How bad a line of a log is, as far as its words tell. It is only a color: nothing is hidden by it.
+
+/// How bad a line is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Level {
+    /// It does not say, or it is ordinary.
+    #[default]
+    Plain,
+    /// It is for who looks closely.
+    Debug,
+    /// Somebody should look.
+    Warning,
+    /// Something failed.
+    Error,
+}
+
+/// Levels stand near the start.
+const LOOKED_AT: usize = 240;
+
+impl Level {
+    /// Reads a line.
+    pub fn of(line: &str) -> Self {
+        let start = &line[..line.floor_char_boundary(LOOKED_AT)];
+        klog(start).or_else(|| worded(start)).unwrap_or_default()
+    }
+}
+
+/// `E1122 10:04:05.123456 …`, as Kubernetes' own programs write.
+fn klog(line: &str) -> Option<Level> {
+    let (level, rest) = line.split_at_checked(1)?;
+    let digits = rest.get(..4)?.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits || rest.as_bytes().get(4) != Some(&b' ') {
+        return None;
+    }
+    match level {
+        "E" | "F" => Some(Level::Error),
+        "W" => Some(Level::Warning),
+        "I" => Some(Level::Plain),
+        _ => None,
+    }
+}
+
+/// The first word that is a level, and stands as one: `ERROR`, `[warn]`, `level=error`, `error: …`,
+/// `"level":50`.
+fn worded(line: &str) -> Option<Level> {
+    let mut before = Before::default();
+    for (place, word) in words(line) {
+        let next = line[place + word.len()..].chars().next();
+        let last = line[..place].chars().next_back();
+        let stands = is_upper(word)
+            || before.names_level
+            || next == Some(':')
+            || (last == Some('[') && next == Some(']'))
+            || (last == Some('<') && next == Some('>'));
+        if let Some(level) = level(word, before.names_level).filter(|_| stands) {
+            return Some(level);
+        }
+        before.names_level = ["level", "lvl", "severity", "loglevel"]
+            .iter()
+            .any(|name| word.eq_ignore_ascii_case(name));
+    }
+    None
+}
+
+#[derive(Default)]
+struct Before {
+    names_level: bool,
+}
+
+fn words(line: &str) -> impl Iterator<Item = (usize, &str)> {
+    let pieces = line.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let start = line.as_ptr() as usize;
+    pieces
+        .filter(|piece| !piece.is_empty())
+        .map(move |piece| (piece.as_ptr() as usize - start, piece))
+}
+
+fn is_upper(word: &str) -> bool {
+    word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_uppercase())
+}
+
+fn level(word: &str, named: bool) -> Option<Level> {
+    const LEVELS: [(&str, Level); 19] = [
+        ("error", Level::Error),
+        ("err", Level::Error),
+        ("fatal", Level::Error),
+        ("panic", Level::Error),
+        ("critical", Level::Error),
+        ("crit", Level::Error),
+        ("severe", Level::Error),
+        ("emerg", Level::Error),
+        ("alert", Level::Error),
+        ("exception", Level::Error),
+        ("dpanic", Level::Error),
+        ("warn", Level::Warning),
+        ("warning", Level::Warning),
+        ("wrn", Level::Warning),
+        ("info", Level::Plain),
+        ("notice", Level::Plain),
+        ("debug", Level::Debug),
+        ("trace", Level::Debug),
+        ("verbose", Level::Debug),
+    ];
+    let known = LEVELS
+        .iter()
+        .find(|(name, _)| word.eq_ignore_ascii_case(name));
+    known.map(|(_, level)| *level).or(match word {
+        // Numbers, as pino and bunyan write them.
+        "50" | "60" if named => Some(Level::Error),
+        "40" if named => Some(Level::Warning),
+        "30" if named => Some(Level::Plain),
+        "10" | "20" if named => Some(Level::Debug),
+        _ => None,
+    })
+}

@@ -1,0 +1,154 @@
+//! What to do when the stream of a log has ended.
+
+use super::choice::Wish;
+use crate::object::Life;
+use crate::problem::{Problem, ProblemKind};
+
+/// How a stream ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The server ended it.
+    Done,
+    /// Nothing came for long, so that nobody knows whether it still goes on.
+    Silent,
+    /// It was refused, or cut.
+    Problem(Problem),
+}
+
+/// What comes next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Nothing: there will be no more lines, as the words say.
+    Stop(String),
+    /// Nothing: it cannot be read.
+    Refused(Problem),
+    /// Another try, because the container does not run, as the words say.
+    Wait(String),
+    /// Another try, because the stream was cut.
+    Cut(Problem),
+    /// Another try at once, and nothing to say about it.
+    GoOn,
+}
+
+/// Decides. `life` is where the container's run is; `None` when its pod is gone.
+pub fn next(wish: &Wish, ending: Ending, life: Option<Life>) -> Next {
+    let problem = match ending {
+        Ending::Problem(problem) => problem,
+        Ending::Silent => return Next::GoOn,
+        Ending::Done if !wish.follows() => return Next::Stop("This is all of it.".to_owned()),
+        Ending::Done => return after(life),
+    };
+    match (problem.kind, life) {
+        (ProblemKind::NotFound, None) => after(None),
+        // The container waits for its (next) start: the server has no log of it yet.
+        (ProblemKind::Invalid, Some(Life::Waits { words })) if !wish.previous => Next::Wait(words),
+        (ProblemKind::Invalid, Some(Life::Unknown)) if !wish.previous => {
+            Next::Wait(problem.message)
+        }
+        (
+            ProblemKind::Forbidden
+            | ProblemKind::NotFound
+            | ProblemKind::Invalid
+            | ProblemKind::SignedOut,
+            _,
+        ) => Next::Refused(problem),
+        _ => Next::Cut(problem),
+    }
+}
+
+fn after(life: Option<Life>) -> Next {
+    match life {
+        None => Next::Stop("The pod was deleted, so no more lines come.".to_owned()),
+        Some(Life::Ended {
+            words,
+            for_good: true,
+        }) => Next::Stop(format!("The container has ended for good. {words}")),
+        Some(Life::Ended { words, .. }) => Next::Wait(format!(
+            "The container ended and will be started again. {words}"
+        )),
+        Some(Life::Waits { words }) => {
+            Next::Wait(format!("The container waits for its next start. {words}"))
+        }
+        Some(Life::Runs | Life::Unknown) => Next::GoOn,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::Since;
+
+    fn wish(previous: bool, follow: bool) -> Wish {
+        Wish {
+            cluster: "berlin".to_owned(),
+            namespace: "shop".to_owned(),
+            pod: "web-0".to_owned(),
+            container: "web".to_owned(),
+            previous,
+            follow,
+            since: Since::Begin,
+            tail: 100,
+        }
+    }
+
+    fn refused(kind: ProblemKind) -> Ending {
+        Ending::Problem(Problem::new(kind, "no"))
+    }
+
+    fn waits() -> Option<Life> {
+        let words = "crash loop back off".to_owned();
+        Some(Life::Waits { words })
+    }
+
+    #[test]
+    fn a_log_that_is_not_followed_ends() {
+        let stop = Next::Stop("This is all of it.".to_owned());
+        assert_eq!(
+            next(&wish(false, false), Ending::Done, Some(Life::Runs)),
+            stop
+        );
+        assert_eq!(
+            next(&wish(true, true), Ending::Done, Some(Life::Runs)),
+            stop
+        );
+    }
+
+    #[test]
+    fn a_container_that_is_started_again_is_followed_on() {
+        let wish = wish(false, true);
+        assert_eq!(next(&wish, Ending::Done, Some(Life::Runs)), Next::GoOn);
+        let words = "Code 1: an error.".to_owned();
+        let ended = |for_good| {
+            Some(Life::Ended {
+                words: words.clone(),
+                for_good,
+            })
+        };
+        assert!(
+            matches!(next(&wish, Ending::Done, ended(false)), Next::Wait(told) if told.contains("Code 1"))
+        );
+        assert!(
+            matches!(next(&wish, Ending::Done, ended(true)), Next::Stop(told) if told.contains("Code 1"))
+        );
+        assert!(matches!(next(&wish, Ending::Done, waits()), Next::Wait(_)));
+        assert!(matches!(next(&wish, Ending::Done, None), Next::Stop(_)));
+        assert_eq!(next(&wish, Ending::Silent, None), Next::GoOn);
+    }
+
+    #[test]
+    fn a_container_that_has_not_started_is_waited_for_and_a_run_that_was_not_is_not() {
+        let waiting = next(&wish(false, true), refused(ProblemKind::Invalid), waits());
+        assert_eq!(waiting, Next::Wait("crash loop back off".to_owned()));
+        let previous = next(&wish(true, true), refused(ProblemKind::Invalid), waits());
+        assert!(matches!(previous, Next::Refused(_)));
+        let runs = Some(Life::Runs);
+        let forbidden = next(
+            &wish(false, true),
+            refused(ProblemKind::Forbidden),
+            runs.clone(),
+        );
+        assert!(matches!(forbidden, Next::Refused(_)));
+        let offline = next(&wish(false, true), refused(ProblemKind::Offline), runs);
+        assert!(matches!(offline, Next::Cut(_)));
+    }
+}

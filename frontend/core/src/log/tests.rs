@@ -1,0 +1,254 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::find::Find;
+
+fn texts(log: &Log) -> Vec<&str> {
+    log.lines()
+        .iter()
+        .map(|line| line.entry.text.as_str())
+        .collect()
+}
+
+fn stamped(second: u32, text: &str) -> Vec<u8> {
+    format!("2026-11-22T10:00:{second:02}.123456789Z {text}").into_bytes()
+}
+
+#[test]
+fn a_line_has_a_time_and_no_codes() {
+    let line =
+        Entry::read(b"2026-11-22T10:00:01.5Z \x1b[1;31mERROR\x1b[0m it\tis \x1b]0;title\x07bad\r");
+    assert_eq!(line.text, "ERROR it        is bad");
+    assert_eq!(line.at, "2026-11-22T10:00:01.5Z".parse().ok());
+    assert_eq!(line.level, Level::Error);
+    let red = Style {
+        color: Some(Color::Red),
+        bold: true,
+    };
+    assert_eq!(line.styles, [(0, red), (5, Style::default())]);
+    let without = Entry::read(b"unable to retrieve container logs");
+    assert_eq!(
+        (without.at, without.text.as_str()),
+        (None, "unable to retrieve container logs")
+    );
+}
+
+#[test]
+fn colors_of_all_kinds_are_read_and_broken_codes_are_no_letters() {
+    let color = |code: &str| {
+        let line = Entry::read(format!("\u{1b}[{code}mx").as_bytes());
+        assert_eq!(line.text, "x", "{code}");
+        line.styles.first().and_then(|(_, style)| style.color)
+    };
+    assert_eq!(color("92"), Some(Color::Green));
+    assert_eq!(color("38;5;196"), Some(Color::Red));
+    assert_eq!(color("38;2;10;20;200"), Some(Color::Blue));
+    assert_eq!(color("48;5;1;33"), Some(Color::Yellow));
+    assert_eq!(color("999999"), None);
+    for broken in [
+        "\u{1b}",
+        "\u{1b}[",
+        "\u{1b}[31",
+        "\u{1b}]0;never ends",
+        "\u{1b}(B",
+    ] {
+        assert_eq!(Entry::read(broken.as_bytes()).text, "", "{broken:?}");
+    }
+    assert_eq!(
+        Entry::read(b"50%\r100%\x07").text,
+        "50%\u{240d}100%\u{2407}"
+    );
+    // What would turn letters around is seen instead.
+    assert_eq!(Entry::read("a\u{202e}b".as_bytes()).text, "a\u{fffd}b");
+}
+
+#[test]
+fn a_line_is_colored_by_its_own_words() {
+    for (line, wanted) in [
+        ("E1122 10:04:05.123456 1 main.go:1] x", Level::Error),
+        ("W1122 10:04:05.123456 1 main.go:1] x", Level::Warning),
+        ("I1122 10:04:05.123456 1 ERROR in a text", Level::Plain),
+        ("level=error msg=\"x\"", Level::Error),
+        ("time=1 level=info msg=\"error: x\"", Level::Plain),
+        (r#"{"level":"warn","msg":"x"}"#, Level::Warning),
+        (r#"{"level":50,"msg":"x"}"#, Level::Error),
+        ("[debug] x", Level::Debug),
+        ("2026-11-22 10:00:00 WARN x", Level::Warning),
+        ("panic: runtime error", Level::Error),
+        ("GET /error 200", Level::Plain),
+        ("50 errors were mended", Level::Plain),
+        ("", Level::Plain),
+        ("Ü", Level::Plain),
+    ] {
+        assert_eq!(Level::of(line), wanted, "{line}");
+    }
+}
+
+#[test]
+fn a_line_of_a_megabyte_is_cut_and_says_so() {
+    let line = Entry::read("ü".repeat(500_000).as_bytes());
+    assert!(line.text.len() < 33 * 1024);
+    assert!(line.text.contains("more bytes of this line are not shown"));
+}
+
+#[test]
+fn segments_show_what_is_found_and_its_colors() {
+    let line = Entry::read(b"\x1b[31mred\x1b[0m and red");
+    let find = Find::new("D A");
+    let segments = line.segments(0..line.text.len(), &find);
+    let shown: Vec<(&str, bool, bool)> = segments
+        .iter()
+        .map(|it| (it.text, it.style.color.is_some(), it.is_found))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("re", true, false),
+            ("d", true, true),
+            (" a", false, true),
+            ("nd red", false, false)
+        ]
+    );
+    let part = line.segments(1..3, &Find::default());
+    assert_eq!(part.len(), 1);
+    assert_eq!(part[0].text, "ed");
+}
+
+#[test]
+fn the_newest_lines_are_kept() {
+    let mut log = Log::default();
+    log.find(Find::new("line 1"));
+    for number in 0..MOST_LINES + 3 {
+        log.push(format!("line {number}").as_bytes());
+    }
+    assert_eq!((log.lines().len(), log.dropped()), (MOST_LINES, 3));
+    assert_eq!(log.lines()[0].number, 3);
+    let found = log.lines().iter().filter(|line| line.is_found).count();
+    assert_eq!(log.found(), found, "the lines that went are not counted");
+}
+
+#[test]
+fn a_paused_log_stands_still_and_loses_nothing() {
+    let mut log = Log::default();
+    log.push(b"a");
+    log.pause(true);
+    log.push(b"b");
+    log.note("It was cut.");
+    assert_eq!((texts(&log), log.waiting()), (vec!["a"], 2));
+    assert_eq!(log.text(false), "a\nb\nIt was cut.\n");
+    log.pause(false);
+    assert_eq!(
+        (texts(&log), log.waiting()),
+        (vec!["a", "b", "It was cut."], 0)
+    );
+}
+
+#[test]
+fn after_a_cut_no_line_is_doubled_and_none_is_lost() {
+    let mut log = Log::default();
+    for line in [
+        stamped(1, "a"),
+        stamped(2, "b"),
+        stamped(2, "b"),
+        stamped(2, "c"),
+    ] {
+        log.push(&line);
+    }
+    log.note("cut");
+    let mut seam = log.seam().unwrap();
+    assert_eq!(seam.since().to_string(), "2026-11-22T10:00:02Z");
+    // The server begins at the whole second; one more `b` was written meanwhile.
+    for line in [
+        stamped(2, "b"),
+        stamped(2, "b"),
+        stamped(2, "c"),
+        stamped(2, "b"),
+        stamped(3, "d"),
+    ] {
+        log.push_beyond(&line, Some(&mut seam));
+    }
+    assert_eq!(texts(&log), ["a", "b", "b", "c", "cut", "b", "d"]);
+    assert_eq!(Log::default().seam(), None);
+}
+
+#[test]
+fn a_cut_in_a_second_of_too_many_lines_does_not_show_old_ones_again() {
+    let mut log = Log::default();
+    for number in 0..MOST_LINES + 5 {
+        let nanos = 1_000 + number;
+        log.push(format!("2026-11-22T10:00:02.{nanos:09}Z {number}").as_bytes());
+    }
+    let mut seam = log.seam().unwrap();
+    let mut again = |number: usize| {
+        let nanos = 1_000 + number;
+        let line = format!("2026-11-22T10:00:02.{nanos:09}Z {number}");
+        log.push_beyond(line.as_bytes(), Some(&mut seam))
+    };
+    assert!(!again(0) && !again(4) && !again(5) && !again(MOST_LINES + 4));
+    assert!(again(MOST_LINES + 5));
+}
+
+fn wish() -> Wish {
+    Wish {
+        cluster: "berlin".to_owned(),
+        namespace: "shop".to_owned(),
+        pod: "web-0".to_owned(),
+        container: "web".to_owned(),
+        previous: false,
+        follow: true,
+        since: Since::of_key("1h"),
+        tail: 100,
+    }
+}
+
+#[test]
+fn the_server_is_asked_for_what_was_chosen() {
+    let start =
+        "/k8s/clusters/berlin/api/v1/namespaces/shop/pods/web-0/log?container=web&timestamps=true";
+    let wish = wish();
+    assert_eq!(
+        wish.path(None),
+        format!("{start}&follow=true&sinceSeconds=3600&tailLines=100")
+    );
+    let mut log = Log::default();
+    log.push(&stamped(2, "a"));
+    let seam = log.seam();
+    assert_eq!(
+        wish.path(seam.as_ref()),
+        format!("{start}&follow=true&sinceTime=2026-11-22T10%3A00%3A02Z")
+    );
+    let over = Wish {
+        previous: true,
+        since: Since::of_key("?"),
+        ..wish
+    };
+    assert_eq!(
+        over.path(None),
+        format!("{start}&previous=true&tailLines=100")
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_are_too_strange(raw in prop::collection::vec(any::<u8>(), 0..80), wanted in "\\PC{0,2}") {
+        let line = Entry::read(&raw);
+        prop_assert!(!line.text.chars().any(char::is_control), "{:?}", line.text);
+        let find = Find::new(&wanted);
+        for columns in [1, 7, 80] {
+            let parts = crate::rows::parts(&line.text, columns);
+            let shown: String = parts
+                .into_iter()
+                .flat_map(|part| line.segments(part, &find))
+                .map(|segment| segment.text)
+                .collect();
+            prop_assert_eq!(&shown, &line.text);
+        }
+    }
+
+    #[test]
+    fn codes_in_any_order_leave_no_codes(text in "[\u{1b}\\[\\];m0-9a-c:?\u{9b}\u{7}]{0,40}") {
+        let line = Entry::read(text.as_bytes());
+        let escape = line.text.contains('\u{1b}');
+        prop_assert!(!escape);
+    }
+}

@@ -1,0 +1,126 @@
+//! An object as text, as the API server writes it.
+
+use serde_json::Value;
+
+/// The text of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Manifest {
+    /// As the server wrote it.
+    Yaml(String),
+    /// The server offers no YAML: its JSON, with line breaks.
+    Json(Value),
+}
+
+impl Manifest {
+    /// Reads an answer by its media type.
+    pub fn of_answer(media_type: &str, text: String) -> Result<Self, serde_json::Error> {
+        if media_type.contains("yaml") {
+            Ok(Self::Yaml(text))
+        } else {
+            serde_json::from_str(&text).map(Self::Json)
+        }
+    }
+
+    /// What it is written in, also the end of a file's name.
+    pub const fn language(&self) -> &'static str {
+        match self {
+            Self::Yaml(_) => "yaml",
+            Self::Json(_) => "json",
+        }
+    }
+
+    /// Whether it is the object as of this version.
+    pub fn is_version(&self, version: &str) -> bool {
+        match self {
+            Self::Yaml(text) => {
+                let wanted = format!("resourceVersion: \"{version}\"");
+                text.lines().any(|line| line.trim() == wanted)
+            }
+            Self::Json(value) => {
+                let told = value.pointer("/metadata/resourceVersion");
+                told.and_then(Value::as_str) == Some(version)
+            }
+        }
+    }
+
+    /// The text, with or without who manages which field.
+    pub fn text(&self, with_managed_fields: bool) -> String {
+        match (self, with_managed_fields) {
+            (Self::Yaml(text), true) => text.clone(),
+            (Self::Yaml(text), false) => without_managed_fields(text),
+            (Self::Json(value), with) => {
+                let mut value = value.clone();
+                if let Some(metadata) = value.get_mut("metadata").filter(|_| !with)
+                    && let Some(metadata) = metadata.as_object_mut()
+                {
+                    metadata.remove("managedFields");
+                }
+                // Values of JSON can always be written.
+                let mut text = serde_json::to_string_pretty(&value).unwrap_or_default();
+                text.push('\n');
+                text
+            }
+        }
+    }
+}
+
+/// YAML as API servers write it, without `metadata.managedFields`. Only the exact block is left
+/// out: a text of a field that looks like it is deeper, or not in `metadata`.
+fn without_managed_fields(text: &str) -> String {
+    let (mut in_metadata, mut within) = (false, false);
+    let mut kept = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let starts_key = |line: &str| line.starts_with(|c: char| !c.is_whitespace() && c != '-');
+        if starts_key(line) {
+            in_metadata = line.trim_end() == "metadata:";
+            within = false;
+        } else if in_metadata && line.trim_end() == "  managedFields:" {
+            within = true;
+            continue;
+        } else if within {
+            within = line.starts_with("  - ") || line.starts_with("   ");
+        }
+        if !within {
+            kept.push_str(line);
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const YAML: &str = "apiVersion: v1\nkind: Pod\nmetadata:\n  annotations:\n    note: |\n      \
+        managedFields:\n      - not this\n  managedFields:\n  - apiVersion: v1\n    fieldsV1:\n      \
+        f:metadata: {}\n    manager: kubectl\n  - manager: kubelet\n  name: web-0\nspec:\n  \
+        managedFields:\n  - a field of its own\n";
+
+    #[test]
+    fn managed_fields_are_left_out_and_nothing_else() {
+        let manifest = Manifest::of_answer("application/yaml", YAML.to_owned()).unwrap();
+        assert_eq!(manifest.text(true), YAML);
+        assert!(!manifest.is_version("7"));
+        let without = manifest.text(false);
+        assert!(
+            without.contains("      managedFields:\n      - not this\n  name: web-0\n"),
+            "{without}"
+        );
+        assert!(
+            without.ends_with("spec:\n  managedFields:\n  - a field of its own\n"),
+            "{without}"
+        );
+        assert!(!without.contains("kubelet"), "{without}");
+    }
+
+    #[test]
+    fn a_server_without_yaml_is_shown_as_json() {
+        let body = r#"{"metadata":{"name":"a","resourceVersion":"7","managedFields":[{"manager":"x"}]},"spec":{}}"#;
+        let manifest = Manifest::of_answer("application/json", body.to_owned()).unwrap();
+        assert_eq!(manifest.language(), "json");
+        assert!(manifest.is_version("7") && !manifest.is_version("8"));
+        assert!(manifest.text(true).contains("manager"));
+        assert!(!manifest.text(false).contains("manager"));
+        Manifest::of_answer("text/html", "<html>".to_owned()).unwrap_err();
+    }
+}

@@ -1,0 +1,354 @@
+//! Containers of a pod: what they are, how they are, and why they ended.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::exit::meaning;
+use super::overview::Verdict;
+use super::{Object, read};
+use crate::cluster::words;
+use crate::severity::Severity;
+
+/// What a container is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It is run to its end before the others.
+    Init,
+    /// An init container that goes on beside the others.
+    Sidecar,
+    /// The pod's work.
+    Main,
+    /// Added to a running pod to look into it.
+    Ephemeral,
+}
+
+impl Role {
+    /// A word before the container's name; none for the ordinary ones.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Init => "init",
+            Self::Sidecar => "sidecar",
+            Self::Main => "",
+            Self::Ephemeral => "ephemeral",
+        }
+    }
+}
+
+/// A check that the kubelet does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// `Readiness`, `Liveness`, `Startup`.
+    pub name: &'static str,
+    /// What it asks, and how often.
+    pub words: String,
+}
+
+/// A container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Container {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub role: Role,
+    /// What it is made from.
+    pub image: String,
+    /// How it is now.
+    pub state: Verdict,
+    /// Since when.
+    pub since: Option<Timestamp>,
+    /// How its run before this one ended, and when.
+    pub last: Option<(Verdict, Option<Timestamp>)>,
+    /// How often it was started again.
+    pub restarts: i64,
+    /// What it listens on.
+    pub ports: Vec<String>,
+    /// What it is promised: `cpu 100m, memory 64Mi`.
+    pub requests: Option<String>,
+    /// What it may have at most.
+    pub limits: Option<String>,
+    /// How it is checked.
+    pub probes: Vec<Probe>,
+}
+
+/// Where containers of a role are in the spec and the status.
+const PLACES: [(&str, &str, Role); 3] = [
+    (
+        "/spec/initContainers",
+        "/status/initContainerStatuses",
+        Role::Init,
+    ),
+    ("/spec/containers", "/status/containerStatuses", Role::Main),
+    (
+        "/spec/ephemeralContainers",
+        "/status/ephemeralContainerStatuses",
+        Role::Ephemeral,
+    ),
+];
+
+/// The containers of a pod: the work first, then what was before and beside it.
+pub fn containers(pod: &Object) -> Vec<Container> {
+    let pod = pod.value();
+    let mut all: Vec<Container> = PLACES
+        .into_iter()
+        .flat_map(|(specs, statuses, role)| {
+            read::list(pod, specs)
+                .iter()
+                .filter_map(move |spec| container(spec, read::list(pod, statuses), role))
+        })
+        .collect();
+    all.sort_by_key(|container| container.role != Role::Main);
+    all
+}
+
+fn container(spec: &Value, statuses: &[Value], role: Role) -> Option<Container> {
+    let name = read::owned(spec, "/name")?;
+    let status = of_name(statuses, &name);
+    let role = role_of(spec, role);
+    let state = read::at(status, "/state");
+    let last = read::at(status, "/lastState/terminated");
+    Some(Container {
+        role,
+        image: read::owned(spec, "/image").unwrap_or_default(),
+        state: verdict(state, status, role),
+        since: since(state),
+        last: last
+            .is_object()
+            .then(|| (ended(last), read::time(last, "/finishedAt"))),
+        restarts: read::count(status, "/restartCount"),
+        ports: read::list(spec, "/ports").iter().filter_map(port).collect(),
+        requests: resources(spec, "/resources/requests"),
+        limits: resources(spec, "/resources/limits"),
+        probes: probes(spec),
+        name,
+    })
+}
+
+fn role_of(spec: &Value, role: Role) -> Role {
+    match read::text(spec, "/restartPolicy") {
+        Some("Always") if role == Role::Init => Role::Sidecar,
+        _ => role,
+    }
+}
+
+fn of_name<'a>(statuses: &'a [Value], name: &str) -> &'a Value {
+    let mut statuses = statuses.iter();
+    let found = statuses.find(|status| read::text(status, "/name") == Some(name));
+    found.unwrap_or(&Value::Null)
+}
+
+fn since(state: &Value) -> Option<Timestamp> {
+    read::time(state, "/running/startedAt").or_else(|| read::time(state, "/terminated/finishedAt"))
+}
+
+fn verdict(state: &Value, status: &Value, role: Role) -> Verdict {
+    let waiting = read::at(state, "/waiting");
+    if waiting.is_object() {
+        return waits(
+            read::text(waiting, "/reason").unwrap_or("Waiting"),
+            read::text(waiting, "/message").unwrap_or_default(),
+        );
+    }
+    let gone = read::at(state, "/terminated");
+    if gone.is_object() {
+        return ended(gone);
+    }
+    if !read::at(state, "/running").is_object() {
+        return Verdict::of(Severity::Idle, "not started yet");
+    }
+    let ready = read::is_true(status, "/ready");
+    match role {
+        Role::Main | Role::Sidecar if !ready => Verdict::of(
+            Severity::Degraded,
+            "running, not ready",
+        )
+        .because(
+            "Its readiness or startup probe has not succeeded: the events say what it answered.",
+        ),
+        Role::Init => Verdict::of(Severity::Progressing, "running"),
+        _ => Verdict::of(Severity::Healthy, "running"),
+    }
+}
+
+fn ended(state: &Value) -> Verdict {
+    let reason = read::text(state, "/reason");
+    let code = read::count(state, "/exitCode");
+    let severity = if code == 0 {
+        Severity::Idle
+    } else {
+        Severity::Failing
+    };
+    let named = reason.filter(|reason| !matches!(*reason, "Completed" | "Error"));
+    let words = match named {
+        Some(reason) => format!("ended with {code} ({reason})"),
+        None => format!("ended with {code}"),
+    };
+    let mut why = format!("Code {code}: {}.", meaning(code, reason));
+    if let Some(message) = read::text(state, "/message") {
+        why.push(' ');
+        why.push_str(message.trim());
+    }
+    Verdict::of(severity, words).because(why)
+}
+
+/// A container that waits: for what, and what to do if it should not.
+pub(crate) fn waits(reason: &str, message: &str) -> Verdict {
+    let (severity, advice) = match reason {
+        "ContainerCreating" | "PodInitializing" => (Severity::Progressing, ""),
+        "CrashLoopBackOff" => (
+            Severity::Failing,
+            "It ends again and again, so the kubelet waits before it starts it: the logs of its previous run say why it ended.",
+        ),
+        "ErrImagePull" | "ImagePullBackOff" | "RegistryUnavailable" => (
+            Severity::Failing,
+            "The image cannot be fetched: look at its name and tag, whether the node reaches the registry, and the pull secret.",
+        ),
+        "InvalidImageName" => (Severity::Failing, "The image's name is none: correct it."),
+        "ErrImageNeverPull" => (
+            Severity::Failing,
+            "The image is not on the node, and its pull policy forbids fetching it.",
+        ),
+        "CreateContainerConfigError" => (
+            Severity::Failing,
+            "Something that it refers to is missing, a ConfigMap, a Secret or a key in them: make it, or correct the reference.",
+        ),
+        "CreateContainerError" | "RunContainerError" => (
+            Severity::Failing,
+            "The container cannot be made: look at its command, its mounts and its image.",
+        ),
+        _ => (Severity::Degraded, ""),
+    };
+    let parts = [advice, message];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    Verdict::of(severity, words(reason)).because(parts.join(" "))
+}
+
+fn port(port: &Value) -> Option<String> {
+    let number = read::number(port, "/containerPort")?;
+    let protocol = read::text(port, "/protocol").unwrap_or("TCP");
+    let name = read::text(port, "/name").map(|name| format!(" {name}"));
+    let host = read::number(port, "/hostPort").map(|host| format!(", on the node {host}"));
+    Some(format!(
+        "{number}/{protocol}{}{}",
+        name.unwrap_or_default(),
+        host.unwrap_or_default()
+    ))
+}
+
+fn resources(spec: &Value, pointer: &str) -> Option<String> {
+    let entries = read::entries(spec, pointer).into_iter();
+    let words: Vec<String> = entries
+        .map(|(name, value)| format!("{name} {value}"))
+        .collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+fn probes(spec: &Value) -> Vec<Probe> {
+    let all = [
+        ("Startup", "/startupProbe"),
+        ("Readiness", "/readinessProbe"),
+        ("Liveness", "/livenessProbe"),
+    ];
+    let all = all.into_iter();
+    all.filter_map(|(name, pointer)| {
+        let probe = read::at(spec, pointer);
+        probe.is_object().then(|| Probe {
+            name,
+            words: probe_words(probe),
+        })
+    })
+    .collect()
+}
+
+fn probe_words(probe: &Value) -> String {
+    let port = |pointer| read::scalar(read::at(probe, pointer)).unwrap_or_default();
+    let asks = if read::at(probe, "/httpGet").is_object() {
+        let scheme = read::text(probe, "/httpGet/scheme").unwrap_or("HTTP");
+        let path = read::text(probe, "/httpGet/path").unwrap_or("/");
+        format!("GET {path} on port {} ({scheme})", port("/httpGet/port"))
+    } else if read::at(probe, "/tcpSocket").is_object() {
+        format!("connects to port {}", port("/tcpSocket/port"))
+    } else if read::at(probe, "/grpc").is_object() {
+        format!("gRPC health on port {}", port("/grpc/port"))
+    } else {
+        let command = read::list(probe, "/exec/command").iter();
+        let words: Vec<&str> = command.filter_map(Value::as_str).collect();
+        format!("runs {}", words.join(" "))
+    };
+    let of = |pointer, default| read::number(probe, pointer).unwrap_or(default);
+    format!(
+        "{asks}, every {} s, at most {} s, {} failures count",
+        of("/periodSeconds", 10),
+        of("/timeoutSeconds", 1),
+        of("/failureThreshold", 3)
+    )
+}
+
+/// Where a container's run is, for who follows its logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// Nothing is known of it.
+    Unknown,
+    /// It waits for its (next) start.
+    Waits {
+        /// Why, in words.
+        words: String,
+    },
+    /// It runs.
+    Runs,
+    /// It has ended.
+    Ended {
+        /// How, in a sentence.
+        words: String,
+        /// Whether nobody starts it again.
+        for_good: bool,
+    },
+}
+
+/// Where the run of a pod's container is.
+pub fn life(pod: &Object, name: &str) -> Life {
+    let value = pod.value();
+    let found = PLACES.into_iter().find_map(|(specs, statuses, role)| {
+        let status = of_name(read::list(value, statuses), name);
+        let spec = of_name(read::list(value, specs), name);
+        status.is_object().then(|| (status, role_of(spec, role)))
+    });
+    let Some((status, role)) = found else {
+        return Life::Unknown;
+    };
+    let state = read::at(status, "/state");
+    if read::at(state, "/running").is_object() {
+        return Life::Runs;
+    }
+    let gone = read::at(state, "/terminated");
+    if gone.is_object() {
+        return Life::Ended {
+            words: ended(gone).why.unwrap_or_default(),
+            for_good: for_good(value, role, read::count(gone, "/exitCode")),
+        };
+    }
+    let reason = read::text(state, "/waiting/reason").unwrap_or("Waiting");
+    let message = read::text(state, "/waiting/message").unwrap_or_default();
+    let wait = waits(reason, message);
+    Life::Waits {
+        words: [Some(wait.words), wait.why]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(": "),
+    }
+}
+
+fn for_good(pod: &Value, role: Role, code: i64) -> bool {
+    let over = matches!(
+        read::text(pod, "/status/phase"),
+        Some("Succeeded" | "Failed")
+    );
+    let policy = read::text(pod, "/spec/restartPolicy").unwrap_or("Always");
+    let once = match role {
+        Role::Ephemeral => true,
+        Role::Sidecar => false,
+        Role::Init => code == 0 || policy == "Never",
+        Role::Main => policy == "Never" || (policy == "OnFailure" && code == 0),
+    };
+    over || once
+}

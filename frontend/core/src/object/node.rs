@@ -1,0 +1,140 @@
+//! Nodes: whether pods can run there, what is there, and how much of it.
+
+use serde_json::Value;
+
+use super::overview::{Facts, Section, Verdict};
+use super::{Object, read};
+use crate::cluster::words;
+use crate::quantity;
+use crate::severity::Severity;
+
+/// How a node is.
+pub(crate) fn verdict(node: &Object) -> Verdict {
+    let node = node.value();
+    let conditions = read::list(node, "/status/conditions");
+    let of = |kind: &str| {
+        conditions
+            .iter()
+            .find(|one| read::text(one, "/type") == Some(kind))
+    };
+    let status = of("Ready").and_then(|one| read::text(one, "/status"));
+    let message = of("Ready")
+        .and_then(|one| read::text(one, "/message"))
+        .unwrap_or_default();
+    match status {
+        Some("True") => {}
+        Some("False") => return Verdict::of(Severity::Failing, "not ready").because(message),
+        _ => {
+            return Verdict::of(Severity::Failing, "silent").because(
+                "Its kubelet does not report: look whether the machine runs, and at its network.",
+            );
+        }
+    }
+    let short = conditions.iter().find(|one| {
+        let kind = read::text(one, "/type").unwrap_or_default();
+        read::text(one, "/status") == Some("True")
+            && kind != "Ready"
+            && (kind.ends_with("Pressure") || kind == "NetworkUnavailable")
+    });
+    if let Some(short) = short {
+        let kind = words(read::text(short, "/type").unwrap_or_default());
+        let message = read::text(short, "/message").unwrap_or_default();
+        return Verdict::of(Severity::Degraded, format!("ready, {kind}")).because(message);
+    }
+    if read::is_true(node, "/spec/unschedulable") {
+        return Verdict::of(Severity::Degraded, "ready, cordoned")
+            .because("It takes no new pods until somebody says kubectl uncordon.");
+    }
+    Verdict::of(Severity::Healthy, "ready")
+}
+
+/// What is known of a node.
+pub(crate) fn sections(node: &Object) -> Vec<Section> {
+    let value = node.value();
+    let info = |name: &str| read::owned(value, &format!("/status/nodeInfo/{name}"));
+    let addresses = read::list(value, "/status/addresses")
+        .iter()
+        .filter_map(|one| {
+            let (kind, address) = (read::text(one, "/type")?, read::text(one, "/address")?);
+            Some(format!("{address} ({})", words(kind)))
+        });
+    let machine = Facts::default()
+        .text("Kubernetes", info("kubeletVersion"))
+        .text("Runtime", info("containerRuntimeVersion"))
+        .text("Operating system", info("osImage"))
+        .text("Kernel", info("kernelVersion"))
+        .text("Processor", info("architecture"))
+        .text("Roles", roles(node))
+        .codes("Addresses", addresses.collect())
+        .codes(
+            "Taints",
+            read::list(value, "/spec/taints")
+                .iter()
+                .filter_map(taint)
+                .collect(),
+        )
+        .codes(
+            "Pods’ addresses",
+            read::owned(value, "/spec/podCIDR").into_iter().collect(),
+        )
+        .codes(
+            "Provider",
+            read::owned(value, "/spec/providerID").into_iter().collect(),
+        );
+    vec![machine.under("Node"), room(value)]
+}
+
+fn roles(node: &Object) -> Option<String> {
+    let labels = node.labels().into_iter();
+    let roles: Vec<String> = labels
+        .filter_map(|(key, _)| Some(key.strip_prefix("node-role.kubernetes.io/")?.to_owned()))
+        .filter(|role| !role.is_empty())
+        .collect();
+    (!roles.is_empty()).then(|| roles.join(", "))
+}
+
+fn taint(taint: &Value) -> Option<String> {
+    let key = read::text(taint, "/key")?;
+    let value = read::text(taint, "/value").map(|value| format!("={value}"));
+    let effect = read::text(taint, "/effect").unwrap_or_default();
+    Some(format!("{key}{}:{effect}", value.unwrap_or_default()))
+}
+
+/// What it has, and how much of that pods can have.
+fn room(node: &Value) -> Section {
+    let capacity = read::entries(node, "/status/capacity").into_iter();
+    let allocatable = read::at(node, "/status/allocatable");
+    let facts = capacity.fold(Facts::default(), |facts, (name, whole)| {
+        let part = allocatable.get(name).and_then(read::scalar);
+        let text = match part {
+            Some(part) => format!(
+                "{} of {} for pods",
+                amount(name, &part),
+                amount(name, &whole)
+            ),
+            None => amount(name, &whole),
+        };
+        facts.text(resource(name), Some(text))
+    });
+    facts.under("Room")
+}
+
+fn resource(name: &str) -> String {
+    match name {
+        "cpu" => "CPU".to_owned(),
+        "memory" => "Memory".to_owned(),
+        "pods" => "Pods".to_owned(),
+        "ephemeral-storage" => "Local disk".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+fn amount(name: &str, text: &str) -> String {
+    let shown = match name {
+        "cpu" => quantity::parse(text).map(|cores| format!("{} cores", quantity::cores(cores))),
+        "memory" | "ephemeral-storage" => quantity::parse(text).map(quantity::bytes),
+        name if name.starts_with("hugepages-") => quantity::parse(text).map(quantity::bytes),
+        _ => None,
+    };
+    shown.unwrap_or_else(|| text.to_owned())
+}

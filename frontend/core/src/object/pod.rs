@@ -1,0 +1,258 @@
+//! Pods: how they are in words, and what is known of them.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::container::{Container, Role, containers};
+use super::overview::{Facts, Section, Verdict, Worth};
+use super::{Object, Reference, read};
+use crate::cluster::words;
+use crate::severity::Severity;
+
+/// A pod in a list of those that belong to something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodLine {
+    /// Its name, and where it is.
+    pub pod: Reference,
+    /// How it is.
+    pub verdict: Verdict,
+    /// How many of its containers are ready, `1/2`.
+    pub ready: String,
+    /// How often its containers were started again.
+    pub restarts: i64,
+    /// The node that it is on.
+    pub node: Option<Reference>,
+    /// When it was made.
+    pub created: Option<Timestamp>,
+}
+
+impl PodLine {
+    /// Reads a pod.
+    pub fn of(pod: &Object) -> Self {
+        let (ready, all) = readiness(pod.value());
+        Self {
+            pod: Reference {
+                words: pod.name().to_owned(),
+                ..Reference::to("v1", "Pod", pod.namespace(), pod.name())
+            },
+            verdict: verdict(pod),
+            ready: format!("{ready}/{all}"),
+            restarts: restarts(pod.value()),
+            node: node(pod.value()),
+            created: pod.created(),
+        }
+    }
+}
+
+/// Whether nothing of a pod runs any more, nor will.
+pub fn is_over(pod: &Object) -> bool {
+    matches!(
+        read::text(pod.value(), "/status/phase"),
+        Some("Succeeded" | "Failed")
+    )
+}
+
+/// How a pod is.
+pub(crate) fn verdict(pod: &Object) -> Verdict {
+    let value = pod.value();
+    if pod.leaving().is_some() {
+        return leaving(value);
+    }
+    let phase = read::text(value, "/status/phase").unwrap_or_default();
+    let reason = read::text(value, "/status/reason");
+    let message = read::text(value, "/status/message").unwrap_or_default();
+    let containers = containers(pod);
+    match phase {
+        "Succeeded" => Verdict::of(Severity::Idle, "succeeded")
+            .because("All of its containers ended without an error."),
+        "Failed" => match (reason, worst(&containers)) {
+            (None, Some(sick)) => told("failed", sick),
+            _ => Verdict::of(
+                Severity::Failing,
+                reason.map_or_else(|| "failed".to_owned(), words),
+            )
+            .because(failed(reason, message)),
+        },
+        "Unknown" => Verdict::of(Severity::Failing, "unknown")
+            .because("Its node does not answer, so nobody knows how it is: look at the node."),
+        "Running" => running(value, &containers),
+        _ => pending(value, &containers),
+    }
+}
+
+fn leaving(pod: &Value) -> Verdict {
+    let why = match read::number(pod, "/metadata/deletionGracePeriodSeconds") {
+        Some(0) => "It is being deleted at once.".to_owned(),
+        Some(seconds) => format!("It is being deleted; its containers have {seconds} s to stop."),
+        None => "It is being deleted.".to_owned(),
+    };
+    Verdict::of(Severity::Progressing, "terminating").because(why)
+}
+
+fn failed(reason: Option<&str>, message: &str) -> String {
+    let advice = match reason {
+        Some("Evicted") => "Its node was short of something and put it out.",
+        Some("DeadlineExceeded") => "It ran longer than it may.",
+        Some("NodeLost") => "Its node does not answer.",
+        Some("UnexpectedAdmissionError" | "NodeAffinity" | "OutOfcpu" | "OutOfmemory") => {
+            "Its node could not take it."
+        }
+        _ => "",
+    };
+    [advice, message]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// The container that tells most about why a pod does not work.
+fn worst(containers: &[Container]) -> Option<&Container> {
+    let of = |severity| {
+        containers
+            .iter()
+            .find(move |it| it.state.severity == severity)
+    };
+    of(Severity::Failing)
+}
+
+fn told(words: &str, sick: &Container) -> Verdict {
+    let which = match sick.role.word() {
+        "" => format!("Container {}", sick.name),
+        role => format!("The {role} container {}", sick.name),
+    };
+    let why = sick.state.why.as_deref().unwrap_or_default();
+    let why = format!("{which}: {}. {why}", sick.state.words);
+    Verdict::of(Severity::Failing, words).because(why.trim_end())
+}
+
+fn running(pod: &Value, containers: &[Container]) -> Verdict {
+    if let Some(sick) = worst(containers) {
+        return told(&sick.state.words, sick);
+    }
+    let (ready, all) = readiness(pod);
+    if ready < all {
+        let sick = containers.iter().find(|it| {
+            matches!(it.role, Role::Main | Role::Sidecar) && it.state.severity == Severity::Degraded
+        });
+        let why =
+            sick.and_then(|sick| Some(format!("{}: {}", sick.name, sick.state.why.as_deref()?)));
+        return Verdict::of(
+            Severity::Degraded,
+            format!("{ready} of {all} containers ready"),
+        )
+        .because(why.unwrap_or_default());
+    }
+    Verdict::of(Severity::Healthy, "running")
+}
+
+fn pending(pod: &Value, containers: &[Container]) -> Verdict {
+    if let Some(sick) = worst(containers) {
+        return told(&sick.state.words, sick);
+    }
+    let conditions = read::list(pod, "/status/conditions").iter();
+    let placed = conditions
+        .filter(|one| read::text(one, "/type") == Some("PodScheduled"))
+        .find(|one| read::text(one, "/status") == Some("False"));
+    if let Some(placed) = placed {
+        let message = read::text(placed, "/message").unwrap_or_default();
+        return Verdict::of(Severity::Degraded, "not scheduled")
+            .because(format!("No node takes it: {message}"));
+    }
+    let busy = containers
+        .iter()
+        .find(|it| it.state.severity == Severity::Progressing);
+    match busy {
+        Some(busy) if busy.role == Role::Init => Verdict::of(
+            Severity::Progressing,
+            format!("starting: init container {}", busy.name),
+        ),
+        Some(busy) => Verdict::of(
+            Severity::Progressing,
+            format!("starting: {}", busy.state.words),
+        ),
+        None => Verdict::of(Severity::Progressing, "starting"),
+    }
+}
+
+fn readiness(pod: &Value) -> (usize, usize) {
+    let statuses = read::list(pod, "/status/containerStatuses");
+    let ready = statuses.iter().filter(|one| read::is_true(one, "/ready"));
+    (ready.count(), read::list(pod, "/spec/containers").len())
+}
+
+fn restarts(pod: &Value) -> i64 {
+    ["/status/containerStatuses", "/status/initContainerStatuses"]
+        .into_iter()
+        .flat_map(|place| read::list(pod, place))
+        .fold(0, |sum, one| {
+            sum.saturating_add(read::count(one, "/restartCount"))
+        })
+}
+
+fn node(pod: &Value) -> Option<Reference> {
+    let name = read::text(pod, "/spec/nodeName")?;
+    Some(Reference {
+        words: name.to_owned(),
+        ..Reference::to("v1", "Node", None, name)
+    })
+}
+
+/// What is known of a pod.
+pub(crate) fn sections(pod: &Object) -> Vec<Section> {
+    let value = pod.value();
+    let of = |pointer| read::owned(value, pointer);
+    let addresses = read::each(value, "/status/podIPs", "/ip");
+    let addresses = match of("/status/podIP") {
+        Some(only) if addresses.is_empty() => vec![only],
+        _ => addresses,
+    };
+    let (ready, all) = readiness(value);
+    let volumes: Vec<String> = read::list(value, "/spec/volumes")
+        .iter()
+        .filter_map(volume)
+        .collect();
+    let facts = Facts::default()
+        .text("Containers ready", Some(format!("{ready} of {all}")))
+        .text("Restarts", Some(restarts(value).to_string()))
+        .put("Node", node(value).map(|node| Worth::Links(vec![node])))
+        .codes("Pod IP", addresses)
+        .text("Node’s IP", of("/status/hostIP"))
+        .at("Started", read::time(value, "/status/startTime"))
+        .text(
+            "Quality of service",
+            of("/status/qosClass").map(|class| service(&class)),
+        )
+        .text("Service account", of("/spec/serviceAccountName"))
+        .text("Restart policy", of("/spec/restartPolicy"))
+        .text("Priority class", of("/spec/priorityClassName"))
+        .codes("Volumes", volumes);
+    vec![facts.under("Pod")]
+}
+
+fn service(class: &str) -> String {
+    let meaning = match class {
+        "Guaranteed" => "put out last when the node is short",
+        "Burstable" => "put out before guaranteed ones when the node is short",
+        "BestEffort" => "put out first when the node is short",
+        _ => return class.to_owned(),
+    };
+    format!("{class}: {meaning}")
+}
+
+/// A volume: its name, its kind, and what it is made from.
+fn volume(volume: &Value) -> Option<String> {
+    let name = read::text(volume, "/name")?;
+    let mut sources = volume.as_object()?.iter().filter(|(key, _)| *key != "name");
+    let Some((kind, source)) = sources.next() else {
+        return Some(name.to_owned());
+    };
+    let from = ["/claimName", "/secretName", "/name", "/path", "/driver"];
+    let from = from
+        .into_iter()
+        .find_map(|pointer| read::text(source, pointer));
+    Some(match from {
+        Some(from) => format!("{name}: {kind} {from}"),
+        None => format!("{name}: {kind}"),
+    })
+}

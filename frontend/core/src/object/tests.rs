@@ -1,0 +1,372 @@
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::severity::Severity;
+
+fn kind(plural: &str) -> Kind {
+    Kind::of_plural(plural).unwrap()
+}
+
+fn overview(plural: &str, value: Value) -> Overview {
+    Overview::of(kind(plural), &Object::from(value))
+}
+
+fn verdict(plural: &str, value: Value) -> (Severity, String) {
+    let verdict = overview(plural, value).verdict;
+    (verdict.severity, verdict.words)
+}
+
+fn pod(phase: &str, containers: &Value, statuses: &Value) -> Value {
+    json!({
+        "metadata": {"name": "web-0", "namespace": "shop", "uid": "u"},
+        "spec": {"containers": containers, "nodeName": "n1"},
+        "status": {"phase": phase, "containerStatuses": statuses},
+    })
+}
+
+fn fact<'a>(overview: &'a Overview, name: &str) -> &'a Worth {
+    let mut facts = overview.sections.iter().flat_map(|section| &section.facts);
+    &facts.find(|fact| fact.name == name).unwrap().worth
+}
+
+#[test]
+fn a_pod_that_runs_is_well() {
+    let value = pod(
+        "Running",
+        &json!([{"name": "web", "image": "shop/web:1",
+            "ports": [{"containerPort": 8080, "name": "http"}],
+            "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}},
+            "readinessProbe": {"httpGet": {"path": "/ready", "port": "http"}, "periodSeconds": 5}}]),
+        &json!([{"name": "web", "ready": true, "restartCount": 2,
+            "state": {"running": {"startedAt": "2026-11-22T00:00:00Z"}},
+            "lastState": {"terminated": {"exitCode": 137, "reason": "OOMKilled",
+                "finishedAt": "2026-11-22T00:00:00Z"}}}]),
+    );
+    let overview = overview("pods", value);
+    assert_eq!(overview.verdict, Verdict::of(Severity::Healthy, "running"));
+    let web = &overview.containers[0];
+    assert_eq!(web.ports, ["8080/TCP http"]);
+    assert_eq!(web.requests.as_deref(), Some("cpu 100m, memory 64Mi"));
+    assert_eq!(
+        web.probes[0].words,
+        "GET /ready on port http (HTTP), every 5 s, at most 1 s, 3 failures count"
+    );
+    let (last, at) = web.last.as_ref().unwrap();
+    assert_eq!(last.words, "ended with 137 (OOMKilled)");
+    assert!(last.why.as_ref().unwrap().contains("out of memory"));
+    assert!(at.is_some());
+    let Worth::Links(nodes) = fact(&overview, "Node") else {
+        panic!("a node is a link");
+    };
+    let target = nodes[0].target.as_ref().unwrap();
+    assert_eq!(target.screen("berlin"), "/clusters/berlin/nodes/-/n1");
+}
+
+#[test]
+fn a_pod_says_what_is_wrong_with_it_and_what_to_do() {
+    let one = json!([{"name": "web", "image": "x"}]);
+    let waiting = |reason: &str| json!([{"name": "web", "state": {"waiting": {"reason": reason}}}]);
+    let crashing = overview("pods", pod("Running", &one, &waiting("CrashLoopBackOff")));
+    assert_eq!(crashing.verdict.severity, Severity::Failing);
+    assert_eq!(crashing.verdict.words, "crash loop back off");
+    let why = crashing.verdict.why.unwrap();
+    assert!(why.contains("logs of its previous run"), "{why}");
+    for (reason, severity, words) in [
+        ("ImagePullBackOff", Severity::Failing, "image pull back off"),
+        (
+            "ContainerCreating",
+            Severity::Progressing,
+            "starting: container creating",
+        ),
+        (
+            "CreateContainerConfigError",
+            Severity::Failing,
+            "create container config error",
+        ),
+    ] {
+        let found = verdict("pods", pod("Pending", &one, &waiting(reason)));
+        assert_eq!(found, (severity, words.to_owned()), "{reason}");
+    }
+    let mut unscheduled = pod("Pending", &one, &json!([]));
+    unscheduled["status"]["conditions"] = json!([{"type": "PodScheduled", "status": "False",
+        "reason": "Unschedulable", "message": "0/3 nodes are available"}]);
+    let unscheduled = overview("pods", unscheduled);
+    assert_eq!(unscheduled.verdict.words, "not scheduled");
+    assert!(
+        unscheduled.conditions[0]
+            .advice
+            .unwrap()
+            .contains("add nodes")
+    );
+    let mut leaving = pod("Running", &one, &json!([]));
+    leaving["metadata"]["deletionTimestamp"] = json!("2026-11-22T00:00:00Z");
+    assert_eq!(
+        verdict("pods", leaving),
+        (Severity::Progressing, "terminating".to_owned())
+    );
+    let mut evicted = pod("Failed", &one, &json!([]));
+    evicted["status"]["reason"] = json!("Evicted");
+    assert_eq!(
+        verdict("pods", evicted),
+        (Severity::Failing, "evicted".to_owned())
+    );
+}
+
+#[test]
+fn codes_have_meanings() {
+    assert!(meaning(137, Some("OOMKilled")).starts_with("out of memory"));
+    assert!(meaning(137, Some("Error")).contains("SIGKILL"));
+    assert!(meaning(127, None).contains("not found"));
+    assert!(meaning(138, None).contains("signal 10"));
+    assert!(meaning(-7, None).contains("of its own"));
+}
+
+#[test]
+fn a_run_that_nobody_starts_again_is_over_for_good() {
+    let ended = |policy: &str, code: i64| {
+        let mut value = pod(
+            "Running",
+            &json!([{"name": "web"}]),
+            &json!([{"name": "web", "state": {"terminated": {"exitCode": code}}}]),
+        );
+        value["spec"]["restartPolicy"] = json!(policy);
+        let Life::Ended { for_good, .. } = life(&Object::from(value), "web") else {
+            panic!("it has ended");
+        };
+        for_good
+    };
+    assert!(!ended("Always", 0));
+    assert!(ended("OnFailure", 0) && !ended("OnFailure", 1));
+    assert!(ended("Never", 1));
+    assert_eq!(life(&Object::from(json!({})), "web"), Life::Unknown);
+}
+
+#[test]
+fn the_owner_of_a_deployments_pod_is_the_deployment() {
+    let owner_of = |kind: &str, name: &str| {
+        let object = Object::from(json!({"metadata": {"namespace": "shop",
+            "labels": {"pod-template-hash": "5d4f"},
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": "o"}]}}));
+        assert!(object.is_owned_by("o") && !object.is_owned_by("u"));
+        object.owners().remove(0)
+    };
+    let owner = owner_of("ReplicaSet", "web-5d4f");
+    assert_eq!(owner.words, "Deployment web, by ReplicaSet web-5d4f");
+    let screen = owner.target.unwrap().screen("berlin");
+    assert_eq!(screen, "/clusters/berlin/deployments/shop/web");
+    let strange = owner_of("Rollout", "web");
+    assert_eq!(
+        (strange.words.as_str(), strange.target),
+        ("Rollout web", None)
+    );
+}
+
+fn deployment(wanted: i64, updated: i64, available: i64) -> Value {
+    json!({"metadata": {"generation": 2, "name": "web", "namespace": "shop"},
+        "spec": {"replicas": wanted, "strategy": {"type": "RollingUpdate",
+                "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": 1}},
+            "selector": {"matchLabels": {"app": "web"},
+                "matchExpressions": [{"key": "tier", "operator": "In", "values": ["a", "b"]}]},
+            "template": {"spec": {"containers": [{"image": "shop/web:1"}, {"image": "shop/web:1"}]}}},
+        "status": {"observedGeneration": 2, "updatedReplicas": updated,
+            "readyReplicas": available, "availableReplicas": available}})
+}
+
+#[test]
+fn a_workload_says_how_far_it_is() {
+    let of =
+        |wanted, updated, available| verdict("deployments", deployment(wanted, updated, available));
+    assert_eq!(of(3, 3, 3), (Severity::Healthy, "3 of 3 ready".to_owned()));
+    assert_eq!(
+        of(3, 1, 3),
+        (
+            Severity::Progressing,
+            "rolling out: 1 of 3 updated".to_owned()
+        )
+    );
+    assert_eq!(
+        of(3, 3, 2),
+        (Severity::Degraded, "2 of 3 available".to_owned())
+    );
+    assert_eq!(
+        of(3, 3, 0),
+        (Severity::Failing, "0 of 3 available".to_owned())
+    );
+    assert_eq!(of(0, 0, 0), (Severity::Idle, "scaled to 0".to_owned()));
+    let mut newer = deployment(3, 3, 3);
+    newer["metadata"]["generation"] = json!(3);
+    assert_eq!(verdict("deployments", newer).1, "changed just now");
+    let mut stuck = deployment(3, 1, 3);
+    stuck["status"]["conditions"] = json!([{"type": "Progressing", "status": "False",
+        "reason": "ProgressDeadlineExceeded", "message": "timed out"}]);
+    let stuck = overview("deployments", stuck);
+    assert_eq!(stuck.verdict.words, "rollout is stuck");
+    assert!(stuck.conditions[0].advice.unwrap().contains("rollout undo"));
+    let daemons = json!({"status": {"desiredNumberScheduled": 2, "numberReady": 2,
+        "updatedNumberScheduled": 2, "numberAvailable": 2}});
+    assert_eq!(
+        verdict("daemonsets", daemons),
+        (Severity::Healthy, "2 of 2 ready".to_owned())
+    );
+}
+
+#[test]
+fn what_belongs_to_a_workload_is_found_by_its_selector() {
+    let web = Object::from(deployment(1, 1, 1));
+    let found = related(kind("deployments"), &web).unwrap();
+    assert_eq!(found.option, "--selector 'app=web,tier in (a,b)'");
+    assert_eq!(
+        found.query,
+        "labelSelector=app%3Dweb%2Ctier%20in%20%28a%2Cb%29"
+    );
+    assert_eq!(found.namespace.as_deref(), Some("shop"));
+    let overview = Overview::of(kind("deployments"), &web);
+    assert_eq!(
+        fact(&overview, "Images"),
+        &Worth::Codes(vec!["shop/web:1".to_owned()])
+    );
+    assert_eq!(
+        fact(&overview, "Strategy"),
+        &Worth::Text("rolling update, at most unavailable 25%, at most beyond 1".to_owned())
+    );
+    // A selector that chooses nothing must not become one that chooses everything.
+    assert_eq!(related(kind("deployments"), &Object::from(json!({}))), None);
+    let node = Object::from(json!({"metadata": {"name": "n1"}}));
+    let pods = related(Kind::NODES, &node).unwrap();
+    assert_eq!(pods.query, "fieldSelector=spec.nodeName%3Dn1");
+}
+
+#[test]
+fn jobs_say_what_is_done() {
+    let job = json!({"spec": {"completions": 5}, "status": {"active": 1, "succeeded": 2}});
+    assert_eq!(
+        verdict("jobs", job),
+        (Severity::Progressing, "running: 2 of 5 done".to_owned())
+    );
+    let failed = json!({"status": {"conditions": [{"type": "Failed", "status": "True",
+        "reason": "BackoffLimitExceeded", "message": "Job has reached the limit"}]}});
+    let failed = overview("jobs", failed);
+    assert_eq!(failed.verdict.words, "failed");
+    assert!(
+        failed
+            .verdict
+            .why
+            .unwrap()
+            .starts_with("backoff limit exceeded. Job has")
+    );
+    let cron = json!({"metadata": {"namespace": "shop"}, "spec": {"schedule": "*/5 * * * *"},
+        "status": {"active": [{"name": "tidy-1"}]}});
+    let cron = overview("cronjobs", cron);
+    assert_eq!(cron.verdict.words, "1 job runs");
+    assert_eq!(fact(&cron, "Last run"), &Worth::Text("never".to_owned()));
+    let Worth::Links(jobs) = fact(&cron, "Running now") else {
+        panic!("jobs are links");
+    };
+    assert_eq!(
+        jobs[0].target.as_ref().unwrap().screen("berlin"),
+        "/clusters/berlin/jobs/shop/tidy-1"
+    );
+}
+
+#[test]
+fn a_node_says_whether_pods_can_run_there() {
+    let node = |ready: &str, pressure: &str, cordoned: bool| {
+        json!({"metadata": {"name": "n1", "labels": {"node-role.kubernetes.io/control-plane": ""}},
+            "spec": {"unschedulable": cordoned,
+                "taints": [{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}]},
+            "status": {"capacity": {"cpu": "4", "memory": "16Gi"}, "allocatable": {"cpu": "3900m"},
+                "conditions": [{"type": "Ready", "status": ready},
+                    {"type": "DiskPressure", "status": pressure}]}})
+    };
+    assert_eq!(verdict("nodes", node("True", "False", false)).1, "ready");
+    assert_eq!(
+        verdict("nodes", node("True", "False", true)).1,
+        "ready, cordoned"
+    );
+    assert_eq!(
+        verdict("nodes", node("True", "True", false)).1,
+        "ready, disk pressure"
+    );
+    assert_eq!(
+        verdict("nodes", node("False", "False", false)).1,
+        "not ready"
+    );
+    assert_eq!(
+        verdict("nodes", node("Unknown", "False", false)).1,
+        "silent"
+    );
+    let overview = overview("nodes", node("True", "True", false));
+    assert_eq!(
+        fact(&overview, "CPU"),
+        &Worth::Text("3.9 cores of 4 cores for pods".to_owned())
+    );
+    assert_eq!(fact(&overview, "Memory"), &Worth::Text("16 GiB".to_owned()));
+    assert_eq!(
+        fact(&overview, "Roles"),
+        &Worth::Text("control-plane".to_owned())
+    );
+    assert_eq!(
+        overview.conditions[0].name, "disk pressure",
+        "troubles come first"
+    );
+}
+
+/// Any JSON, often with the names that are looked for.
+fn anything() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        "\\PC{0,8}".prop_map(Value::from),
+    ];
+    let name = prop::sample::select(vec![
+        "metadata",
+        "spec",
+        "status",
+        "containers",
+        "containerStatuses",
+        "conditions",
+        "state",
+        "terminated",
+        "exitCode",
+        "waiting",
+        "reason",
+        "name",
+        "type",
+        "ports",
+        "selector",
+        "matchLabels",
+        "labels",
+        "capacity",
+        "replicas",
+        "template",
+        "phase",
+        "taints",
+        "volumes",
+        "active",
+    ]);
+    leaf.prop_recursive(6, 48, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((name.clone(), inner), 0..6).prop_map(|entries| {
+                entries
+                    .into_iter()
+                    .map(|(key, value)| (key.to_owned(), value))
+                    .collect()
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_cluster_says_is_read(value in anything()) {
+        let object = Object::from(value);
+        for kind in Kind::WORKLOADS.into_iter().chain([Kind::NODES]) {
+            let _ = Overview::of(kind, &object);
+            let _ = related(kind, &object);
+        }
+        let _ = (PodLine::of(&object), object.owners(), life(&object, "web"), is_over(&object));
+    }
+}

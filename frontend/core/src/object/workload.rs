@@ -1,0 +1,229 @@
+//! Deployments, StatefulSets and DaemonSets: how far they are, and what they are made of.
+
+use serde_json::Value;
+
+use super::overview::{Facts, Section, Verdict};
+use super::related::selector;
+use super::{Object, read};
+use crate::severity::Severity;
+
+/// How many pods there should be, and how many there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Replicas {
+    wanted: i64,
+    ready: i64,
+    updated: i64,
+    available: i64,
+}
+
+impl Replicas {
+    fn of(kind: &str, object: &Value) -> Self {
+        let status = |name: &str| read::count(object, &format!("/status/{name}"));
+        if kind == "DaemonSet" {
+            return Self {
+                wanted: status("desiredNumberScheduled"),
+                ready: status("numberReady"),
+                updated: status("updatedNumberScheduled"),
+                available: status("numberAvailable"),
+            };
+        }
+        Self {
+            wanted: read::number(object, "/spec/replicas").unwrap_or(1),
+            ready: status("readyReplicas"),
+            updated: status("updatedReplicas"),
+            available: status("availableReplicas"),
+        }
+    }
+}
+
+/// How it is.
+pub(crate) fn verdict(kind: &str, object: &Object) -> Verdict {
+    let value = object.value();
+    let Replicas {
+        wanted,
+        ready,
+        updated,
+        available,
+    } = Replicas::of(kind, value);
+    let seen = read::count(value, "/status/observedGeneration");
+    if seen < read::count(value, "/metadata/generation") {
+        return Verdict::of(Severity::Progressing, "changed just now")
+            .because("The cluster has not acted on the last change yet.");
+    }
+    if let Some(stuck) = failing(value) {
+        return stuck;
+    }
+    if read::is_true(value, "/spec/paused") {
+        return Verdict::of(Severity::Degraded, "paused")
+            .because("Changes are not rolled out until it is resumed: kubectl rollout resume.");
+    }
+    if wanted == 0 {
+        return match kind {
+            "DaemonSet" => Verdict::of(Severity::Idle, "no node fits")
+                .because("No node has the labels that it wants, so it runs nowhere."),
+            _ => Verdict::of(Severity::Idle, "scaled to 0"),
+        };
+    }
+    if updated < wanted && !waits_for_people(value) {
+        return Verdict::of(
+            Severity::Progressing,
+            format!("rolling out: {updated} of {wanted} updated"),
+        );
+    }
+    if available < wanted {
+        let severity = if available == 0 {
+            Severity::Failing
+        } else {
+            Severity::Degraded
+        };
+        let words = format!("{available} of {wanted} available");
+        return Verdict::of(severity, words).because("Look at the pods below that are not ready.");
+    }
+    Verdict::of(Severity::Healthy, format!("{ready} of {wanted} ready"))
+}
+
+/// Whether pods are made anew only when somebody deletes them, or only some of them are.
+fn waits_for_people(object: &Value) -> bool {
+    let partition = read::count(object, "/spec/updateStrategy/rollingUpdate/partition");
+    read::text(object, "/spec/updateStrategy/type") == Some("OnDelete") || partition > 0
+}
+
+fn failing(object: &Value) -> Option<Verdict> {
+    let mut conditions = read::list(object, "/status/conditions").iter();
+    let sick = conditions.find(|one| {
+        let of = |pointer| read::text(one, pointer);
+        matches!(
+            (of("/type"), of("/status"), of("/reason")),
+            (Some("Progressing"), Some("False"), _) | (Some("ReplicaFailure"), Some("True"), _)
+        )
+    })?;
+    let words = match read::text(sick, "/type") {
+        Some("Progressing") => "rollout is stuck",
+        _ => "pods cannot be made",
+    };
+    let message = read::text(sick, "/message").unwrap_or_default();
+    Some(Verdict::of(Severity::Failing, words).because(message))
+}
+
+/// What is known of it.
+pub(crate) fn sections(kind: &str, object: &Object) -> Vec<Section> {
+    let value = object.value();
+    let of = |pointer| read::owned(value, pointer);
+    let Replicas {
+        wanted,
+        ready,
+        updated,
+        available,
+    } = Replicas::of(kind, value);
+    let numbers = Facts::default()
+        .text("Wanted", Some(wanted.to_string()))
+        .text("Ready", Some(ready.to_string()))
+        .text("Updated", Some(updated.to_string()))
+        .text("Available", Some(available.to_string()))
+        .text("On wrong nodes", misplaced(value));
+    let more = Facts::default()
+        .text("Strategy", strategy(kind, value))
+        .codes("Images", images(value, "/spec/template/spec"))
+        .codes("Selector", selector(value).into_iter().collect())
+        .text("Service", of("/spec/serviceName"))
+        .text(
+            "Pods are made",
+            of("/spec/podManagementPolicy").map(management),
+        )
+        .codes(
+            "Only on nodes with",
+            read::assignments(value, "/spec/template/spec/nodeSelector"),
+        )
+        .codes("Volumes for each pod", claims(value))
+        .text("Revision", revision(value))
+        .text(
+            "Earlier revisions kept",
+            number(value, "/spec/revisionHistoryLimit"),
+        );
+    vec![numbers.under("Pods"), more.under(heading(kind))]
+}
+
+fn heading(kind: &str) -> &'static str {
+    match kind {
+        "Deployment" => "Deployment",
+        "StatefulSet" => "StatefulSet",
+        _ => "DaemonSet",
+    }
+}
+
+fn misplaced(object: &Value) -> Option<String> {
+    let count = read::count(object, "/status/numberMisscheduled");
+    (count > 0).then(|| count.to_string())
+}
+
+pub(crate) fn number(object: &Value, pointer: &str) -> Option<String> {
+    read::number(object, pointer).map(|number| number.to_string())
+}
+
+/// The images of a pod's template.
+pub(crate) fn images(object: &Value, spec: &str) -> Vec<String> {
+    let mut images = read::each(object, &format!("{spec}/initContainers"), "/image");
+    images.extend(read::each(object, &format!("{spec}/containers"), "/image"));
+    let mut once = Vec::new();
+    for image in images {
+        if !once.contains(&image) {
+            once.push(image);
+        }
+    }
+    once
+}
+
+fn strategy(kind: &str, object: &Value) -> Option<String> {
+    let place = match kind {
+        "Deployment" => "/spec/strategy",
+        _ => "/spec/updateStrategy",
+    };
+    let strategy = read::at(object, place);
+    let of = |name| read::scalar(read::at(strategy, name)).map(std::borrow::Cow::into_owned);
+    let words = match read::text(strategy, "/type")? {
+        "RollingUpdate" => "rolling update",
+        "Recreate" => "recreate: all pods go before new ones come",
+        "OnDelete" => "on delete: a pod is renewed when somebody deletes it",
+        other => other,
+    };
+    let limits = [
+        ("at most unavailable", of("/rollingUpdate/maxUnavailable")),
+        ("at most beyond", of("/rollingUpdate/maxSurge")),
+        (
+            "from pod",
+            of("/rollingUpdate/partition").filter(|from| from != "0"),
+        ),
+    ];
+    let limits = limits
+        .into_iter()
+        .filter_map(|(name, limit)| Some(format!(", {name} {}", limit?)));
+    Some(format!("{words}{}", limits.collect::<String>()))
+}
+
+fn management(policy: String) -> String {
+    match policy.as_str() {
+        "OrderedReady" => "one after the other, each when the one before is ready".to_owned(),
+        "Parallel" => "all at once".to_owned(),
+        _ => policy,
+    }
+}
+
+fn claims(object: &Value) -> Vec<String> {
+    let claims = read::list(object, "/spec/volumeClaimTemplates").iter();
+    claims
+        .filter_map(|claim| {
+            let name = read::text(claim, "/metadata/name")?;
+            let size = read::text(claim, "/spec/resources/requests/storage").unwrap_or("?");
+            let class = read::text(claim, "/spec/storageClassName").unwrap_or("default class");
+            Some(format!("{name}: {size}, {class}"))
+        })
+        .collect()
+}
+
+fn revision(object: &Value) -> Option<String> {
+    let annotations = read::at(object, "/metadata/annotations");
+    let number = annotations.get("deployment.kubernetes.io/revision");
+    let hash = read::text(object, "/status/updateRevision");
+    let text = number.and_then(Value::as_str).or(hash);
+    text.map(str::to_owned)
+}

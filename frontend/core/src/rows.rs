@@ -1,0 +1,141 @@
+//! Long texts in rows of one height: which part of which line is in which row, so that only the
+//! rows in sight need to be on the page.
+
+use std::ops::Range;
+
+/// Rows are never wider, wrapped or not: a browser that is given a line of a megabyte stops.
+pub const WIDEST: usize = 4_000;
+
+/// Columns that a letter takes in a font of fixed width.
+fn width(letter: char) -> usize {
+    match u32::from(letter) {
+        // Marks that are written over the letter before them.
+        0x0300..=0x036F | 0x200B..=0x200F | 0xFE00..=0xFE0F => 0,
+        // East Asian letters and pictures are two columns wide.
+        0x1100..=0x115F
+        | 0x2E80..=0xA4CF
+        | 0xAC00..=0xD7A3
+        | 0xF900..=0xFAFF
+        | 0xFE30..=0xFE6F
+        | 0xFF00..=0xFF60
+        | 0x1F300..=0x1FAFF
+        | 0x20000..=0x3FFFD => 2,
+        _ => 1,
+    }
+}
+
+/// The parts of a line of which each fits a row of so many columns; at least one, and together
+/// they are the whole line.
+pub fn parts(line: &str, columns: usize) -> Vec<Range<usize>> {
+    let columns = columns.clamp(1, WIDEST);
+    let (mut parts, mut start, mut taken) = (Vec::new(), 0, 0);
+    for (at, letter) in line.char_indices() {
+        let width = width(letter);
+        if taken + width > columns && at > start {
+            parts.push(start..at);
+            (start, taken) = (at, 0);
+        }
+        taken += width;
+    }
+    parts.push(start..line.len());
+    parts
+}
+
+/// How many rows a line takes.
+pub fn height(line: &str, columns: usize) -> usize {
+    let columns = columns.clamp(1, WIDEST);
+    if line.len() <= columns {
+        // No letter is wider than its bytes are many.
+        return 1;
+    }
+    if line.is_ascii() {
+        return line.len().div_ceil(columns);
+    }
+    parts(line, columns).len()
+}
+
+/// Where the lines of a text begin, in rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// The first row of each line, and one behind the last.
+    starts: Vec<usize>,
+}
+
+impl Layout {
+    /// From the heights of the lines.
+    pub fn of(heights: impl IntoIterator<Item = usize>) -> Self {
+        let mut starts = vec![0];
+        let mut row = 0;
+        for height in heights {
+            row += height;
+            starts.push(row);
+        }
+        Self { starts }
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.starts.last().copied().unwrap_or_default()
+    }
+
+    /// The line that is in a row, and which part of it.
+    pub fn line_at(&self, row: usize) -> Option<(usize, usize)> {
+        if row >= self.rows() {
+            return None;
+        }
+        let line = self.starts.partition_point(|start| *start <= row) - 1;
+        Some((line, row - self.starts[line]))
+    }
+
+    /// The first row of a line.
+    pub fn row_of(&self, line: usize) -> Option<usize> {
+        self.starts
+            .get(line)
+            .copied()
+            .filter(|row| *row < self.rows())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn parts_are_the_line_whatever_is_in_it(line in "\\PC{0,60}", columns in 0_usize..20) {
+            let parts = parts(&line, columns);
+            let whole: String = parts.iter().map(|part| &line[part.clone()]).collect();
+            prop_assert_eq!(&whole, &line);
+            prop_assert_eq!(parts.len(), height(&line, columns));
+            for part in parts {
+                let text = &line[part];
+                let fits = text.chars().map(width).sum::<usize>() <= columns.max(1);
+                prop_assert!(fits || text.chars().count() == 1, "{}", text);
+            }
+        }
+
+        #[test]
+        fn each_row_belongs_to_a_line(heights in prop::collection::vec(1_usize..4, 0..20)) {
+            let layout = Layout::of(heights.clone());
+            let mut row = 0;
+            for (line, height) in heights.into_iter().enumerate() {
+                prop_assert_eq!(layout.row_of(line), Some(row));
+                for part in 0..height {
+                    prop_assert_eq!(layout.line_at(row), Some((line, part)));
+                    row += 1;
+                }
+            }
+            prop_assert_eq!(layout.rows(), row);
+            prop_assert_eq!(layout.line_at(row), None);
+        }
+    }
+
+    #[test]
+    fn wide_letters_take_two_columns() {
+        assert_eq!(parts("日本語", 4), [0..6, 6..9]);
+        assert_eq!(height("abcdef", 3), 2);
+        assert_eq!(height("", 3), 1);
+    }
+}
