@@ -17,6 +17,7 @@ use crate::screens::import::ImportCluster;
 use crate::screens::kinds::KindPage;
 use crate::screens::kit::Kit;
 use crate::screens::not_found::NotFound;
+use crate::screens::object::ObjectPage;
 use crate::screens::password::{ChangePassword, MustChangePassword};
 use crate::screens::settings::SettingsPage;
 use crate::screens::sign_in::SignIn;
@@ -73,6 +74,7 @@ fn Inside() -> impl IntoView {
                     <Route path=path!("/") view=Home/>
                     <Route path=path!("/clusters/:cluster") view=ClusterPage/>
                     <Route path=path!("/clusters/:cluster/:kind") view=KindPage/>
+                    <Route path=path!("/clusters/:cluster/:kind/:namespace/:name") view=ObjectPage/>
                     <Route path=path!("/import") view=ImportCluster/>
                     <Route path=path!("/tokens") view=Tokens/>
                     <Route path=path!("/users") view=Users/>

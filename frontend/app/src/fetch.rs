@@ -111,6 +111,15 @@ impl Request {
         body(self.send(&patience).await?).await
     }
 
+    /// Sends it and gives the body as text, with its media type before it.
+    pub(crate) async fn text(self) -> Result<(String, String), Problem> {
+        let patience = AbortSignal::timeout_with_u32(PATIENCE_MS);
+        let response = self.send(&patience).await?;
+        let media_type = response.headers().get("Content-Type").ok().flatten();
+        let text = String::from_utf8_lossy(&body(response).await?).into_owned();
+        Ok((media_type.unwrap_or_default(), text))
+    }
+
     /// Sends it and gives the answer as soon as it begins; an error is read to its end.
     pub(crate) async fn send(self, signal: &AbortSignal) -> Result<Response, Problem> {
         let init = RequestInit::new();

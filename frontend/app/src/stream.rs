@@ -53,6 +53,12 @@ impl LineStream {
         })
     }
 
+    /// Leaves out the rest of lines that are longer, instead of ending.
+    pub(crate) fn cutting_lines_at(mut self, longest: usize) -> Self {
+        self.lines = Lines::cut_at(longest);
+        self
+    }
+
     /// The lines that came next; `None` when the server has ended the answer.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<Vec<u8>>>, Problem> {
         let read = JsFuture::from(self.reader.read());

@@ -15,6 +15,7 @@ const STYLES: &[&str] = &[
     "kit.css",
     "shell.css",
     "screens.css",
+    "object.css",
 ];
 
 /// What people write by hand, beside the program.

@@ -42,7 +42,11 @@ pub fn next(wish: &Wish, ending: Ending, life: Option<Life>) -> Next {
         (ProblemKind::NotFound, None) => after(None),
         // The container waits for its (next) start: the server has no log of it yet.
         (ProblemKind::Invalid, Some(Life::Waits { words })) if !wish.previous => Next::Wait(words),
-        (ProblemKind::Invalid, Some(Life::Unknown)) if !wish.previous => {
+        // The pod's status may be a little older than the answer.
+        (ProblemKind::Invalid, Some(life))
+            if !wish.previous
+                && (life == Life::Unknown || problem.message.contains("waiting to start")) =>
+        {
             Next::Wait(problem.message)
         }
         (
@@ -139,6 +143,9 @@ mod tests {
     fn a_container_that_has_not_started_is_waited_for_and_a_run_that_was_not_is_not() {
         let waiting = next(&wish(false, true), refused(ProblemKind::Invalid), waits());
         assert_eq!(waiting, Next::Wait("crash loop back off".to_owned()));
+        let problem = Problem::new(ProblemKind::Invalid, "container is waiting to start: x");
+        let late = next(&wish(false, true), Ending::Problem(problem), Some(Life::Runs));
+        assert!(matches!(late, Next::Wait(_)));
         let previous = next(&wish(true, true), refused(ProblemKind::Invalid), waits());
         assert!(matches!(previous, Next::Refused(_)));
         let runs = Some(Life::Runs);

@@ -1,0 +1,310 @@
+//! One object of a cluster: how it is, what was noticed of it, its manifest, its logs.
+
+mod events;
+mod logs;
+mod manifest;
+mod overview;
+mod related;
+mod words;
+
+use drover_ui_core::feed::Objects;
+use drover_ui_core::kind::Kind;
+use drover_ui_core::kubectl::Named;
+use drover_ui_core::object::{Object, Overview};
+use drover_ui_core::problem::Problem;
+use drover_ui_core::source::Source;
+use drover_ui_core::url::segment;
+use drover_ui_kit::badge::Badge;
+use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
+use drover_ui_kit::tabs::{Tab, Tabs};
+use jiff::Timestamp;
+use leptos::prelude::*;
+use leptos_router::NavigateOptions;
+use leptos_router::components::A;
+use leptos_router::hooks::{use_navigate, use_params_map, use_query_map};
+
+use crate::clock::{now, time_of_day};
+use crate::follow::Followed;
+use crate::freshness::{Freshness, StaleBanner};
+use crate::screens::cluster::{ClusterFrame, InSight};
+use crate::screens::kinds::tone_of;
+use events::Events;
+use logs::Logs;
+use manifest::ManifestTab;
+use overview::OverviewTab;
+use words::{Age, Refused};
+
+/// The screen.
+#[component]
+pub(crate) fn ObjectPage() -> impl IntoView {
+    let params = use_params_map();
+    let of = move |name: &str| params.with(|params| params.get(name).unwrap_or_default());
+    let place = Memo::new(move |_| {
+        let kind = Kind::of_plural(&of("kind"))?;
+        let namespace = of("namespace");
+        Some(Named {
+            cluster: of("cluster"),
+            kind,
+            namespace: kind.namespace_of_screen(&namespace).map(str::to_owned),
+            name: of("name"),
+        })
+    });
+    let screen = Signal::derive(move || Some(of("name")));
+    view! {
+        <ClusterFrame screen=screen>
+            {move || match place.get() {
+                Some(named) => view! { <Whole named=named/> }.into_any(),
+                None => view! { <NoKind kind=of("kind")/> }.into_any(),
+            }}
+        </ClusterFrame>
+    }
+}
+
+#[component]
+fn NoKind(kind: String) -> impl IntoView {
+    view! {
+        <Nothing
+            why=Absence::NotFound
+            title=format!("There is no page for “{kind}”")
+            advice="It may be a kind that this page does not know yet. kubectl shows every kind."
+        />
+    }
+}
+
+/// The object as it is followed.
+#[derive(Clone, Copy)]
+struct Shown {
+    /// Where it is.
+    named: StoredValue<Named>,
+    /// What was last known of it.
+    object: Memo<Option<Object>>,
+    /// Since when it is gone.
+    gone: RwSignal<Option<Timestamp>>,
+    followed: Followed<Object>,
+}
+
+impl Shown {
+    fn follow(named: Named) -> Self {
+        let list = named
+            .kind
+            .list_path(&named.cluster, named.namespace.as_deref());
+        let field = segment(&format!("metadata.name={}", named.name));
+        let source = Source::objects(list).choosing(&format!("fieldSelector={field}"));
+        let followed = Followed::begin::<Objects>(source);
+        let present = Memo::new(move |_| Some(followed.items()?.first().cloned()));
+        let object = Memo::new(move |last: Option<&Option<Object>>| {
+            present.get().flatten().or_else(|| last.cloned().flatten())
+        });
+        let gone = RwSignal::new(None);
+        Effect::new(move |was: Option<bool>| {
+            let is_there = present.with(|it| it.as_ref().map(Option::is_some));
+            match is_there {
+                Some(false) if was == Some(true) => gone.set(Some(now())),
+                Some(true) => gone.set(None),
+                _ => {}
+            }
+            is_there.or(was).unwrap_or_default()
+        });
+        Self {
+            named: StoredValue::new(named),
+            object,
+            gone,
+            followed,
+        }
+    }
+
+    /// The object, below what is shown only when it is known.
+    fn known(self) -> Signal<Object> {
+        let object = self.object;
+        Signal::derive(move || {
+            object
+                .get()
+                .expect("what is within is shown for a known object")
+        })
+    }
+}
+
+#[derive(Clone, PartialEq)]
+enum What {
+    Loading,
+    Problem(Problem),
+    Missing,
+    There,
+}
+
+#[component]
+fn Whole(named: Named) -> impl IntoView {
+    let shown = Shown::follow(named);
+    let in_sight = expect_context::<InSight>();
+    in_sight.follows(Signal::derive(move || shown.followed.freshness()));
+    let what = Memo::new(move |_| {
+        let (answered, freshness) = (shown.followed.items().is_some(), shown.followed.freshness());
+        match (shown.object.with(Option::is_some), answered, freshness) {
+            (true, ..) => What::There,
+            (false, true, _) => What::Missing,
+            (false, false, Freshness::Stale { problem, .. }) => What::Problem(problem),
+            (false, false, _) => What::Loading,
+        }
+    });
+    move || match what.get() {
+        What::Loading => view! { <Skeleton lines=8/> }.into_any(),
+        What::Problem(problem) => {
+            let of = shown.named.with_value(|named| named.kind.heading);
+            view! { <Refused problem=problem of=of/> }.into_any()
+        }
+        What::Missing => view! { <Missing named=shown.named.get_value()/> }.into_any(),
+        What::There => view! { <There shown=shown/> }.into_any(),
+    }
+}
+
+#[component]
+fn Missing(named: Named) -> impl IntoView {
+    let kind = named.kind;
+    let place = match &named.namespace {
+        Some(namespace) => format!(" in the namespace {namespace}"),
+        None => String::new(),
+    };
+    let advice = "It was deleted or never was. It appears here as soon as it is made.";
+    view! {
+        <Nothing
+            why=Absence::NotFound
+            title=format!("There is no {} “{}”{place}", kind.name.to_lowercase(), named.name)
+            advice=advice
+        >
+            <A href=kind.list_screen(&named.cluster)>{format!("All {}", kind.heading)}</A>
+        </Nothing>
+    }
+}
+
+#[component]
+fn There(shown: Shown) -> impl IntoView {
+    let object = shown.known();
+    let named = shown.named.get_value();
+    let kind = named.kind;
+    let overview = Memo::new(move |_| object.with(|object| Overview::of(kind, object)));
+    let verdict = Memo::new(move |_| overview.with(|it| it.verdict.clone()));
+    let why = move || {
+        verdict
+            .get()
+            .why
+            .map(|why| view! { <p class="object-why">{why}</p> })
+    };
+    let created = Memo::new(move |_| object.with(Object::created));
+    let place = match &named.namespace {
+        Some(namespace) => format!("{} in {namespace}", kind.name),
+        None => kind.name.to_owned(),
+    };
+    view! {
+        <header class="object-head">
+            <h2>{named.name}</h2>
+            <Badge
+                tone=Signal::derive(move || tone_of(verdict.get().severity))
+                words=Signal::derive(move || verdict.get().words)
+            />
+            <span class="soft">{place}{move || created.get().map(|at| view! { ", " <Age at=at/> " old" })}</span>
+        </header>
+        {why}
+        <Gone shown=shown/>
+        <StaleBanner
+            freshness=Signal::derive(move || shown.followed.freshness())
+            shown=Signal::derive(|| true)
+        />
+        <Parts shown=shown object=object overview=overview/>
+    }
+}
+
+/// Says that the object is gone, or that another one has its name now.
+#[component]
+fn Gone(shown: Shown) -> impl IntoView {
+    let object = shown.object;
+    let first =
+        StoredValue::new(object.with_untracked(|it| it.as_ref().map(|it| it.uid().to_owned())));
+    let renewed = Memo::new(move |_| {
+        let uid = object.with(|it| it.as_ref().map(|it| it.uid().to_owned()));
+        uid != first.get_value()
+    });
+    move || {
+        let words = match (shown.gone.get(), renewed.get()) {
+            (Some(at), _) => format!(
+                "It was deleted at {}. What you see is what was last known of it.",
+                time_of_day(at)
+            ),
+            (None, true) => {
+                "The one that you looked at was deleted; this is another one with its name."
+                    .to_owned()
+            }
+            (None, false) => return None,
+        };
+        Some(view! { <Banner mood=Mood::Warning>{words}</Banner> })
+    }
+}
+
+/// Whether pods of a kind have logs to show.
+fn has_logs(kind: Kind) -> bool {
+    !matches!(kind.name, "Node" | "CronJob")
+}
+
+/// The tabs of a kind.
+fn tabs(kind: Kind) -> Vec<Tab> {
+    let all = [
+        ("overview", "Overview"),
+        ("events", "Events"),
+        ("yaml", "YAML"),
+        ("logs", "Logs"),
+    ];
+    let tabs = all
+        .into_iter()
+        .filter(|(key, _)| *key != "logs" || has_logs(kind));
+    tabs.map(|(key, words)| Tab {
+        key: key.to_owned(),
+        words: words.to_owned(),
+    })
+    .collect()
+}
+
+/// What goes to another tab.
+fn choosing(named: &Named) -> Callback<String> {
+    let screen = named
+        .kind
+        .object_screen(&named.cluster, named.namespace.as_deref(), &named.name);
+    let navigate = use_navigate();
+    Callback::new(move |key: String| {
+        let path = match key.as_str() {
+            "overview" => screen.clone(),
+            key => format!("{screen}?tab={key}"),
+        };
+        let stay = NavigateOptions {
+            scroll: false,
+            ..NavigateOptions::default()
+        };
+        navigate(&path, stay);
+    })
+}
+
+#[component]
+fn Parts(shown: Shown, object: Signal<Object>, overview: Memo<Overview>) -> impl IntoView {
+    let Shown { named, gone, .. } = shown;
+    let query = use_query_map();
+    let kind = named.with_value(|named| named.kind);
+    let chosen = Memo::new(move |_| {
+        let tab = query.with(|query| query.get("tab").unwrap_or_default());
+        let found = tabs(kind).into_iter().find(|it| it.key == tab);
+        found.map_or_else(|| "overview".to_owned(), |found| found.key)
+    });
+    let choose = named.with_value(choosing);
+    view! {
+        <div class="object-parts">
+            <Tabs label="What of it" tabs=tabs(kind) chosen=chosen on_choose=choose>
+                {move || {
+                    let named = named.get_value();
+                    match chosen.get().as_str() {
+                        "events" => view! { <Events named=named object=object/> }.into_any(),
+                        "yaml" => view! { <ManifestTab named=named object=object/> }.into_any(),
+                        "logs" => view! { <Logs named=named object=object gone=gone/> }.into_any(),
+                        _ => view! { <OverviewTab named=named object=object overview=overview/> }.into_any(),
+                    }
+                }}
+            </Tabs>
+        </div>
+    }
+}

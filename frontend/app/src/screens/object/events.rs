@@ -1,0 +1,100 @@
+//! What was noticed of an object, live, the newest first.
+
+use std::sync::Arc;
+
+use drover_ui_core::event::{Event, Newest, grouped};
+use drover_ui_core::kubectl::Named;
+use drover_ui_core::object::{Object, events};
+use drover_ui_core::source::Source;
+use drover_ui_kit::badge::{Badge, Tone};
+use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
+use leptos::prelude::*;
+
+use super::words::{Age, Refused};
+use crate::command::SameCommand;
+use crate::follow::Followed;
+use crate::freshness::{Freshness, StaleBanner};
+
+/// More would not be read.
+const SHOWN: usize = 500;
+
+/// The tab.
+#[component]
+pub(super) fn Events(named: Named, object: Signal<Object>) -> impl IntoView {
+    let command = named.events();
+    let source =
+        Memo::new(move |_| object.with(|object| events(&named.cluster, named.kind, object)));
+    view! {
+        <div class="stack">
+            {move || view! { <List source=source.get()/> }}
+            <footer class="page-foot"><SameCommand line=command/></footer>
+        </div>
+    }
+}
+
+#[component]
+fn List(source: Source) -> impl IntoView {
+    let followed = Followed::<Arc<Event>>::begin::<Newest>(source);
+    let events = Memo::new(move |_| {
+        // They are about one thing, so its group has them all, the newest first.
+        let groups = grouped(followed.items()?.to_vec()).into_iter();
+        Some(groups.flat_map(|group| group.events).collect::<Vec<_>>())
+    });
+    let list = move || {
+        match (events.get(), followed.freshness()) {
+        (None, Freshness::Stale { problem, .. }) => {
+            view! { <Refused problem=problem of="events"/> }.into_any()
+        }
+        (None, _) => view! { <Skeleton lines=5/> }.into_any(),
+        (Some(events), _) if events.is_empty() => view! {
+            <Nothing
+                why=Absence::Empty
+                title="No events"
+                advice="Clusters forget events after an hour or so. What is noticed from now on appears here."
+            />
+        }
+        .into_any(),
+        (Some(events), _) => view! { <Lines events=events/> }.into_any(),
+    }
+    };
+    view! {
+        <StaleBanner
+            freshness=Signal::derive(move || followed.freshness())
+            shown=Signal::derive(move || events.with(Option::is_some))
+        />
+        {list}
+    }
+}
+
+#[component]
+fn Lines(events: Vec<Arc<Event>>) -> impl IntoView {
+    let more = events.len().saturating_sub(SHOWN);
+    let rows = events
+        .into_iter()
+        .take(SHOWN)
+        .map(|event| view! { <OneEvent event=event/> });
+    let rows = rows.collect_view();
+    let more = (more > 0)
+        .then(|| view! { <p class="soft">{format!("{more} older ones are not shown.")}</p> });
+    view! { <ul class="object-events">{rows}</ul>{more} }
+}
+
+#[component]
+fn OneEvent(event: Arc<Event>) -> impl IntoView {
+    let tone = if event.warning {
+        Tone::Warning
+    } else {
+        Tone::Neutral
+    };
+    let times = (event.count > 1).then(|| {
+        view! { <span>{event.count}" times in "<Age at=event.first/></span> }
+    });
+    view! {
+        <li>
+            <span class="soft"><Age at=event.last/>" ago"</span>
+            <Badge tone=tone words=event.reason.clone()/>
+            <span class="object-event-what">{event.message.clone()}</span>
+            <span class="soft row">{times}<span>{event.source.clone()}</span></span>
+        </li>
+    }
+}

@@ -1,0 +1,200 @@
+//! The logs of a pod's containers, and of the pods that a workload owns.
+
+mod bar;
+mod paper;
+mod reader;
+mod view;
+
+use drover_ui_core::kind::Kind;
+use drover_ui_core::kubectl::Named;
+use drover_ui_core::object::{
+    Container, Object, PodLine, Related, Role, containers, is_over, related,
+};
+use drover_ui_core::problem::Problem;
+use drover_ui_kit::field::Select;
+use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
+use jiff::Timestamp;
+use leptos::prelude::*;
+
+use super::related::{belonging, follow};
+use super::words::Refused;
+use crate::freshness::Freshness;
+use bar::Bar;
+use paper::Paper;
+use reader::Reader;
+use view::LogView;
+
+/// The pod whose log is shown; nothing when it is gone.
+type Pod = Signal<Option<Object>>;
+
+/// The tab.
+#[component]
+pub(super) fn Logs(
+    named: Named,
+    object: Signal<Object>,
+    gone: RwSignal<Option<Timestamp>>,
+) -> impl IntoView {
+    let screen = named
+        .kind
+        .object_screen(&named.cluster, named.namespace.as_deref(), &named.name);
+    let view = LogView::of_url(screen);
+    if named.kind == Kind::PODS {
+        let pod = Signal::derive(move || Some(object.get()).filter(|_| gone.get().is_none()));
+        return view! { <PodLog cluster=named.cluster pod=pod view=view/> }.into_any();
+    }
+    let kind = named.kind;
+    let what = Memo::new(move |_| object.with(|object| related(kind, object)));
+    let cluster = StoredValue::new(named.cluster);
+    (move || match what.get() {
+        Some(_) => view! { <PodsLog cluster=cluster.get_value() what=what view=view/> }.into_any(),
+        None => view! { <NoPods/> }.into_any(),
+    })
+    .into_any()
+}
+
+#[component]
+fn NoPods() -> impl IntoView {
+    view! {
+        <Nothing
+            why=Absence::Empty
+            title="No pods, so no logs"
+            advice="It has no pods now. Logs go with their pods; those that come appear here."
+        />
+    }
+}
+
+#[derive(Clone, PartialEq)]
+enum What {
+    Loading,
+    Refused(Problem),
+    Empty,
+    Pods,
+}
+
+/// The choice among a workload's pods, and the log of the chosen one.
+#[component]
+fn PodsLog(cluster: String, what: Memo<Option<Related>>, view: LogView) -> impl IntoView {
+    let Some(what) = what.get_untracked() else {
+        return view! { <NoPods/> }.into_any();
+    };
+    let followed = follow(&cluster, &what);
+    let pods = Memo::new(move |_| belonging(followed, &what));
+    let options = Memo::new(move |_| pods.with(|pods| options_of(pods.as_deref())));
+    choose_first(view, pods);
+    let pod: Pod = Signal::derive(move || {
+        let (pods, chosen) = (pods.get()?, view.pod.get());
+        pods.into_iter().find(|pod| pod.name() == chosen)
+    });
+    let state = Memo::new(move |_| match (pods.get(), followed.freshness()) {
+        (None, Freshness::Stale { problem, .. }) => What::Refused(problem),
+        (None, _) => What::Loading,
+        (Some(pods), _) if pods.is_empty() && view.pod.with(String::is_empty) => What::Empty,
+        (Some(_), _) => What::Pods,
+    });
+    let cluster = StoredValue::new(cluster);
+    let choice = move || {
+        let options = with_chosen(options.get(), &view.pod.get_untracked());
+        view! { <Select label="Pod" options=options value=view.pod/> }
+    };
+    (move || match state.get() {
+        What::Loading => view! { <Skeleton lines=8/> }.into_any(),
+        What::Refused(problem) => view! { <Refused problem=problem of="pods"/> }.into_any(),
+        What::Empty => view! { <NoPods/> }.into_any(),
+        What::Pods => view! {
+            <div class="stack paper">
+                <div class="log-pods">{choice}</div>
+                <PodLog cluster=cluster.get_value() pod=pod view=view/>
+            </div>
+        }
+        .into_any(),
+    })
+    .into_any()
+}
+
+/// Pods by name, each with its state.
+fn options_of(pods: Option<&[Object]>) -> Vec<(String, String)> {
+    let pods = pods.unwrap_or_default().iter();
+    pods.map(|pod| {
+        let words = PodLine::of(pod).verdict.words;
+        (pod.name().to_owned(), format!("{} ({words})", pod.name()))
+    })
+    .collect()
+}
+
+/// Until somebody chooses, the first that still runs is chosen.
+fn choose_first(view: LogView, pods: Memo<Option<Vec<Object>>>) {
+    Effect::new(move || {
+        if !view.pod.with(String::is_empty) {
+            return;
+        }
+        let first = pods.with(|pods| {
+            let pods = pods.as_deref()?;
+            let runs = pods.iter().find(|pod| !is_over(pod));
+            Some(runs.or_else(|| pods.first())?.name().to_owned())
+        });
+        if let Some(first) = first {
+            view.pod.set(first);
+        }
+    });
+}
+
+/// The options with the chosen one among them, though it may be gone.
+fn with_chosen(mut options: Vec<(String, String)>, chosen: &str) -> Vec<(String, String)> {
+    if !chosen.is_empty() && !options.iter().any(|(name, _)| name == chosen) {
+        options.push((chosen.to_owned(), format!("{chosen} (gone)")));
+    }
+    options
+}
+
+/// The log of one pod's container.
+#[component]
+fn PodLog(cluster: String, pod: Pod, view: LogView) -> impl IntoView {
+    let known = Memo::new(move |last: Option<&Option<Object>>| {
+        pod.get().or_else(|| last.cloned().flatten())
+    });
+    let all =
+        Memo::new(move |_| known.with(|pod| pod.as_ref().map(containers).unwrap_or_default()));
+    let options = Memo::new(move |_| all.with(|all| all.iter().map(option).collect::<Vec<_>>()));
+    Effect::new(move || {
+        let chosen = view.container.get();
+        let first = known.with(|pod| pod.as_ref().and_then(default_container));
+        let is_there = options.with(|options| options.iter().any(|(name, _)| *name == chosen));
+        if let Some(first) = first.filter(|_| !is_there) {
+            view.container.set(first);
+        }
+    });
+    let wish = Memo::new(move |_| {
+        let (namespace, name) = known.with(|pod| {
+            let pod = pod.as_ref()?;
+            Some((pod.namespace()?.to_owned(), pod.name().to_owned()))
+        })?;
+        view.wish(&cluster, &namespace, &name)
+    });
+    let uid = Memo::new(move |_| known.with(|pod| pod.as_ref().map(|pod| pod.uid().to_owned())));
+    let reader = Reader::begin(wish, uid, pod);
+    view! {
+        <div class="stack paper">
+            <Bar view=view reader=reader options=options wish=wish/>
+            <Paper view=view reader=reader wish=wish/>
+        </div>
+    }
+}
+
+fn option(container: &Container) -> (String, String) {
+    let name = container.name.clone();
+    let words = match container.role {
+        Role::Main => name.clone(),
+        role => format!("{name} ({})", role.word()),
+    };
+    (name, words)
+}
+
+/// The container that `kubectl logs` takes, too.
+fn default_container(pod: &Object) -> Option<String> {
+    let annotations = pod.annotations().into_iter();
+    let mut named = annotations.filter(|(key, _)| key == "kubectl.kubernetes.io/default-container");
+    let containers = containers(pod);
+    let named = named.next().map(|(_, name)| name);
+    let named = named.filter(|name| containers.iter().any(|it| it.name == *name));
+    named.or_else(|| containers.first().map(|first| first.name.clone()))
+}

@@ -1,0 +1,148 @@
+//! What can be chosen of a log, and how its reading goes.
+
+use drover_ui_core::kubectl;
+use drover_ui_core::log::{Log, MOST_LINES, SINCES, Since, TAILS, Wish};
+use drover_ui_kit::button::Button;
+use drover_ui_kit::code::copy;
+use drover_ui_kit::field::{Checkbox, Select};
+use drover_ui_kit::icon::Icon;
+use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+
+use super::reader::{Reader, Reading};
+use super::view::LogView;
+use crate::clock::time_of_day;
+use crate::command::SameCommand;
+use crate::file::save;
+
+/// The choices, above the lines.
+#[component]
+pub(super) fn Bar(
+    view: LogView,
+    reader: Reader,
+    options: Memo<Vec<(String, String)>>,
+    wish: Memo<Option<Wish>>,
+) -> impl IntoView {
+    let sinces = SINCES.into_iter();
+    let sinces = sinces.map(|since| match since {
+        Since::Begin => (String::new(), "its start".to_owned()),
+        since @ Since::Minutes(_) => (since.key(), format!("{} ago", since.key())),
+    });
+    let tails = TAILS.into_iter();
+    let tails = tails.map(|tail| (tail.to_string(), format!("{tail} lines")));
+    view! {
+        <div class="log-bar">
+            {move || view! { <Select label="Container" options=options.get() value=view.container/> }}
+            <Select label="From" options=sinces.collect() value=view.since/>
+            <Select label="At most" options=tails.collect() value=view.tail/>
+            <div class="log-checks" role="group" aria-label="How it is shown">
+                <Checkbox label="Follow" checked=view.follow/>
+                <Checkbox label="Previous run" checked=view.previous/>
+                <Checkbox label="Times" checked=view.times/>
+                <Checkbox label="Wrap lines" checked=view.wrap/>
+            </div>
+            <Keep view=view reader=reader wish=wish/>
+        </div>
+        <Trouble reader=reader/>
+    }
+}
+
+/// Copying and saving what was read.
+#[component]
+fn Keep(view: LogView, reader: Reader, wish: Memo<Option<Wish>>) -> impl IntoView {
+    let toasts = expect_context::<Toasts>();
+    let text = move || {
+        reader
+            .log
+            .with_untracked(|log| log.text(view.times.get_untracked()))
+    };
+    let download = move |()| {
+        let name = wish.with_untracked(|wish| {
+            wish.as_ref()
+                .map(|wish| format!("{}-{}.log", wish.pod, wish.container))
+        });
+        if !save(&name.unwrap_or_else(|| "pod.log".to_owned()), &text()) {
+            toasts.warn("The browser does not save it; copy the text instead.");
+        }
+    };
+    let empty = Signal::derive(move || reader.log.with(|log| log.lines().is_empty()));
+    view! {
+        <div class="row log-keep">
+            <Button icon=Icon::Copy disabled=empty on_press=move |()| copy(text(), toasts)>"Copy"</Button>
+            <Button disabled=empty on_press=download>"Download"</Button>
+        </div>
+    }
+}
+
+/// Why no lines come, if there is a reason.
+#[component]
+fn Trouble(reader: Reader) -> impl IntoView {
+    let has_lines = Memo::new(move |_| reader.log.with(|log| !log.lines().is_empty()));
+    move || match reader.reading.get() {
+        Reading::Cut { since, problem } => {
+            let words = format!(
+                "The stream was cut at {}. {} The page keeps trying, and goes on without a gap.",
+                time_of_day(since),
+                problem.message
+            );
+            Some(view! { <Banner mood=Mood::Warning>{words}</Banner> })
+        }
+        Reading::Waiting(words) if has_lines.get() => {
+            Some(view! { <Banner mood=Mood::Info>{words}</Banner> })
+        }
+        Reading::Refused(problem) if has_lines.get() => {
+            Some(view! { <Banner mood=Mood::Error>{problem.message}</Banner> })
+        }
+        _ => None,
+    }
+}
+
+/// How many lines there are, how the reading goes, and the command that does the same.
+#[component]
+pub(super) fn Foot(view: LogView, reader: Reader, wish: Memo<Option<Wish>>) -> impl IntoView {
+    let command = Signal::derive(move || {
+        let times = view.times.get();
+        wish.with(|wish| wish.as_ref().map(|wish| kubectl::logs(wish, times)))
+            .unwrap_or_default()
+    });
+    let count = move || reader.log.with(counted);
+    let (class, words) = (
+        move || match reader.reading.get() {
+            Reading::Opening | Reading::Waiting(_) => "freshness connecting",
+            Reading::Following => "freshness",
+            Reading::Cut { .. } | Reading::Refused(_) => "freshness stale",
+            Reading::Over(_) => "freshness over",
+        },
+        move || match reader.reading.get() {
+            Reading::Opening => "reading".to_owned(),
+            Reading::Waiting(_) => "waiting for the container".to_owned(),
+            Reading::Following => "following".to_owned(),
+            Reading::Cut { since, .. } => format!("cut since {}", time_of_day(since)),
+            Reading::Refused(_) => "refused".to_owned(),
+            Reading::Over(_) => "complete".to_owned(),
+        },
+    );
+    view! {
+        <footer class="page-foot">
+            <span class=class role="status">{words}</span>
+            <span>{count}</span>
+            <SameCommand line=command/>
+        </footer>
+    }
+}
+
+fn counted(log: &Log) -> String {
+    let lines = log.lines().len();
+    let words = if lines == 1 {
+        "1 line".to_owned()
+    } else {
+        format!("{lines} lines")
+    };
+    match log.dropped() {
+        0 => words,
+        dropped => {
+            format!("{words}: the newest {MOST_LINES} are kept, {dropped} older ones are not")
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! The lines of a log on the page.
+
+use drover_ui_core::find::{Find, step};
+use drover_ui_core::log::{Color, Entry, Level, Log, Segment, Wish};
+use drover_ui_core::problem::ProblemKind;
+use drover_ui_core::rows::{Layout, WIDEST, height, parts};
+use drover_ui_kit::button::{Button, Weight};
+use drover_ui_kit::find::FindField;
+use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
+use drover_ui_kit::sheet::{RowKey, Scroll, Sheet};
+use leptos::prelude::*;
+
+use super::bar::Foot;
+use super::reader::{Reader, Reading};
+use super::view::LogView;
+use crate::screens::object::words::Refused;
+
+/// Columns of a time: `2026-11-22T14:03:59.123Z` and a blank.
+const TIME_COLUMNS: usize = 25;
+
+/// The lines, and finding in them.
+#[component]
+pub(super) fn Paper(view: LogView, reader: Reader, wish: Memo<Option<Wish>>) -> impl IntoView {
+    let scroll = Scroll::default();
+    let log = reader.log;
+    let pages = Pages::of(log, view, scroll);
+    Effect::new(move || {
+        // Another log begins at its end.
+        wish.track();
+        scroll.show_end();
+    });
+    stands_still(scroll, log, view);
+    let what = Memo::new(move |_| {
+        let has_lines = log.with(|log| !log.lines().is_empty());
+        if has_lines {
+            None
+        } else {
+            Some(reader.reading.get())
+        }
+    });
+    view! {
+        <div class="paper-bar"><Finding pages=pages view=view scroll=scroll/></div>
+        <div class="log-place">
+            {move || match what.get() {
+                None => view! { <Lines pages=pages scroll=scroll view=view/> }.into_any(),
+                Some(reading) => view! { <Empty reading=reading/> }.into_any(),
+            }}
+            <Resume scroll=scroll log=log/>
+        </div>
+        <Foot view=view reader=reader wish=wish/>
+    }
+}
+
+/// Keeps the end in sight while lines come, unless somebody scrolled away from it: then nothing
+/// moves, and new lines wait.
+fn stands_still(scroll: Scroll, log: RwSignal<Log>, view: LogView) {
+    let at_end = Memo::new(move |_| scroll.is_at_end());
+    Effect::new(move || {
+        let paused = !at_end.get() && view.follow.get();
+        if log.with_untracked(|log| log.is_paused() != paused) {
+            log.update(|log| log.pause(paused));
+        }
+    });
+    Effect::new(move || {
+        log.track();
+        if at_end.get() {
+            scroll.show_end();
+        }
+    });
+}
+
+/// What is shown of a log.
+#[derive(Clone, Copy)]
+struct Pages {
+    log: RwSignal<Log>,
+    layout: Memo<Layout>,
+    /// Letters of a row, beside the gutter.
+    columns: Memo<usize>,
+    /// Letters of the gutter with the times.
+    gutter: Memo<usize>,
+    /// The number of the line that was found last.
+    current: RwSignal<Option<u64>>,
+    /// Another number whenever rows look otherwise.
+    look: Memo<u64>,
+}
+
+impl Pages {
+    fn of(log: RwSignal<Log>, view: LogView, scroll: Scroll) -> Self {
+        Effect::new(move || {
+            let find = Find::new(&view.find.get());
+            if log.with_untracked(|log| *log.wanted() != find) {
+                log.update(|log| log.find(find));
+            }
+        });
+        let gutter = Memo::new(move |_| if view.times.get() { TIME_COLUMNS } else { 0 });
+        let columns = Memo::new(move |_| {
+            let wide = if view.wrap.get() {
+                scroll.columns()
+            } else {
+                WIDEST
+            };
+            wide.saturating_sub(gutter.get() + 2).max(10)
+        });
+        let layout = Memo::new(move |_| {
+            let columns = columns.get();
+            log.with(|log| {
+                let lines = log.lines().iter();
+                Layout::of(lines.map(|line| height(&line.entry.text, columns)))
+            })
+        });
+        let wanted = Memo::new(move |_| log.with(|log| log.wanted().clone()));
+        let look = Memo::new(move |last: Option<&u64>| {
+            columns.track();
+            gutter.track();
+            wanted.track();
+            last.copied().unwrap_or_default() + 1
+        });
+        let current = RwSignal::new(None);
+        Self {
+            log,
+            layout,
+            columns,
+            gutter,
+            current,
+            look,
+        }
+    }
+
+    fn key(self, row: usize) -> RowKey {
+        let (line, part) = self
+            .layout
+            .with(|layout| layout.line_at(row))
+            .unwrap_or_default();
+        let number = self
+            .log
+            .with(|log| log.lines().get(line).map(|line| line.number));
+        let is_current = u64::from(number.is_some() && number == self.current.get());
+        (
+            number.unwrap_or_default(),
+            part,
+            self.look.get() * 2 + is_current,
+        )
+    }
+
+    fn draw(self, row: usize) -> AnyView {
+        let place = self.layout.with_untracked(|layout| layout.line_at(row));
+        let (line, part) = place.unwrap_or_default();
+        self.log
+            .with_untracked(|log| {
+                let line = log.lines().get(line)?;
+                let look = Look {
+                    columns: self.columns.get_untracked(),
+                    gutter: self.gutter.get_untracked(),
+                    is_current: self.current.get_untracked() == Some(line.number),
+                };
+                Some(row_view(&line.entry, part, look, log.wanted()))
+            })
+            .into_any()
+    }
+
+    /// The letters of the longest row; nothing where no row is longer than what fits.
+    fn widest(self) -> usize {
+        let columns = self.columns.get();
+        if columns < WIDEST / 2 {
+            return 0;
+        }
+        let longest = self.log.with(|log| {
+            let lines = log.lines().iter();
+            lines.map(|line| line.entry.text.len()).max()
+        });
+        longest.unwrap_or_default().min(columns) + self.gutter.get() + 2
+    }
+
+    /// Numbers of the lines in which something was found.
+    fn found(self) -> Vec<u64> {
+        self.log.with_untracked(|log| {
+            let found = log.lines().iter().filter(|line| line.is_found);
+            found.map(|line| line.number).collect()
+        })
+    }
+
+    fn row_of(self, number: u64) -> Option<usize> {
+        let first = self
+            .log
+            .with_untracked(|log| log.lines().front().map(|line| line.number))?;
+        let line = usize::try_from(number.checked_sub(first)?).ok()?;
+        self.layout.with_untracked(|layout| layout.row_of(line))
+    }
+}
+
+#[component]
+fn Finding(pages: Pages, view: LogView, scroll: Scroll) -> impl IntoView {
+    let go = move |forward: bool| {
+        let found = pages.found();
+        let current = pages.current.get_untracked();
+        let at = current.and_then(|current| found.iter().position(|number| *number == current));
+        // The newest lines are in sight first, so the search begins at the end.
+        let next = match at {
+            None => found.len().checked_sub(1),
+            at => step(found.len(), at, forward),
+        };
+        let number = next.and_then(|next| found.get(next).copied());
+        pages.current.set(number);
+        if let Some(row) = number.and_then(|number| pages.row_of(number)) {
+            scroll.show_row(row);
+        }
+    };
+    let at = Memo::new(move |_| {
+        let current = pages.current.get()?;
+        pages.log.with(|log| {
+            let mut found = log.lines().iter().filter(|line| line.is_found);
+            found.position(|line| line.number == current)
+        })
+    });
+    let count = Memo::new(move |_| pages.log.with(Log::found));
+    view! { <FindField label="Find in the log" value=view.find count=count at=at on_step=go/> }
+}
+
+/// While new lines wait: how many, and the way back to them.
+#[component]
+fn Resume(scroll: Scroll, log: RwSignal<Log>) -> impl IntoView {
+    let waiting = Memo::new(move |_| log.with(|log| log.is_paused().then(|| log.waiting())));
+    move || {
+        waiting.get().map(|waiting| {
+            let words = match waiting {
+                0 => "Paused. Go to the end".to_owned(),
+                1 => "Paused. 1 new line".to_owned(),
+                more => format!("Paused. {more} new lines"),
+            };
+            view! {
+                <div class="log-resume" role="status">
+                    <Button weight=Weight::Primary on_press=move |()| scroll.show_end()>{words}</Button>
+                </div>
+            }
+        })
+    }
+}
+
+/// Why there are no lines.
+#[component]
+fn Empty(reading: Reading) -> impl IntoView {
+    match reading {
+        Reading::Opening => view! { <Skeleton lines=8/> }.into_any(),
+        Reading::Following => view! {
+            <Nothing why=Absence::Empty title="No lines yet" advice="The container has written nothing. What it writes appears here."/>
+        }
+        .into_any(),
+        Reading::Waiting(words) => view! {
+            <Nothing why=Absence::Empty title="The container does not run yet" advice=format!("{words} The page keeps trying.")/>
+        }
+        .into_any(),
+        Reading::Over(words) => view! {
+            <Nothing why=Absence::Empty title="No lines" advice=words/>
+        }
+        .into_any(),
+        Reading::Cut { problem, .. } => view! { <Refused problem=problem of="the log"/> }.into_any(),
+        Reading::Refused(problem) if problem.kind == ProblemKind::Invalid => view! {
+            <Nothing why=Absence::Empty title="There is no such log" advice=problem.message/>
+        }
+        .into_any(),
+        Reading::Refused(problem) => view! { <Refused problem=problem of="the log"/> }.into_any(),
+    }
+}
+
+#[component]
+fn Lines(pages: Pages, scroll: Scroll, view: LogView) -> impl IntoView {
+    let widest = Memo::new(move |_| pages.widest());
+    let is_read_out = Signal::derive(move || scroll.is_at_end() && view.follow.get());
+    view! {
+        <Sheet
+            scroll=scroll
+            label="Log".to_owned()
+            role="log"
+            is_read_out=is_read_out
+            rows=Signal::derive(move || pages.layout.with(Layout::rows))
+            widest=widest
+            key=move |row| pages.key(row)
+            draw=move |row| pages.draw(row)
+        />
+    }
+}
+
+/// How a row looks.
+#[derive(Clone, Copy)]
+struct Look {
+    columns: usize,
+    gutter: usize,
+    is_current: bool,
+}
+
+fn row_view(entry: &Entry, part: usize, look: Look, find: &Find) -> AnyView {
+    let Look {
+        columns,
+        gutter,
+        is_current,
+    } = look;
+    let range = parts(&entry.text, columns)
+        .get(part)
+        .cloned()
+        .unwrap_or_default();
+    let pieces = entry.segments(range, find);
+    let pieces = pieces.iter().map(piece).collect_view();
+    let level = match entry.level {
+        _ if entry.is_note => " note",
+        Level::Plain => "",
+        Level::Debug => " level-debug",
+        Level::Warning => " level-warning",
+        Level::Error => " level-error",
+    };
+    let current = if is_current { " current" } else { "" };
+    let time = entry
+        .at
+        .filter(|_| part == 0 && gutter > 0)
+        .map(|at| format!("{at:.3}"));
+    let gutter = (gutter > 0).then(|| {
+        view! { <span class="sheet-gutter time" style:width=format!("{gutter}ch")>{time}</span> }
+    });
+    view! {
+        <div class=format!("sheet-row{level}{current}")>
+            {gutter}
+            <span class="sheet-text">{pieces}</span>
+        </div>
+    }
+    .into_any()
+}
+
+fn piece(segment: &Segment<'_>) -> AnyView {
+    let text = segment.text.to_owned();
+    let color = match segment.style.color {
+        None => "",
+        Some(Color::Black) => "ansi-black",
+        Some(Color::Red) => "ansi-red",
+        Some(Color::Green) => "ansi-green",
+        Some(Color::Yellow) => "ansi-yellow",
+        Some(Color::Blue) => "ansi-blue",
+        Some(Color::Magenta) => "ansi-magenta",
+        Some(Color::Cyan) => "ansi-cyan",
+        Some(Color::White) => "ansi-white",
+    };
+    let class = match (color, segment.style.bold) {
+        (color, true) => format!("{color} bold"),
+        (color, false) => color.to_owned(),
+    };
+    match (segment.is_found, class.is_empty()) {
+        (true, _) => view! { <mark class=class>{text}</mark> }.into_any(),
+        (false, true) => text.into_any(),
+        (false, false) => view! { <span class=class>{text}</span> }.into_any(),
+    }
+}

@@ -1,0 +1,191 @@
+//! Reads a log as it is written: begins, follows, and goes on after a cut.
+
+use std::time::Duration;
+
+use drover_ui_core::backoff::Backoff;
+use drover_ui_core::log::{Ending, Log, Next, Wish, next};
+use drover_ui_core::object::life;
+use drover_ui_core::problem::Problem;
+use futures::future::{AbortHandle, abortable};
+use jiff::Timestamp;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+
+use super::Pod;
+use crate::clock::{chance, now, sleep, time_of_day};
+use crate::fetch::Request;
+use crate::gate::Gate;
+use crate::stream::LineStream;
+
+/// A container may say nothing for long; after this the stream is asked for anew, in case that the
+/// connection is silently gone.
+const PATIENCE: Duration = Duration::from_mins(3);
+/// A pod's status comes a little later than the end of its container's log.
+const SETTLING: Duration = Duration::from_millis(800);
+/// Of longer lines the rest is left out.
+const LONGEST_LINE: usize = 256 * 1024;
+
+/// How the reading goes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Reading {
+    /// The first answer is on its way.
+    Opening,
+    /// Lines come as they are written.
+    Following,
+    /// The container does not run; it is tried again.
+    Waiting(String),
+    /// The stream was cut; it is tried again.
+    Cut {
+        /// When.
+        since: Timestamp,
+        /// Why.
+        problem: Problem,
+    },
+    /// There will be no more.
+    Over(String),
+    /// It cannot be read.
+    Refused(Problem),
+}
+
+/// A log and how its reading goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reader {
+    /// What was read.
+    pub(super) log: RwSignal<Log>,
+    /// How it goes.
+    pub(super) reading: RwSignal<Reading>,
+}
+
+impl Reader {
+    /// Reads what is wished for, until the owner is gone; another wish, or another pod of the same
+    /// name (its UID), begins anew.
+    pub(super) fn begin(wish: Memo<Option<Wish>>, uid: Memo<Option<String>>, pod: Pod) -> Self {
+        let reader = Self {
+            log: RwSignal::new(Log::default()),
+            reading: RwSignal::new(Reading::Opening),
+        };
+        let gate = expect_context::<Gate>();
+        let running = StoredValue::new(None::<AbortHandle>);
+        let end = move || {
+            let handle = running.try_update_value(Option::take).flatten();
+            if let Some(handle) = handle {
+                handle.abort();
+            }
+        };
+        Effect::new(move || {
+            end();
+            uid.track();
+            let find = reader.log.with_untracked(|log| log.wanted().clone());
+            let mut log = Log::default();
+            log.find(find);
+            reader.log.set(log);
+            reader.reading.set(Reading::Opening);
+            if let Some(wish) = wish.get() {
+                let (task, handle) = abortable(reader.read(wish, pod, gate));
+                running.set_value(Some(handle));
+                spawn_local(async move {
+                    // Aborted is how it ends when the person goes on to something else.
+                    let _ = task.await;
+                });
+            }
+        });
+        on_cleanup(end);
+        reader
+    }
+
+    async fn read(self, wish: Wish, pod: Pod, gate: Gate) {
+        let mut backoff = Backoff::default();
+        let mut noted = None;
+        loop {
+            let ending = self.stream(&wish, &mut backoff, &mut noted).await;
+            if ending == Ending::Done && wish.follows() {
+                sleep(SETTLING).await;
+            }
+            if let Ending::Problem(problem) = &ending {
+                gate.heed(problem);
+            }
+            let life = pod.with_untracked(|pod| pod.as_ref().map(|pod| life(pod, &wish.container)));
+            match next(&wish, ending, life) {
+                Next::Stop(words) => {
+                    self.note_once(&mut noted, &words);
+                    return self.reading.set(Reading::Over(words));
+                }
+                Next::Refused(problem) => return self.reading.set(Reading::Refused(problem)),
+                Next::Wait(words) => {
+                    self.note_once(&mut noted, &words);
+                    self.reading.set(Reading::Waiting(words));
+                }
+                Next::Cut(problem) => self.is_cut(&mut noted, problem),
+                Next::GoOn => {}
+            }
+            sleep(backoff.after_failure(chance())).await;
+        }
+    }
+
+    /// One question and its answer, to its end.
+    async fn stream(
+        self,
+        wish: &Wish,
+        backoff: &mut Backoff,
+        noted: &mut Option<String>,
+    ) -> Ending {
+        let mut seam = self.log.with_untracked(Log::seam);
+        let path = wish.path(seam.as_ref());
+        let opened = LineStream::open(Request::get(path), PATIENCE).await;
+        let mut stream = match opened {
+            Ok(stream) => stream.cutting_lines_at(LONGEST_LINE),
+            Err(problem) => return Ending::Problem(problem),
+        };
+        if wish.follows() && self.log.with_untracked(|log| log.seam().is_none()) {
+            self.reading.set(Reading::Following);
+        }
+        loop {
+            let asked = now();
+            let lines = match stream.next().await {
+                Ok(Some(lines)) => lines,
+                Ok(None) => return Ending::Done,
+                Err(_) if is_silence(asked, now()) => return Ending::Silent,
+                Err(problem) => return Ending::Problem(problem),
+            };
+            let mut new = 0;
+            self.log.update(|log| {
+                for line in lines {
+                    new += usize::from(log.push_beyond(&line, seam.as_mut()));
+                }
+            });
+            if new > 0 {
+                backoff.reset();
+                *noted = None;
+                if wish.follows() && self.reading.with_untracked(|it| *it != Reading::Following) {
+                    self.reading.set(Reading::Following);
+                }
+            }
+        }
+    }
+
+    /// Says something between the lines, but not twice.
+    fn note_once(self, noted: &mut Option<String>, words: &str) {
+        if noted.as_deref() != Some(words) && self.log.with_untracked(|log| log.seam().is_some()) {
+            self.log
+                .update(|log| log.note(&format!("{}  {words}", time_of_day(now()))));
+        }
+        *noted = Some(words.to_owned());
+    }
+
+    fn is_cut(self, noted: &mut Option<String>, problem: Problem) {
+        let since = match self.reading.get_untracked() {
+            Reading::Cut { since, .. } => since,
+            _ => now(),
+        };
+        self.note_once(
+            noted,
+            "The stream was cut. It goes on from here when it can.",
+        );
+        self.reading.set(Reading::Cut { since, problem });
+    }
+}
+
+/// Whether the wait was as long as the stream's patience.
+fn is_silence(asked: Timestamp, now: Timestamp) -> bool {
+    now.duration_since(asked).unsigned_abs() >= PATIENCE
+}

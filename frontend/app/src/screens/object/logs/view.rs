@@ -1,0 +1,91 @@
+//! What of which log is shown, and how; kept in the URL.
+
+use drover_ui_core::log::{Since, TAILS, Wish};
+use leptos::prelude::*;
+use leptos_router::hooks::use_query_map;
+
+use crate::screens::address;
+
+/// Lines that are asked for unless somebody wishes otherwise.
+const TAIL: u32 = 1_000;
+
+/// The choices.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LogView {
+    /// Whose log.
+    pub(super) pod: RwSignal<String>,
+    /// Of which container.
+    pub(super) container: RwSignal<String>,
+    /// Of the run before this one.
+    pub(super) previous: RwSignal<bool>,
+    /// With the lines that come.
+    pub(super) follow: RwSignal<bool>,
+    /// From how long ago, as a key.
+    pub(super) since: RwSignal<String>,
+    /// How many lines.
+    pub(super) tail: RwSignal<String>,
+    /// With the time of each line.
+    pub(super) times: RwSignal<bool>,
+    /// Long lines in several rows.
+    pub(super) wrap: RwSignal<bool>,
+    /// What is looked for.
+    pub(super) find: RwSignal<String>,
+}
+
+impl LogView {
+    /// As the URL of a screen says; what changes is written there.
+    pub(super) fn of_url(screen: String) -> Self {
+        let query = use_query_map();
+        let of = move |name: &str| query.with_untracked(|query| query.get(name));
+        let text = |name: &str| RwSignal::new(of(name).unwrap_or_default());
+        let view = Self {
+            pod: text("pod"),
+            container: text("container"),
+            previous: RwSignal::new(of("previous").is_some()),
+            follow: RwSignal::new(of("follow").as_deref() != Some("no")),
+            since: text("since"),
+            tail: RwSignal::new(of("tail").unwrap_or_else(|| TAIL.to_string())),
+            times: RwSignal::new(of("times").is_some()),
+            wrap: RwSignal::new(of("wrap").as_deref() != Some("no")),
+            find: text("find"),
+        };
+        address::keep(move || view.path(&screen));
+        view
+    }
+
+    fn path(self, screen: &str) -> String {
+        let when = |is: bool, value: &str| if is { value.to_owned() } else { String::new() };
+        let tail = self.tail.get();
+        address::path(
+            screen,
+            &[
+                ("tab", "logs".to_owned()),
+                ("pod", self.pod.get()),
+                ("container", self.container.get()),
+                ("previous", when(self.previous.get(), "yes")),
+                ("follow", when(!self.follow.get(), "no")),
+                ("since", self.since.get()),
+                ("tail", when(tail != TAIL.to_string(), &tail)),
+                ("times", when(self.times.get(), "yes")),
+                ("wrap", when(!self.wrap.get(), "no")),
+                ("find", self.find.get()),
+            ],
+        )
+    }
+
+    /// What to ask the server for; nothing while no container is chosen.
+    pub(super) fn wish(self, cluster: &str, namespace: &str, pod: &str) -> Option<Wish> {
+        let container = self.container.get();
+        let tail = self.tail.get().parse().ok();
+        (!container.is_empty()).then(|| Wish {
+            cluster: cluster.to_owned(),
+            namespace: namespace.to_owned(),
+            pod: pod.to_owned(),
+            container,
+            previous: self.previous.get(),
+            follow: self.follow.get(),
+            since: Since::of_key(&self.since.get()),
+            tail: tail.filter(|tail| TAILS.contains(tail)).unwrap_or(TAIL),
+        })
+    }
+}

@@ -1,0 +1,172 @@
+//! An object as the API server writes it, as text to read, find in, copy and keep.
+
+mod text;
+
+use std::sync::Arc;
+
+use drover_ui_core::kubectl::Named;
+use drover_ui_core::manifest::Manifest;
+use drover_ui_core::object::Object;
+use drover_ui_core::problem::{Problem, ProblemKind};
+use drover_ui_kit::button::Button;
+use drover_ui_kit::notice::{Banner, Mood, Skeleton};
+use jiff::Timestamp;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use leptos_router::hooks::use_query_map;
+
+use super::words::Refused;
+use crate::clock::{now, time_of_day};
+use crate::command::SameCommand;
+use crate::fetch::Request;
+use crate::gate::Gate;
+use crate::screens::address;
+use text::Text;
+
+/// YAML, and JSON where a server has no YAML.
+const YAML: &str = "application/yaml";
+
+/// What came of the question.
+#[derive(Clone, PartialEq)]
+enum Read {
+    Asking,
+    Refused(Problem),
+    Came {
+        manifest: Arc<Manifest>,
+        at: Timestamp,
+    },
+}
+
+/// What of it is shown; kept in the URL.
+#[derive(Clone, Copy)]
+struct View {
+    managed: RwSignal<bool>,
+    wrap: RwSignal<bool>,
+    find: RwSignal<String>,
+}
+
+impl View {
+    fn of_url(screen: String) -> Self {
+        let query = use_query_map();
+        let of = move |name: &str| query.with_untracked(|query| query.get(name));
+        let view = Self {
+            managed: RwSignal::new(of("managed").is_some()),
+            wrap: RwSignal::new(of("wrap").as_deref() != Some("no")),
+            find: RwSignal::new(of("find").unwrap_or_default()),
+        };
+        address::keep(move || {
+            let when = |is: bool, value: &str| if is { value.to_owned() } else { String::new() };
+            address::path(
+                &screen,
+                &[
+                    ("tab", "yaml".to_owned()),
+                    ("managed", when(view.managed.get(), "yes")),
+                    ("wrap", when(!view.wrap.get(), "no")),
+                    ("find", view.find.get()),
+                ],
+            )
+        });
+        view
+    }
+}
+
+async fn read(path: String) -> Result<Manifest, Problem> {
+    let yaml = Request::get(path.clone()).accepting(YAML).text().await;
+    let (media_type, text) = match yaml {
+        // 406 Not Acceptable, and 415 from some in between: this server has no YAML.
+        Err(problem) if problem.kind == ProblemKind::Failed => Request::get(path).text().await?,
+        answer => answer?,
+    };
+    Manifest::of_answer(&media_type, text).map_err(|error| Problem::strange(&error.to_string()))
+}
+
+/// The tab.
+#[component]
+pub(super) fn ManifestTab(named: Named, object: Signal<Object>) -> impl IntoView {
+    let Named {
+        cluster,
+        kind,
+        namespace,
+        name,
+    } = &named;
+    let view = View::of_url(kind.object_screen(cluster, namespace.as_deref(), name));
+    let path = kind.object_path(cluster, namespace.as_deref(), name);
+    let came = RwSignal::new(Read::Asking);
+    let ask = asking(path, came);
+    ask.run(());
+    let name = StoredValue::new(name.clone());
+    let language = Memo::new(move |_| match came.get() {
+        Read::Came { manifest, .. } => manifest.language(),
+        _ => "yaml",
+    });
+    let command = Signal::derive(move || named.manifest(language.get(), view.managed.get()));
+    view! {
+            <div class="stack paper">
+                {move || match came.get() {
+                    Read::Asking => view! { <Skeleton lines=12/> }.into_any(),
+                    Read::Refused(problem) => view! {
+                        <Refused problem=problem of="its manifest"/>
+                        <div><Button on_press=ask>"Try again"</Button></div>
+                    }
+                    .into_any(),
+                    Read::Came { manifest, at } => {
+     let file = name.with_value(|name| format!("{name}.{}", manifest.language()));
+     view! {
+                        <Changed manifest=manifest.clone() at=at object=object ask=ask/>
+                        <Text manifest=manifest file=file view=view/>
+    }
+    .into_any()
+    }
+                }}
+                <footer class="page-foot"><SameCommand line=command/></footer>
+            </div>
+        }
+}
+
+/// What asks for the text, now and whenever it is called.
+fn asking(path: String, to: RwSignal<Read>) -> Callback<()> {
+    let gate = expect_context::<Gate>();
+    Callback::new(move |()| {
+        let path = path.clone();
+        spawn_local(async move {
+            let came = match read(path).await {
+                Ok(manifest) => Read::Came {
+                    manifest: Arc::new(manifest),
+                    at: now(),
+                },
+                Err(problem) => {
+                    gate.heed(&problem);
+                    Read::Refused(problem)
+                }
+            };
+            // The tab may be gone by now.
+            let _ = to.try_set(came);
+        });
+    })
+}
+
+/// Says that the object has changed since its text was read. The text stays until it is asked for
+/// anew, so that nothing moves under who reads.
+#[component]
+fn Changed(
+    manifest: Arc<Manifest>,
+    at: Timestamp,
+    object: Signal<Object>,
+    ask: Callback<()>,
+) -> impl IntoView {
+    let changed = Memo::new(move |_| object.with(|object| !manifest.is_version(object.version())));
+    move || {
+        changed.get().then(|| {
+            let words = format!(
+                "It has changed since {}, when this was read. ",
+                time_of_day(at)
+            );
+            view! {
+                <Banner mood=Mood::Info>
+                    {words}
+                    <Button on_press=ask>"Read it anew"</Button>
+                </Banner>
+            }
+        })
+    }
+}

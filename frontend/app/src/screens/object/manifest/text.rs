@@ -1,0 +1,229 @@
+//! The text of a manifest on the page.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use drover_ui_core::find::{Find, step};
+use drover_ui_core::manifest::Manifest;
+use drover_ui_core::rows::{Layout, WIDEST, height, parts};
+use drover_ui_kit::button::Button;
+use drover_ui_kit::code::copy;
+use drover_ui_kit::field::Checkbox;
+use drover_ui_kit::find::FindField;
+use drover_ui_kit::icon::Icon;
+use drover_ui_kit::sheet::{RowKey, Scroll, Sheet};
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+
+use super::View;
+use crate::file::save;
+
+/// The text, and what can be done with it.
+#[component]
+pub(super) fn Text(manifest: Arc<Manifest>, file: String, view: View) -> impl IntoView {
+    let language = manifest.language();
+    let text = Memo::new(move |_| Arc::new(manifest.text(view.managed.get())));
+    let scroll = Scroll::default();
+    let paper = Paper::of(text, view, scroll);
+    let note = match language {
+        "yaml" => "YAML, as the API server writes it",
+        _ => "JSON: this API server offers no YAML",
+    };
+    view! {
+        <div class="paper-bar">
+            <Finding paper=paper view=view scroll=scroll/>
+            <Checkbox label="Managed fields" checked=view.managed/>
+            <Checkbox label="Wrap lines" checked=view.wrap/>
+            <span class="grow soft">{note}</span>
+            <Keep text=text file=file/>
+        </div>
+        <Rows paper=paper scroll=scroll/>
+    }
+}
+
+/// Copying and saving.
+#[component]
+fn Keep(text: Memo<Arc<String>>, file: String) -> impl IntoView {
+    let toasts = expect_context::<Toasts>();
+    let download = move |()| {
+        if !save(&file, &text.get_untracked()) {
+            toasts.warn("The browser does not save it; copy the text instead.");
+        }
+    };
+    let copy_it = move |()| copy(text.get_untracked().to_string(), toasts);
+    view! {
+        <Button icon=Icon::Copy on_press=copy_it>"Copy"</Button>
+        <Button on_press=download>"Download"</Button>
+    }
+}
+
+/// What is shown of a text.
+#[derive(Clone, Copy)]
+struct Paper {
+    lines: Memo<Arc<Vec<String>>>,
+    layout: Memo<Layout>,
+    /// Letters of a row, beside the gutter.
+    columns: Memo<usize>,
+    /// Letters of the gutter with the numbers.
+    gutter: Memo<usize>,
+    find: Memo<Find>,
+    /// The lines in which something was found.
+    found: Memo<Vec<usize>>,
+    /// Which of them is looked at.
+    at: RwSignal<Option<usize>>,
+    /// The same, as a line.
+    current: Memo<Option<usize>>,
+    /// Another number whenever rows look otherwise.
+    look: Memo<u64>,
+}
+
+impl Paper {
+    fn of(text: Memo<Arc<String>>, view: View, scroll: Scroll) -> Self {
+        let lines = Memo::new(move |_| {
+            let lines = text.with(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
+            Arc::new(lines)
+        });
+        let gutter = Memo::new(move |_| lines.with(|lines| lines.len().to_string().len() + 2));
+        let columns = Memo::new(move |_| {
+            let wide = if view.wrap.get() {
+                scroll.columns()
+            } else {
+                WIDEST
+            };
+            wide.saturating_sub(gutter.get() + 2).max(10)
+        });
+        let layout = Memo::new(move |_| {
+            let columns = columns.get();
+            lines.with(|lines| Layout::of(lines.iter().map(|line| height(line, columns))))
+        });
+        let find = Memo::new(move |_| Find::new(&view.find.get()));
+        let found = Memo::new(move |_| {
+            let (lines, find) = (lines.get(), find.get());
+            let all = lines.iter().enumerate();
+            all.filter(|(_, line)| find.is_in(line))
+                .map(|(at, _)| at)
+                .collect::<Vec<_>>()
+        });
+        let at = RwSignal::new(None::<usize>);
+        Effect::new(move || {
+            found.track();
+            at.set(None);
+        });
+        let current = Memo::new(move |_| {
+            let at = at.get()?;
+            found.with(|found| found.get(at).copied())
+        });
+        let look = Memo::new(move |last: Option<&u64>| {
+            lines.track();
+            columns.track();
+            find.track();
+            last.copied().unwrap_or_default() + 1
+        });
+        Self {
+            lines,
+            layout,
+            columns,
+            gutter,
+            find,
+            found,
+            at,
+            current,
+            look,
+        }
+    }
+
+    fn key(self, row: usize) -> RowKey {
+        let (line, part) = self
+            .layout
+            .with(|layout| layout.line_at(row))
+            .unwrap_or_default();
+        let is_current = u64::from(self.current.get() == Some(line));
+        (line as u64, part, self.look.get() * 2 + is_current)
+    }
+
+    fn draw(self, row: usize) -> AnyView {
+        let place = self.layout.with_untracked(|layout| layout.line_at(row));
+        let (line, part) = place.unwrap_or_default();
+        let pieces = self.lines.with_untracked(|lines| {
+            let text = lines.get(line).map_or("", String::as_str);
+            let part = parts(text, self.columns.get_untracked()).get(part).cloned();
+            self.find
+                .with_untracked(|find| marked(text, &part.unwrap_or_default(), find))
+        });
+        let number = (part == 0).then(|| (line + 1).to_string());
+        let wide = format!("{}ch", self.gutter.get_untracked());
+        let class = if self.current.get_untracked() == Some(line) {
+            "sheet-row current"
+        } else {
+            "sheet-row"
+        };
+        view! {
+            <div class=class>
+                <span class="sheet-gutter" aria-hidden="true" style:width=wide>{number}</span>
+                <span class="sheet-text">{pieces}</span>
+            </div>
+        }
+        .into_any()
+    }
+
+    /// The letters of the longest row; nothing where no row is longer than what fits.
+    fn widest(self) -> usize {
+        let columns = self.columns.get();
+        if columns < WIDEST / 2 {
+            return 0;
+        }
+        let longest = self.lines.with(|lines| lines.iter().map(String::len).max());
+        longest.unwrap_or_default().min(columns) + self.gutter.get() + 2
+    }
+}
+
+#[component]
+fn Finding(paper: Paper, view: View, scroll: Scroll) -> impl IntoView {
+    let Paper {
+        layout, found, at, ..
+    } = paper;
+    let go = move |forward: bool| {
+        let next = step(found.with_untracked(Vec::len), at.get_untracked(), forward);
+        at.set(next);
+        let line = next.and_then(|next| found.with_untracked(|found| found.get(next).copied()));
+        let row = line.and_then(|line| layout.with_untracked(|layout| layout.row_of(line)));
+        if let Some(row) = row {
+            scroll.show_row(row);
+        }
+    };
+    let count = Signal::derive(move || found.with(Vec::len));
+    view! { <FindField label="Find in the manifest" value=view.find count=count at=at on_step=go/> }
+}
+
+#[component]
+fn Rows(paper: Paper, scroll: Scroll) -> impl IntoView {
+    let widest = Memo::new(move |_| paper.widest());
+    view! {
+        <Sheet
+            scroll=scroll
+            label="The manifest".to_owned()
+            rows=Signal::derive(move || paper.layout.with(Layout::rows))
+            widest=widest
+            key=move |row| paper.key(row)
+            draw=move |row| paper.draw(row)
+        />
+    }
+}
+
+/// A part of a line, with what is found marked.
+fn marked(text: &str, part: &Range<usize>, find: &Find) -> Vec<AnyView> {
+    let mut pieces = Vec::new();
+    let mut from = part.start;
+    for place in find.places(text) {
+        let (start, end) = (place.start.max(part.start), place.end.min(part.end));
+        if start >= end {
+            continue;
+        }
+        pieces.push(text[from..start].to_owned().into_any());
+        let found = text[start..end].to_owned();
+        pieces.push(view! { <mark>{found}</mark> }.into_any());
+        from = end;
+    }
+    pieces.push(text[from..part.end].to_owned().into_any());
+    pieces
+}

@@ -1,0 +1,232 @@
+//! An object at first sight.
+
+use drover_ui_core::kubectl::Named;
+use drover_ui_core::object::{
+    Condition, Container, Fact, Object, Overview, Section, Verdict, Worth, related,
+};
+use drover_ui_kit::badge::{Badge, Tone};
+use leptos::prelude::*;
+
+use super::related::Belongings;
+use super::words::{Age, Link};
+use crate::command::SameCommand;
+use crate::screens::kinds::tone_of;
+
+/// Values of labels and annotations that are longer are folded.
+const LONG: usize = 120;
+
+/// The tab.
+#[component]
+pub(super) fn OverviewTab(
+    named: Named,
+    object: Signal<Object>,
+    overview: Memo<Overview>,
+) -> impl IntoView {
+    let command = named.describe();
+    let Named { cluster, kind, .. } = named;
+    let cluster = StoredValue::new(cluster);
+    let sections = Memo::new(move |_| overview.with(|it| it.sections.clone()));
+    let containers = Memo::new(move |_| overview.with(|it| it.containers.clone()));
+    let conditions = Memo::new(move |_| overview.with(|it| it.conditions.clone()));
+    let belongings = Memo::new(move |_| object.with(|object| related(kind, object)));
+    let sections = move || {
+        let sections = sections.get().into_iter();
+        let cards = sections.map(|section| view! { <Facts section=section cluster=cluster/> });
+        cards.collect_view()
+    };
+    view! {
+        <div class="stack">
+            <div class="cards">
+                {sections}
+                <Metadata object=object cluster=cluster/>
+            </div>
+            {move || containers.with(|it| !it.is_empty()).then(|| view! { <Containers containers=containers/> })}
+            {move || conditions.with(|it| !it.is_empty()).then(|| view! { <Conditions conditions=conditions/> })}
+            {move || belongings.get().map(|what| view! { <Belongings cluster=cluster what=what/> })}
+            <footer class="page-foot"><SameCommand line=command/></footer>
+        </div>
+    }
+}
+
+#[component]
+fn Facts(section: Section, cluster: StoredValue<String>) -> impl IntoView {
+    let facts = section.facts.into_iter().map(|fact| {
+        let Fact { name, worth } = fact;
+        view! { <dt>{name}</dt><dd><Value worth=worth cluster=cluster/></dd> }
+    });
+    view! {
+        <section class="card"><h3>{section.heading}</h3><dl class="facts">{facts.collect_view()}</dl></section>
+    }
+}
+
+#[component]
+fn Value(worth: Worth, cluster: StoredValue<String>) -> impl IntoView {
+    match worth {
+        Worth::Text(text) => text.into_any(),
+        Worth::Codes(codes) => {
+            let codes = codes
+                .into_iter()
+                .map(|code| view! { <code class="object-code">{code}</code> });
+            view! { <span class="stack-tight">{codes.collect_view()}</span> }.into_any()
+        }
+        Worth::At(at) => view! { <Age at=at/> " ago" }.into_any(),
+        Worth::Links(links) => {
+            let links = links.into_iter();
+            let links = links.map(|to| view! { <Link cluster=cluster to=to/> });
+            view! { <span class="stack-tight">{links.collect_view()}</span> }.into_any()
+        }
+    }
+}
+
+/// Names, labels, annotations, owners.
+#[component]
+fn Metadata(object: Signal<Object>, cluster: StoredValue<String>) -> impl IntoView {
+    let labels = Memo::new(move |_| object.with(Object::labels));
+    let annotations = Memo::new(move |_| object.with(Object::annotations));
+    let owners = Memo::new(move |_| object.with(Object::owners));
+    let uid = Memo::new(move |_| object.with(|object| object.uid().to_owned()));
+    let created = Memo::new(move |_| object.with(Object::created));
+    let owners = move || {
+        let owners = owners.get();
+        (!owners.is_empty()).then(|| {
+            let worth = Worth::Links(owners);
+            view! { <dt>"Belongs to"</dt><dd><Value worth=worth cluster=cluster/></dd> }
+        })
+    };
+    let made = move || {
+        created
+            .get()
+            .map(|at| view! { <dt>"Made"</dt><dd><Age at=at/> " ago"</dd> })
+    };
+    view! {
+        <section class="card">
+            <h3>"Metadata"</h3>
+            <dl class="facts">
+                {owners}
+                {made}
+                <dt>"UID"</dt><dd><code class="object-code">{uid}</code></dd>
+                <dt>"Labels"</dt><dd><Pairs pairs=labels/></dd>
+                <dt>"Annotations"</dt><dd><Pairs pairs=annotations/></dd>
+            </dl>
+        </section>
+    }
+}
+
+/// Keys with values; long values are folded away.
+#[component]
+fn Pairs(pairs: Memo<Vec<(String, String)>>) -> impl IntoView {
+    let rows = move || {
+        let pairs = pairs.get();
+        if pairs.is_empty() {
+            return view! { <span class="soft">"none"</span> }.into_any();
+        }
+        let rows = pairs.into_iter().map(|(key, value)| {
+            if value.len() <= LONG && !value.contains('\n') {
+                return view! { <li><code class="object-code">{format!("{key}={value}")}</code></li> }.into_any();
+            }
+            let summary = format!("{key} ({} bytes)", value.len());
+            view! {
+                <li>
+                    <details class="object-long">
+                        <summary><code class="object-code">{summary}</code></summary>
+                        <pre tabindex="0">{value}</pre>
+                    </details>
+                </li>
+            }
+            .into_any()
+        });
+        view! { <ul class="stack-tight">{rows.collect_view()}</ul> }.into_any()
+    };
+    view! { {rows} }
+}
+
+#[component]
+fn Containers(containers: Memo<Vec<Container>>) -> impl IntoView {
+    let cards = move || {
+        let containers = containers.get().into_iter();
+        containers
+            .map(|container| view! { <OneContainer container=container/> })
+            .collect_view()
+    };
+    view! {
+        <section class="stack"><h3>"Containers"</h3><div class="cards">{cards}</div></section>
+    }
+}
+
+#[component]
+fn OneContainer(container: Container) -> impl IntoView {
+    let row = |name: &'static str, value: Option<String>| {
+        value.map(|value| view! { <dt>{name}</dt><dd>{value}</dd> })
+    };
+    let last = container.last.map(|(last, at)| {
+        view! {
+            <dt>"Run before"</dt>
+            <dd><State verdict=last/>{at.map(|at| view! { <span class="soft"><Age at=at/>" ago"</span> })}</dd>
+        }
+    });
+    let since = container
+        .since
+        .map(|at| view! { <span class="soft">"for "<Age at=at/></span> });
+    let ports = (!container.ports.is_empty()).then(|| container.ports.join(", "));
+    let probes = container.probes.into_iter();
+    let probes = probes.map(|probe| view! { <dt>{probe.name}" probe"</dt><dd>{probe.words}</dd> });
+    let role = container.role.word();
+    let role =
+        (!role.is_empty()).then(|| view! { <Badge tone=Tone::Neutral words=role.to_owned()/> });
+    let label = format!("Container {}", container.name);
+    view! {
+        <section class="card" aria-label=label>
+            <h4 class="row">{container.name}{role}</h4>
+            <dl class="facts">
+                <dt>"State"</dt><dd><State verdict=container.state/>{since}</dd>
+                {last}
+                <dt>"Restarts"</dt><dd>{container.restarts}</dd>
+                <dt>"Image"</dt><dd><code class="object-code">{container.image}</code></dd>
+                {row("Ports", ports)}
+                <dt>"Requests"</dt><dd>{container.requests.unwrap_or_else(|| "none".to_owned())}</dd>
+                <dt>"Limits"</dt><dd>{container.limits.unwrap_or_else(|| "none".to_owned())}</dd>
+                {probes.collect_view()}
+            </dl>
+        </section>
+    }
+}
+
+#[component]
+fn State(verdict: Verdict) -> impl IntoView {
+    view! {
+        <Badge tone=tone_of(verdict.severity) words=verdict.words/>
+        {verdict.why.map(|why| view! { <p class="object-why">{why}</p> })}
+    }
+}
+
+#[component]
+fn Conditions(conditions: Memo<Vec<Condition>>) -> impl IntoView {
+    let rows = move || {
+        let conditions = conditions.get().into_iter();
+        conditions
+            .map(|condition| view! { <OneCondition condition=condition/> })
+            .collect_view()
+    };
+    view! { <section class="card"><h3>"Conditions"</h3><ul class="conditions">{rows}</ul></section> }
+}
+
+#[component]
+fn OneCondition(condition: Condition) -> impl IntoView {
+    let advice = condition
+        .advice
+        .map(|advice| view! { <p class="object-why">{advice}</p> });
+    let since = condition.since.map(|at| view! { "for " <Age at=at/> });
+    view! {
+        <li class="condition">
+            <b>{condition.name}</b>
+            <div>
+                <span class="row">
+                    <Badge tone=tone_of(condition.severity) words=condition.status.to_owned()/>
+                    <span>{condition.told}</span>
+                </span>
+                {advice}
+            </div>
+            <span class="soft">{since}</span>
+        </li>
+    }
+}

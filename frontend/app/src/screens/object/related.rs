@@ -1,0 +1,125 @@
+//! What belongs to an object: its pods, or its jobs, live.
+
+use drover_ui_core::feed::Objects;
+use drover_ui_core::kind::Kind;
+use drover_ui_core::object::{Object, Overview, PodLine, Reference, Related, Target};
+use drover_ui_kit::badge::Badge;
+use drover_ui_kit::notice::Skeleton;
+use leptos::prelude::*;
+
+use super::words::{Age, Link, Refused};
+use crate::follow::Followed;
+use crate::freshness::{Freshness, StaleBanner};
+use crate::screens::kinds::tone_of;
+
+/// More would not be read here; the list has them all.
+const SHOWN: usize = 200;
+
+/// Follows what belongs to an object.
+pub(super) fn follow(cluster: &str, what: &Related) -> Followed<Object> {
+    Followed::begin::<Objects>(what.source(cluster))
+}
+
+/// Those of a list that belong to an object, when they are known.
+pub(super) fn belonging(followed: Followed<Object>, what: &Related) -> Option<Vec<Object>> {
+    let items = followed.items()?;
+    let ours = items.iter().filter(|item| {
+        let owner = what.owner.as_ref();
+        owner.is_none_or(|owner| item.is_owned_by(owner))
+    });
+    Some(ours.cloned().collect())
+}
+
+/// The card.
+#[component]
+pub(super) fn Belongings(cluster: StoredValue<String>, what: Related) -> impl IntoView {
+    let followed = cluster.with_value(|cluster| follow(cluster, &what));
+    let kind = what.kind;
+    let what = StoredValue::new(what);
+    let ours = Memo::new(move |_| what.with_value(|what| belonging(followed, what)));
+    let count = move || ours.with(|ours| ours.as_ref().map(|ours| format!(" ({})", ours.len())));
+    let list = move || match (ours.get(), followed.freshness()) {
+        (None, Freshness::Stale { problem, .. }) => {
+            view! { <Refused problem=problem of=kind.heading/> }.into_any()
+        }
+        (None, _) => view! { <Skeleton lines=3/> }.into_any(),
+        (Some(ours), _) if ours.is_empty() => {
+            view! { <p class="soft">{format!("No {} now.", kind.heading.to_lowercase())}</p> }
+                .into_any()
+        }
+        (Some(ours), _) => view! { <Lines kind=kind ours=ours cluster=cluster/> }.into_any(),
+    };
+    view! {
+        <section class="card">
+            <h3>{kind.heading}{count}</h3>
+            <StaleBanner
+                freshness=Signal::derive(move || followed.freshness())
+                shown=Signal::derive(move || ours.with(Option::is_some))
+            />
+            {list}
+        </section>
+    }
+}
+
+#[component]
+fn Lines(kind: Kind, ours: Vec<Object>, cluster: StoredValue<String>) -> impl IntoView {
+    let more = ours.len().saturating_sub(SHOWN);
+    let rows = ours.iter().take(SHOWN).map(|one| {
+        let line = match kind {
+            Kind::PODS => PodLine::of(one),
+            kind => other(kind, one),
+        };
+        view! { <OneLine line=line cluster=cluster/> }
+    });
+    let rows = rows.collect_view();
+    let more = (more > 0).then(|| {
+        view! { <p class="soft">{format!("{more} more are not shown here.")}</p> }
+    });
+    view! { <ul class="belongings">{rows}</ul>{more} }
+}
+
+fn other(kind: Kind, one: &Object) -> PodLine {
+    PodLine {
+        pod: Reference {
+            words: one.name().to_owned(),
+            target: Some(Target {
+                kind,
+                namespace: one.namespace().map(str::to_owned),
+                name: one.name().to_owned(),
+            }),
+        },
+        verdict: Overview::of(kind, one).verdict,
+        ready: String::new(),
+        restarts: 0,
+        node: None,
+        created: one.created(),
+    }
+}
+
+#[component]
+fn OneLine(line: PodLine, cluster: StoredValue<String>) -> impl IntoView {
+    let ready = (!line.ready.is_empty()).then(|| format!("{} ready", line.ready));
+    let restarts = match line.restarts {
+        0 => None,
+        1 => Some("1 restart".to_owned()),
+        more => Some(format!("{more} restarts")),
+    };
+    let node = line
+        .node
+        .map(|node| view! { <span>"on " <Link cluster=cluster to=node/></span> });
+    let age = line
+        .created
+        .map(|at| view! { <span><Age at=at/> " old"</span> });
+    view! {
+        <li>
+            <Link cluster=cluster to=line.pod/>
+            <span title=line.verdict.why><Badge tone=tone_of(line.verdict.severity) words=line.verdict.words/></span>
+            <span class="soft row">
+                {ready.map(|it| view! { <span>{it}</span> })}
+                {restarts.map(|it| view! { <span>{it}</span> })}
+                {node}
+                {age}
+            </span>
+        </li>
+    }
+}

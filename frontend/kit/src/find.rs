@@ -1,0 +1,70 @@
+//! Finding words in a long text: a field, how many lines have them, and the way from one to the next.
+
+use leptos::prelude::*;
+use web_sys::KeyboardEvent;
+
+use crate::icon::{Icon, Picture};
+
+/// A field that finds: Enter goes to the next, Shift with Enter to the one before.
+#[component]
+pub fn FindField(
+    /// In what, for screen readers.
+    #[prop(into)]
+    label: String,
+    /// What is looked for.
+    value: RwSignal<String>,
+    /// How many lines have it.
+    #[prop(into)]
+    count: Signal<usize>,
+    /// Which of them is looked at, from 0.
+    #[prop(into)]
+    at: Signal<Option<usize>>,
+    /// Called to go on (`true`) or back.
+    #[prop(into)]
+    on_step: Callback<bool>,
+) -> impl IntoView {
+    let keys = move |event: KeyboardEvent| {
+        if event.key() == "Enter" {
+            event.prevent_default();
+            on_step.run(!event.shift_key());
+        }
+    };
+    let words = move || {
+        let looks = value.with(|value| !value.is_empty());
+        looks.then(|| found(count.get(), at.get()))
+    };
+    let nothing = move || count.get() == 0;
+    view! {
+        <div class="find" role="search">
+            <div class="search">
+                <Picture icon=Icon::Search/>
+                <input
+                    type="search"
+                    aria-label=label
+                    placeholder="Find"
+                    autocomplete="off"
+                    spellcheck="false"
+                    prop:value=value
+                    on:input=move |event| value.set(event_target_value(&event))
+                    on:keydown=keys
+                />
+            </div>
+            <span class="find-count soft" role="status">{words}</span>
+            <button type="button" class="button quiet" aria-label="The one before (Shift Enter)" disabled=nothing on:click=move |_| on_step.run(false)>
+                "↑"
+            </button>
+            <button type="button" class="button quiet" aria-label="The next (Enter)" disabled=nothing on:click=move |_| on_step.run(true)>
+                "↓"
+            </button>
+        </div>
+    }
+}
+
+fn found(count: usize, at: Option<usize>) -> String {
+    match (count, at) {
+        (0, _) => "no line".to_owned(),
+        (1, None) => "1 line".to_owned(),
+        (count, None) => format!("{count} lines"),
+        (count, Some(at)) => format!("{} of {count}", (at + 1).min(count)),
+    }
+}

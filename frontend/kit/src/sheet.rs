@@ -1,0 +1,202 @@
+//! A long text of which only the rows in sight are on the page: logs, manifests.
+
+use drover_ui_core::window::Window;
+use leptos::html;
+use leptos::prelude::*;
+
+/// The height of a row; the style sheet has the same number (`--line-row`).
+const ROW_PIXELS: f64 = 20.0;
+/// What is assumed to be in sight until the browser has told.
+const FIRST_GUESS: Sight = Sight {
+    scrolled: 0.0,
+    tall: 600.0,
+    columns: 100,
+};
+/// Letters by which the width of one is measured.
+const PROBE: &str = "0000000000000000000000000000000000000000";
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Sight {
+    scrolled: f64,
+    tall: f64,
+    columns: usize,
+}
+
+/// A sheet as its owner holds it: where it is scrolled to, and how much fits into it.
+#[derive(Clone, Copy, Debug)]
+pub struct Scroll {
+    place: NodeRef<html::Div>,
+    probe: NodeRef<html::Span>,
+    sight: RwSignal<Sight>,
+    at_end: RwSignal<bool>,
+    columns: Memo<usize>,
+}
+
+impl Default for Scroll {
+    fn default() -> Self {
+        let sight = RwSignal::new(FIRST_GUESS);
+        Self {
+            place: NodeRef::new(),
+            probe: NodeRef::new(),
+            sight,
+            at_end: RwSignal::new(true),
+            columns: Memo::new(move |_| sight.get().columns),
+        }
+    }
+}
+
+impl Scroll {
+    /// How many letters fit into a row; who asks is told of another number.
+    pub fn columns(self) -> usize {
+        self.columns.get()
+    }
+
+    /// Whether the end is in sight, and nobody scrolled away from it.
+    pub fn is_at_end(self) -> bool {
+        self.at_end.get()
+    }
+
+    /// Brings a row into the middle, and stays there.
+    pub fn show_row(self, row: usize) {
+        self.at_end.set(false);
+        if let Some(place) = self.place.get_untracked() {
+            let rows = f64::from(u32::try_from(row).unwrap_or(u32::MAX));
+            let above = rows * ROW_PIXELS - f64::from(place.client_height()) / 2.0;
+            place.set_scroll_top(pixels(above));
+            self.look();
+        }
+    }
+
+    /// Brings the end into sight, when what was just added is on the page.
+    pub fn show_end(self) {
+        self.at_end.set(true);
+        request_animation_frame(move || {
+            if let Some(place) = self.place.get_untracked() {
+                place.set_scroll_top(place.scroll_height());
+                self.look();
+            }
+        });
+    }
+
+    fn look(self) {
+        let (Some(place), Some(probe)) = (self.place.get_untracked(), self.probe.get_untracked())
+        else {
+            return;
+        };
+        let letters = f64::from(u32::try_from(PROBE.len()).unwrap_or(1));
+        let letter = probe.get_bounding_client_rect().width() / letters;
+        let wide = f64::from(place.client_width());
+        let columns = if letter > 0.0 {
+            usize::try_from(pixels(wide / letter)).unwrap_or_default()
+        } else {
+            FIRST_GUESS.columns
+        };
+        let sight = Sight {
+            scrolled: f64::from(place.scroll_top()),
+            tall: f64::from(place.client_height()).max(ROW_PIXELS),
+            columns,
+        };
+        if self.sight.get_untracked() != sight {
+            self.sight.set(sight);
+        }
+    }
+
+    /// The person scrolled, or rows came and went.
+    fn scrolled(self) {
+        let Some(place) = self.place.get_untracked() else {
+            return;
+        };
+        let top = f64::from(place.scroll_top());
+        let below = place.scroll_height() - place.scroll_top() - place.client_height();
+        let near = f64::from(below) < 1.5 * ROW_PIXELS;
+        // Rows that are added below take the end away, too, but nobody went anywhere.
+        let went_up = top < self.sight.get_untracked().scrolled - 1.0;
+        let at_end = near || (self.at_end.get_untracked() && !went_up);
+        if self.at_end.get_untracked() != at_end {
+            self.at_end.set(at_end);
+        }
+        self.look();
+    }
+}
+
+/// Whole pixels; a place before the start is the start.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the value is clamped to what fits"
+)]
+fn pixels(value: f64) -> i32 {
+    value.clamp(0.0, f64::from(i32::MAX)) as i32
+}
+
+/// What tells a row's content from every other's: its line, its part of the line, and how it looks.
+pub type RowKey = (u64, usize, u64);
+
+/// Rows of letters of one width. A row is drawn once for each key.
+#[component]
+pub fn Sheet(
+    /// Where it is scrolled to.
+    scroll: Scroll,
+    /// What it is, for screen readers.
+    #[prop(into)]
+    label: Signal<String>,
+    /// `log`, or `region`.
+    #[prop(default = "region")]
+    role: &'static str,
+    /// Whether what is added is read out.
+    #[prop(optional, into)]
+    is_read_out: Signal<bool>,
+    /// How many rows there are.
+    #[prop(into)]
+    rows: Signal<usize>,
+    /// The letters of the longest row.
+    #[prop(into)]
+    widest: Signal<usize>,
+    /// The key of a row.
+    #[prop(into)]
+    key: Callback<usize, RowKey>,
+    /// What is in a row.
+    #[prop(into)]
+    draw: Callback<usize, AnyView>,
+) -> impl IntoView {
+    Effect::new(move || {
+        scroll.place.track();
+        scroll.look();
+    });
+    let resized = window_event_listener(leptos::ev::resize, move |_| scroll.look());
+    on_cleanup(move || resized.remove());
+    let count = Memo::new(move |_| rows.get());
+    let window = Memo::new(move |_| {
+        let sight = scroll.sight.get();
+        Window::at(sight.scrolled, sight.tall, ROW_PIXELS, count.get())
+    });
+    let seen = move || {
+        let Window { first, end } = window.get();
+        (first..end)
+            .map(|row| (row, key.run(row)))
+            .collect::<Vec<_>>()
+    };
+    let padding = move |which: fn((f64, f64)) -> f64| {
+        let padding = window.get().padding(ROW_PIXELS, count.get());
+        format!("{}px", which(padding))
+    };
+    view! {
+        <div
+            class="sheet"
+            node_ref=scroll.place
+            role=role
+            aria-label=label
+            aria-live=move || if is_read_out.get() { "polite" } else { "off" }
+            tabindex="0"
+            on:scroll=move |_| scroll.scrolled()
+        >
+            <span class="sheet-probe" aria-hidden="true" node_ref=scroll.probe>{PROBE}</span>
+            <div class="sheet-rows" style:min-width=move || format!("{}ch", widest.get())>
+                <div aria-hidden="true" style:height=move || padding(|it| it.0)></div>
+                <For each=seen key=|(_, key)| *key let((row, _))>
+                    {draw.run(row)}
+                </For>
+                <div aria-hidden="true" style:height=move || padding(|it| it.1)></div>
+            </div>
+        </div>
+    }
+}
