@@ -190,7 +190,7 @@ pub fn Sheet(
             on:scroll=move |_| scroll.scrolled()
         >
             <span class="sheet-probe" aria-hidden="true" node_ref=scroll.probe>{PROBE}</span>
-            <div class="sheet-rows" style:min-width=move || format!("{}ch", widest.get())>
+            <div class="sheet-rows" style:min-width=move || format!("max(100%, {}ch)", widest.get())>
                 <div aria-hidden="true" style:height=move || padding(|it| it.0)></div>
                 <For each=seen key=|(_, key)| *key let((row, _))>
                     {draw.run(row)}

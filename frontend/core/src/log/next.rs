@@ -144,7 +144,11 @@ mod tests {
         let waiting = next(&wish(false, true), refused(ProblemKind::Invalid), waits());
         assert_eq!(waiting, Next::Wait("crash loop back off".to_owned()));
         let problem = Problem::new(ProblemKind::Invalid, "container is waiting to start: x");
-        let late = next(&wish(false, true), Ending::Problem(problem), Some(Life::Runs));
+        let late = next(
+            &wish(false, true),
+            Ending::Problem(problem),
+            Some(Life::Runs),
+        );
         assert!(matches!(late, Next::Wait(_)));
         let previous = next(&wish(true, true), refused(ProblemKind::Invalid), waits());
         assert!(matches!(previous, Next::Refused(_)));

@@ -7,6 +7,7 @@ use super::exit::meaning;
 use super::overview::Verdict;
 use super::{Object, read};
 use crate::cluster::words;
+use crate::problem::sentence;
 use crate::severity::Severity;
 
 /// What a container is for.
@@ -217,8 +218,8 @@ pub(crate) fn waits(reason: &str, message: &str) -> Verdict {
         ),
         _ => (Severity::Degraded, ""),
     };
-    let parts = [advice, message];
-    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let parts = [advice.to_owned(), sentence(message.to_owned())].into_iter();
+    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
     Verdict::of(severity, words(reason)).because(parts.join(" "))
 }
 

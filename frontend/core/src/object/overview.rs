@@ -6,6 +6,7 @@ use super::condition::{self, Condition};
 use super::container::{self, Container};
 use super::{Object, Reference, job, node, pod, workload};
 use crate::kind::Kind;
+use crate::problem::sentence;
 use crate::severity::Severity;
 
 /// How an object is.
@@ -29,10 +30,10 @@ impl Verdict {
         }
     }
 
-    /// With the reason.
+    /// With the reason, as a sentence.
     pub(crate) fn because(mut self, why: impl Into<String>) -> Self {
         let why = why.into();
-        self.why = (!why.is_empty()).then_some(why);
+        self.why = (!why.is_empty()).then(|| sentence(why));
         self
     }
 }

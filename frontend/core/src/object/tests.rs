@@ -253,7 +253,7 @@ fn jobs_say_what_is_done() {
             .verdict
             .why
             .unwrap()
-            .starts_with("backoff limit exceeded. Job has")
+            .starts_with("Backoff limit exceeded. Job has")
     );
     let cron = json!({"metadata": {"namespace": "shop"}, "spec": {"schedule": "*/5 * * * *"},
         "status": {"active": [{"name": "tidy-1"}]}});
