@@ -24,8 +24,14 @@ use paper::Paper;
 use reader::Reader;
 use view::LogView;
 
-/// The pod whose log is shown; nothing when it is gone.
-type Pod = Signal<Option<Object>>;
+/// The pod whose log is shown.
+#[derive(Clone, Copy)]
+struct Pod {
+    /// What was last known of it; nothing before anything is.
+    known: Memo<Option<Object>>,
+    /// Whether it is gone.
+    is_gone: Signal<bool>,
+}
 
 /// The tab.
 #[component]
@@ -39,7 +45,10 @@ pub(super) fn Logs(
         .object_screen(&named.cluster, named.namespace.as_deref(), &named.name);
     let view = LogView::of_url(screen);
     if named.kind == Kind::PODS {
-        let pod = Signal::derive(move || Some(object.get()).filter(|_| gone.get().is_none()));
+        let pod = Pod {
+            known: Memo::new(move |_| Some(object.get())),
+            is_gone: Signal::derive(move || gone.get().is_some()),
+        };
         return view! { <PodLog cluster=named.cluster pod=pod view=view/> }.into_any();
     }
     let kind = named.kind;
@@ -63,6 +72,17 @@ fn NoPods() -> impl IntoView {
     }
 }
 
+#[component]
+fn NotThere() -> impl IntoView {
+    view! {
+        <Nothing
+            why=Absence::NotFound
+            title="There is no such pod any more"
+            advice="It was deleted, and its logs with it. Choose another one above."
+        />
+    }
+}
+
 #[derive(Clone, PartialEq)]
 enum What {
     Loading,
@@ -81,10 +101,7 @@ fn PodsLog(cluster: String, what: Memo<Option<Related>>, view: LogView) -> impl 
     let pods = Memo::new(move |_| belonging(followed, &what));
     let options = Memo::new(move |_| pods.with(|pods| options_of(pods.as_deref())));
     choose_first(view, pods);
-    let pod: Pod = Signal::derive(move || {
-        let (pods, chosen) = (pods.get()?, view.pod.get());
-        pods.into_iter().find(|pod| pod.name() == chosen)
-    });
+    let pod = chosen_of(view, pods);
     let state = Memo::new(move |_| match (pods.get(), followed.freshness()) {
         (None, Freshness::Stale { problem, .. }) => What::Refused(problem),
         (None, _) => What::Loading,
@@ -92,6 +109,7 @@ fn PodsLog(cluster: String, what: Memo<Option<Related>>, view: LogView) -> impl 
         (Some(_), _) => What::Pods,
     });
     let cluster = StoredValue::new(cluster);
+    let is_known = Memo::new(move |_| pod.known.with(Option::is_some));
     let choice = move || {
         let options = with_chosen(options.get(), &view.pod.get_untracked());
         view! { <Select label="Pod" options=options value=view.pod/> }
@@ -103,12 +121,33 @@ fn PodsLog(cluster: String, what: Memo<Option<Related>>, view: LogView) -> impl 
         What::Pods => view! {
             <div class="stack paper">
                 <div class="log-pods">{choice}</div>
-                <PodLog cluster=cluster.get_value() pod=pod view=view/>
+                {move || if is_known.get() {
+                    view! { <PodLog cluster=cluster.get_value() pod=pod view=view/> }.into_any()
+                } else {
+                    view! { <NotThere/> }.into_any()
+                }}
             </div>
         }
         .into_any(),
     })
     .into_any()
+}
+
+/// The chosen one among pods.
+fn chosen_of(view: LogView, pods: Memo<Option<Vec<Object>>>) -> Pod {
+    let found = Memo::new(move |_| {
+        let (pods, chosen) = (pods.get()?, view.pod.get());
+        pods.into_iter().find(|pod| pod.name() == chosen)
+    });
+    let known = Memo::new(move |last: Option<&Option<Object>>| {
+        let chosen = view.pod.get();
+        let last = last.cloned().flatten();
+        found
+            .get()
+            .or_else(|| last.filter(|last| last.name() == chosen))
+    });
+    let is_gone = Signal::derive(move || pods.with(Option::is_some) && found.with(Option::is_none));
+    Pod { known, is_gone }
 }
 
 /// Pods by name, each with its state.
@@ -149,9 +188,7 @@ fn with_chosen(mut options: Vec<(String, String)>, chosen: &str) -> Vec<(String,
 /// The log of one pod's container.
 #[component]
 fn PodLog(cluster: String, pod: Pod, view: LogView) -> impl IntoView {
-    let known = Memo::new(move |last: Option<&Option<Object>>| {
-        pod.get().or_else(|| last.cloned().flatten())
-    });
+    let known = pod.known;
     let all =
         Memo::new(move |_| known.with(|pod| pod.as_ref().map(containers).unwrap_or_default()));
     let options = Memo::new(move |_| all.with(|all| all.iter().map(option).collect::<Vec<_>>()));

@@ -104,7 +104,11 @@ impl Reader {
             if let Ending::Problem(problem) = &ending {
                 gate.heed(problem);
             }
-            let life = pod.with_untracked(|pod| pod.as_ref().map(|pod| life(pod, &wish.container)));
+            let is_gone = pod.is_gone.get_untracked();
+            let life = pod.known.with_untracked(|pod| {
+                let pod = pod.as_ref().filter(|_| !is_gone);
+                pod.map(|pod| life(pod, &wish.container))
+            });
             match next(&wish, ending, life) {
                 Next::Stop(words) => {
                     self.note_once(&mut noted, &words);
