@@ -4,23 +4,19 @@ use std::time::Duration;
 
 use drover_e2e::eventually;
 
-use crate::stage::{Installed, NAMESPACE};
+use crate::stage::{Installed, NAMESPACE, Tools};
 
 const SOON: Duration = Duration::from_mins(1);
 
-async fn names(installed: &Installed, what: &str) -> Vec<String> {
-    let found = installed
-        .tools
-        .kubectl(&format!("get {what} -o name"))
-        .await
-        .unwrap();
+async fn names(tools: &Tools, what: &str) -> Vec<String> {
+    let found = tools.kubectl(&format!("get {what} -o name")).await.unwrap();
     found.lines().map(str::to_owned).collect()
 }
 
-async fn nothing_of_ours(installed: &Installed, what: &str) {
+async fn nothing_of_ours(tools: &Tools, what: &str) {
     let ours = |name: &String| name.contains("drover");
     eventually(&format!("no {what} to be left"), SOON, async || {
-        let left = names(installed, what).await;
+        let left = names(tools, what).await;
         let left: Vec<_> = left.into_iter().filter(ours).collect();
         if left.is_empty() {
             Ok(())
@@ -40,31 +36,32 @@ pub(crate) async fn what_is_uninstalled_leaves_what_was_said_and_a_new_one_goes_
         .drover("cluster delete east --yes --wait")
         .await
         .unwrap();
-    nothing_of_ours(
-        installed,
-        "namespaces --field-selector=metadata.name=drover-agent",
-    )
-    .await;
+    let agents = "namespaces,clusterroles,clusterrolebindings";
+    nothing_of_ours(&installed.tools_of_east, agents).await;
     installed
         .tools
         .helm(&["uninstall", "drover", "--wait"], NAMESPACE)
         .await
         .unwrap();
 
-    nothing_of_ours(installed, "clusterroles,clusterrolebindings").await;
-    nothing_of_ours(installed, "validatingwebhookconfigurations").await;
-    nothing_of_ours(installed, "roles,rolebindings --all-namespaces").await;
+    nothing_of_ours(&installed.tools, "clusterroles,clusterrolebindings").await;
+    nothing_of_ours(&installed.tools, "validatingwebhookconfigurations").await;
+    nothing_of_ours(&installed.tools, "roles,rolebindings --all-namespaces").await;
     let here = format!("all,ingresses,networkpolicies,pdb,serviceaccounts --namespace={NAMESPACE}");
-    nothing_of_ours(installed, &here).await;
+    nothing_of_ours(&installed.tools, &here).await;
     // What stays, so that a new installation goes on.
-    let kinds = names(installed, "crd").await;
+    let kinds = names(&installed.tools, "crd").await;
     assert_eq!(kinds.len(), 5, "{kinds:?}");
-    let users = names(installed, "users.management.drover.dev").await;
+    let users = names(&installed.tools, "users.management.drover.dev").await;
     assert!(
         users.iter().any(|name| name.ends_with("/admin")),
         "{users:?}"
     );
-    let secrets = names(installed, &format!("secrets --namespace={NAMESPACE}")).await;
+    let secrets = names(
+        &installed.tools,
+        &format!("secrets --namespace={NAMESPACE}"),
+    )
+    .await;
     let known = |name: &String| {
         let name = name.trim_start_matches("secret/");
         let kept = [

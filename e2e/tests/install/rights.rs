@@ -167,7 +167,7 @@ fn impersonated<'a>(name: &str, uid: &str, extras: impl Iterator<Item = &'a Stri
 }
 
 fn of_server(installed: &Installed) -> Vec<AuditEvent> {
-    let events = installed.east.cluster.audit_events().unwrap();
+    let events = installed.hub.audit_events().unwrap();
     let own = events
         .into_iter()
         .filter(|event| event.user.username == ACCOUNT);

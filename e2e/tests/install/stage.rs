@@ -1,11 +1,15 @@
-//! A cluster with a node, the charts in it, and the person who installed them.
+//! A hub with a node, a member, the charts in both, and the person who installed them.
+//!
+//! The machine has one node, and it is the hub's: a hub is no member of its own, since its rules let
+//! nobody but the server bind Drover's names. So the member's agents run as programs, with the account
+//! and the objects that its chart made; that the same objects run pods is shown by the suite `pods`.
 
 use std::path::Path;
 use std::time::Duration;
 
 use drover_e2e::{
-    BuiltImage, CommandError, CommandLine, ControlPlane, JoinError, Member, MissingImage, Options,
-    Person, StartError, Tool, WorldError, cluster_with_node, eventually, suite,
+    BuiltImage, CommandError, CommandLine, ControlPlane, JoinError, Member, MissingImage, Node,
+    Options, Person, StartError, TimedOut, Tool, WorldError, cluster_with_node, eventually, suite,
 };
 
 /// The port of the node at which people and agents reach the server.
@@ -27,6 +31,8 @@ pub(crate) enum NotInstalled {
     Image(#[from] MissingImage),
     #[error(transparent)]
     Command(#[from] CommandError),
+    #[error(transparent)]
+    TimedOut(#[from] TimedOut),
     #[error("write {0}")]
     Write(String, #[source] std::io::Error),
     #[error("the notes have no line with {0:?}:\n{1}")]
@@ -40,18 +46,21 @@ pub(crate) struct Tools {
     shell: CommandLine,
 }
 
-/// Drover on one real node: the cluster is the hub, and its own member `east`.
+/// Drover as its charts install it: the server on the hub's node, and the member `east`.
 pub(crate) struct Installed {
+    // Dropped in this order: clients before what they use.
     pub(crate) admin: Person,
     pub(crate) east: Member,
+    _node: Node,
+    pub(crate) hub: ControlPlane,
     pub(crate) url: String,
     pub(crate) tools: Tools,
+    pub(crate) tools_of_east: Tools,
 }
 
 impl suite::Stage for Installed {
     fn story(&self) -> String {
-        let logs = self.east.cluster.logs();
-        format!("the logs of the cluster were in {}", logs.display())
+        self.east.story()
     }
 }
 
@@ -114,7 +123,10 @@ impl Tools {
         url: &str,
         notes: &str,
     ) -> Result<Person, NotInstalled> {
-        let said = self.shell(line(notes, "first administrator is")?).await?;
+        let look = line(notes, "first administrator is")?;
+        // A server is ready a moment before it tells.
+        let telling = eventually("the first password", SOON, async || self.shell(look).await);
+        let said = telling.await?;
         let lines = said.lines().map(str::trim);
         // Other lines of the log may come in between.
         let password = lines.rev().find(|line| {
@@ -135,26 +147,29 @@ impl Tools {
 impl Installed {
     /// Installs both charts as the documents say, and waits until the cluster can be used.
     pub(crate) async fn start() -> Result<Self, NotInstalled> {
-        let options = Options {
-            name: "east".to_owned(),
+        let named = |name: &str| Options {
+            name: name.to_owned(),
             audit: true,
             ..Options::default()
         };
-        let (cluster, node) = cluster_with_node(options).await?;
-        for image in [BuiltImage::Server, BuiltImage::Agent] {
-            node.load_image(&image.archive()?).await?;
-        }
+        let (hub, node) = cluster_with_node(named("hub")).await?;
+        node.load_image(&BuiltImage::Server.archive()?).await?;
         let url = format!("https://{}:{PORT}", node.network().node_address());
-        let tools = Tools::of(&cluster).await?;
+        let tools = Tools::of(&hub).await?;
         let notes = tools.install_server(&url).await?;
-        let admin = tools.log_in_first(&cluster, &url, &notes).await?;
+        let admin = tools.log_in_first(&hub, &url, &notes).await?;
+        let east = ControlPlane::start(named("east")).await?;
         let mut installed = Self {
             admin,
-            east: Member::new(cluster, Some(node)),
+            tools_of_east: Tools::of(&east).await?,
+            east: Member::new(east, None),
+            _node: node,
+            hub,
             url,
             tools,
         };
         installed.install_agent().await?;
+        installed.east.start_agents(2).await?;
         installed.east.wait_until_usable(&installed.admin).await?;
         Ok(installed)
     }
@@ -166,8 +181,6 @@ impl Installed {
     }
 
     async fn install_agent(&self) -> Result<(), NotInstalled> {
-        self.drover("setting set agent-image-pull-policy Never")
-            .await?;
         let values = self.drover("cluster import east --values").await?;
         let file = self.east.cluster.folder().join("values.yaml");
         let file = file.display().to_string();
@@ -176,7 +189,7 @@ impl Installed {
         let chart = chart("drover-agent");
         let install = ["install", "drover-agent", &chart, "--create-namespace"];
         let words = [&install[..], &["--values", &file]].concat();
-        self.tools.helm(&words, "drover-agent").await?;
+        self.tools_of_east.helm(&words, "drover-agent").await?;
         Ok(())
     }
 

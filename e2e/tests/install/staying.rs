@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use drover_e2e::{BuiltImage, Image, eventually};
+use drover_e2e::{BuiltImage, eventually};
 use serde_json::Value;
 
 use crate::stage::{Installed, NAMESPACE, chart};
@@ -12,32 +12,10 @@ const SOON: Duration = Duration::from_mins(1);
 pub(crate) async fn kubectl_works_through_what_the_charts_installed(installed: &mut Installed) {
     let kubeconfig = installed.admin.token_kubeconfig("east").await.unwrap();
     let kubectl = installed.admin.kubectl_with(&kubeconfig);
-    let image = format!("--image={}", Image::TOOLS);
-    let run = [
-        "run",
-        "talker",
-        &image,
-        "--restart=Never",
-        "--command",
-        "--",
-    ];
-    let script = ["sh", "-c", "echo from the pod; sleep 1000"];
-    kubectl.run(run.into_iter().chain(script)).await.unwrap();
-    let ready = [
-        "wait",
-        "pod/talker",
-        "--for=condition=Ready",
-        "--timeout=60s",
-    ];
-    kubectl.run(ready).await.unwrap();
-    let logs = kubectl.run(["logs", "talker"]).await.unwrap().stdout;
-    assert_eq!(logs, "from the pod\n");
-    let words = ["exec", "talker", "--", "hostname"];
-    assert_eq!(kubectl.run(words).await.unwrap().stdout, "talker\n");
-    kubectl
-        .run(["delete", "pod", "talker", "--now"])
-        .await
-        .unwrap();
+    let words = ["create", "configmap", "through", "--from-literal=a=b"];
+    kubectl.run(words).await.unwrap();
+    let words = ["get", "configmap", "through", "-o", "jsonpath={.data.a}"];
+    assert_eq!(kubectl.run(words).await.unwrap().stdout, "b");
     // The hub asks the server about writes, at its Service.
     eventually("the rules to be in force", SOON, async || {
         let line = "get validatingwebhookconfiguration drover-rules -o json";
@@ -65,9 +43,15 @@ pub(crate) async fn the_servers_image_holds_the_agents(installed: &mut Installed
     assert!(std::fs::read(&file).unwrap() == built, "another image");
 }
 
-async fn pods(installed: &Installed, namespace: &str) -> String {
-    let line = format!("--namespace={namespace} get pods -o jsonpath={{.items[*].metadata.name}}");
+async fn server_pod(installed: &Installed) -> String {
+    let line = format!("--namespace={NAMESPACE} get pods -o jsonpath={{.items[*].metadata.name}}");
     installed.tools.kubectl(&line).await.unwrap()
+}
+
+async fn agents_generation(installed: &Installed) -> String {
+    let line =
+        "--namespace=drover-agent get deployment drover-agent -o jsonpath={.metadata.generation}";
+    installed.tools_of_east.kubectl(line).await.unwrap()
 }
 
 /// There is no older chart yet, so this one is upgraded to, with other values.
@@ -78,42 +62,23 @@ pub(crate) async fn an_upgrade_keeps_clusters_users_and_tokens(installed: &mut I
         .unwrap();
     let kubeconfig = installed.admin.token_kubeconfig("east").await.unwrap();
     let before = (
-        pods(installed, NAMESPACE).await,
-        pods(installed, "drover-agent").await,
+        server_pod(installed).await,
+        agents_generation(installed).await,
     );
 
     let server = ["upgrade", "drover", &chart("drover"), "--reuse-values"];
     let changed = ["--set", "log.format=text", "--wait", "--timeout=2m"];
-    installed
-        .tools
-        .helm(&[&server[..], &changed].concat(), NAMESPACE)
-        .await
-        .unwrap();
-    let agent = [
-        "upgrade",
-        "drover-agent",
-        &chart("drover-agent"),
-        "--reuse-values",
-    ];
-    let changed = [
-        "--set",
-        "podAnnotations.upgraded=yes",
-        "--wait",
-        "--timeout=2m",
-    ];
-    installed
-        .tools
-        .helm(&[&agent[..], &changed].concat(), "drover-agent")
-        .await
-        .unwrap();
+    let words = [&server[..], &changed].concat();
+    installed.tools.helm(&words, NAMESPACE).await.unwrap();
+    let chart = chart("drover-agent");
+    let agent = ["upgrade", "drover-agent", &chart, "--reuse-values"];
+    let words = [&agent[..], &["--set", "podAnnotations.upgraded=yes"]].concat();
+    let tools = &installed.tools_of_east;
+    tools.helm(&words, "drover-agent").await.unwrap();
 
     installed.wait_until_usable().await;
-    let after = (
-        pods(installed, NAMESPACE).await,
-        pods(installed, "drover-agent").await,
-    );
-    assert_ne!(before.0, after.0);
-    assert_ne!(before.1, after.1);
+    assert_ne!(before.0, server_pod(installed).await);
+    assert_ne!(before.1, agents_generation(installed).await);
     // The login, the token and the users are those from before.
     let kubectl = installed.admin.kubectl_with(&kubeconfig);
     kubectl.run(["get", "nodes"]).await.unwrap();
