@@ -49,8 +49,10 @@ pub fn Menu(
     };
     view! {
         <div class="menu-place">
-            <button type="button" class="button quiet menu-button" popovertarget=id.clone() aria-haspopup="menu" aria-label=label.clone()>
+            <button type="button" class="button quiet menu-button" popovertarget=id.clone() aria-haspopup="menu">
                 {children()}
+                // The words on the button are part of its name, for those who speak them to press it.
+                <span class="unseen">{label.clone()}</span>
                 <Picture icon=Icon::ChevronDown/>
             </button>
             <div

@@ -85,7 +85,7 @@ fn Overlays() -> impl IntoView {
             <h2>"Dialog, menu, toasts"</h2>
             <div class="row">
                 <Button on_press=move |()| open.set(true)>"Open a dialog"</Button>
-                <Menu label="Theme" items=items.collect()>"Theme"</Menu>
+                <Menu label="How the page looks" items=items.collect()>"Theme"</Menu>
                 <Button on_press=move |()| toasts.say("The token is revoked.")>"Say"</Button>
                 <Button on_press=move |()| toasts.warn("The server did not answer in time.")>"Warn"</Button>
             </div>
