@@ -62,6 +62,7 @@ test: ## Every test: units, components, fuzz corpora, real Kubernetes
 	@# All but what cannot be done to a hub in the server: ending it alone, and writing past its rules.
 	@DROVER_TEST_HUB=embedded .ci/suite e2e-embedded 700 cargo test $(CARGO_ALL) --test road -- \
 	  --skip hub_that_is_down --skip demoted_administrator
+	@.ci/suite browser 300 cargo test $(CARGO_ALL) --test browser
 	@.ci/suite simulated 300 cargo test $(CARGO_ALL) --test simulated
 	@.ci/suite demo 120 $(XTASK) demo --once --port 0 --folder "$$(mktemp -d)"
 	@.ci/suite weaken 60 $(XTASK) weaken --check
@@ -82,7 +83,7 @@ weaken: ## Remove each defence in turn; the test that it names must fail, and no
 	@$(XTASK) weaken
 
 .PHONY: bench
-bench: bench-road bench-hub bench-scale ## Every bench
+bench: bench-road bench-hub bench-scale bench-ui ## Every bench
 
 .PHONY: bench-road
 bench-road: ## kubectl's road: added latency, throughput, stalled readers, memory
@@ -101,3 +102,10 @@ bench-scale: ## One server with 5,000 clusters: memory of each, reconnecting aft
 	@.ci/install bench
 	@cargo build $(CARGO_ALL) --release --bins
 	@$(CARGO_TARGET_DIR)/release/drover-bench scale
+
+.PHONY: bench-ui
+bench-ui: ## The web UI in a browser: bytes, cold and warm load, 2,000 clusters, 10,000 pods
+	@.ci/install test
+	@$(UI_CARGO) $(UI_BUNDLE)
+	@cargo build $(CARGO_ALL) --release --bins
+	@$(CARGO_TARGET_DIR)/release/drover-bench ui

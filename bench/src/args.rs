@@ -16,6 +16,7 @@ use crate::hub::Hub;
 use crate::road::Road;
 use crate::scale::Agents;
 use crate::scale::Scale;
+use crate::ui::Ui;
 
 /// Drover's benches.
 #[derive(Parser)]
@@ -27,6 +28,8 @@ enum Bench {
     Hub(Hub),
     /// The server with very many clusters: memory of each, reconnecting after a crash, latency
     Scale(Scale),
+    /// The web UI in a browser: weight, cold and warm load, thousands of rows
+    Ui(Ui),
     /// The API server of a benched cluster; started by the benches
     #[command(hide = true)]
     Backend(Backend),
@@ -94,6 +97,7 @@ fn start(bench: Bench) -> Result<(), Box<dyn Error>> {
         Bench::Road(road) => generates(road.run()),
         Bench::Hub(hub) => generates(hub.run()),
         Bench::Scale(scale) => generates(scale.run()),
+        Bench::Ui(ui) => generates(ui.run()),
         Bench::Backend(backend) => served(backend.run()),
         Bench::Fleet(fleet) => served(fleet.run()),
         Bench::Agents(agents) => served(agents.run()),

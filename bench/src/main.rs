@@ -13,13 +13,12 @@ mod meter;
 mod process;
 mod road;
 mod scale;
-
-use std::process::ExitCode;
+mod ui;
 
 /// As in the program `drover`, whose parts are measured in here.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-fn main() -> ExitCode {
+fn main() -> std::process::ExitCode {
     args::run()
 }

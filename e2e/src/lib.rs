@@ -4,6 +4,7 @@
 //! temporary folder on free ports; any number of them run side by side, and need no root. What a
 //! handle started ends with that handle, and leaves nothing behind. `e2e/README.md` shows the use.
 
+mod browser;
 pub mod conformance;
 mod control_plane;
 mod drover;
@@ -22,6 +23,7 @@ mod tools;
 mod wait;
 pub mod world;
 
+pub use browser::{BrowserError, Playwright};
 pub use control_plane::audit::{AuditEvent, AuditObject, AuditStatus, AuditUser};
 pub use control_plane::{Component, ControlPlane, Identity, Options, StartError};
 pub use drover::{

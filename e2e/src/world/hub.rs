@@ -37,6 +37,11 @@ impl Hub {
                 ControlPlane::start(options).await?,
             )));
         }
+        Self::embedded().await
+    }
+
+    /// The server's own: a folder for it.
+    pub async fn embedded() -> Result<Self, WorldError> {
         let folder = Scratch::make("hub").map_err(crate::control_plane::StartError::from)?;
         let kubectl = Tool::Kubectl
             .locate()

@@ -1,0 +1,51 @@
+import { NOBODY, asAdministrator, asVisitor, test } from "../stage/people.ts";
+import { reading } from "../stage/reading.ts";
+import { expect, signIn } from "../stage/test.ts";
+import { expectWellMade } from "./check.ts";
+import { SCREENS, SCREENS_WITHOUT_RIGHTS, type Screen } from "./screens.ts";
+
+type Asked = typeof asAdministrator;
+
+function check(asked: Asked, screen: Screen): void {
+  asked(`${screen.name} reads well, is accessible in each theme, and fits a telephone`, async ({ page }) => {
+    await page.goto(screen.path);
+    await screen.then?.(page);
+    await screen.ready(page);
+    await expectWellMade(page, screen.name, screen.steady ?? true);
+  });
+}
+
+for (const screen of SCREENS) check(asAdministrator, screen);
+for (const screen of SCREENS_WITHOUT_RIGHTS) check(asVisitor, screen);
+
+asAdministrator("the frame around the screens names every way to go", async ({ page }) => {
+  await page.goto("/about");
+  await page.getByText("Agent protocols").waitFor();
+  expect(await reading(page.getByRole("banner"))).toMatchSnapshot("the-frame.txt");
+});
+
+test.describe("before the door", () => {
+  test.use({ storageState: NOBODY });
+
+  test("sign-in reads well, is accessible in each theme, and fits a telephone", async ({ page }) => {
+    await page.goto("/about");
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    await expectWellMade(page, "sign-in");
+  });
+
+  test("a refused sign-in says so", async ({ page }) => {
+    await page.goto("/");
+    await signIn(page, "nobody-at-all", "a guess of mine");
+    await page.locator(".banner.error").waitFor();
+    await expectWellMade(page, "sign-in-refused");
+  });
+
+  test("a first password must be changed before anything else", async ({ page, newcomer }) => {
+    await page.goto("/import");
+    await signIn(page, newcomer.name, newcomer.password);
+    await page.getByRole("heading", { name: "Choose a password" }).waitFor();
+    await page.getByLabel("New password", { exact: true }).fill("short");
+    await page.getByText("At least 12 characters.").waitFor();
+    await expectWellMade(page, "first-password");
+  });
+});

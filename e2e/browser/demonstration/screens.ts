@@ -1,0 +1,114 @@
+/** Every screen and dialog, and how one comes there. */
+
+import type { Page } from "@playwright/test";
+
+import { WAITING } from "../stage/people.ts";
+import { chooseFromMenu } from "../stage/test.ts";
+
+/** A screen, or what opens over it. */
+export interface Screen {
+  /** What it is called, in tests and in the names of files. */
+  readonly name: string;
+  readonly path: string;
+  /** Whether it shows the same in every run; how it reads is kept only then. */
+  readonly steady?: false;
+  /** What is done there before there is something to see. */
+  readonly then?: (page: Page) => Promise<void>;
+  /** Waits until everything is there. */
+  readonly ready: (page: Page) => Promise<void>;
+}
+
+const heading = (name: string) => (page: Page) => page.getByRole("heading", { name, exact: true }).waitFor();
+const dialog = (name: string) => (page: Page) => page.getByRole("dialog", { name }).waitFor();
+const press = (name: string) => (page: Page) => page.getByRole("button", { name, exact: true }).click();
+
+/** What the administrator sees. */
+export const SCREENS: readonly Screen[] = [
+  {
+    name: "all-clusters",
+    path: "/",
+    ready: async (page) => {
+      await page.getByRole("row", { name: /waiting for its manifest/ }).waitFor();
+      await page.getByRole("row", { name: /demo-troubled/ }).getByText("3 / 4").waitFor();
+    },
+  },
+  { name: "no-cluster-that-fits", path: "/?q=nothing-like-this", ready: heading("No cluster fits") },
+  {
+    name: "a-cluster",
+    path: "/clusters/demo-troubled",
+    ready: (page) => page.getByText("3 of 4 ready").waitFor(),
+  },
+  {
+    name: "a-cluster-that-waits",
+    path: `/clusters/${WAITING}`,
+    ready: (page) => page.getByRole("link", { name: "Show the import command" }).waitFor(),
+  },
+  {
+    name: "a-list-of-nodes",
+    path: "/clusters/demo-small/nodes",
+    ready: (page) => page.getByRole("link", { name: "simulated-worker-2" }).waitFor(),
+  },
+  {
+    name: "a-list-of-workloads",
+    path: "/clusters/demo-small/statefulsets",
+    ready: (page) => page.getByRole("link", { name: "store" }).waitFor(),
+  },
+  {
+    name: "a-list-of-pods-with-troubles",
+    path: "/clusters/demo-troubled/pods",
+    steady: false,
+    ready: (page) => page.getByText("CrashLoopBackOff").first().waitFor(),
+  },
+  {
+    name: "a-timeline-of-events",
+    path: "/clusters/demo-troubled/events",
+    steady: false,
+    ready: (page) => page.getByText("FailedScheduling").first().waitFor(),
+  },
+  {
+    name: "a-list-of-nothing-that-fits",
+    path: "/clusters/demo-small/pods?q=nothing-like-this",
+    steady: false,
+    ready: (page) => page.getByText("Fewer words", { exact: false }).waitFor(),
+  },
+  { name: "a-kind-without-a-screen", path: "/clusters/demo-small/secrets", ready: heading("There is no screen for “secrets”") },
+  { name: "a-cluster-that-is-not-there", path: "/clusters/nowhere", ready: heading("There is no cluster “nowhere” for you") },
+  { name: "a-kubeconfig", path: "/clusters/demo-small", then: press("Kubeconfig"), ready: dialog("Kubeconfig") },
+  { name: "a-clusters-deletion", path: "/clusters/demo-small", then: press("Delete…"), ready: dialog("Delete this cluster?") },
+  { name: "the-import-form", path: "/import", ready: heading("Import a cluster") },
+  { name: "the-import-command", path: `/import?cluster=${WAITING}`, ready: heading("Its arrival") },
+  { name: "about", path: "/about", ready: (page) => page.getByText("Agent protocols").waitFor() },
+  { name: "change-of-password", path: "/password", ready: heading("Change password") },
+  { name: "nothing-at-this-address", path: "/no/such/place", ready: heading("There is nothing at this address") },
+  {
+    name: "the-palette",
+    path: "/about",
+    then: async (page) => {
+      await heading("About")(page);
+      await page.keyboard.press("Control+k");
+    },
+    ready: (page) => page.getByRole("option", { name: "demo-large" }).waitFor(),
+  },
+  {
+    name: "the-persons-menu",
+    path: "/about",
+    then: (page) => page.getByRole("button", { name: /You, and how the page looks$/ }).click(),
+    ready: (page) => page.getByRole("menuitem", { name: "Change password" }).waitFor(),
+  },
+  {
+    name: "signing-out-everywhere",
+    path: "/about",
+    then: (page) => chooseFromMenu(page, "Sign out everywhere…"),
+    ready: dialog("Sign out everywhere?"),
+  },
+  { name: "kit-forms", path: "/kit", ready: heading("Fields") },
+  { name: "kit-words", path: "/kit?part=words", ready: heading("Banners") },
+  { name: "kit-rows", path: "/kit?part=rows", ready: (page) => page.getByRole("table", { name: "Ten thousand rows" }).waitFor() },
+];
+
+/** What somebody without rights sees. */
+export const SCREENS_WITHOUT_RIGHTS: readonly Screen[] = [
+  { name: "no-clusters-for-a-visitor", path: "/", ready: heading("No clusters for you yet") },
+  { name: "no-import-for-a-visitor", path: "/import", ready: heading("Only administrators import clusters") },
+  { name: "no-cluster-for-a-visitor", path: "/clusters/demo-small", ready: heading("There is no cluster “demo-small” for you") },
+];

@@ -1,0 +1,18 @@
+import { NOBODY, expect, test } from "../stage/people.ts";
+import { firstLoad } from "../stage/load.ts";
+
+const MOST_BYTES = 1_200_000;
+
+test.use({ storageState: NOBODY });
+
+test("the first load is small, and comes compressed", async ({ page }) => {
+  const files = await firstLoad(page);
+  const all = files.reduce((sum, file) => sum + file.bytes, 0);
+  const list = files.map(({ path, bytes, encoding }) => `${path}: ${bytes} bytes, ${encoding}`).join("\n");
+  expect(all, list).toBeLessThan(MOST_BYTES);
+  expect(all, list).toBeGreaterThan(50_000);
+  for (const file of files.filter((file) => file.path.startsWith("/assets/"))) {
+    expect(file.encoding, file.path).toBe("br");
+    expect(file.caching, file.path).toContain("immutable");
+  }
+});

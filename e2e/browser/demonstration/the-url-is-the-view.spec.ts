@@ -1,0 +1,25 @@
+import { asAdministrator as test, expect } from "../stage/people.ts";
+
+test("filter, state and order are in the URL, and come back from it", async ({ page }) => {
+  await page.goto("/");
+  await page.getByRole("link", { name: "demo-small" }).waitFor();
+  await page.getByLabel("Filter clusters").fill("demo -troubled");
+  await expect(page.getByRole("link", { name: "demo-troubled" })).toBeHidden();
+  await page.getByRole("button", { name: "Name", exact: true }).click();
+  await page.getByRole("button", { name: "Name", exact: true }).click();
+  await expect(page).toHaveURL(/q=demo.*sort=-name/);
+  await page.reload();
+  await expect(page.getByLabel("Filter clusters")).toHaveValue("demo -troubled");
+  const names = page.getByRole("row").getByRole("link");
+  await expect(names).toHaveText(["demo-small", "demo-large"]);
+});
+
+test("the theme is chosen once, and nothing but it is kept in the browser", async ({ page }) => {
+  await page.goto("/about");
+  await page.getByRole("button", { name: /You, and how the page looks$/ }).click();
+  await page.getByRole("menuitemradio", { name: "Dark" }).click();
+  await page.reload();
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+  const kept = await page.evaluate(() => Object.keys(localStorage).concat(Object.keys(sessionStorage)));
+  expect(kept).toEqual(["drover-theme"]);
+});

@@ -1,0 +1,202 @@
+/** One story on one server: the tests are its chapters, and go on in the same browser. */
+
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import type { BrowserContext, Page } from "@playwright/test";
+
+import { stage } from "../stage/stage.ts";
+import { Terminal } from "../stage/terminal.ts";
+import { Complaints, chooseFromMenu, choosePassword, expect, signIn, test } from "../stage/test.ts";
+
+const CLUSTER = "east";
+const PASSWORD = "a long password of the newcomer";
+/** What a real cluster takes to pull nothing, start two pods and connect. */
+const ARRIVES_MS = 90_000;
+/** The shortest life that the settings allow to a session. */
+const SHORTEST_SESSION = "60s";
+const EXPIRES_MS = 90_000;
+
+test.describe.configure({ mode: "serial" });
+test.setTimeout(120_000);
+
+/** The browser of the story. */
+let page: Page;
+let context: BrowserContext;
+/** Somebody else's, whose session is short. */
+let visitor: Page;
+const complaints = new Complaints();
+/** The terminal of the cluster's owner, and of the server's administrator. */
+let owner: Terminal;
+let administrator: Terminal;
+
+test.beforeAll(async ({ browser }) => {
+  const fresh = async () => {
+    const made = await browser.newContext({
+      baseURL: stage.url,
+      ignoreHTTPSErrors: true,
+      permissions: ["clipboard-read", "clipboard-write"],
+      reducedMotion: "reduce",
+    });
+    complaints.listen(made);
+    return made;
+  };
+  context = await fresh();
+  page = await context.newPage();
+  visitor = await (await fresh()).newPage();
+  owner = new Terminal("owner", stage.kubeconfig);
+  administrator = new Terminal("administrator");
+});
+
+test.afterAll(async () => {
+  await context.close();
+  await visitor.context().close();
+});
+
+test.afterEach(() => {
+  expect(complaints.all, "the browser complains about nothing").toEqual([]);
+});
+
+/** The mark of a state beside the name of the cluster. */
+const state = (words: string) => page.locator(".page-head").getByText(words, { exact: true });
+
+/** A Deployment whose container writes a line each second. */
+function counter(): object {
+  const script = "n=0; while true; do n=$((n+1)); echo line $n; sleep 1; done";
+  const container = { name: "counter", image: stage.image, imagePullPolicy: "Never", command: ["sh", "-c", script] };
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "counter", namespace: "default" },
+    spec: {
+      selector: { matchLabels: { app: "counter" } },
+      template: {
+        metadata: { labels: { app: "counter" } },
+        spec: { containers: [container], terminationGracePeriodSeconds: 0 },
+      },
+    },
+  };
+}
+
+async function openCluster(): Promise<void> {
+  await page.goto(`/clusters/${CLUSTER}`);
+  await page.getByRole("heading", { name: CLUSTER, exact: true }).waitFor();
+}
+
+test("the first password opens one door only, behind which another is chosen", async () => {
+  await page.goto("/import");
+  await signIn(page, "admin", stage.password);
+  await page.getByRole("heading", { name: "Choose a password" }).waitFor();
+  await page.getByLabel("New password", { exact: true }).fill("too short");
+  await expect(page.getByRole("button", { name: "Change password" })).toBeDisabled();
+  await choosePassword(page, PASSWORD);
+  // What was asked for first is where the way leads.
+  await page.getByRole("heading", { name: "Import a cluster" }).waitFor();
+  await page.getByRole("link", { name: "Clusters", exact: true }).click();
+  await page.getByRole("heading", { name: "No clusters yet" }).waitFor();
+});
+
+test("a second person may do nothing yet, in a session that will be short", async () => {
+  await administrator.logIn("admin", PASSWORD);
+  await administrator.createUser("mary", "the first password of mary");
+  await administrator.run(`drover setting set session-ttl ${SHORTEST_SESSION}`);
+  await visitor.goto("/clusters/east?tab=later");
+  await signIn(visitor, "mary", "the first password of mary");
+  await choosePassword(visitor, PASSWORD);
+  await visitor.getByRole("heading", { name: "There is no cluster “east” for you" }).waitFor();
+  await administrator.run("drover setting set session-ttl ''");
+  const denied = await visitor.evaluate(async () => (await fetch("/v1/users")).status);
+  expect(denied, "the page hides nothing that the server would give").toBe(403);
+});
+
+test("the command that was copied brings the cluster, and the page notices", async () => {
+  await page.getByRole("link", { name: "Import a cluster" }).click();
+  await page.getByLabel("Name", { exact: true }).fill(CLUSTER);
+  await page.getByLabel("Description").fill("the first of ours");
+  await page.getByLabel("Labels").fill("env=test");
+  await page.getByRole("button", { name: "Next: the command" }).click();
+  await page.getByText("Nothing has come yet.", { exact: false }).waitFor();
+  await page.getByRole("button", { name: "Copy: Command" }).click();
+  await page.getByText("Copied.").waitFor();
+  const line = await page.evaluate(() => navigator.clipboard.readText());
+  await owner.run(line);
+  await page.getByText("It has arrived, and can be used.").waitFor({ timeout: ARRIVES_MS });
+  await page.getByRole("link", { name: "Go to the cluster" }).click();
+  await page.getByText("1 of 1 ready").waitFor();
+  await expect(page.getByText("env=test")).toBeVisible();
+  await state("ready").waitFor();
+});
+
+test("a workload that is made is seen coming up", async () => {
+  await page.goto(`/clusters/${CLUSTER}/deployments`);
+  await page.getByRole("link", { name: "drover-agent" }).waitFor();
+  await owner.run("kubectl apply -f -", JSON.stringify(counter()));
+  const row = page.getByRole("row", { name: /counter/ });
+  await expect(row).toContainText("1/1", { timeout: 60_000 });
+});
+
+test("the kubeconfig that was downloaded is good for kubectl", async () => {
+  await openCluster();
+  await page.getByRole("button", { name: "Kubeconfig" }).click();
+  const dialog = page.getByRole("dialog", { name: "Kubeconfig" });
+  await dialog.getByRole("combobox").selectOption("token");
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    dialog.getByRole("button", { name: "Download" }).click(),
+  ]);
+  expect(download.suggestedFilename()).toBe(`${CLUSTER}.yaml`);
+  const file = join(owner.home, "downloaded.yaml");
+  await download.saveAs(file);
+  expect(await readFile(file, "utf8")).toContain(`${stage.url}/k8s/clusters/`);
+  const way = owner.with(file);
+  expect(await way.run("kubectl get nodes --no-headers")).toMatch(/\bReady\b/);
+  await way.run("kubectl create namespace made-by-kubectl");
+  expect(await owner.run("kubectl get namespace made-by-kubectl -o name")).toContain("made-by-kubectl");
+});
+
+test("an agent that is cut off is told at once, and so is its return", async () => {
+  await openCluster();
+  await state("ready").waitFor();
+  await owner.run("kubectl -n drover-agent scale deployment/drover-agent --replicas=0");
+  await state("agent not connected").waitFor({ timeout: 60_000 });
+  await page.getByRole("link", { name: "Clusters", exact: true }).click();
+  await expect(page.getByRole("row", { name: new RegExp(CLUSTER) })).toContainText("agent not connected");
+  await owner.run("kubectl -n drover-agent scale deployment/drover-agent --replicas=2");
+  await expect(page.getByRole("row", { name: new RegExp(CLUSTER) })).toContainText("ready", { timeout: ARRIVES_MS });
+});
+
+test("signing out everywhere ends the session of another browser", async ({ open }) => {
+  const other = await open();
+  await other.goto("/about");
+  await signIn(other, "admin", PASSWORD);
+  await other.getByRole("heading", { name: "About", exact: true }).waitFor();
+  await page.goto("/about");
+  await chooseFromMenu(page, "Sign out everywhere…");
+  await page.getByRole("dialog").getByRole("button", { name: "Sign out everywhere" }).click();
+  await page.getByText("You are signed out everywhere.").waitFor();
+  await other.getByText("Your session has ended. Sign in to go on where you were.").waitFor();
+  await signIn(page, "admin", PASSWORD);
+  await page.getByRole("heading", { name: "About", exact: true }).waitFor();
+});
+
+test("a session that has expired is told, and the way back leads to where it was", async () => {
+  await visitor.getByText("Your session has ended. Sign in to go on where you were.").waitFor({ timeout: EXPIRES_MS });
+  await signIn(visitor, "mary", PASSWORD);
+  await visitor.getByRole("heading", { name: "There is no cluster “east” for you" }).waitFor();
+  expect(visitor.url()).toBe(`${stage.url}/clusters/east?tab=later`);
+});
+
+test("a cluster that is deleted by its name is gone, and so is everything of Drover's in it", async () => {
+  await openCluster();
+  await page.getByRole("button", { name: "Delete…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Delete this cluster?" });
+  const confirm = dialog.getByRole("button", { name: "Delete", exact: true });
+  await dialog.getByRole("textbox").fill("eas");
+  await expect(confirm).toBeDisabled();
+  await dialog.getByRole("textbox").fill(CLUSTER);
+  await confirm.click();
+  await page.getByText(`${CLUSTER} is being deleted.`).waitFor();
+  await page.getByRole("heading", { name: "No clusters yet" }).waitFor({ timeout: 60_000 });
+  await owner.run("kubectl wait --for=delete namespace/drover-agent --timeout=90s");
+  expect(await owner.run("kubectl get namespace made-by-kubectl -o name"), "what ran goes on").toContain("made-by-kubectl");
+});

@@ -1,0 +1,20 @@
+/** How the browser trusts the server: by the key of its certificate, as a person would pin it. */
+
+import { createHash, X509Certificate } from "node:crypto";
+import { connect } from "node:tls";
+
+/** The SHA-256 of the key that a server presents, as Chromium's switch wants it. */
+export function presentedKey(url: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    // Nothing is sent: only the certificate is looked at.
+    const socket = connect({ host: hostname, port: Number(port), rejectUnauthorized: false }, () => {
+      const certificate = new X509Certificate(socket.getPeerCertificate().raw);
+      const key = certificate.publicKey.export({ type: "spki", format: "der" });
+      socket.destroy();
+      resolve(createHash("sha256").update(key).digest("base64"));
+    });
+    socket.setTimeout(10_000, () => socket.destroy(new Error(`${url} does not answer`)));
+    socket.once("error", reject);
+  });
+}

@@ -1,0 +1,194 @@
+//! The browser tests in `e2e/browser`: Playwright with Debian's Chromium, on a world that was
+//! started for them.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::process::Command;
+
+/// Longest that all tests of a project may take together.
+const LIMIT: Duration = Duration::from_mins(10);
+/// Longest that the packages may take to come.
+const INSTALL_LIMIT: Duration = Duration::from_mins(5);
+/// What of this process's environment the tests' programs get.
+const INHERITED: [&str; 4] = ["PATH", "HOME", "XDG_CACHE_HOME", "TMPDIR"];
+
+/// Why the tests in the browser did not pass.
+#[derive(Debug, thiserror::Error)]
+pub enum BrowserError {
+    /// A file of theirs cannot be read or written.
+    #[error("prepare {path}")]
+    Prepare {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// Node is not there.
+    #[error("start {program}: Node 20 or newer is needed, with npm")]
+    Start {
+        /// Which program.
+        program: &'static str,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// Something is wrong; it was printed.
+    #[error("{what} failed ({status}), see above")]
+    Failed {
+        /// What.
+        what: String,
+        /// How it ended.
+        status: ExitStatus,
+    },
+    /// It was ended.
+    #[error("{what} did not end in {} s", limit.as_secs())]
+    Endless {
+        /// What.
+        what: String,
+        /// The time that it had.
+        limit: Duration,
+    },
+}
+
+/// The tests' folder with the packages that they need.
+#[derive(Debug)]
+pub struct Playwright {
+    folder: PathBuf,
+    results: PathBuf,
+}
+
+impl Playwright {
+    /// Installs exactly what the lock file says, if that is not there yet.
+    ///
+    /// What a run leaves (pictures of failures, figures) lies in `browser` beside the programs'
+    /// target folder's other results.
+    pub async fn prepare(results: &Path) -> Result<Self, BrowserError> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser");
+        let playwright = Self {
+            results: results.to_owned(),
+            folder,
+        };
+        fs::create_dir_all(results).map_err(prepare(results))?;
+        playwright.install().await?;
+        Ok(playwright)
+    }
+
+    /// Where a run leaves things.
+    pub fn results(&self) -> &Path {
+        &self.results
+    }
+
+    /// Checks the types of the tests themselves.
+    pub async fn check_types(&self) -> Result<(), BrowserError> {
+        let mut command = self.node("typescript/bin/tsc");
+        command.arg("--noEmit");
+        finish("tsc", "node", command, LIMIT).await
+    }
+
+    /// Runs the tests of a project; they get `told` in their environment.
+    ///
+    /// `DROVER_BROWSER_ONLY` chooses some by a part of their names, and `DROVER_BROWSER_UPDATE`
+    /// writes what they compare with anew.
+    pub async fn run(
+        &self,
+        project: &str,
+        told: impl IntoIterator<Item = (&'static str, OsString)>,
+    ) -> Result<(), BrowserError> {
+        let mut command = self.node("@playwright/test/cli.js");
+        command.args(["test", "--project", project]);
+        if let Some(only) = std::env::var_os("DROVER_BROWSER_ONLY") {
+            command.arg("--grep").arg(only);
+        }
+        if std::env::var_os("DROVER_BROWSER_UPDATE").is_some() {
+            command.arg("--update-snapshots=all");
+        } else {
+            // What is missing is a failure, and not made up on the way.
+            command.arg("--update-snapshots=none");
+        }
+        command
+            .env("DROVER_TEST_RESULTS", &self.results)
+            .envs(told)
+            .env("FORCE_COLOR", "0");
+        let what = format!("the browser tests of {project}");
+        finish(&what, "node", command, LIMIT).await
+    }
+
+    async fn install(&self) -> Result<(), BrowserError> {
+        let (wanted, have) = (
+            self.folder.join("package-lock.json"),
+            self.folder.join("node_modules/.installed"),
+        );
+        let lock = fs::read(&wanted).map_err(prepare(&wanted))?;
+        if fs::read(&have).is_ok_and(|have| have == lock) {
+            return Ok(());
+        }
+        let mut command = self.command("npm");
+        command
+            .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+            // Debian's browser is used.
+            .env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");
+        finish("npm ci", "npm", command, INSTALL_LIMIT).await?;
+        fs::write(&have, lock).map_err(prepare(&have))
+    }
+
+    fn node(&self, script: &str) -> Command {
+        let mut command = self.command("node");
+        command.arg(self.folder.join("node_modules").join(script));
+        command
+    }
+
+    /// A program in the tests' folder; what it prints is shown.
+    fn command(&self, program: &str) -> Command {
+        // The kernel ends it with this process, whose main thread starts it: a test that is
+        // interrupted runs no destructors.
+        let mut command = Command::new("setpriv");
+        let inherited = INHERITED.map(|name| (name, std::env::var_os(name)));
+        command
+            .args(["--pdeathsig", "TERM", "--", program])
+            .current_dir(&self.folder)
+            .env_clear()
+            .envs(
+                inherited
+                    .into_iter()
+                    .filter_map(|(name, value)| Some((name, value?))),
+            )
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        command
+    }
+}
+
+async fn finish(
+    what: &str,
+    program: &'static str,
+    mut command: Command,
+    limit: Duration,
+) -> Result<(), BrowserError> {
+    let mut child = command
+        .spawn()
+        .map_err(|source| BrowserError::Start { program, source })?;
+    let ended = tokio::time::timeout(limit, child.wait()).await;
+    let ended = ended.map_err(|_| BrowserError::Endless {
+        what: what.to_owned(),
+        limit,
+    })?;
+    let status = ended.map_err(|source| BrowserError::Start { program, source })?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(BrowserError::Failed {
+        what: what.to_owned(),
+        status,
+    })
+}
+
+fn prepare(path: &Path) -> impl FnOnce(io::Error) -> BrowserError {
+    move |source| BrowserError::Prepare {
+        path: path.to_owned(),
+        source,
+    }
+}

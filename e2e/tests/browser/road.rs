@@ -1,0 +1,40 @@
+//! A new server, and a real cluster with a real node that it does not know yet.
+
+use drover_e2e::world::{BuiltImage, Server};
+use drover_e2e::{Hub, Image, Options, Programs, Tool, cluster_with_node};
+
+use crate::Browser;
+
+pub(crate) async fn a_newcomer_brings_a_cluster_uses_it_and_lets_it_go(browser: &mut Browser) {
+    let options = Options {
+        name: "east".to_owned(),
+        ..Options::default()
+    };
+    let (hub, cluster) = tokio::join!(Hub::embedded(), cluster_with_node(options));
+    let (hub, (cluster, node)) = (hub.unwrap(), cluster.unwrap());
+    node.load_image(&BuiltImage::Agent.archive().unwrap())
+        .await
+        .unwrap();
+    let address = node.network().host_address();
+    let mut server = Server::start(&hub, address).await.unwrap();
+    server.wait_for_first_password().await.unwrap();
+    let kubectl = Tool::Kubectl.locate().await.unwrap();
+    let programs = Programs::find().unwrap().drover;
+    let told = [
+        ("DROVER_TEST_URL", server.url().into()),
+        (
+            "DROVER_TEST_PASSWORD",
+            server.first_password().unwrap().into(),
+        ),
+        (
+            "DROVER_TEST_FINGERPRINT",
+            server.fingerprint().unwrap().into(),
+        ),
+        ("DROVER_TEST_FOLDER", hub.folder().into()),
+        ("DROVER_TEST_PROGRAMS", programs.parent().unwrap().into()),
+        ("DROVER_TEST_KUBECTL", kubectl.into()),
+        ("DROVER_TEST_KUBECONFIG", cluster.kubeconfig_path().into()),
+        ("DROVER_TEST_IMAGE", Image::TOOLS.into()),
+    ];
+    browser.playwright.run("road", told).await.unwrap();
+}
