@@ -69,7 +69,8 @@ fn charts_have_the_version_of_the_programs_that_they_install() {
         .find_map(|line| line.strip_prefix("version = "))
         .unwrap()
         .trim_matches('"');
-    let charts = files("Chart.yaml");
+    let charts = files("Chart.yaml").into_iter();
+    let charts: Vec<String> = charts.filter(|file| file.starts_with("charts/")).collect();
     assert_eq!(charts.len(), 2, "{charts:?}");
     for chart in charts {
         let text = read(&chart);
