@@ -99,9 +99,9 @@ mod tests {
         Ending::Problem(Problem::new(kind, "no"))
     }
 
-    fn waits() -> Option<Life> {
+    fn waits() -> Life {
         let words = "crash loop back off".to_owned();
-        Some(Life::Waits { words })
+        Life::Waits { words }
     }
 
     #[test]
@@ -134,14 +134,21 @@ mod tests {
         assert!(
             matches!(next(&wish, Ending::Done, ended(true)), Next::Stop(told) if told.contains("Code 1"))
         );
-        assert!(matches!(next(&wish, Ending::Done, waits()), Next::Wait(_)));
+        assert!(matches!(
+            next(&wish, Ending::Done, Some(waits())),
+            Next::Wait(_)
+        ));
         assert!(matches!(next(&wish, Ending::Done, None), Next::Stop(_)));
         assert_eq!(next(&wish, Ending::Silent, None), Next::GoOn);
     }
 
     #[test]
     fn a_container_that_has_not_started_is_waited_for_and_a_run_that_was_not_is_not() {
-        let waiting = next(&wish(false, true), refused(ProblemKind::Invalid), waits());
+        let waiting = next(
+            &wish(false, true),
+            refused(ProblemKind::Invalid),
+            Some(waits()),
+        );
         assert_eq!(waiting, Next::Wait("crash loop back off".to_owned()));
         let problem = Problem::new(ProblemKind::Invalid, "container is waiting to start: x");
         let late = next(
@@ -150,7 +157,11 @@ mod tests {
             Some(Life::Runs),
         );
         assert!(matches!(late, Next::Wait(_)));
-        let previous = next(&wish(true, true), refused(ProblemKind::Invalid), waits());
+        let previous = next(
+            &wish(true, true),
+            refused(ProblemKind::Invalid),
+            Some(waits()),
+        );
         assert!(matches!(previous, Next::Refused(_)));
         let runs = Some(Life::Runs);
         let forbidden = next(
