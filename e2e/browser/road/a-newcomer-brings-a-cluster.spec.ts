@@ -127,12 +127,22 @@ test("the command that was copied brings the cluster, and the page notices", asy
   await state("ready").waitFor();
 });
 
-test("a workload that is made is seen coming up", async () => {
+test("a workload that is made is seen coming up, down to what its container writes", async () => {
   await page.goto(`/clusters/${CLUSTER}/deployments`);
   await page.getByRole("link", { name: "drover-agent" }).waitFor();
   await owner.run("kubectl apply -f -", JSON.stringify(counter()));
   const row = page.getByRole("row", { name: /counter/ });
   await expect(row).toContainText("1/1", { timeout: 60_000 });
+  await row.getByRole("link", { name: "counter" }).click();
+  await page.getByRole("heading", { name: "counter", exact: true }).waitFor();
+  await page.getByRole("tab", { name: "YAML" }).click();
+  await expect(page.getByText("imagePullPolicy: Never")).toBeVisible();
+  await page.getByRole("tab", { name: "Logs" }).click();
+  const log = page.getByRole("log", { name: "Log" });
+  await expect(log).toContainText("line 2");
+  // It goes on by itself.
+  const [last] = [...(await log.innerText()).matchAll(/line (\d+)/g)].slice(-1);
+  await expect(log).toContainText(`line ${Number(last?.[1]) + 2}`);
 });
 
 test("the kubeconfig that was downloaded is good for kubectl", async () => {
