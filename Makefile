@@ -45,24 +45,27 @@ check: ## Format, lints, bans and licences, documentation, layering
 .PHONY: test
 test: ## Every test: units, components, fuzz corpora, real Kubernetes
 	@.ci/install test
-	@.ci/suite ui 600 bash -c '$(UI_CARGO) $(UI_BUNDLE)'
+	@.ci/suite xtask 600 cargo build $(CARGO_ALL) --bin xtask
+	@.ci/behind $(XTASK) kubernetes build
+	@.ci/suite ui 900 bash -c '$(UI_CARGO) $(UI_BUNDLE)'
 	@.ci/suite ui-unit 300 bash -c '$(UI_CARGO) test $(UI_NATIVE)'
 	@.ci/suite build 1500 cargo test $(CARGO_ALL) --no-run
 	@.ci/suite programs 600 cargo build $(CARGO_ALL) --bins
 	@.ci/suite go-programs 1800 $(XTASK) kubernetes build
+	@.ci/behind $(XTASK) images
 	@.ci/suite unit 600 cargo test $(CARGO_ALL) --no-fail-fast --lib --bins --test it --test rules
 	@.ci/suite trust 300 cargo test $(CARGO_ALL) --test trust
 	@.ci/suite lost-sync 300 cargo test --locked -p lost-sync
 	@.ci/suite examples 300 cargo test $(CARGO_ALL) --doc
 	@.ci/suite conformance 180 cargo test $(CARGO_ALL) --test conformance
-	@.ci/suite images 1500 $(XTASK) images
 	@.ci/suite kubernetes 1500 cargo test $(CARGO_ALL) --no-fail-fast --test kubernetes
+	@.ci/suite images 1500 $(XTASK) images
 	@.ci/suite e2e 1500 cargo test $(CARGO_ALL) --no-fail-fast --test road --test pods
 	@.ci/suite install 240 cargo test $(CARGO_ALL) --test install
 	@# All but what cannot be done to a hub in the server: ending it alone, and writing past its rules.
 	@DROVER_TEST_HUB=embedded .ci/suite e2e-embedded 700 cargo test $(CARGO_ALL) --test road -- \
 	  --skip hub_that_is_down --skip demoted_administrator
-	@.ci/suite browser 300 cargo test $(CARGO_ALL) --test browser
+	@.ci/suite browser 600 cargo test $(CARGO_ALL) --test browser
 	@.ci/suite simulated 300 cargo test $(CARGO_ALL) --test simulated
 	@.ci/suite demo 120 $(XTASK) demo --once --port 0 --folder "$$(mktemp -d)"
 	@.ci/suite weaken 60 $(XTASK) weaken --check
