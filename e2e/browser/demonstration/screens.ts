@@ -90,6 +90,7 @@ export const SCREENS: readonly Screen[] = [
   {
     name: "a-pod",
     path: "/clusters/demo-small/pods/shop/store-0",
+    steady: false,
     ready: (page) => page.getByRole("heading", { name: "Containers" }).waitFor(),
   },
   {
@@ -135,6 +136,7 @@ export const SCREENS: readonly Screen[] = [
     then: async (page) => {
       await heading("About")(page);
       await page.keyboard.press("Control+k");
+      await page.keyboard.type("demo-");
     },
     ready: (page) => page.getByRole("option", { name: "demo-large" }).waitFor(),
   },
