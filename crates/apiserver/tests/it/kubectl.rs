@@ -58,7 +58,7 @@ async fn next(lines: &mut Lines<BufReader<ChildStdout>>) -> String {
 async fn kubectl_watches_what_happens() {
     let hub = Served::new().await;
     let kubectl = |args: &str| {
-        let mut command = Command::new(tool("kubernetes", "kubectl"));
+        let mut command = Command::new(tool("kubectl"));
         command
             .args(args.split_whitespace())
             .env("KUBECONFIG", hub.kubeconfig())

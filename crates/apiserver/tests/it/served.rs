@@ -64,18 +64,18 @@ impl Served {
 }
 
 /// A program that the end-to-end tests build (`e2e/src/tools`), which are no part of this crate.
-pub(crate) fn tool(module: &str, name: &str) -> PathBuf {
+pub(crate) fn tool(name: &str) -> PathBuf {
+    const COMPILE_FLAGS: &str = "all=-dwarf=false";
     const LINK_FLAGS: &str = "-s -w \
      -X k8s.io/component-base/version.gitVersion=v1.36.3 \
      -X k8s.io/component-base/version.gitMajor=1 \
      -X k8s.io/component-base/version.gitMinor=36";
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../e2e/kubernetes")
-        .join(module);
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../e2e/kubernetes");
     let mut context = aws_lc_rs::digest::Context::new(&aws_lc_rs::digest::SHA256);
     for file in ["go.mod", "go.sum"] {
         context.update(&std::fs::read(sources.join(file)).unwrap());
     }
+    context.update(COMPILE_FLAGS.as_bytes());
     context.update(LINK_FLAGS.as_bytes());
     let mut key = String::new();
     for byte in &context.finish().as_ref()[..8] {
@@ -87,7 +87,7 @@ pub(crate) fn tool(module: &str, name: &str) -> PathBuf {
             || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"),
             PathBuf::from,
         );
-    let program = cache.join(format!("drover/kubernetes/{module}-{key}/bin/{name}"));
+    let program = cache.join(format!("drover/kubernetes/{key}/bin/{name}"));
     assert!(
         program.is_file(),
         "{name} is built by `xtask kubernetes build`: {} is not there",

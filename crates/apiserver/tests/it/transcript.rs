@@ -97,7 +97,7 @@ impl Shell {
         // A copy, because kubectl writes to it.
         let kubeconfig = home.join("kubeconfig");
         std::fs::copy(recorded.unwrap_or(&hub.kubeconfig()), &kubeconfig).unwrap();
-        let programs = [tool("kubernetes", "kubectl"), tool("helm", "helm")];
+        let programs = [tool("kubectl"), tool("helm")];
         let programs = programs.map(|program| program.parent().unwrap().to_owned());
         let system = std::env::var_os("PATH").unwrap();
         let path = std::env::join_paths(
