@@ -132,9 +132,9 @@ export const SCREENS: readonly Screen[] = [
   { name: "nothing-at-this-address", path: "/no/such/place", ready: heading("There is nothing at this address") },
   {
     name: "the-palette",
-    path: "/about",
+    path: "/",
     then: async (page) => {
-      await heading("About")(page);
+      await page.getByRole("row", { name: /demo-large/ }).waitFor();
       await page.keyboard.press("Control+k");
       await page.keyboard.type("demo-");
     },

@@ -32,11 +32,20 @@ fn only_the_servers_own_word_proves_that_it_is_reached() {
 
 /// An installer whose hub answers whatever is read with this code; and what it shows.
 fn installer(code: u16) -> (Installer, Metrics, Health) {
+    let asks = serde_json::json!([{
+        "name": CHECK, "clientConfig": {}, "sideEffects": "None", "admissionReviewVersions": ["v1"],
+    }]);
+    installer_that_finds(code, asks)
+}
+
+/// The same, with what an object that is read asks.
+fn installer_that_finds(code: u16, webhooks: serde_json::Value) -> (Installer, Metrics, Health) {
     let hub = tower::service_fn(move |_: Request<Body>| {
         let answer = if code == 200 {
             serde_json::json!({
                 "apiVersion": "admissionregistration.k8s.io/v1",
                 "kind": "ValidatingWebhookConfiguration", "metadata": { "name": CONFIGURATION },
+                "webhooks": webhooks,
             })
         } else {
             let reason = if code == 404 { "NotFound" } else { "Because" };
@@ -97,6 +106,19 @@ async fn what_the_hub_refuses_is_shown_and_what_passes_changes_nothing() {
             "{error:?} {read} {leads}: {line}\n{text}"
         );
     }
+}
+
+#[tokio::test]
+async fn rules_that_a_chart_made_room_for_are_missing_until_they_ask_something() {
+    let (installer, metrics, _health) = installer_that_finds(200, serde_json::json!([]));
+    installer
+        .tell(&NotInForce::Hub(said(403, "no")), true)
+        .await;
+    let text = metrics.encode().unwrap();
+    assert!(
+        text.contains("drover_hub_rules{state=\"missing\"} 1\n"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
