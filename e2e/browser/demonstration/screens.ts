@@ -127,7 +127,7 @@ export const SCREENS: readonly Screen[] = [
   { name: "a-clusters-deletion", path: "/clusters/demo-small", then: press("Delete…"), ready: dialog("Delete this cluster?") },
   { name: "the-import-form", path: "/import", ready: heading("Import a cluster") },
   { name: "the-import-command", path: `/import?cluster=${WAITING}`, ready: heading("Its arrival") },
-  { name: "about", path: "/about", ready: (page) => page.getByText("Agent protocols").waitFor() },
+  { name: "about", path: "/about", ready: (page) => page.getByText("embedded, Kubernetes API").waitFor() },
   { name: "change-of-password", path: "/password", ready: heading("Change password") },
   { name: "nothing-at-this-address", path: "/no/such/place", ready: heading("There is nothing at this address") },
   {
