@@ -1,6 +1,7 @@
 //! `xtask images`: the server's and the agent's images, of static programs and nothing else, as the
 //! end-to-end tests load them. The programs make them: there is one writer, the one that users have.
 
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -32,6 +33,9 @@ pub(crate) enum ImagesError {
     /// What was made is not there.
     #[error("look at {path}")]
     Look { path: PathBuf, source: io::Error },
+    /// What was made could not be put in its place.
+    #[error("write {path}")]
+    Keep { path: PathBuf, source: io::Error },
 }
 
 /// `xtask images`.
@@ -60,9 +64,15 @@ impl Images {
         let folder = self.folder.unwrap_or_else(target);
         for (name, words) in IMAGES {
             let file = folder.join(name);
+            // Renamed at the end: another run, or a test, may be reading the one that is there.
+            let unfinished = folder.join(format!("{name}.{}", std::process::id()));
             let mut pack = Command::new(programs.join("drover"));
-            pack.args(words).arg("--file").arg(&file);
+            pack.args(words).arg("--file").arg(&unfinished);
             run("drover image", &mut pack)?;
+            fs::rename(&unfinished, &file).map_err(|source| ImagesError::Keep {
+                path: file.clone(),
+                source,
+            })?;
             // A closed standard output does not unmake the file.
             let _ = writeln!(io::stdout(), "{} {}", file.display(), size(&file)?);
         }
@@ -72,7 +82,7 @@ impl Images {
 
 /// How large an archive is, for people.
 fn size(file: &Path) -> Result<String, ImagesError> {
-    let told = std::fs::metadata(file).map_err(|source| ImagesError::Look {
+    let told = fs::metadata(file).map_err(|source| ImagesError::Look {
         path: file.to_owned(),
         source,
     })?;
