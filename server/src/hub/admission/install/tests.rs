@@ -39,7 +39,7 @@ fn installer(code: u16) -> (Installer, Metrics, Health) {
 }
 
 /// The same, with what an object that is read asks.
-fn installer_that_finds(code: u16, webhooks: serde_json::Value) -> (Installer, Metrics, Health) {
+fn installer_that_finds(code: u16, webhooks: Value) -> (Installer, Metrics, Health) {
     let hub = tower::service_fn(move |_: Request<Body>| {
         let answer = if code == 200 {
             serde_json::json!({
