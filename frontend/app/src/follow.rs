@@ -15,10 +15,11 @@ use jiff::SignedDuration;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
-use crate::clock::{chance, now, sleep};
+use crate::clock::{chance, now};
 use crate::fetch::Request;
 use crate::freshness::Freshness;
 use crate::gate::Gate;
+use crate::network::rest;
 use crate::stream::LineStream;
 
 /// Silence after which a watch that should have ended by itself is taken for gone.
@@ -135,11 +136,11 @@ impl<T: Clone + Send + Sync + 'static> Followed<T> {
                 // Nothing was lost: the next question is for everything.
                 Err(problem) if problem.kind == ProblemKind::Expired => {
                     following.feed.borrow_mut().refused(&problem);
-                    sleep(backoff.after_failure(chance())).await;
+                    rest(backoff.after_failure(chance())).await;
                 }
                 Err(problem) => {
                     self.is_cut(gate, problem);
-                    sleep(backoff.after_failure(chance())).await;
+                    rest(backoff.after_failure(chance())).await;
                 }
             }
         }
@@ -173,7 +174,6 @@ impl<I: 'static, F: Form<I> + 'static, T: Clone + Send + Sync + 'static> Followi
         if matches!(ask, Ask::List | Ask::More(_)) {
             let body = request.bytes().await?;
             self.taking(|feed| feed.replace(&body))?;
-            backoff.reset();
             self.show();
             return Ok(());
         }
@@ -192,7 +192,9 @@ impl<I: 'static, F: Form<I> + 'static, T: Clone + Send + Sync + 'static> Followi
         }
         if now().duration_since(begun) < TOO_SHORT {
             // Somebody in between lets no answer last; asking all the time would not help.
-            sleep(backoff.after_failure(chance())).await;
+            rest(backoff.after_failure(chance())).await;
+        } else {
+            backoff.reset();
         }
         Ok(())
     }

@@ -9,7 +9,9 @@ use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::components::A;
-use leptos_router::hooks::use_navigate;
+use leptos_router::hooks::{use_location, use_navigate};
+use wasm_bindgen::JsCast as _;
+use web_sys::{FocusOptions, HtmlElement};
 
 use crate::gate::{Gate, display_name};
 use crate::live::Clusters;
@@ -59,8 +61,43 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
             </header>
             <main class="main" id="main" tabindex="-1">{children()}</main>
         </div>
+        <Arrival/>
         <SignOutEverywhere open=everywhere/>
         <Palette/>
+    }
+}
+
+/// Says which screen has come, and gives it the focus: the link that led to it may be gone.
+#[component]
+fn Arrival() -> impl IntoView {
+    let pathname = use_location().pathname;
+    let words = RwSignal::new(String::new());
+    Effect::new(move |earlier: Option<String>| {
+        let path = pathname.get();
+        if earlier.is_some_and(|earlier| earlier != path) {
+            // The screen is there with the next frame.
+            request_animation_frame(move || {
+                let _ = words.try_set(document().title());
+                focus_screen();
+            });
+        }
+        path
+    });
+    view! { <p class="unseen" role="status">{words}</p> }
+}
+
+/// Gives the focus to the screen, unless something of it or over it has it.
+fn focus_screen() {
+    let within = document()
+        .active_element()
+        .and_then(|at| at.closest("main, dialog[open]").ok().flatten());
+    let main = document().get_element_by_id("main");
+    let main = main.and_then(|main| main.dyn_into::<HtmlElement>().ok());
+    if let (None, Some(main)) = (within, main) {
+        let options = FocusOptions::new();
+        options.set_prevent_scroll(true);
+        // A browser that does not focus it leaves that to the person.
+        let _ = main.focus_with_options(&options);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Who is signed in, and the one way by which screens ask the server.
 
+use std::time::Duration;
+
 use drover_api::rest::{LoginRequest, PasswordChange, Secret, Session};
 use drover_ui_core::problem::{Problem, ProblemKind};
 use leptos::prelude::*;
@@ -7,6 +9,7 @@ use leptos::task::spawn_local;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::clock::sleep;
 use crate::fetch::Request;
 
 /// What a person meets.
@@ -33,6 +36,8 @@ pub(crate) enum Door {
 pub(crate) struct Gate {
     door: RwSignal<Door>,
     session: RwSignal<Option<Session>>,
+    /// Whether the server is being asked who is signed in.
+    looking: StoredValue<bool>,
 }
 
 impl Gate {
@@ -41,8 +46,16 @@ impl Gate {
         let gate = Self {
             door: RwSignal::new(Door::Unknown),
             session: RwSignal::new(None),
+            looking: StoredValue::new(false),
         };
         provide_context(gate);
+        // Another tab may have changed who is signed in, while nobody looked at this one.
+        let seen = window_event_listener(leptos::ev::visibilitychange, move |_| {
+            if !document().hidden() {
+                gate.look_again();
+            }
+        });
+        on_cleanup(move || seen.remove());
         gate
     }
 
@@ -184,13 +197,52 @@ impl Gate {
         answer.inspect_err(|problem| self.heed(problem))
     }
 
-    /// A session that ended brings the person back to the door; the URL stays.
+    /// A refusal may be the session's, or a cluster's that refuses Drover: the server tells.
     pub(crate) fn heed(self, problem: &Problem) {
+        if matches!(
+            problem.kind,
+            ProblemKind::SignedOut | ProblemKind::Forbidden
+        ) {
+            self.look_again();
+        }
+    }
+
+    /// Asks who is signed in now. A session that ended brings the person back to the door, and the
+    /// URL stays; another person gets another page.
+    fn look_again(self) {
         let is_open = self.door.with_untracked(|door| *door == Door::Open);
-        if problem.kind == ProblemKind::SignedOut && is_open {
-            self.close(Some(
-                "Your session has ended. Sign in to go on where you were.",
-            ));
+        if !is_open || self.looking.get_value() {
+            return;
+        }
+        self.looking.set_value(true);
+        spawn_local(async move {
+            let answer = Request::get("/v1/session").answer::<Session>().await;
+            match answer {
+                Ok(session) => self.go_on_as(session).await,
+                Err(problem) if problem.kind == ProblemKind::SignedOut => self.close(Some(
+                    "Your session has ended. Sign in to go on where you were.",
+                )),
+                // What else is wrong is told by who asks for something.
+                Err(_) => {}
+            }
+            self.looking.set_value(false);
+        });
+    }
+
+    async fn go_on_as(self, session: Session) {
+        let same = self.session.with_untracked(|known| {
+            known.as_ref().is_some_and(|known| {
+                known.me.username == session.me.username
+                    && known.me.administrator == session.me.administrator
+            })
+        });
+        if !same || session.me.must_change_password {
+            // The screens of the former person go before those of this one come.
+            self.door.set(Door::Unknown);
+            sleep(Duration::ZERO).await;
+            self.enter(session, None);
+        } else if self.csrf().as_deref() != Some(session.csrf_token.expose()) {
+            self.session.set(Some(session));
         }
     }
 }

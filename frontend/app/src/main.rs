@@ -15,6 +15,7 @@ mod frame;
 mod freshness;
 mod gate;
 mod live;
+mod network;
 mod palette;
 mod screens;
 mod stream;

@@ -73,40 +73,90 @@ pub(crate) fn Palette() -> impl IntoView {
     }
 }
 
-#[component]
-fn Choice(open: RwSignal<bool>) -> impl IntoView {
-    let (typed, place) = (RwSignal::new(String::new()), RwSignal::new(0_usize));
-    let deeds = deeds();
-    let found = Memo::new(move |_| {
-        deeds.with_value(|deeds| {
-            let titles = deeds.iter().map(|deed| deed.title.as_str());
-            let mut found = ranked(&typed.get(), titles);
-            found.truncate(SHOWN);
-            found
-        })
-    });
-    let run = move |place: usize| {
-        let deed = found.with_untracked(|found| found.get(place).copied());
-        let deed = deed.and_then(|deed| deeds.with_value(|deeds| deeds.get(deed).cloned()));
-        if let Some(deed) = deed {
-            open.set(false);
-            deed.run.run(());
+/// What is typed, what fits it, and which of that is chosen.
+#[derive(Clone, Copy)]
+struct Choosing {
+    open: RwSignal<bool>,
+    typed: RwSignal<String>,
+    place: RwSignal<usize>,
+    deeds: Memo<Vec<Deed>>,
+    /// Places in `deeds`, the best first.
+    found: Memo<Vec<usize>>,
+}
+
+impl Choosing {
+    fn new(open: RwSignal<bool>) -> Self {
+        let (typed, deeds) = (RwSignal::new(String::new()), deeds());
+        let found = Memo::new(move |_| {
+            deeds.with(|deeds| {
+                let titles = deeds.iter().map(|deed| deed.title.as_str());
+                let mut found = ranked(&typed.get(), titles);
+                found.truncate(SHOWN);
+                found
+            })
+        });
+        Self {
+            open,
+            typed,
+            place: RwSignal::new(0),
+            deeds,
+            found,
         }
-    };
-    let keys = move |event: KeyboardEvent| {
-        let count = found.with_untracked(Vec::len);
+    }
+
+    fn types(self, text: String) {
+        self.typed.set(text);
+        self.place.set(0);
+    }
+
+    fn key(self, event: &KeyboardEvent) {
+        let (place, count) = (self.place, self.found.with_untracked(Vec::len));
         match event.key().as_str() {
             "ArrowDown" if count > 0 => place.update(|place| *place = (*place + 1) % count),
             "ArrowUp" if count > 0 => place.update(|place| *place = (*place + count - 1) % count),
-            "Enter" => run(place.get_untracked()),
+            "Enter" => self.run(place.get_untracked()),
             _ => return,
         }
         event.prevent_default();
-    };
-    let typing = move |event| {
-        typed.set(event_target_value(&event));
-        place.set(0);
-    };
+    }
+
+    fn run(self, row: usize) {
+        let deed = self.found.with_untracked(|found| found.get(row).copied());
+        let deed =
+            deed.and_then(|deed| self.deeds.with_untracked(|deeds| deeds.get(deed).cloned()));
+        if let Some(deed) = deed {
+            self.open.set(false);
+            deed.run.run(());
+        }
+    }
+
+    /// What fits, in rows.
+    fn rows(self) -> impl IntoView {
+        let rows = self.found.get().into_iter().enumerate();
+        rows.filter_map(|(row, deed)| {
+            let deed = self.deeds.with(|deeds| deeds.get(deed).cloned())?;
+            let run = Callback::new(move |row| self.run(row));
+            Some(option(row, deed, self.place, run))
+        })
+        .collect_view()
+    }
+
+    /// Keeps the chosen row in sight.
+    fn scrolls(self) {
+        Effect::new(move || {
+            let place = self.place.get();
+            let chosen = document().get_element_by_id(&format!("deed-{place}"));
+            if let Some(chosen) = chosen.filter(|_| place > 0) {
+                chosen.scroll_into_view_with_bool(false);
+            }
+        });
+    }
+}
+
+#[component]
+fn Choice(open: RwSignal<bool>) -> impl IntoView {
+    let choosing = Choosing::new(open);
+    choosing.scrolls();
     let input = NodeRef::<html::Input>::new();
     Effect::new(move || {
         if let Some(input) = input.get() {
@@ -114,20 +164,6 @@ fn Choice(open: RwSignal<bool>) -> impl IntoView {
             let _ = input.focus();
         }
     });
-    Effect::new(move || {
-        let chosen = document().get_element_by_id(&format!("deed-{}", place.get()));
-        if let Some(chosen) = chosen.filter(|_| place.get() > 0) {
-            chosen.scroll_into_view_with_bool(false);
-        }
-    });
-    let rows = move || {
-        let rows = found.get().into_iter().enumerate();
-        rows.filter_map(|(row, deed)| {
-            let deed = deeds.with_value(|deeds| deeds.get(deed).cloned())?;
-            Some(option(row, deed, place, Callback::new(run)))
-        })
-        .collect_view()
-    };
     view! {
         <div class="search">
             <Picture icon=Icon::Search/>
@@ -137,17 +173,19 @@ fn Choice(open: RwSignal<bool>) -> impl IntoView {
                 role="combobox"
                 aria-expanded="true"
                 aria-controls="palette-list"
-                aria-activedescendant=move || format!("deed-{}", place.get())
+                aria-activedescendant=move || format!("deed-{}", choosing.place.get())
                 aria-label="Search for a cluster, a page or a command"
                 placeholder="A cluster, a page or a command"
                 autocomplete="off"
                 spellcheck="false"
-                on:input=typing
-                on:keydown=keys
+                on:input=move |event| choosing.types(event_target_value(&event))
+                on:keydown=move |event| choosing.key(&event)
             />
         </div>
-        <div class="palette-list" id="palette-list" role="listbox" aria-label="What fits">{rows}</div>
-        <Show when=move || found.with(Vec::is_empty)>
+        <div class="palette-list" id="palette-list" role="listbox" aria-label="What fits">
+            {move || choosing.rows()}
+        </div>
+        <Show when=move || choosing.found.with(Vec::is_empty)>
             <p class="palette-none" role="status">"Nothing fits. Try fewer letters."</p>
         </Show>
     }
@@ -175,8 +213,20 @@ fn option(row: usize, deed: Deed, place: RwSignal<usize>, run: Callback<usize>) 
     .into_any()
 }
 
-/// Everything that can be done from everywhere.
-fn deeds() -> StoredValue<Vec<Deed>> {
+/// Everything that can be done from everywhere; more when the clusters have come.
+fn deeds() -> Memo<Vec<Deed>> {
+    let clusters = expect_context::<Clusters>();
+    let names = Memo::new(move |_| {
+        let clusters = clusters.items().unwrap_or_default();
+        clusters
+            .iter()
+            .map(|it| it.name.clone())
+            .collect::<Vec<_>>()
+    });
+    Memo::new_with_compare(move |_| deeds_with(&names.get()), |_, _| true)
+}
+
+fn deeds_with(clusters: &[String]) -> Vec<Deed> {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let themes = expect_context::<ThemeChoice>();
     let mut all = places();
@@ -192,8 +242,8 @@ fn deeds() -> StoredValue<Vec<Deed>> {
         kind: "do",
         run: Callback::new(move |()| sign_out(gate, toasts, false)),
     });
-    all.extend(clusters());
-    StoredValue::new(all)
+    all.extend(of_clusters(clusters));
+    all
 }
 
 fn go(icon: Icon, title: &str, path: String) -> Deed {
@@ -227,21 +277,20 @@ fn places() -> Vec<Deed> {
 }
 
 /// What there is of the cluster in sight, and all clusters.
-fn clusters() -> Vec<Deed> {
-    let clusters = expect_context::<Clusters>().items().unwrap_or_default();
+fn of_clusters(clusters: &[String]) -> Vec<Deed> {
     let here = window().location().pathname().unwrap_or_default();
     let in_sight = clusters
         .iter()
-        .filter(|it| is_within(&here, &path_of(&it.name)));
+        .filter(|name| is_within(&here, &path_of(name)));
     let kinds = in_sight.flat_map(|cluster| {
-        Kind::all().map(|kind| {
-            let title = format!("{}: {}", cluster.name, kind.heading);
-            go(icon_of(kind), &title, kind.list_screen(&cluster.name))
+        Kind::all().map(move |kind| {
+            let title = format!("{cluster}: {}", kind.heading);
+            go(icon_of(kind), &title, kind.list_screen(cluster))
         })
     });
     let all = clusters
         .iter()
-        .map(|cluster| go(Icon::Clusters, &cluster.name, path_of(&cluster.name)));
+        .map(|name| go(Icon::Clusters, name, path_of(name)));
     kinds.chain(all).collect()
 }
 

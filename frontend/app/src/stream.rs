@@ -1,16 +1,19 @@
 //! An answer that goes on: lines of a watch as they arrive.
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use drover_ui_core::lines::Lines;
 use drover_ui_core::problem::Problem;
 use futures::future::{Either, select};
+use jiff::{SignedDuration, Timestamp};
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortController, ReadableStreamDefaultReader};
 
-use crate::clock::sleep;
+use crate::clock::{now, sleep};
 use crate::fetch::Request;
+use crate::network::Told;
 
 /// No object of a list is longer.
 const LONGEST_LINE: usize = 4 * 1024 * 1024;
@@ -19,7 +22,12 @@ const LONGEST_LINE: usize = 4 * 1024 * 1024;
 pub(crate) struct LineStream {
     reader: ReadableStreamDefaultReader,
     lines: Lines,
-    patience: Duration,
+    patience: SignedDuration,
+    heard: Timestamp,
+    /// Ends when it is time to ask whether nothing was heard for too long: one timer, however many
+    /// lines come.
+    silence: Pin<Box<dyn Future<Output = ()>>>,
+    lost: Told,
     _cut: Cut,
 }
 
@@ -48,7 +56,10 @@ impl LineStream {
         Ok(Self {
             reader,
             lines: Lines::of_at_most(LONGEST_LINE),
-            patience,
+            patience: SignedDuration::try_from(patience).unwrap_or(SignedDuration::MAX),
+            heard: now(),
+            silence: Box::pin(sleep(patience)),
+            lost: Told::lost(),
             _cut: cut,
         })
     }
@@ -61,11 +72,7 @@ impl LineStream {
 
     /// The lines that came next; `None` when the server has ended the answer.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<Vec<u8>>>, Problem> {
-        let read = JsFuture::from(self.reader.read());
-        let piece = match select(read, Box::pin(sleep(self.patience))).await {
-            Either::Left((piece, _)) => piece.map_err(|_| Problem::offline())?,
-            Either::Right(_) => return Err(Problem::offline()),
-        };
+        let piece = self.piece().await?;
         let of = |name: &str| {
             let found = js_sys::Reflect::get(&piece, &JsValue::from_str(name));
             found.map_err(|_| Problem::strange("a stream without parts"))
@@ -78,5 +85,25 @@ impl LineStream {
         lines
             .map(Some)
             .map_err(|_| Problem::strange("a line without end"))
+    }
+
+    /// What the stream gives next, unless it is silent for too long or the network is lost.
+    async fn piece(&mut self) -> Result<JsValue, Problem> {
+        let mut read = JsFuture::from(self.reader.read());
+        loop {
+            match select(&mut read, select(&mut self.silence, &mut self.lost)).await {
+                Either::Left((piece, _)) => {
+                    self.heard = now();
+                    return piece.map_err(|_| Problem::offline());
+                }
+                Either::Right((Either::Right(_), _)) => return Err(Problem::offline()),
+                Either::Right((Either::Left(_), _)) => {}
+            }
+            let left = self.patience - now().duration_since(self.heard);
+            let Some(left) = Duration::try_from(left).ok().filter(|left| !left.is_zero()) else {
+                return Err(Problem::offline());
+            };
+            self.silence = Box::pin(sleep(left));
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-/// Names the screen in the tab, and to screen readers when it changes.
+/// Names the screen in the tab; the frame says it to screen readers when another screen comes.
 pub(crate) fn title(screen: &str) {
     document().set_title(&format!("{screen} · Drover"));
 }

@@ -123,17 +123,6 @@ impl Kind {
         )
     }
 
-    /// The command that lists the same.
-    pub fn list_command(self, namespace: Option<&str>, wide: bool) -> String {
-        let place = match namespace {
-            _ if !self.namespaced => String::new(),
-            Some(namespace) => format!(" -n {namespace}"),
-            None => " -A".to_owned(),
-        };
-        let wide = if wide { " -o wide" } else { "" };
-        format!("kubectl get {}{place}{wide}", self.plural)
-    }
-
     /// The namespace that a part of the page's URL stands for.
     pub fn namespace_of_screen(self, part: &str) -> Option<&str> {
         (self.namespaced && part != NO_NAMESPACE).then_some(part)
@@ -160,20 +149,6 @@ mod tests {
             "/k8s/clusters/berlin/api/v1/nodes/n1"
         );
         assert_eq!(Kind::of_plural("secrets"), None);
-    }
-
-    #[test]
-    fn a_list_says_the_command_that_does_the_same() {
-        let pods = Kind::PODS;
-        assert_eq!(pods.list_command(None, false), "kubectl get pods -A");
-        assert_eq!(
-            pods.list_command(Some("shop"), true),
-            "kubectl get pods -n shop -o wide"
-        );
-        assert_eq!(
-            Kind::NODES.list_command(Some("shop"), false),
-            "kubectl get nodes"
-        );
     }
 
     #[test]

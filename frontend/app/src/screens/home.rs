@@ -23,7 +23,7 @@ use crate::freshness::{FreshnessMark, StaleBanner};
 use crate::gate::Gate;
 use crate::live::Clusters;
 use crate::screens::labels::ManyLabels;
-use crate::screens::list::{ChosenBar, Refused, What, counted};
+use crate::screens::list::{ChosenBar, Refused, What, counted, forget_gone, in_sight};
 use crate::title::title;
 use columns::{ClusterRow, columns};
 use view::View;
@@ -96,12 +96,7 @@ pub(crate) fn Home() -> impl IntoView {
 #[component]
 fn Chosen(rows: Rows, shown: Rows, selection: RwSignal<Selection>) -> impl IntoView {
     let open = RwSignal::new(false);
-    Effect::new(move || {
-        rows.with(|rows| {
-            let known = |uid: &str| rows.iter().any(|row| row.cluster.uid == uid);
-            selection.maybe_update(|selection| selection.retain(known));
-        });
-    });
+    forget_gone(rows, selection);
     let chosen = Signal::derive(move || {
         let chosen = |row: &&ClusterRow| selection.with(|it| it.contains(&row.cluster.uid));
         let clusters = |rows: &Arc<Vec<ClusterRow>>| {
@@ -128,14 +123,6 @@ fn counts(rows: Rows) -> Signal<Vec<Count<Health>>> {
             count: rows.with(|rows| rows.iter().filter(|row| row.state.health == key).count()),
         };
         Health::ALL.map(of).into()
-    })
-}
-
-/// How many of the chosen ones are shown.
-fn in_sight(shown: Rows, selection: RwSignal<Selection>) -> Signal<usize> {
-    Signal::derive(move || {
-        let chosen = |row: &&ClusterRow| selection.with(|it| it.contains(&row.cluster.uid));
-        shown.with(|rows| rows.iter().filter(chosen).count())
     })
 }
 

@@ -11,7 +11,7 @@ use drover_ui_kit::badge::Badge;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::TextField;
-use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing};
+use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -31,15 +31,10 @@ use crate::title::title;
 pub(crate) fn ImportCluster() -> impl IntoView {
     title("Import a cluster");
     let gate = expect_context::<Gate>();
-    let named = use_query_map().with_untracked(|query| query.get("cluster"));
-    let token = RwSignal::new(None::<(String, Import)>);
-    let problem = RwSignal::new(None::<Problem>);
-    if let Some(name) = named.clone() {
-        // The cluster is there already, and waits.
-        spawn_local(async move {
-            let answer = ask_token(gate, &name).await;
-            keep(answer.map(|import| (name, import)), token, problem);
-        });
+    let import = Importing::of_url();
+    let Importing { token, problem, .. } = import;
+    if import.made.with_untracked(Option::is_some) {
+        import.ask(gate);
     }
     let line = move || {
         let name = token.with(|token| token.as_ref().map(|(name, _)| name.clone()));
@@ -63,8 +58,8 @@ pub(crate) fn ImportCluster() -> impl IntoView {
             {move || problem.get().map(|it| view! { <Banner mood=Mood::Error>{it.message}</Banner> })}
             {move || match token.get() {
                 Some((name, import)) => view! { <Command name=name import=import/> }.into_any(),
-                None if named.is_some() => ().into_any(),
-                None => view! { <Form token=token problem=problem/> }.into_any(),
+                None if import.made.with(Option::is_some) => view! { <Again import=import/> }.into_any(),
+                None => view! { <Form import=import/> }.into_any(),
             }}
             <footer class="page-foot"><SameCommand line=Signal::derive(line)/></footer>
         </div>
@@ -72,37 +67,58 @@ pub(crate) fn ImportCluster() -> impl IntoView {
     .into_any()
 }
 
-type Token = RwSignal<Option<(String, Import)>>;
-
-/// Shows the command, or why there is none.
-fn keep(
-    answer: Result<(String, Import), Problem>,
-    token: Token,
+/// How far the import is.
+#[derive(Clone, Copy)]
+struct Importing {
+    /// The name of the cluster, once it is there and waits.
+    made: RwSignal<Option<String>>,
+    token: RwSignal<Option<(String, Import)>>,
     problem: RwSignal<Option<Problem>>,
-) {
-    // Somebody may have gone on already, and the signals are gone.
-    match answer {
-        Ok(import) => drop(token.try_set(Some(import))),
-        Err(refused) => drop(problem.try_set(Some(refused))),
+}
+
+impl Importing {
+    fn of_url() -> Self {
+        let named = use_query_map().with_untracked(|query| query.get("cluster"));
+        Self {
+            made: RwSignal::new(named),
+            token: RwSignal::new(None),
+            problem: RwSignal::new(None),
+        }
+    }
+
+    /// Asks for the command of a cluster that is there.
+    fn ask(self, gate: Gate) {
+        let Some(name) = self.made.get_untracked() else {
+            return;
+        };
+        self.problem.set(None);
+        spawn_local(async move {
+            let path = format!("/v1/clusters/{}/import", segment(&name));
+            let request = ImportRequest { ttl_seconds: None };
+            // Somebody may have gone on already, and the signals are gone.
+            match gate.send("POST", &path, &request).await {
+                Ok(import) => drop(self.token.try_set(Some((name, import)))),
+                Err(refused) => drop(self.problem.try_set(Some(refused))),
+            }
+        });
     }
 }
 
-async fn ask_token(gate: Gate, name: &str) -> Result<Import, Problem> {
-    let path = format!("/v1/clusters/{}/import", segment(name));
-    gate.send("POST", &path, &ImportRequest { ttl_seconds: None })
-        .await
-}
-
-async fn create(gate: Gate, wish: ClusterCreate) -> Result<(String, Import), Problem> {
-    let name = wish.name.clone();
-    let _: ClusterView = gate.send("POST", "/v1/clusters", &wish).await?;
-    let import = ask_token(gate, &name).await?;
-    Ok((name, import))
+/// The cluster is there, and there is no command yet: it is on its way, or was refused.
+#[component]
+fn Again(import: Importing) -> impl IntoView {
+    let gate = expect_context::<Gate>();
+    view! {
+        <Show when=move || import.problem.with(Option::is_some) fallback=|| view! { <Skeleton lines=4/> }>
+            <div class="row"><Button on_press=move |()| import.ask(gate)>"Try again"</Button></div>
+        </Show>
+    }
 }
 
 #[component]
-fn Form(token: Token, problem: RwSignal<Option<Problem>>) -> impl IntoView {
+fn Form(import: Importing) -> impl IntoView {
     let gate = expect_context::<Gate>();
+    let problem = import.problem;
     let name = RwSignal::new(String::new());
     let (description, typed) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
     let busy = RwSignal::new(false);
@@ -119,9 +135,16 @@ fn Form(token: Token, problem: RwSignal<Option<Problem>>) -> impl IntoView {
         problem.set(None);
         let wish = wish(&name.get_untracked(), &description.get_untracked(), labels);
         spawn_local(async move {
-            let answer = create(gate, wish).await;
+            let answer = gate
+                .send::<ClusterView>("POST", "/v1/clusters", &wish)
+                .await;
             let _ = busy.try_set(false);
-            keep(answer, token, problem);
+            match answer {
+                Ok(_) if import.made.try_set(Some(wish.name)).is_none() => import.ask(gate),
+                // Somebody has gone on already.
+                Ok(_) => {}
+                Err(refused) => drop(problem.try_set(Some(refused))),
+            }
         });
     };
     let of_name = move || problem.with(|it| it.as_ref().and_then(|it| it.of_field("name")));

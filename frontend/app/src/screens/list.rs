@@ -1,9 +1,14 @@
 //! What stands in the place of a list: the list, or why there is none.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use drover_ui_core::problem::{Problem, ProblemKind};
+use drover_ui_core::quantity::count;
 use drover_ui_core::selection::Selection;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::notice::{Absence, Nothing};
+use drover_ui_kit::table::Row;
 use leptos::prelude::*;
 
 use crate::freshness::Freshness;
@@ -36,13 +41,35 @@ impl What {
     }
 }
 
-/// `2 of 12`, `12 in all`; nothing of nothing.
+/// `2 of 12`, `1,200 in all`; nothing of nothing.
 pub(crate) fn counted(shown: usize, all: usize) -> String {
+    let text = |number: usize| count(u64::try_from(number).unwrap_or(u64::MAX));
     match (shown, all) {
         (_, 0) => String::new(),
-        (shown, all) if shown == all => format!("{all} in all"),
-        (shown, all) => format!("{shown} of {all}"),
+        (shown, all) if shown == all => format!("{} in all", text(all)),
+        (shown, all) => format!("{} of {}", text(shown), text(all)),
     }
+}
+
+/// How many of the chosen rows are shown.
+pub(crate) fn in_sight<R: Row>(
+    shown: Memo<Arc<Vec<R>>>,
+    selection: RwSignal<Selection>,
+) -> Signal<usize> {
+    Signal::derive(move || {
+        let chosen = |row: &&R| selection.with(|it| it.contains(&row.key()));
+        shown.with(|rows| rows.iter().filter(chosen).count())
+    })
+}
+
+/// What is gone is chosen no more.
+pub(crate) fn forget_gone<R: Row>(rows: Memo<Arc<Vec<R>>>, selection: RwSignal<Selection>) {
+    Effect::new(move || {
+        rows.with(|rows| {
+            let known: HashSet<String> = rows.iter().map(Row::key).collect();
+            selection.maybe_update(|selection| selection.retain(|key| known.contains(key)));
+        });
+    });
 }
 
 /// The list was refused, or not reached.

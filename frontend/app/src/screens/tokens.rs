@@ -24,7 +24,7 @@ use crate::command::SameCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
 use crate::gate::Gate;
 use crate::live::listing::Listing;
-use crate::screens::list::{ChosenBar, Refused, What, counted};
+use crate::screens::list::{ChosenBar, Refused, What, counted, forget_gone, in_sight};
 use crate::title::title;
 use columns::{TokenRow, columns};
 use create::CreateToken;
@@ -118,24 +118,6 @@ fn counts(rows: Rows) -> Signal<Vec<Count<TokenPurpose>>> {
             count: rows.with(|rows| rows.iter().filter(|row| row.token.purpose == key).count()),
         };
         PURPOSES.map(of).into()
-    })
-}
-
-/// What is deleted is chosen no more.
-fn forget_gone(rows: Rows, selection: RwSignal<Selection>) {
-    Effect::new(move || {
-        rows.with(|rows| {
-            let known = |id: &str| rows.iter().any(|row| row.token.id == id);
-            selection.maybe_update(|selection| selection.retain(known));
-        });
-    });
-}
-
-/// How many of the chosen ones are shown.
-fn in_sight(shown: Rows, selection: RwSignal<Selection>) -> Signal<usize> {
-    Signal::derive(move || {
-        let chosen = |row: &&TokenRow| selection.with(|it| it.contains(&row.token.id));
-        shown.with(|rows| rows.iter().filter(chosen).count())
     })
 }
 

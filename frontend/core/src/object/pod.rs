@@ -108,12 +108,11 @@ fn failed(reason: Option<&str>, message: &str) -> String {
 
 /// The container that tells most about why a pod does not work.
 fn worst(containers: &[Container]) -> Option<&Container> {
-    let of = |severity| {
-        containers
-            .iter()
-            .find(move |it| it.state.severity == severity)
-    };
-    of(Severity::Failing)
+    // Somebody who looked into the pod and went again is no trouble of the pod's, and can never be
+    // taken out of it.
+    let own = containers.iter().filter(|it| it.role != Role::Ephemeral);
+    own.into_iter()
+        .find(|it| it.state.severity == Severity::Failing)
 }
 
 fn told(words: &str, sick: &Container) -> Verdict {
@@ -175,10 +174,21 @@ fn pending(pod: &Value, containers: &[Container]) -> Verdict {
     }
 }
 
+/// How many containers are ready, of how many: the work and what runs beside it, as the API server's
+/// own table counts.
 fn readiness(pod: &Value) -> (usize, usize) {
-    let statuses = read::list(pod, "/status/containerStatuses");
-    let ready = statuses.iter().filter(|one| read::is_true(one, "/ready"));
-    (ready.count(), read::list(pod, "/spec/containers").len())
+    let sidecars = read::list(pod, "/spec/initContainers").iter();
+    let sidecars: Vec<&str> = sidecars
+        .filter(|one| read::text(one, "/restartPolicy") == Some("Always"))
+        .filter_map(|one| read::text(one, "/name"))
+        .collect();
+    let beside = read::list(pod, "/status/initContainerStatuses").iter();
+    let beside =
+        beside.filter(|one| read::text(one, "/name").is_some_and(|name| sidecars.contains(&name)));
+    let main = read::list(pod, "/status/containerStatuses").iter();
+    let ready = main.chain(beside).filter(|one| read::is_true(one, "/ready"));
+    let all = read::list(pod, "/spec/containers").len() + sidecars.len();
+    (ready.count(), all)
 }
 
 fn restarts(pod: &Value) -> i64 {

@@ -114,6 +114,31 @@ fn a_pod_says_what_is_wrong_with_it_and_what_to_do() {
 }
 
 #[test]
+fn sidecars_count_and_those_who_only_look_do_not() {
+    let running = |name: &str, ready: bool| {
+        json!({"name": name, "ready": ready,
+            "state": {"running": {"startedAt": "2026-11-22T00:00:00Z"}}})
+    };
+    let main = json!([{"name": "web", "image": "x"}]);
+    let mut pod = pod("Running", &main, &json!([running("web", true)]));
+    pod["spec"]["initContainers"] = json!([
+        {"name": "prepare", "image": "x"},
+        {"name": "proxy", "image": "x", "restartPolicy": "Always"}]);
+    let prepared = json!({"name": "prepare", "ready": true,
+        "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}});
+    pod["status"]["initContainerStatuses"] = json!([prepared, running("proxy", false)]);
+    let found = verdict("pods", pod.clone());
+    let wanted = (Severity::Degraded, "1 of 2 containers ready".to_owned());
+    assert_eq!(found, wanted);
+    pod["status"]["initContainerStatuses"] = json!([prepared, running("proxy", true)]);
+    pod["spec"]["ephemeralContainers"] = json!([{"name": "debugger", "image": "x"}]);
+    pod["status"]["ephemeralContainerStatuses"] = json!([{"name": "debugger",
+        "state": {"terminated": {"exitCode": 130, "reason": "Error"}}}]);
+    let found = verdict("pods", pod);
+    assert_eq!(found, (Severity::Healthy, "running".to_owned()));
+}
+
+#[test]
 fn codes_have_meanings() {
     assert!(meaning(137, Some("OOMKilled")).starts_with("out of memory"));
     assert!(meaning(137, Some("Error")).contains("SIGKILL"));

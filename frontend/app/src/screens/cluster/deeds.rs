@@ -94,19 +94,21 @@ fn KubeconfigForm(name: Memo<String>, open: RwSignal<bool>) -> impl IntoView {
 /// A button, and the dialog that names the consequences.
 #[component]
 pub(super) fn DeleteCluster(name: Memo<String>) -> impl IntoView {
-    let open = RwSignal::new(false);
+    let (open, busy) = (RwSignal::new(false), RwSignal::new(false));
     view! {
         <Button icon=Icon::Trash weight=Weight::Danger on_press=move |()| open.set(true)>"Delete…"</Button>
-        <Dialog open=open title="Delete this cluster?"><DeleteForm name=name open=open/></Dialog>
+        <Dialog open=open title="Delete this cluster?" held=busy>
+            <DeleteForm name=name open=open busy=busy/>
+        </Dialog>
     }
 }
 
 #[component]
-fn DeleteForm(name: Memo<String>, open: RwSignal<bool>) -> impl IntoView {
+fn DeleteForm(name: Memo<String>, open: RwSignal<bool>, busy: RwSignal<bool>) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let navigate = use_navigate();
     let typed = RwSignal::new(String::new());
-    let (busy, problem) = (RwSignal::new(false), RwSignal::new(None::<Problem>));
+    let problem = RwSignal::new(None::<Problem>);
     let delete = move |()| {
         busy.set(true);
         problem.set(None);
@@ -118,8 +120,11 @@ fn DeleteForm(name: Memo<String>, open: RwSignal<bool>) -> impl IntoView {
             {
                 Ok(()) => {
                     toasts.say(format!("{name} is being deleted."));
-                    let _ = open.try_set(false);
-                    navigate("/", NavigateOptions::default());
+                    let _ = busy.try_set(false);
+                    // Who has gone elsewhere is not called back.
+                    if open.try_set(false).is_none() {
+                        navigate("/", NavigateOptions::default());
+                    }
                 }
                 Err(refused) => {
                     // The dialog may be closed by now, and its signals gone.

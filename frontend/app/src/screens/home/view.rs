@@ -3,10 +3,11 @@
 use drover_ui_core::cluster::Health;
 use drover_ui_kit::table::Sorting;
 use leptos::prelude::*;
-use leptos_router::hooks::use_query_map;
 
 use super::columns::{BY_DEFAULT, columns};
 use crate::screens::address;
+
+const SCREEN: &str = "/";
 
 /// Filter, state and order.
 #[derive(Clone, Copy, Debug)]
@@ -22,15 +23,12 @@ pub(super) struct View {
 impl View {
     /// As the URL says; what changes is written there, without another step in the history.
     pub(super) fn of_url() -> Self {
-        let query = use_query_map();
         let view = Self {
             text: RwSignal::new(String::new()),
             health: RwSignal::new(None),
             sorting: RwSignal::new(BY_DEFAULT),
         };
-        // A link or the palette may lead here while the screen is shown already.
-        Effect::new(move || {
-            let of = |name: &str| query.with(|query| query.get(name).unwrap_or_default());
+        address::read(SCREEN, move |of| {
             view.text.set(of("q"));
             let state = of("state");
             let health = Health::ALL.into_iter().find(|it| it.word() == state);
@@ -56,6 +54,6 @@ impl View {
             ("state", health.to_owned()),
             ("sort", sorting),
         ];
-        address::path("/", &parts)
+        address::path(SCREEN, &parts)
     }
 }

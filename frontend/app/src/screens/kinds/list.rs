@@ -5,7 +5,7 @@ use std::sync::Arc;
 use drover_ui_core::column::Columns;
 use drover_ui_core::feed::{Progress, Rows};
 use drover_ui_core::kind::Kind;
-use drover_ui_core::problem::Problem;
+use drover_ui_core::kubectl;
 use drover_ui_core::quantity::count;
 use drover_ui_core::row::{Row, sort};
 use drover_ui_core::search::Query;
@@ -25,8 +25,9 @@ use super::tone_of;
 use super::view::View;
 use crate::command::SameCommand;
 use crate::follow::Followed;
-use crate::freshness::{Freshness, StaleBanner};
+use crate::freshness::StaleBanner;
 use crate::screens::cluster::InSight;
+use crate::screens::list::{What, counted};
 
 /// The list with its filters; another namespace is another list.
 #[component]
@@ -34,12 +35,13 @@ pub(super) fn KindList(kind: Kind, cluster: String) -> impl IntoView {
     let view = View::of_url(kind, &cluster);
     let namespace = chosen(view.namespace);
     let cluster: Arc<str> = cluster.into();
+    let of = Arc::clone(&cluster);
     let place = kind.namespaced.then_some(view.namespace);
     let command = Signal::derive(move || {
         let namespace = namespace.get();
-        kind.list_command(namespace.as_deref(), view.wide.get())
+        kubectl::list(kind, &of, namespace.as_deref(), view.wide.get())
     });
-    let counted = RwSignal::new(String::new());
+    let words = RwSignal::new(String::new());
     view! {
         <div class="run-bar">
             <Filters
@@ -52,11 +54,11 @@ pub(super) fn KindList(kind: Kind, cluster: String) -> impl IntoView {
         </div>
         {move || {
             let listed = Listed { kind, cluster: Arc::clone(&cluster), namespace: namespace.get() };
-            view! { <List listed=listed view=view counted=counted/> }
+            view! { <List listed=listed view=view words=words/> }
         }}
         <footer class="page-foot">
             <SameCommand line=command/>
-            <span>{counted}</span>
+            <span>{words}</span>
         </footer>
     }
 }
@@ -73,7 +75,7 @@ type Live = Followed<Arc<Row>>;
 type Lines = Memo<Arc<Vec<Line>>>;
 
 #[component]
-fn List(listed: Listed, view: View, counted: RwSignal<String>) -> impl IntoView {
+fn List(listed: Listed, view: View, words: RwSignal<String>) -> impl IntoView {
     let source = Source::rows(listed.kind, &listed.cluster, listed.namespace.as_deref());
     let live = Live::begin::<Rows>(source);
     let freshness = Signal::derive(move || live.freshness());
@@ -86,9 +88,12 @@ fn List(listed: Listed, view: View, counted: RwSignal<String>) -> impl IntoView 
     let shown = passing(rows, view);
     Effect::new(move || {
         let (shown, all) = (shown.with(|it| it.len()), rows.with(|it| it.len()));
-        counted.set(in_all(shown, all));
+        words.set(counted(shown, all));
     });
-    let what = What::of(live, rows, shown);
+    let what = Memo::new(move |_| {
+        let (all, some) = (rows.with(|it| it.len()), shown.with(|it| it.len()));
+        What::of(live.is_known(), live.freshness(), all, some)
+    });
     let place = StoredValue::new(listed);
     view! {
         <StaleBanner freshness=freshness shown=Signal::derive(move || live.is_known())/>
@@ -134,40 +139,6 @@ fn passing(rows: Lines, view: View) -> Lines {
         });
         Arc::new(passing.cloned().collect())
     })
-}
-
-#[derive(Clone, PartialEq)]
-enum What {
-    Loading,
-    Problem(Problem),
-    Empty,
-    NoMatch,
-    Rows,
-}
-
-impl What {
-    /// What is there decides, not every change of it.
-    fn of(live: Live, rows: Lines, shown: Lines) -> Memo<Self> {
-        Memo::new(move |_| {
-            let (all, some) = (rows.with(|it| it.len()), shown.with(|it| it.len()));
-            match live.freshness() {
-                Freshness::Stale { problem, .. } if !live.is_known() => Self::Problem(problem),
-                _ if !live.is_known() => Self::Loading,
-                _ if all == 0 => Self::Empty,
-                _ if some == 0 => Self::NoMatch,
-                _ => Self::Rows,
-            }
-        })
-    }
-}
-
-fn in_all(shown: usize, all: usize) -> String {
-    let text = |number: usize| count(u64::try_from(number).unwrap_or(u64::MAX));
-    match (shown, all) {
-        (_, 0) => String::new(),
-        (shown, all) if shown == all => format!("{} in all", text(all)),
-        (shown, all) => format!("{} of {}", text(shown), text(all)),
-    }
 }
 
 /// How many there are of each state.

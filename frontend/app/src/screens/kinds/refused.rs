@@ -70,6 +70,13 @@ fn words(
                 kind.plural, kind.api_version
             ),
         ),
+        ProblemKind::SignedOut => (
+            Absence::Failed,
+            format!("{cluster} refuses Drover’s agent"),
+            format!(
+                "{message} Its API server does not take the agent’s service account: look at the agent’s log."
+            ),
+        ),
         _ => (
             Absence::Failed,
             format!("{things} cannot be listed"),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use drover_ui_core::event::{Event, Group, MOST, Newest, grouped};
 use drover_ui_core::kind::Kind;
+use drover_ui_core::kubectl;
 use drover_ui_core::quantity::count;
 use drover_ui_core::search::Query;
 use drover_ui_core::source::Source;
@@ -14,16 +15,16 @@ use drover_ui_kit::button::Button;
 use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
 use drover_ui_kit::tally::{Count, Tally};
 use leptos::prelude::*;
-use leptos_router::hooks::{use_location, use_query_map};
 
 use super::filters::{Filters, chosen};
 use super::list::{Cut, Reading};
 use super::refused::Refused;
 use crate::command::SameCommand;
 use crate::follow::Followed;
-use crate::freshness::{Freshness, StaleBanner};
+use crate::freshness::StaleBanner;
 use crate::screens::address;
 use crate::screens::cluster::InSight;
+use crate::screens::list::What;
 use group::AboutOne;
 
 /// Events that are on the page at first, and how many more each time.
@@ -39,23 +40,13 @@ struct View {
 
 impl View {
     fn of_url(cluster: &str) -> Self {
-        let (query, pathname) = (use_query_map(), use_location().pathname);
         let own = Kind::EVENTS.list_screen(cluster);
         let view = Self {
             text: RwSignal::default(),
             namespace: RwSignal::default(),
             warning: RwSignal::new(None),
         };
-        view.read(|name| query.with_untracked(|query| query.get(name).unwrap_or_default()));
-        let screen = own.clone();
-        Effect::new(move |first: Option<()>| {
-            // On the way to another screen this one still listens to the URL.
-            let here = pathname.get() == screen;
-            query.track();
-            if here && first.is_some() {
-                view.read(|name| query.with(|query| query.get(name).unwrap_or_default()));
-            }
-        });
+        address::read(&own, move |of| view.read(of));
         address::keep(move || {
             let kind = match view.warning.get() {
                 Some(true) => "warning",
@@ -72,7 +63,7 @@ impl View {
         view
     }
 
-    fn read(self, of: impl Fn(&str) -> String) {
+    fn read(self, of: &dyn Fn(&str) -> String) {
         self.text.set(of("q"));
         self.namespace.set(of("namespace"));
         self.warning.set(match of("type").as_str() {
@@ -93,9 +84,10 @@ impl View {
 pub(super) fn Timeline(cluster: String) -> impl IntoView {
     let view = View::of_url(&cluster);
     let namespace = chosen(view.namespace);
+    let of = cluster.clone();
     let command = Signal::derive(move || {
         let namespace = namespace.get();
-        let list = Kind::EVENTS.list_command(namespace.as_deref(), false);
+        let list = kubectl::list(Kind::EVENTS, &of, namespace.as_deref(), false);
         format!("{list} --sort-by=.lastTimestamp")
     });
     view! {
@@ -129,12 +121,12 @@ fn Events(cluster: String, namespace: Option<Arc<str>>, view: View) -> impl Into
         let passing = items.iter().filter(|event| view.passes(&query, event));
         Arc::new(grouped(passing.cloned().collect()))
     });
-    let what = Memo::new(move |_| match live.freshness() {
-        Freshness::Stale { problem, .. } if !live.is_known() => Err(problem),
-        _ if !live.is_known() => Ok(What::Loading),
-        _ if live.items().unwrap_or_default().is_empty() => Ok(What::Empty),
-        _ if groups.with(|it| it.is_empty()) => Ok(What::NoMatch),
-        _ => Ok(What::Groups),
+    let what = Memo::new(move |_| {
+        let (all, some) = (
+            live.items().map_or(0, |it| it.len()),
+            groups.with(|it| it.len()),
+        );
+        What::of(live.is_known(), live.freshness(), all, some)
     });
     view! {
         <StaleBanner freshness=freshness shown=Signal::derive(move || live.is_known())/>
@@ -145,24 +137,16 @@ fn Events(cluster: String, namespace: Option<Arc<str>>, view: View) -> impl Into
         />
         <Tally label="Filter by type" counts=counts(live) chosen=view.warning/>
         {move || match what.get() {
-            Err(problem) => {
+            What::Problem(problem) => {
                 let namespace = namespace.as_deref().map(str::to_owned);
                 view! { <Refused problem=problem kind=Kind::EVENTS namespace=namespace/> }.into_any()
             }
-            Ok(What::Loading) => view! { <Skeleton lines=10/> }.into_any(),
-            Ok(What::Empty) => view! { <Empty/> }.into_any(),
-            Ok(What::NoMatch) => view! { <NoMatch view=view/> }.into_any(),
-            Ok(What::Groups) => view! { <Groups cluster=cluster.clone() groups=groups/> }.into_any(),
+            What::Loading => view! { <Skeleton lines=10/> }.into_any(),
+            What::Empty => view! { <Empty/> }.into_any(),
+            What::NoMatch => view! { <NoMatch view=view/> }.into_any(),
+            What::Rows => view! { <Groups cluster=cluster.clone() groups=groups/> }.into_any(),
         }}
     }
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum What {
-    Loading,
-    Empty,
-    NoMatch,
-    Groups,
 }
 
 fn counts(live: Followed<Arc<Event>>) -> Signal<Vec<Count<bool>>> {

@@ -4,7 +4,6 @@ use drover_ui_core::kind::Kind;
 use drover_ui_core::severity::Severity;
 use drover_ui_kit::table::Sorting;
 use leptos::prelude::*;
-use leptos_router::hooks::{use_location, use_query_map};
 
 use crate::screens::address;
 
@@ -37,7 +36,6 @@ pub(super) struct View {
 impl View {
     /// As the URL says; what changes is written there, without another step in the history.
     pub(super) fn of_url(kind: Kind, cluster: &str) -> Self {
-        let (query, pathname) = (use_query_map(), use_location().pathname);
         let own = kind.list_screen(cluster);
         let view = Self {
             text: RwSignal::default(),
@@ -46,22 +44,12 @@ impl View {
             sorting: RwSignal::new(usual()),
             wide: RwSignal::new(false),
         };
-        // Before anything is asked for: a list that is limited to a namespace begins so.
-        view.read(|name| query.with_untracked(|query| query.get(name).unwrap_or_default()));
-        let screen = own.clone();
-        Effect::new(move |first: Option<()>| {
-            // On the way to another screen this one still listens to the URL.
-            let here = pathname.get() == screen;
-            query.track();
-            if here && first.is_some() {
-                view.read(|name| query.with(|query| query.get(name).unwrap_or_default()));
-            }
-        });
+        address::read(&own, move |of| view.read(of));
         address::keep(move || view.path(&own));
         view
     }
 
-    fn read(self, of: impl Fn(&str) -> String) {
+    fn read(self, of: &dyn Fn(&str) -> String) {
         self.text.set(of("q"));
         self.namespace.set(of("namespace"));
         let state = of("state");

@@ -51,6 +51,11 @@ pub(super) fn Refused(problem: Problem, of: &'static str) -> impl IntoView {
             "The cluster does not answer".to_owned(),
             "Look at the cluster’s overview for the reason. The page keeps trying.",
         ),
+        ProblemKind::SignedOut => (
+            Absence::Failed,
+            "The cluster refuses Drover’s agent".to_owned(),
+            "Its API server does not take the agent’s service account: look at the agent’s log.",
+        ),
         ProblemKind::NotFound => (
             Absence::NotFound,
             format!("There is no such thing: {of}"),

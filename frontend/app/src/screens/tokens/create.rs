@@ -144,7 +144,7 @@ impl Wish {
         let description = self.description.with(|text| text.trim().to_owned());
         let option = |name: &str, value: &str| match value {
             "" => String::new(),
-            value => format!(" --{name} {}", shell::word(value)),
+            value => format!(" --{name}={}", shell::word(value)),
         };
         format!(
             "drover token create{}{}{}",

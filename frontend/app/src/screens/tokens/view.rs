@@ -4,10 +4,11 @@ use drover_api::kinds::TokenPurpose;
 use drover_ui_core::token::PURPOSES;
 use drover_ui_kit::table::Sorting;
 use leptos::prelude::*;
-use leptos_router::hooks::use_query_map;
 
 use super::columns::{BY_DEFAULT, columns};
 use crate::screens::address;
+
+const SCREEN: &str = "/tokens";
 
 /// Filter, order, and whether a token is being made.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +28,6 @@ pub(super) struct View {
 impl View {
     /// As the URL says.
     pub(super) fn of_url(everybodys: bool) -> Self {
-        let query = use_query_map();
         let view = Self {
             text: RwSignal::new(String::new()),
             purpose: RwSignal::new(None),
@@ -35,8 +35,7 @@ impl View {
             sorting: RwSignal::new(BY_DEFAULT),
             making: RwSignal::new(false),
         };
-        Effect::new(move || {
-            let of = |name: &str| query.with(|query| query.get(name).unwrap_or_default());
+        address::read(SCREEN, move |of| {
             view.text.set(of("q"));
             let key = of("purpose");
             let purpose = PURPOSES.into_iter().find(|(_, known)| *known == key);
@@ -77,6 +76,6 @@ impl View {
             ),
             ("do", word(self.making.get(), "make")),
         ];
-        address::path("/tokens", &parts)
+        address::path(SCREEN, &parts)
     }
 }

@@ -71,7 +71,7 @@ impl Wish {
         let shown = self.shown.with(|text| text.trim().to_owned());
         let shown = match shown.as_str() {
             "" => String::new(),
-            shown => format!(" --display-name {}", shell::word(shown)),
+            shown => format!(" --display-name={}", shell::word(shown)),
         };
         let administrator = if self.administrator.get() {
             " --administrator"

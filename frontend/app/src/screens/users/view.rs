@@ -3,10 +3,11 @@
 use drover_ui_core::user::Standing;
 use drover_ui_kit::table::Sorting;
 use leptos::prelude::*;
-use leptos_router::hooks::use_query_map;
 
 use super::columns::{BY_DEFAULT, columns};
 use crate::screens::address;
+
+const SCREEN: &str = "/users";
 
 /// Filter, order, and whether a user is being made.
 #[derive(Clone, Copy, Debug)]
@@ -24,15 +25,13 @@ pub(super) struct View {
 impl View {
     /// As the URL says.
     pub(super) fn of_url() -> Self {
-        let query = use_query_map();
         let view = Self {
             text: RwSignal::new(String::new()),
             standing: RwSignal::new(None),
             sorting: RwSignal::new(BY_DEFAULT),
             making: RwSignal::new(false),
         };
-        Effect::new(move || {
-            let of = |name: &str| query.with(|query| query.get(name).unwrap_or_default());
+        address::read(SCREEN, move |of| {
             view.text.set(of("q"));
             let state = of("state");
             let standing = Standing::ALL.into_iter().find(|it| it.key() == state);
@@ -63,6 +62,6 @@ impl View {
             ),
             ("do", making.to_owned()),
         ];
-        address::path("/users", &parts)
+        address::path(SCREEN, &parts)
     }
 }

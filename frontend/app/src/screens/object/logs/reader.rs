@@ -15,6 +15,7 @@ use super::Pod;
 use crate::clock::{chance, now, sleep, time_of_day};
 use crate::fetch::Request;
 use crate::gate::Gate;
+use crate::network::rest;
 use crate::stream::LineStream;
 
 /// A container may say nothing for long; after this the stream is asked for anew, in case that the
@@ -122,7 +123,7 @@ impl Reader {
                 Next::Cut(problem) => self.is_cut(&mut noted, problem),
                 Next::GoOn => {}
             }
-            sleep(backoff.after_failure(chance())).await;
+            rest(backoff.after_failure(chance())).await;
         }
     }
 
