@@ -13,7 +13,7 @@ export DROVER_UI_TARGET ?= $(CARGO_TARGET_DIR)/ui
 UI_CARGO := cd frontend && export CARGO_TARGET_DIR=$(DROVER_UI_TARGET) && cargo
 UI_BUNDLE := run --quiet --locked --package drover-ui-bundle --
 UI_WASM := --locked --workspace --exclude drover-ui-bundle --target wasm32-unknown-unknown
-UI_NATIVE := --locked --package drover-ui-core --package drover-ui-bundle
+UI_NATIVE := --locked --package drover-ui-bundle
 
 .PHONY: help
 help: ## Show this
@@ -47,8 +47,7 @@ test: ## Every test: units, components, fuzz corpora, real Kubernetes
 	@.ci/install test
 	@.ci/suite xtask 600 cargo build $(CARGO_ALL) --bin xtask
 	@.ci/behind $(XTASK) kubernetes build
-	@.ci/suite ui 900 bash -c '$(UI_CARGO) $(UI_BUNDLE)'
-	@.ci/suite ui-unit 300 bash -c '$(UI_CARGO) test $(UI_NATIVE)'
+	@.ci/suite ui 900 bash -c '$(UI_CARGO) test $(UI_NATIVE) && cargo $(UI_BUNDLE)'
 	@.ci/suite build 1500 cargo test $(CARGO_ALL) --no-run
 	@.ci/suite programs 600 cargo build $(CARGO_ALL) --bins
 	@.ci/suite go-programs 1800 $(XTASK) kubernetes build
@@ -58,13 +57,15 @@ test: ## Every test: units, components, fuzz corpora, real Kubernetes
 	@.ci/suite lost-sync 300 cargo test --locked -p lost-sync
 	@.ci/suite examples 300 cargo test $(CARGO_ALL) --doc
 	@.ci/suite conformance 180 cargo test $(CARGO_ALL) --test conformance
-	@.ci/suite kubernetes 1500 cargo test $(CARGO_ALL) --no-fail-fast --test kubernetes
+	@# More at a time than there are cores: most of them wait for controllers.
+	@.ci/suite kubernetes 1500 cargo test $(CARGO_ALL) --no-fail-fast --test kubernetes -- --test-threads 3
 	@.ci/suite images 1500 $(XTASK) images
-	@.ci/suite e2e 1500 cargo test $(CARGO_ALL) --no-fail-fast --test road --test pods
+	@# The embedded hub's are all but what cannot be done to a hub in the server: ending it alone, and
+	@# writing past its rules.
+	@.ci/beside env DROVER_TEST_HUB=embedded .ci/suite e2e-embedded 900 cargo test $(CARGO_ALL) --test road -- \
+	    --skip hub_that_is_down --skip demoted_administrator \
+	  :: .ci/suite e2e 1500 cargo test $(CARGO_ALL) --no-fail-fast --test road --test pods
 	@.ci/suite install 240 cargo test $(CARGO_ALL) --test install
-	@# All but what cannot be done to a hub in the server: ending it alone, and writing past its rules.
-	@DROVER_TEST_HUB=embedded .ci/suite e2e-embedded 700 cargo test $(CARGO_ALL) --test road -- \
-	  --skip hub_that_is_down --skip demoted_administrator
 	@.ci/suite browser 600 cargo test $(CARGO_ALL) --test browser
 	@.ci/suite simulated 300 cargo test $(CARGO_ALL) --test simulated
 	@.ci/suite demo 120 $(XTASK) demo --once --port 0 --folder "$$(mktemp -d)"
@@ -84,6 +85,13 @@ weaken: ## Remove each defence in turn; the test that it names must fail, and no
 	@.ci/install test
 	@cargo build $(CARGO_ALL) --bins
 	@$(XTASK) weaken
+
+.PHONY: pictures
+pictures: ## Take the pictures of README.md anew, of the demonstration in a real browser
+	@.ci/install test
+	@$(UI_CARGO) $(UI_BUNDLE)
+	@cargo build $(CARGO_ALL) --bins
+	@$(XTASK) pictures
 
 .PHONY: bench
 bench: bench-road bench-hub bench-scale bench-ui ## Every bench

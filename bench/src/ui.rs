@@ -104,15 +104,7 @@ async fn measure() -> Result<BTreeMap<String, f64>, UiError> {
     let password = server.log_in().await?;
     server.wait_for_clusters(SIMULATED as usize).await?;
     let kubectl = Tool::Kubectl.locate().await?;
-    let programs = server.program().parent().unwrap_or_else(|| folder.path());
-    let told = [
-        ("DROVER_TEST_URL", server.url().into()),
-        ("DROVER_TEST_PASSWORD", password.into()),
-        ("DROVER_TEST_FINGERPRINT", server.fingerprint().into()),
-        ("DROVER_TEST_FOLDER", folder.path().into()),
-        ("DROVER_TEST_PROGRAMS", programs.into()),
-        ("DROVER_TEST_KUBECTL", kubectl.into()),
-    ];
+    let told = server.told_to_browser(&password, &kubectl);
     playwright.run("bench", told).await?;
     let path = playwright.results().join("ui-figures.json");
     let text = fs::read_to_string(&path).map_err(|source| UiError::Prepare { path, source })?;

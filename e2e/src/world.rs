@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 pub use error::WorldError;
 pub use hub::{EmbeddedHub, Hub};
-pub use images::{BuiltImage, MissingImage};
+pub use images::{BuiltImage, MissingImage, target_of_tests};
 pub use member::Member;
 pub use person::Person;
 pub use server::Server;

@@ -5,6 +5,7 @@ mod build;
 mod demo;
 mod images;
 mod kubernetes;
+mod pictures;
 mod schemas;
 mod weaken;
 

@@ -52,6 +52,9 @@ test("a keyboard is enough, and the focus is always visible", async ({ page }) =
   await expect(page.getByRole("option", { name: "demo-small" })).toHaveAttribute("aria-selected", "true");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/\/clusters\/demo-small$/);
+  // The screen has the focus, and who does not see it is told which one.
+  await expect(page.getByRole("status").filter({ hasText: "demo-small · Drover" })).toHaveCount(1);
+  expect(await page.evaluate(() => document.activeElement?.closest("main") !== null)).toBe(true);
   await page.getByRole("heading", { name: "Conditions" }).waitFor();
 
   await tabTo(page, "Kubeconfig");

@@ -1,3 +1,5 @@
+import type { Page } from "@playwright/test";
+
 import { NOBODY, asAdministrator, asVisitor, test } from "../stage/people.ts";
 import { reading } from "../stage/reading.ts";
 import { expect, signIn } from "../stage/test.ts";
@@ -6,8 +8,15 @@ import { SCREENS, SCREENS_WITHOUT_RIGHTS, type Screen } from "./screens.ts";
 
 type Asked = typeof asAdministrator;
 
+/** Answers as an API server would. */
+async function answer(page: Page, { to, code, message }: NonNullable<Screen["answers"]>): Promise<void> {
+  const status = { kind: "Status", apiVersion: "v1", status: "Failure", code, message };
+  await page.route(to, (route) => route.fulfill({ status: code, json: status }));
+}
+
 function check(asked: Asked, screen: Screen): void {
   asked(`${screen.name} reads well, is accessible in each theme, and fits a telephone`, async ({ page }) => {
+    if (screen.answers !== undefined) await answer(page, screen.answers);
     await page.goto(screen.path);
     await screen.then?.(page);
     await screen.ready(page);

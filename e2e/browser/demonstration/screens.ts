@@ -12,6 +12,8 @@ export interface Screen {
   readonly path: string;
   /** Whether it shows the same in every run; how it reads is kept only then. */
   readonly steady?: false;
+  /** What the way to a cluster is told to answer, where no cluster of the demonstration does. */
+  readonly answers?: { readonly to: RegExp; readonly code: number; readonly message: string };
   /** What is done there before there is something to see. */
   readonly then?: (page: Page) => Promise<void>;
   /** Waits until everything is there. */
@@ -70,6 +72,23 @@ export const SCREENS: readonly Screen[] = [
     path: "/clusters/demo-small/pods?q=nothing-like-this",
     steady: false,
     ready: (page) => page.getByText("Fewer words", { exact: false }).waitFor(),
+  },
+  {
+    name: "a-list-of-a-cluster-that-waits",
+    path: `/clusters/${WAITING}/pods`,
+    ready: heading(`${WAITING} cannot be asked: waiting for its manifest`),
+  },
+  {
+    name: "a-list-that-is-refused",
+    path: "/clusters/demo-small/pods",
+    answers: { to: /demo-small\/api\/v1\/pods/, code: 403, message: 'pods is forbidden: User "drover:u-1" cannot list resource "pods"' },
+    ready: heading("You may not list Pods in all of demo-small"),
+  },
+  {
+    name: "a-list-of-a-kind-that-is-not-served",
+    path: "/clusters/demo-small/cronjobs",
+    answers: { to: /demo-small\/apis\/batch\/v1\/cronjobs/, code: 404, message: "the server could not find the requested resource" },
+    ready: heading("demo-small does not serve CronJobs"),
   },
   {
     name: "tokens",

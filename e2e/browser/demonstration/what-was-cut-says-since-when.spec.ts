@@ -1,4 +1,6 @@
 import { asAdministrator as test, expect } from "../stage/people.ts";
+import { stage } from "../stage/stage.ts";
+import { chooseFromMenu, signIn } from "../stage/test.ts";
 
 test("a page that is cut off says since when, and goes on by itself", async ({ page, context, complaints }) => {
   // The browser tells of every request that it could not make.
@@ -20,4 +22,53 @@ test("a server that answers nothing is told, and asking again helps", async ({ p
   await context.unroute("**/v1/session");
   await page.getByRole("button", { name: "Try again" }).click();
   await expect(page.getByRole("heading", { name: "About", exact: true })).toBeVisible();
+});
+
+test("a browser that loses its network says so at once, and knows what has changed as soon as it is back", async ({ page, context, complaints, terminal }) => {
+  complaints.expect(/net::ERR_INTERNET_DISCONNECTED/);
+  await page.goto("/");
+  await page.getByRole("link", { name: "demo-small" }).waitFor();
+  await page.getByText("live", { exact: true }).waitFor();
+  await context.setOffline(true);
+  await page.getByRole("status").getByText(/^stale since \d\d:\d\d:\d\d$/).waitFor({ timeout: 5_000 });
+  await expect(page.getByRole("link", { name: "demo-small" })).toBeVisible();
+  await terminal.run("drover cluster import came-meanwhile");
+  await context.setOffline(false);
+  await page.getByText("live", { exact: true }).waitFor({ timeout: 5_000 });
+  await page.getByRole("link", { name: "came-meanwhile" }).waitFor();
+  await terminal.run("drover cluster delete came-meanwhile --yes");
+  await page.getByRole("link", { name: "came-meanwhile" }).waitFor({ state: "detached" });
+});
+
+test("a log that was cut goes on, and says so", async ({ page, context, complaints }) => {
+  complaints.expect(/net::ERR_INTERNET_DISCONNECTED/);
+  await page.goto("/clusters/demo-small/pods/shop/store-0?tab=logs");
+  await page.getByRole("log", { name: "Log" }).getByText("[simulated]").first().waitFor();
+  await context.setOffline(true);
+  await page.getByText(/The stream was cut at/).first().waitFor({ timeout: 5_000 });
+  await context.setOffline(false);
+  await expect(page.getByText(/The page keeps trying/)).toHaveCount(0, { timeout: 10_000 });
+});
+
+test("a cluster that refuses Drover's agent signs nobody out", async ({ page, context }) => {
+  const status = { kind: "Status", apiVersion: "v1", status: "Failure", code: 401, message: "Unauthorized" };
+  await context.route(/\/k8s\/clusters\/demo-small\//, (route) => route.fulfill({ status: 401, json: status }));
+  await page.goto("/clusters/demo-small/pods");
+  await page.getByRole("heading", { name: "demo-small refuses Drover’s agent" }).waitFor();
+  await page.getByRole("link", { name: "Clusters", exact: true }).click();
+  await page.getByRole("link", { name: "demo-large" }).waitFor();
+});
+
+test("who signs in as somebody else in one tab is that person in the other, too", async ({ open, newcomer }) => {
+  const first = await open();
+  await first.goto("/about");
+  await signIn(first, "admin", stage.password);
+  await first.getByRole("link", { name: "Users" }).waitFor();
+  const second = await first.context().newPage();
+  await second.goto("/about");
+  await chooseFromMenu(second, "Sign out");
+  await signIn(second, newcomer.name, newcomer.password);
+  await second.getByRole("heading", { name: "Choose a password" }).waitFor();
+  await first.evaluate(() => document.dispatchEvent(new Event("visibilitychange", { bubbles: true })));
+  await first.getByRole("heading", { name: "Choose a password" }).waitFor();
 });

@@ -171,7 +171,11 @@ test("an agent that is cut off is told at once, and so is its return", async () 
   await state("agent not connected").waitFor({ timeout: 60_000 });
   await page.getByRole("link", { name: "Clusters", exact: true }).click();
   await expect(page.getByRole("row", { name: new RegExp(CLUSTER) })).toContainText("agent not connected");
+  await page.goto(`/clusters/${CLUSTER}/pods`);
+  await page.getByRole("heading", { name: `${CLUSTER} cannot be asked: agent not connected` }).waitFor();
   await owner.run("kubectl -n drover-agent scale deployment/drover-agent --replicas=2");
+  await page.getByRole("table", { name: "Pods" }).waitFor({ timeout: ARRIVES_MS });
+  await page.getByRole("link", { name: "Clusters", exact: true }).click();
   await expect(page.getByRole("row", { name: new RegExp(CLUSTER) })).toContainText("ready", { timeout: ARRIVES_MS });
 });
 

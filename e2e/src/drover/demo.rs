@@ -1,5 +1,6 @@
 //! `drover server --demo-clusters`: a server on its embedded hub, and simulated clusters.
 
+use std::ffi::OsString;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -118,6 +119,19 @@ impl DemoServer {
     pub async fn log_in(&self) -> Result<String, DroverError> {
         let trust = ["--ca-fingerprint", &self.fingerprint];
         log_in(&self.folder, &self.url(), trust, &self.command_line()).await
+    }
+
+    /// What the browser's tests are told of it: `e2e/browser/stage/stage.ts` reads this.
+    pub fn told_to_browser(&self, password: &str, kubectl: &Path) -> [(&'static str, OsString); 6] {
+        let programs = self.program().parent().unwrap_or_else(|| Path::new("."));
+        [
+            ("DROVER_TEST_URL", self.url().into()),
+            ("DROVER_TEST_PASSWORD", password.into()),
+            ("DROVER_TEST_FINGERPRINT", self.fingerprint().into()),
+            ("DROVER_TEST_FOLDER", self.folder().into()),
+            ("DROVER_TEST_PROGRAMS", programs.into()),
+            ("DROVER_TEST_KUBECTL", kubectl.into()),
+        ]
     }
 
     /// All clusters, as `drover cluster list --output json` prints them.

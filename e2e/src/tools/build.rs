@@ -9,13 +9,11 @@ use std::time::Instant;
 
 use super::Tool;
 
-/// Nobody steps through these programs, and what a debugger would need is a tenth of the work.
-const COMPILE_FLAGS: &str = "all=-dwarf=false";
-/// Go into the cache key with the former, so that a changed way of building is a changed program.
-const LINK_FLAGS: &str = "-s -w \
-     -X k8s.io/component-base/version.gitVersion=v1.36.3 \
-     -X k8s.io/component-base/version.gitMajor=1 \
-     -X k8s.io/component-base/version.gitMinor=36";
+/// Arguments of the compiler, one a line. Nobody steps through these programs, so they have nothing
+/// for a debugger, which would be a tenth of the work.
+const FLAGS: &str = "build-flags";
+/// What says which programs are built, and how: another text is other programs.
+const INPUTS: [&str; 3] = ["go.mod", "go.sum", FLAGS];
 
 /// Why a [`Tool`] could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -92,10 +90,12 @@ pub(super) fn locate(tool: Tool) -> Result<PathBuf, BuildError> {
 /// All at once: most of their packages are the same, and one is linked while others are compiled.
 fn compile(sources: &Path, folder: &Path) -> Result<(), BuildError> {
     let started = Instant::now();
+    let flags = String::from_utf8_lossy(&input(sources, FLAGS)?).into_owned();
     tell("building Kubernetes, etcd, helm and metrics-server from their Go modules, once");
     let result = Command::new("go")
         .args(["build", "-mod=readonly", "-trimpath", "-buildvcs=false"])
-        .args(["-gcflags", COMPILE_FLAGS, "-ldflags", LINK_FLAGS, "-o"])
+        .args(flags.lines())
+        .arg("-o")
         .arg(folder)
         .args(Tool::ALL.map(Tool::package))
         .current_dir(sources)
@@ -129,16 +129,17 @@ fn cache_folder() -> Result<PathBuf, BuildError> {
     Ok(root.join("drover").join("kubernetes"))
 }
 
+fn input(sources: &Path, name: &str) -> Result<Vec<u8>, BuildError> {
+    let path = sources.join(name);
+    fs::read(&path).map_err(|source| BuildError::ReadModule { path, source })
+}
+
 /// What the programs are cached by.
 fn key(sources: &Path) -> Result<String, BuildError> {
     let mut context = aws_lc_rs::digest::Context::new(&aws_lc_rs::digest::SHA256);
-    for name in ["go.mod", "go.sum"] {
-        let path = sources.join(name);
-        let text = fs::read(&path).map_err(|source| BuildError::ReadModule { path, source })?;
-        context.update(&text);
+    for name in INPUTS {
+        context.update(&input(sources, name)?);
     }
-    context.update(COMPILE_FLAGS.as_bytes());
-    context.update(LINK_FLAGS.as_bytes());
     let mut key = String::new();
     for byte in &context.finish().as_ref()[..8] {
         write!(key, "{byte:02x}").expect("writing to a string cannot fail");
@@ -161,12 +162,15 @@ mod tests {
     }
 
     #[test]
-    fn another_dependency_is_another_cached_program() {
+    fn another_dependency_or_flag_is_another_cached_program() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("go.mod"), "module x").unwrap();
-        fs::write(folder.path().join("go.sum"), "one").unwrap();
-        let first = key(folder.path()).unwrap();
-        fs::write(folder.path().join("go.sum"), "two").unwrap();
-        assert_ne!(first, key(folder.path()).unwrap());
+        for name in INPUTS {
+            fs::write(folder.path().join(name), "one").unwrap();
+        }
+        for name in INPUTS {
+            let first = key(folder.path()).unwrap();
+            fs::write(folder.path().join(name), "two").unwrap();
+            assert_ne!(first, key(folder.path()).unwrap(), "{name}");
+        }
     }
 }

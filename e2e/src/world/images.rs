@@ -1,6 +1,14 @@
 //! The images, built beforehand.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// The target folder that this test was built in: tests lie in `target/debug/deps`.
+pub fn target_of_tests() -> PathBuf {
+    let own = std::env::current_exe().unwrap_or_default();
+    own.ancestors()
+        .nth(3)
+        .map_or_else(PathBuf::new, Path::to_path_buf)
+}
 
 /// An image is not there.
 #[derive(Debug, thiserror::Error)]
@@ -22,14 +30,11 @@ pub enum BuiltImage {
 impl BuiltImage {
     /// Its archive in cargo's target folder.
     pub fn archive(self) -> Result<PathBuf, MissingImage> {
-        let own = std::env::current_exe().unwrap_or_default();
-        // Tests are in target/debug/deps.
-        let target = own.ancestors().nth(3);
         let name = match self {
             Self::Server => "drover.tar",
             Self::Agent => "drover-agent.tar",
         };
-        let path = target.map_or_else(PathBuf::new, |target| target.join(name));
+        let path = target_of_tests().join(name);
         if path.is_file() {
             Ok(path)
         } else {

@@ -20,15 +20,7 @@ pub(crate) async fn every_screen_is_as_it_should_be(browser: &mut Browser) {
     let wanted = usize::try_from(CLUSTERS).unwrap();
     server.wait_for_clusters(wanted).await.unwrap();
     let kubectl = Tool::Kubectl.locate().await.unwrap();
-    let programs = server.program().parent().unwrap();
-    let told = [
-        ("DROVER_TEST_URL", server.url().into()),
-        ("DROVER_TEST_PASSWORD", password.into()),
-        ("DROVER_TEST_FINGERPRINT", server.fingerprint().into()),
-        ("DROVER_TEST_FOLDER", folder.path().into()),
-        ("DROVER_TEST_PROGRAMS", programs.into()),
-        ("DROVER_TEST_KUBECTL", kubectl.into()),
-    ];
+    let told = server.told_to_browser(&password, &kubectl);
     browser.playwright.run("demonstration", told).await.unwrap();
     server.stop().await.unwrap();
 }

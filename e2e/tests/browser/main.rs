@@ -9,10 +9,10 @@
 mod demonstration;
 mod road;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use drover_e2e::suite::{self, Stage};
+use drover_e2e::world::target_of_tests;
 use drover_e2e::{BrowserError, Playwright, test};
 
 /// The browser; each test starts its own world.
@@ -29,10 +29,7 @@ impl Stage for Browser {
 
 impl Browser {
     async fn start() -> Result<Self, BrowserError> {
-        let own = std::env::current_exe().unwrap_or_default();
-        // Tests are in target/debug/deps.
-        let target = own.ancestors().nth(3).map(PathBuf::from);
-        let results = target.unwrap_or_default().join("e2e");
+        let results = target_of_tests().join("e2e");
         let playwright = Playwright::prepare(&results).await?;
         Ok(Self { playwright })
     }

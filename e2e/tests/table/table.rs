@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use drover_e2e::world::target_of_tests;
 use drover_e2e::{CommandLine, World};
 use futures::future::LocalBoxFuture;
 
@@ -258,9 +259,7 @@ fn render(results: &[Compared]) -> String {
 }
 
 fn write(file: &str, table: &str) {
-    // target/debug/deps/<this>
-    let own = std::env::current_exe().unwrap();
-    let folder = own.ancestors().nth(3).unwrap().join("e2e");
+    let folder = target_of_tests().join("e2e");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join(file), table).unwrap();
 }

@@ -78,7 +78,7 @@ pub(crate) enum ImageError {
 /// Writes the agent's image where it was wanted.
 pub(crate) fn of_agent(options: &ImageOptions) -> Result<(), Failure> {
     let program = load(AGENT_PROGRAM, &agent_binary(options)?)?;
-    write(options, &[program])
+    write(options, &program, None)
 }
 
 /// Writes this program's image where it was wanted; the agent's program is in it, for `drover agent
@@ -87,7 +87,7 @@ pub(crate) fn of_server(options: &ImageOptions) -> Result<(), Failure> {
     let own = std::env::current_exe().map_err(ImageError::Here)?;
     let server = load(SERVER_PROGRAM, &own)?;
     let agent = load(AGENT_PROGRAM, &agent_binary(options)?)?;
-    write(options, &[server, agent])
+    write(options, &server, Some(&agent))
 }
 
 fn agent_binary(options: &ImageOptions) -> Result<PathBuf, ImageError> {
@@ -98,13 +98,16 @@ fn agent_binary(options: &ImageOptions) -> Result<PathBuf, ImageError> {
     Ok(own.with_file_name(AGENT_PROGRAM))
 }
 
-/// Writes the image that runs the first of these programs.
-fn write(options: &ImageOptions, programs: &[(Platform, Program)]) -> Result<(), Failure> {
+/// A program, and what it runs on.
+type Placed = (Platform, Program);
+
+/// Writes the image that runs the first program, and may hold another.
+fn write(options: &ImageOptions, first: &Placed, other: Option<&Placed>) -> Result<(), Failure> {
     let ImageFormat::Tar = options.format;
     if options.file.is_none() && output_is_screen() {
         return Err(ImageError::Screen.into());
     }
-    let image = image(options, programs)?;
+    let image = image(options, first, other)?;
     match &options.file {
         Some(path) => save(&image, path)?,
         None => image
@@ -120,19 +123,19 @@ fn write(options: &ImageOptions, programs: &[(Platform, Program)]) -> Result<(),
     Ok(())
 }
 
-fn image(options: &ImageOptions, programs: &[(Platform, Program)]) -> Result<Image, ImageError> {
-    let [(platform, first), others @ ..] = programs else {
-        let nothing = io::Error::other("it has no program");
-        return Err(ImageError::Build(nothing));
-    };
-    if let Some((other, _)) = others.iter().find(|(other, _)| other != platform) {
+fn image(
+    options: &ImageOptions,
+    (platform, first): &Placed,
+    other: Option<&Placed>,
+) -> Result<Image, ImageError> {
+    if let Some((other, _)) = other.filter(|(other, _)| other != platform) {
         return Err(ImageError::Mixed(*platform, *other));
     }
     let of_version = || format!("{}:{}", first.name, env!("CARGO_PKG_VERSION"));
     let name = options.name.clone().unwrap_or_else(of_version);
     check_name(&name)?;
-    let others = others.iter().map(|(_, program)| program);
-    Image::build(&name, *platform, first, others).map_err(ImageError::Build)
+    let other = other.map(|(_, program)| program);
+    Image::build(&name, *platform, first, other).map_err(ImageError::Build)
 }
 
 /// Reads a program that runs without anything else.

@@ -65,18 +65,11 @@ impl Served {
 
 /// A program that the end-to-end tests build (`e2e/src/tools`), which are no part of this crate.
 pub(crate) fn tool(name: &str) -> PathBuf {
-    const COMPILE_FLAGS: &str = "all=-dwarf=false";
-    const LINK_FLAGS: &str = "-s -w \
-     -X k8s.io/component-base/version.gitVersion=v1.36.3 \
-     -X k8s.io/component-base/version.gitMajor=1 \
-     -X k8s.io/component-base/version.gitMinor=36";
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../e2e/kubernetes");
     let mut context = aws_lc_rs::digest::Context::new(&aws_lc_rs::digest::SHA256);
-    for file in ["go.mod", "go.sum"] {
+    for file in ["go.mod", "go.sum", "build-flags"] {
         context.update(&std::fs::read(sources.join(file)).unwrap());
     }
-    context.update(COMPILE_FLAGS.as_bytes());
-    context.update(LINK_FLAGS.as_bytes());
     let mut key = String::new();
     for byte in &context.finish().as_ref()[..8] {
         write!(key, "{byte:02x}").unwrap();

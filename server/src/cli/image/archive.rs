@@ -100,13 +100,13 @@ pub(crate) struct Image {
 
 impl Image {
     /// The image of static programs, which runs the first; `name` is `[REGISTRY/]NAME:TAG`.
-    pub(crate) fn build<'a>(
+    pub(crate) fn build(
         name: &str,
         platform: Platform,
-        first: &'a Program,
-        others: impl Iterator<Item = &'a Program>,
+        first: &Program,
+        other: Option<&Program>,
     ) -> io::Result<Self> {
-        let programs = std::iter::once(first).chain(others);
+        let programs = std::iter::once(first).chain(other);
         let layer = Blob::new(layer(programs)?);
         let config = Blob::of(&configuration(platform, first.name, &layer));
         let manifest = Blob::of(&json!({

@@ -32,7 +32,7 @@ fn archive(program: &[u8]) -> Vec<u8> {
         bytes: program.to_vec(),
     };
     let mut bytes = Vec::new();
-    Image::build(NAME, Platform::Amd64, &first, std::iter::empty())
+    Image::build(NAME, Platform::Amd64, &first, None)
         .unwrap()
         .write(&mut bytes)
         .unwrap();
@@ -118,7 +118,7 @@ fn an_image_runs_the_first_of_its_programs_and_holds_them_all() {
         name,
         bytes: name.as_bytes().to_vec(),
     });
-    let image = Image::build(NAME, Platform::Amd64, &first, std::iter::once(&second)).unwrap();
+    let image = Image::build(NAME, Platform::Amd64, &first, Some(&second)).unwrap();
     let config: Value = serde_json::from_slice(&image.config.bytes).unwrap();
     assert_eq!(config["config"]["Entrypoint"], json!(["/drover"]));
     let files = read(&image.layer.bytes);

@@ -1,0 +1,40 @@
+import type { Page } from "@playwright/test";
+
+import { asAdministrator as test, expect } from "../stage/people.ts";
+
+const CHOSEN = ["demo-large", "demo-small"];
+const LABEL = "tried-by=browser";
+
+async function choose(page: Page): Promise<void> {
+  for (const name of CHOSEN) await page.getByRole("checkbox", { name: `Choose ${name}`, exact: true }).check();
+  await page.getByText("2 chosen", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Labels…" }).click();
+}
+
+test("labels of many clusters are a plan before they are changed, and then what the command line shows", async ({ page, terminal }) => {
+  const labelled = async () => {
+    const told = JSON.parse(await terminal.run("drover cluster list --output json")) as {
+      items: { name: string; labels?: Record<string, string> }[];
+    };
+    return told.items.filter(({ labels }) => labels?.["tried-by"] === "browser").map(({ name }) => name).sort();
+  };
+  await page.goto("/");
+  await choose(page);
+  const dialog = page.getByRole("dialog", { name: "Labels" });
+  await dialog.getByLabel("Set", { exact: true }).fill(LABEL);
+  await expect(dialog.getByText(`sets ${LABEL} on 2 clusters`)).toBeVisible();
+  expect(await labelled(), "a plan changes nothing").toEqual([]);
+  await dialog.getByRole("button", { name: "Change 2 clusters" }).click();
+  await page.getByText("The labels of 2 clusters are changed.").waitFor();
+  await expect(dialog).toBeHidden();
+  expect(await labelled()).toEqual(CHOSEN);
+
+  await page.getByLabel("Filter clusters").fill(LABEL);
+  await expect(page.getByRole("row").getByRole("link")).toHaveText(CHOSEN);
+  await page.getByRole("button", { name: "Labels…" }).click();
+  await dialog.getByRole("checkbox", { name: /tried-by/ }).check();
+  await expect(dialog.getByText("removes tried-by from 2 clusters (was browser)")).toBeVisible();
+  await dialog.getByRole("button", { name: "Change 2 clusters" }).click();
+  await page.getByRole("heading", { name: "No cluster fits" }).waitFor();
+  expect(await labelled()).toEqual([]);
+});

@@ -1,0 +1,19 @@
+import { asAdministrator as test, expect } from "../stage/people.ts";
+
+test("clusters that come while the palette is open are found in it", async ({ page, context }) => {
+  let release = () => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  await context.route(/\/management\.drover\.dev\/v1alpha1\/clusters\?/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.goto("/about");
+  await page.getByRole("heading", { name: "About", exact: true }).waitFor();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("demo-large");
+  await page.getByText("Nothing fits. Try fewer letters.").waitFor();
+  release();
+  await page.getByRole("option", { name: "demo-large" }).waitFor();
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/\/clusters\/demo-large$/);
+});
