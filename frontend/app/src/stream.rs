@@ -31,6 +31,32 @@ pub(crate) struct LineStream {
     _cut: Cut,
 }
 
+/// Why no more lines come, though the server has not ended the answer.
+#[derive(Debug)]
+pub(crate) enum Interruption {
+    /// Nothing came for as long as the patience lasts, so that nobody knows whether it still goes
+    /// on.
+    Silence,
+    /// It was refused, or cut.
+    Problem(Problem),
+}
+
+impl From<Problem> for Interruption {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+/// For who knows that there should have been something by now.
+impl From<Interruption> for Problem {
+    fn from(interruption: Interruption) -> Self {
+        match interruption {
+            Interruption::Silence => Self::offline(),
+            Interruption::Problem(problem) => problem,
+        }
+    }
+}
+
 /// Ends the request with its owner.
 struct Cut(AbortController);
 
@@ -42,14 +68,17 @@ impl Drop for Cut {
 
 impl LineStream {
     /// Sends a request whose answer does not end; silence longer than `patience` ends it.
-    pub(crate) async fn open(request: Request, patience: Duration) -> Result<Self, Problem> {
+    pub(crate) async fn open(request: Request, patience: Duration) -> Result<Self, Interruption> {
         let controller = AbortController::new().map_err(|_| Problem::offline())?;
         let cut = Cut(controller);
         let signal = cut.0.signal();
+        let mut lost = Told::lost();
         let sent = Box::pin(request.send(&signal));
-        let response = match select(sent, Box::pin(sleep(patience))).await {
+        let in_vain = select(Box::pin(sleep(patience)), &mut lost);
+        let response = match select(sent, in_vain).await {
             Either::Left((response, _)) => response?,
-            Either::Right(_) => return Err(Problem::offline()),
+            Either::Right((Either::Left(_), _)) => return Err(Interruption::Silence),
+            Either::Right((Either::Right(_), _)) => return Err(Problem::offline().into()),
         };
         let body = response.body().ok_or_else(|| Problem::strange("no body"))?;
         let reader = body.get_reader().unchecked_into();
@@ -59,7 +88,7 @@ impl LineStream {
             patience: SignedDuration::try_from(patience).unwrap_or(SignedDuration::MAX),
             heard: now(),
             silence: Box::pin(sleep(patience)),
-            lost: Told::lost(),
+            lost,
             _cut: cut,
         })
     }
@@ -71,7 +100,7 @@ impl LineStream {
     }
 
     /// The lines that came next; `None` when the server has ended the answer.
-    pub(crate) async fn next(&mut self) -> Result<Option<Vec<Vec<u8>>>, Problem> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Vec<Vec<u8>>>, Interruption> {
         let piece = self.piece().await?;
         let of = |name: &str| {
             let found = js_sys::Reflect::get(&piece, &JsValue::from_str(name));
@@ -82,26 +111,25 @@ impl LineStream {
         }
         let bytes = js_sys::Uint8Array::new(&of("value")?).to_vec();
         let lines = self.lines.push(&bytes);
-        lines
-            .map(Some)
-            .map_err(|_| Problem::strange("a line without end"))
+        let lines = lines.map_err(|_| Problem::strange("a line without end"))?;
+        Ok(Some(lines))
     }
 
     /// What the stream gives next, unless it is silent for too long or the network is lost.
-    async fn piece(&mut self) -> Result<JsValue, Problem> {
+    async fn piece(&mut self) -> Result<JsValue, Interruption> {
         let mut read = JsFuture::from(self.reader.read());
         loop {
             match select(&mut read, select(&mut self.silence, &mut self.lost)).await {
                 Either::Left((piece, _)) => {
                     self.heard = now();
-                    return piece.map_err(|_| Problem::offline());
+                    return piece.map_err(|_| Problem::offline().into());
                 }
-                Either::Right((Either::Right(_), _)) => return Err(Problem::offline()),
+                Either::Right((Either::Right(_), _)) => return Err(Problem::offline().into()),
                 Either::Right((Either::Left(_), _)) => {}
             }
             let left = self.patience - now().duration_since(self.heard);
             let Some(left) = Duration::try_from(left).ok().filter(|left| !left.is_zero()) else {
-                return Err(Problem::offline());
+                return Err(Interruption::Silence);
             };
             self.silence = Box::pin(sleep(left));
         }

@@ -9,7 +9,7 @@ use crate::problem::{Problem, ProblemKind};
 pub enum Ending {
     /// The server ended it.
     Done,
-    /// Nothing came for long, so that nobody knows whether it still goes on.
+    /// Nothing came for long, not even a first byte, so that nobody knows whether it still goes on.
     Silent,
     /// It was refused, or cut.
     Problem(Problem),
@@ -34,7 +34,9 @@ pub enum Next {
 pub fn next(wish: &Wish, ending: Ending, life: Option<Life>) -> Next {
     let problem = match ending {
         Ending::Problem(problem) => problem,
-        Ending::Silent => return Next::GoOn,
+        // A container may say nothing for long.
+        Ending::Silent if wish.follows() => return Next::GoOn,
+        Ending::Silent => return Next::Cut(Problem::offline()),
         Ending::Done if !wish.follows() => return Next::Stop("This is all of it.".to_owned()),
         Ending::Done => return after(life),
     };
@@ -139,7 +141,17 @@ mod tests {
             Next::Wait(_)
         ));
         assert!(matches!(next(&wish, Ending::Done, None), Next::Stop(_)));
-        assert_eq!(next(&wish, Ending::Silent, None), Next::GoOn);
+    }
+
+    #[test]
+    fn silence_is_a_cut_only_where_the_server_has_all_there_is_to_say() {
+        let runs = Some(Life::Runs);
+        let quiet = next(&wish(false, true), Ending::Silent, runs.clone());
+        assert_eq!(quiet, Next::GoOn);
+        for whole in [wish(false, false), wish(true, true)] {
+            let silent = next(&whole, Ending::Silent, runs.clone());
+            assert!(matches!(silent, Next::Cut(_)), "{whole:?}");
+        }
     }
 
     #[test]

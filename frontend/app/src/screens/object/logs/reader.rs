@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use drover_ui_core::backoff::Backoff;
-use drover_ui_core::log::{Ending, Log, Next, Wish, next};
+use drover_ui_core::log::{Ending, Log, Next, Seam, Wish, next};
 use drover_ui_core::object::life;
 use drover_ui_core::problem::Problem;
-use futures::future::{AbortHandle, abortable};
+use futures::future::{AbortHandle, Either, abortable, select};
 use jiff::Timestamp;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -16,11 +16,14 @@ use crate::clock::{chance, now, sleep, time_of_day};
 use crate::fetch::Request;
 use crate::gate::Gate;
 use crate::network::rest;
-use crate::stream::LineStream;
+use crate::stream::{Interruption, LineStream};
 
 /// A container may say nothing for long; after this the stream is asked for anew, in case that the
 /// connection is silently gone.
 const PATIENCE: Duration = Duration::from_mins(3);
+/// An answer that has not begun by then has no lines: before the first one, a kubelet sends nothing
+/// at all.
+const LATE: Duration = Duration::from_secs(2);
 /// A pod's status comes a little later than the end of its container's log.
 const SETTLING: Duration = Duration::from_millis(800);
 /// Of longer lines the rest is left out.
@@ -102,8 +105,11 @@ impl Reader {
             if ending == Ending::Done && wish.follows() {
                 sleep(SETTLING).await;
             }
-            if let Ending::Problem(problem) = &ending {
-                gate.heed(problem);
+            match &ending {
+                Ending::Problem(problem) => gate.heed(problem),
+                // That was waited for long enough.
+                Ending::Silent => backoff.reset(),
+                Ending::Done => {}
             }
             let is_gone = pod.is_gone.get_untracked();
             let life = pod.known.with_untracked(|pod| {
@@ -135,22 +141,15 @@ impl Reader {
         noted: &mut Option<String>,
     ) -> Ending {
         let mut seam = self.log.with_untracked(Log::seam);
-        let path = wish.path(seam.as_ref());
-        let opened = LineStream::open(Request::get(path), PATIENCE).await;
-        let mut stream = match opened {
+        let mut stream = match self.open(wish, seam.as_ref()).await {
             Ok(stream) => stream.cutting_lines_at(LONGEST_LINE),
-            Err(problem) => return Ending::Problem(problem),
+            Err(why) => return why.into(),
         };
-        if wish.follows() && self.log.with_untracked(|log| log.seam().is_none()) {
-            self.reading.set(Reading::Following);
-        }
         loop {
-            let asked = now();
             let lines = match stream.next().await {
                 Ok(Some(lines)) => lines,
                 Ok(None) => return Ending::Done,
-                Err(_) if is_silence(asked, now()) => return Ending::Silent,
-                Err(problem) => return Ending::Problem(problem),
+                Err(why) => return why.into(),
             };
             let mut new = 0;
             self.log.update(|log| {
@@ -161,10 +160,36 @@ impl Reader {
             if new > 0 {
                 backoff.reset();
                 *noted = None;
-                if wish.follows() && self.reading.with_untracked(|it| *it != Reading::Following) {
-                    self.reading.set(Reading::Following);
-                }
+                self.goes_on(wish);
             }
+        }
+    }
+
+    /// Asks, and says that lines come as they are written once that is so.
+    async fn open(self, wish: &Wish, seam: Option<&Seam>) -> Result<LineStream, Interruption> {
+        let request = Request::get(wish.path(seam));
+        let opening = Box::pin(LineStream::open(request, PATIENCE));
+        let stream = match select(opening, Box::pin(sleep(LATE))).await {
+            Either::Left((opened, _)) => opened?,
+            Either::Right(((), opening)) => {
+                // Lines that were read would come again at once, so their answer is not late
+                // because there are none.
+                if seam.is_none() {
+                    self.goes_on(wish);
+                }
+                opening.await?
+            }
+        };
+        if seam.is_none() {
+            self.goes_on(wish);
+        }
+        Ok(stream)
+    }
+
+    /// Lines come as they are written, if that is the wish.
+    fn goes_on(self, wish: &Wish) {
+        if wish.follows() && self.reading.with_untracked(|it| *it != Reading::Following) {
+            self.reading.set(Reading::Following);
         }
     }
 
@@ -190,7 +215,11 @@ impl Reader {
     }
 }
 
-/// Whether the wait was as long as the stream's patience.
-fn is_silence(asked: Timestamp, now: Timestamp) -> bool {
-    now.duration_since(asked).unsigned_abs() >= PATIENCE
+impl From<Interruption> for Ending {
+    fn from(interruption: Interruption) -> Self {
+        match interruption {
+            Interruption::Silence => Self::Silent,
+            Interruption::Problem(problem) => Self::Problem(problem),
+        }
+    }
 }
