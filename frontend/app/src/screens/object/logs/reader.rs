@@ -180,7 +180,11 @@ impl Reader {
                 opening.await?
             }
         };
-        if seam.is_none() {
+        let was_cut = self
+            .reading
+            .with_untracked(|reading| matches!(reading, Reading::Cut { .. }));
+        // The answer to who waits for a container's next start may be the log of its last run.
+        if was_cut || seam.is_none() {
             self.goes_on(wish);
         }
         Ok(stream)
