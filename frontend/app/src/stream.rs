@@ -115,6 +115,12 @@ impl LineStream {
         Ok(Some(lines))
     }
 
+    /// What came behind the last line's end. It is a line, too, where the answer is a text and the
+    /// server has ended it.
+    pub(crate) fn last(&mut self) -> Option<Vec<u8>> {
+        self.lines.finish()
+    }
+
     /// What the stream gives next, unless it is silent for too long or the network is lost.
     async fn piece(&mut self) -> Result<JsValue, Interruption> {
         let mut read = JsFuture::from(self.reader.read());

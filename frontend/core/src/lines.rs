@@ -45,13 +45,16 @@ impl Lines {
         let last = parts.next_back().unwrap_or_default();
         for part in parts {
             self.add(part)?;
-            let line = std::mem::take(&mut self.rest);
-            if !line.is_empty() {
-                whole.push(line);
-            }
+            whole.extend(self.finish());
         }
         self.add(last)?;
         Ok(whole)
+    }
+
+    /// Gives what has come of a line that was not ended, where what is after the last end counts.
+    pub fn finish(&mut self) -> Option<Vec<u8>> {
+        let line = std::mem::take(&mut self.rest);
+        (!line.is_empty()).then_some(line)
     }
 
     fn add(&mut self, part: &[u8]) -> Result<(), TooLong> {
@@ -85,10 +88,22 @@ mod tests {
             }
             seen.extend(lines.push(bytes).unwrap());
             let mut wanted: Vec<&str> = text.split('\n').collect();
-            wanted.pop();
+            let last = wanted.pop().filter(|last| !last.is_empty());
             wanted.retain(|line| !line.is_empty());
             prop_assert_eq!(seen, wanted.iter().map(|l| l.as_bytes().to_vec()).collect::<Vec<_>>());
+            prop_assert_eq!(lines.finish(), last.map(|l| l.as_bytes().to_vec()));
         }
+    }
+
+    #[test]
+    fn the_last_line_of_a_text_needs_no_end() {
+        let mut lines = Lines::cut_at(4);
+        assert_eq!(lines.push(b"a\nbc"), Ok(vec![b"a".to_vec()]));
+        assert_eq!(lines.push(b"def"), Ok(vec![]));
+        assert_eq!(lines.finish(), Some(b"bcde".to_vec()));
+        assert_eq!(lines.finish(), None);
+        assert_eq!(lines.push(b"x\n"), Ok(vec![b"x".to_vec()]));
+        assert_eq!(lines.finish(), None, "no line is empty");
     }
 
     #[test]

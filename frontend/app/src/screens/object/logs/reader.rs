@@ -146,9 +146,9 @@ impl Reader {
             Err(why) => return why.into(),
         };
         loop {
-            let lines = match stream.next().await {
-                Ok(Some(lines)) => lines,
-                Ok(None) => return Ending::Done,
+            let (lines, is_over) = match stream.next().await {
+                Ok(Some(lines)) => (lines, false),
+                Ok(None) => (Vec::from_iter(stream.last()), true),
                 Err(why) => return why.into(),
             };
             let mut new = 0;
@@ -161,6 +161,9 @@ impl Reader {
                 backoff.reset();
                 *noted = None;
                 self.goes_on(wish);
+            }
+            if is_over {
+                return Ending::Done;
             }
         }
     }
