@@ -8,6 +8,7 @@ mod next;
 mod seam;
 
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 
 pub use ansi::{Color, Style};
 pub use choice::{SINCES, Since, TAILS, Wish};
@@ -17,6 +18,7 @@ pub use next::{Ending, Next, next};
 pub use seam::Seam;
 
 use crate::find::Find;
+use crate::quantity::count;
 
 /// Lines that are kept.
 pub const MOST_LINES: usize = 10_000;
@@ -111,6 +113,12 @@ impl Log {
     pub fn pause(&mut self, paused: bool) {
         self.paused = paused;
         if !paused {
+            if self.gap() > 0 {
+                // What is shown has no gap.
+                self.dropped += self.shown.lines.len() as u64;
+                self.shown = Kept::default();
+                self.found = 0;
+            }
             for line in std::mem::take(&mut self.waiting).lines {
                 self.show(line);
             }
@@ -168,19 +176,38 @@ impl Log {
         Seam::after(lines.map(|line| &line.entry))
     }
 
-    /// All that is kept, as a file.
+    /// How many lines were let go between those that are shown and those that wait.
+    fn gap(&self) -> u64 {
+        let (last, first) = (self.shown.lines.back(), self.waiting.lines.front());
+        let between = last
+            .zip(first)
+            .map(|(last, first)| first.number - last.number);
+        between.map_or(0, |numbers| numbers.saturating_sub(1))
+    }
+
+    /// All that is kept, as a file; where lines are missing in it, it says so.
     pub fn text(&self, with_times: bool) -> String {
-        let lines = self.shown.lines.iter().chain(&self.waiting.lines);
         let mut text = String::new();
-        for line in lines {
-            if let Some(at) = line.entry.at.filter(|_| with_times) {
-                text.push_str(&at.to_string());
-                text.push(' ');
-            }
-            text.push_str(&line.entry.text);
-            text.push('\n');
-        }
+        add_lines(&mut text, &self.shown, with_times);
+        // Writing to a string does not fail.
+        let _ = match self.gap() {
+            0 => Ok(()),
+            1 => writeln!(text, "… 1 line was not kept …"),
+            more => writeln!(text, "… {} lines were not kept …", count(more)),
+        };
+        add_lines(&mut text, &self.waiting, with_times);
         text
+    }
+}
+
+fn add_lines(text: &mut String, kept: &Kept, with_times: bool) {
+    for line in &kept.lines {
+        if let Some(at) = line.entry.at.filter(|_| with_times) {
+            text.push_str(&at.to_string());
+            text.push(' ');
+        }
+        text.push_str(&line.entry.text);
+        text.push('\n');
     }
 }
 

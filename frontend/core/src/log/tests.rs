@@ -144,6 +144,52 @@ fn a_paused_log_stands_still_and_loses_nothing() {
 }
 
 #[test]
+fn a_saved_log_says_where_lines_are_missing() {
+    let mut log = Log::default();
+    log.push(b"a");
+    log.pause(true);
+    let mut number = 0;
+    let mut push = |log: &mut Log, lines: usize| {
+        for _ in 0..lines {
+            log.push(format!("line {number}").as_bytes());
+            number += 1;
+        }
+    };
+    push(&mut log, MOST_LINES);
+    assert!(log.text(false).starts_with("a\nline 0\n"));
+    push(&mut log, 1);
+    let text = log.text(false);
+    assert!(text.starts_with("a\n… 1 line was not kept …\nline 1\n"));
+    push(&mut log, 1_233);
+    let text = log.text(false);
+    assert!(text.starts_with("a\n… 1,234 lines were not kept …\nline 1234\n"));
+    assert_eq!(text.lines().count(), 2 + MOST_LINES);
+    log.pause(false);
+    assert!(log.text(false).starts_with("line 1234\n"));
+    assert_eq!((log.lines().len(), log.dropped()), (MOST_LINES, 1_235));
+}
+
+#[test]
+fn what_is_shown_after_a_pause_has_no_gap() {
+    let mut log = Log::default();
+    log.find(Find::new("short"));
+    log.push(b"short");
+    log.pause(true);
+    // Fewer than can be kept, and more bytes.
+    let wide = "x".repeat(32 * 1024);
+    for _ in 0..1_000 {
+        log.push(wide.as_bytes());
+    }
+    assert!(log.waiting() < 1_000);
+    log.pause(false);
+    let lines = log.lines();
+    assert_eq!(lines.len() as u64 + log.dropped(), 1_001);
+    let (first, last) = (lines.front().unwrap(), lines.back().unwrap());
+    assert_eq!(last.number - first.number + 1, lines.len() as u64);
+    assert_eq!(log.found(), 0);
+}
+
+#[test]
 fn after_a_cut_no_line_is_doubled_and_none_is_lost() {
     let mut log = Log::default();
     for line in [
