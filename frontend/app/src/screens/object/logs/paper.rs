@@ -216,23 +216,29 @@ fn Finding(pages: Pages, view: LogView, scroll: Scroll) -> impl IntoView {
     view! { <FindField label="Find in the log" value=view.find count=count at=at on_step=go/> }
 }
 
-/// While new lines wait: how many, and the way back to them.
+/// While new lines wait: that they do, and the way back to them. How many is not read out, since it
+/// changes with each that comes.
 #[component]
 fn Resume(scroll: Scroll, log: RwSignal<Log>) -> impl IntoView {
-    let waiting = Memo::new(move |_| log.with(|log| log.is_paused().then(|| log.waiting())));
-    move || {
-        waiting.get().map(|waiting| {
-            let words = match waiting {
-                0 => "Paused. Go to the end".to_owned(),
-                1 => "Paused. 1 new line".to_owned(),
-                more => format!("Paused. {more} new lines"),
-            };
+    let is_paused = Memo::new(move |_| log.with(Log::is_paused));
+    let waiting = Memo::new(move |_| log.with(Log::waiting));
+    let words = move || match waiting.get() {
+        0 => "Go to the end".to_owned(),
+        1 => "Show 1 new line".to_owned(),
+        more => format!("Show {more} new lines"),
+    };
+    let button = move || {
+        is_paused.get().then(|| {
             view! {
-                <div class="log-resume" role="status">
-                    <Button weight=Weight::Primary on_press=move |()| scroll.show_end()>{words}</Button>
-                </div>
+                <Button weight=Weight::Primary on_press=move |()| scroll.show_end()>{words}</Button>
             }
         })
+    };
+    view! {
+        <div class="log-resume">
+            <span role="status">{move || is_paused.get().then_some("Paused")}</span>
+            {button}
+        </div>
     }
 }
 
