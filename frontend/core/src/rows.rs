@@ -6,6 +6,26 @@ use std::ops::Range;
 /// Rows are never wider, wrapped or not: a browser that is given a line of a megabyte stops.
 pub const WIDEST: usize = 4_000;
 
+/// Columns beside a row's text and its gutter.
+const MARGINS: usize = 2;
+/// A text is never narrower, however little room there is.
+const NARROWEST: usize = 10;
+
+/// Columns for the text of rows, beside a gutter; `room` is what fits where long lines are wrapped.
+pub fn columns(room: Option<usize>, gutter: usize) -> usize {
+    let text = room.unwrap_or(WIDEST).saturating_sub(gutter + MARGINS);
+    text.max(NARROWEST)
+}
+
+/// Columns of the longest row with its gutter; nothing where lines are wrapped, since no row is
+/// longer than what fits. Only otherwise it asks how many bytes the longest line has.
+pub fn widest(columns: usize, gutter: usize, longest: impl FnOnce() -> Option<usize>) -> usize {
+    if columns < WIDEST / 2 {
+        return 0;
+    }
+    longest().unwrap_or_default().min(columns) + gutter + MARGINS
+}
+
 /// Columns that a letter takes in a font of fixed width.
 fn width(letter: char) -> usize {
     match u32::from(letter) {
@@ -130,6 +150,16 @@ mod tests {
             prop_assert_eq!(layout.rows(), row);
             prop_assert_eq!(layout.line_at(row), None);
         }
+    }
+
+    #[test]
+    fn wrapped_rows_fit_and_others_are_as_wide_as_the_longest() {
+        let wrapped = columns(Some(100), 25);
+        assert_eq!((wrapped, widest(wrapped, 25, || Some(5_000))), (73, 0));
+        let whole = columns(None, 25);
+        assert_eq!(widest(whole, 25, || Some(200)), 227);
+        assert_eq!(widest(whole, 25, || Some(5_000)), WIDEST);
+        assert_eq!(columns(Some(20), 25), NARROWEST);
     }
 
     #[test]

@@ -128,6 +128,15 @@ fn pixels(value: f64) -> i32 {
     value.clamp(0.0, f64::from(i32::MAX)) as i32
 }
 
+/// A number that is another one whenever something that rows look like has changed: what `track`
+/// asks for.
+pub fn look(track: impl Fn() + Send + Sync + 'static) -> Memo<u64> {
+    Memo::new(move |last: Option<&u64>| {
+        track();
+        last.copied().unwrap_or_default() + 1
+    })
+}
+
 /// What tells a row's content from every other's: its line, its part of the line, and how it looks.
 pub type RowKey = (u64, usize, u64);
 

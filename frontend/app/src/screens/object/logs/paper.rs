@@ -3,11 +3,11 @@
 use drover_ui_core::find::{Find, step};
 use drover_ui_core::log::{Color, Entry, Level, Log, Segment, Wish};
 use drover_ui_core::problem::ProblemKind;
-use drover_ui_core::rows::{Layout, WIDEST, height, parts};
+use drover_ui_core::rows::{self, Layout, height, parts};
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::find::FindField;
 use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
-use drover_ui_kit::sheet::{RowKey, Scroll, Sheet};
+use drover_ui_kit::sheet::{RowKey, Scroll, Sheet, look};
 use leptos::prelude::*;
 
 use super::bar::Foot;
@@ -94,12 +94,8 @@ impl Pages {
         });
         let gutter = Memo::new(move |_| if view.times.get() { TIME_COLUMNS } else { 0 });
         let columns = Memo::new(move |_| {
-            let wide = if view.wrap.get() {
-                scroll.columns()
-            } else {
-                WIDEST
-            };
-            wide.saturating_sub(gutter.get() + 2).max(10)
+            let room = view.wrap.get().then(|| scroll.columns());
+            rows::columns(room, gutter.get())
         });
         let layout = Memo::new(move |_| {
             let columns = columns.get();
@@ -109,11 +105,10 @@ impl Pages {
             })
         });
         let wanted = Memo::new(move |_| log.with(|log| log.wanted().clone()));
-        let look = Memo::new(move |last: Option<&u64>| {
+        let look = look(move || {
             columns.track();
             gutter.track();
             wanted.track();
-            last.copied().unwrap_or_default() + 1
         });
         let current = RwSignal::new(None);
         Self {
@@ -160,15 +155,12 @@ impl Pages {
 
     /// The letters of the longest row; nothing where no row is longer than what fits.
     fn widest(self) -> usize {
-        let columns = self.columns.get();
-        if columns < WIDEST / 2 {
-            return 0;
-        }
-        let longest = self.log.with(|log| {
-            let lines = log.lines().iter();
-            lines.map(|line| line.entry.text.len()).max()
-        });
-        longest.unwrap_or_default().min(columns) + self.gutter.get() + 2
+        rows::widest(self.columns.get(), self.gutter.get(), || {
+            self.log.with(|log| {
+                let lines = log.lines().iter();
+                lines.map(|line| line.entry.text.len()).max()
+            })
+        })
     }
 
     /// Numbers of the lines in which something was found.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use drover_ui_core::find::{Find, step};
 use drover_ui_core::manifest::Manifest;
-use drover_ui_core::rows::{Layout, WIDEST, height, parts};
+use drover_ui_core::rows::{self, Layout, height, parts};
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::copy;
 use drover_ui_kit::field::Checkbox;
 use drover_ui_kit::find::FindField;
 use drover_ui_kit::icon::Icon;
-use drover_ui_kit::sheet::{RowKey, Scroll, Sheet};
+use drover_ui_kit::sheet::{RowKey, Scroll, Sheet, look};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
@@ -85,12 +85,8 @@ impl Paper {
         });
         let gutter = Memo::new(move |_| lines.with(|lines| lines.len().to_string().len() + 2));
         let columns = Memo::new(move |_| {
-            let wide = if view.wrap.get() {
-                scroll.columns()
-            } else {
-                WIDEST
-            };
-            wide.saturating_sub(gutter.get() + 2).max(10)
+            let room = view.wrap.get().then(|| scroll.columns());
+            rows::columns(room, gutter.get())
         });
         let layout = Memo::new(move |_| {
             let columns = columns.get();
@@ -113,11 +109,10 @@ impl Paper {
             let at = at.get()?;
             found.with(|found| found.get(at).copied())
         });
-        let look = Memo::new(move |last: Option<&u64>| {
+        let look = look(move || {
             lines.track();
             columns.track();
             find.track();
-            last.copied().unwrap_or_default() + 1
         });
         Self {
             lines,
@@ -168,12 +163,9 @@ impl Paper {
 
     /// The letters of the longest row; nothing where no row is longer than what fits.
     fn widest(self) -> usize {
-        let columns = self.columns.get();
-        if columns < WIDEST / 2 {
-            return 0;
-        }
-        let longest = self.lines.with(|lines| lines.iter().map(String::len).max());
-        longest.unwrap_or_default().min(columns) + self.gutter.get() + 2
+        rows::widest(self.columns.get(), self.gutter.get(), || {
+            self.lines.with(|lines| lines.iter().map(String::len).max())
+        })
     }
 }
 
