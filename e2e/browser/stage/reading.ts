@@ -10,7 +10,11 @@ const CHANGING: readonly [RegExp, string][] = [
   [/\d\d\/\d\d\/\d{4}, \d\d:\d\d:\d\d/g, "TIME"],
   [/\b\d+[smhdy]( \d+[smhdy])*\b/g, "AGE"],
   [/(Commit\n\s*- definition:\n\s*- code: )\S+/g, "$1COMMIT"],
-  [/\d+(\.\d+)*/g, "#"],
+  // What is used goes up and down; what there is of it does not.
+  [/\d+(\.\d+)* of (\d+(?:\.\d+)*) (cores|[KMGT]iB) (used|requested)/g, "# of $2 $3 $4"],
+  // Jobs make pods.
+  [/cell "\d+ of (\d+)"/g, 'cell "# of $1"'],
+  [/(term: Pods\n\s*- definition: )\d+, room/g, "$1#, room"],
 ];
 
 /** What is in front: a dialog, a menu, or the screen itself. What is around it has a test of its own. */
