@@ -6,6 +6,7 @@
 //! behind a balancer that hides addresses shares the balancer's part.
 
 mod absence;
+pub mod address;
 pub mod files;
 mod place;
 mod prompt;

@@ -30,7 +30,7 @@ use crate::identity::Passwords;
 use crate::identity::first_administrator::{self, FirstAdministratorError};
 use crate::identity::passwords::PasswordError;
 use crate::listen::tls::{TlsError, install_provider};
-use crate::listen::{self, Limits, files};
+use crate::listen::{self, Limits, address, files};
 use crate::settings::Settings;
 use crate::telemetry::LogFilter;
 
@@ -356,7 +356,7 @@ async fn keys(client: &kube::Client) -> Result<Keys, KeysError> {
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
-    let bound = TcpListener::bind(address).await;
+    let bound = address::bind(address).await;
     bound.map_err(|source| StartError::Listen { address, source })
 }
 
