@@ -10,7 +10,7 @@ pub const HUB_NAMESPACE: &str = "drover-system";
 pub const AGENT_NAMESPACE: &str = "drover-agent";
 /// Field manager of everything the server applies.
 pub const SERVER_FIELD_MANAGER: &str = "drover-server";
-/// Label on every object that Drover applies in a managed cluster.
+/// Label on every object that Drover applies; Helm overwrites its value on what it installs.
 pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
 /// Value of [`MANAGED_BY_LABEL`].
 pub const MANAGED_BY: &str = "drover";

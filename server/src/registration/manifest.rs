@@ -22,8 +22,9 @@ use thiserror::Error;
 
 /// Name of the agent's Deployment, and of what belongs to it alone.
 pub(crate) const AGENT: &str = "drover-agent";
-/// Label of every object in the manifest.
-const NAME_LABEL: &str = "app.kubernetes.io/name";
+/// Label of every object that Drover applies in a managed cluster, its value [`AGENT`]. What removes
+/// them asks for it: Helm overwrites who manages an object.
+pub(crate) const NAME_LABEL: &str = "app.kubernetes.io/name";
 
 /// The manifest could not be written as YAML.
 #[derive(Debug, Error)]
@@ -128,7 +129,8 @@ impl Stream {
     }
 }
 
-fn labels() -> BTreeMap<String, String> {
+/// Labels of every object that Drover applies in a managed cluster.
+pub(crate) fn labels() -> BTreeMap<String, String> {
     BTreeMap::from([
         (NAME_LABEL.to_owned(), AGENT.to_owned()),
         (MANAGED_BY_LABEL.to_owned(), MANAGED_BY.to_owned()),
@@ -183,4 +185,4 @@ fn config_map(name: &str, data: impl IntoIterator<Item = (String, String)>) -> C
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,9 +1,8 @@
 //! From people to objects. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use drover_access::names::{EXTRA_DISPLAY_NAME, EXTRA_TOKEN_ID, GroupName, UserName};
-use drover_api::group::{MANAGED_BY, MANAGED_BY_LABEL};
 use drover_api::ids::UserUid;
 use drover_api::kinds::User;
 use k8s_openapi::api::rbac::v1::{
@@ -14,7 +13,7 @@ use kube::ResourceExt as _;
 use thiserror::Error;
 
 use super::{CHUNK, CHUNKS, PART_LABEL, administrators_name, user_lane_name};
-use crate::registration::manifest::{account, role_ref};
+use crate::registration::manifest::{account, labels, role_ref};
 
 /// More names than the chunks hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -138,12 +137,11 @@ fn administrators(n: usize, users: &[&str]) -> ClusterRoleBinding {
 }
 
 fn meta(name: &str, part: &str) -> ObjectMeta {
+    let mut labels = labels();
+    labels.insert(PART_LABEL.to_owned(), part.to_owned());
     ObjectMeta {
         name: Some(name.to_owned()),
-        labels: Some(BTreeMap::from([
-            (MANAGED_BY_LABEL.to_owned(), MANAGED_BY.to_owned()),
-            (PART_LABEL.to_owned(), part.to_owned()),
-        ])),
+        labels: Some(labels),
         ..Default::default()
     }
 }

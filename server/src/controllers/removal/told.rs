@@ -1,7 +1,7 @@
 //! What a Cluster that is being deleted says about its clean-up.
 
 use drover_api::conditions::{CLEANED_UP, Tristate, Verdict, set_condition};
-use drover_api::group::{AGENT_NAMESPACE, MANAGED_BY, MANAGED_BY_LABEL};
+use drover_api::group::AGENT_NAMESPACE;
 use drover_api::kinds::Cluster;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
@@ -10,6 +10,7 @@ use kube::api::PostParams;
 use super::CLEAN_WITHIN;
 use crate::controllers::keeper::Shared;
 use crate::hub::call;
+use crate::registration::manifest::{AGENT, NAME_LABEL};
 
 /// Before anything was tried.
 pub(super) fn trying(connected: bool) -> Verdict {
@@ -49,10 +50,10 @@ pub(super) fn failed(problem: Option<&str>) -> Verdict {
     }
 }
 
-/// Removes everything that an import and its controllers made.
+/// Removes everything that an import and its controllers made, by the manifest or by Helm.
 fn commands() -> String {
     format!(
-        "kubectl delete clusterrolebindings,clusterroles -l {MANAGED_BY_LABEL}={MANAGED_BY} && \
+        "kubectl delete clusterrolebindings,clusterroles -l {NAME_LABEL}={AGENT} && \
          kubectl delete namespace {AGENT_NAMESPACE}"
     )
 }
@@ -97,7 +98,15 @@ pub(super) async fn tell(shared: &Shared, verdict: &Verdict) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use drover_access::names::UserName;
+    use drover_api::group::MANAGED_BY_LABEL;
+    use drover_api::ids::UserUid;
+
     use super::*;
+    use crate::controllers::access::decide::{People, decide};
+    use crate::registration::manifest::tests::objects;
 
     #[test]
     fn a_clean_up_that_failed_says_why_and_what_to_run() {
@@ -110,6 +119,41 @@ mod tests {
             assert!(verdict.message.contains(why), "{verdict:?}");
             let run = "kubectl delete namespace drover-agent";
             assert!(verdict.message.contains(run), "{verdict:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_clean_up_says_to_run_finds_every_role_also_of_helm() {
+        let commands = commands();
+        let selector = commands.split(" -l ").nth(1).unwrap();
+        let (label, value) = selector.split(' ').next().unwrap().split_once('=').unwrap();
+        let mut found = Vec::new();
+        let manifest = objects().into_iter().filter(|object| {
+            let kind = object["kind"].as_str().unwrap();
+            ["ClusterRole", "ClusterRoleBinding"].contains(&kind)
+        });
+        for object in manifest {
+            let labels = object["metadata"]["labels"].clone();
+            let mut labels: BTreeMap<String, String> = serde_json::from_value(labels).unwrap();
+            // As Helm does with everything that it installs.
+            labels.insert(MANAGED_BY_LABEL.to_owned(), "Helm".to_owned());
+            found.push(labels);
+        }
+        let people = People {
+            administrators: [UserName::of(&UserUid::new("a"))].into(),
+            ..People::default()
+        };
+        let wanted = decide(&people).unwrap();
+        let roles = wanted.roles.into_iter().map(|role| role.metadata);
+        let bindings = wanted.bindings.into_iter().map(|binding| binding.metadata);
+        found.extend(roles.chain(bindings).filter_map(|metadata| metadata.labels));
+        assert_eq!(found.len(), 7);
+        for labels in found {
+            assert_eq!(
+                labels.get(label).map(String::as_str),
+                Some(value),
+                "{labels:?}"
+            );
         }
     }
 }

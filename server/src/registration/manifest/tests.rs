@@ -16,7 +16,8 @@ fn manifest() -> Manifest {
     }
 }
 
-fn objects() -> Vec<serde_json::Value> {
+/// What the manifest holds.
+pub(crate) fn objects() -> Vec<serde_json::Value> {
     let yaml = manifest().write().unwrap();
     serde_saphyr::from_multiple(yaml.expose_secret()).unwrap()
 }

@@ -316,6 +316,24 @@ async fn a_cluster_whose_agent_is_away_for_a_moment_is_cleaned_up_when_it_is_del
     gone(&rig).await;
 }
 
+/// The commands leave nothing of Drover's, also of what Helm had installed.
+async fn run_as_told(cluster: &ControlPlane, told: &str) {
+    let kinds = "clusterroles,clusterrolebindings";
+    let helms = "app.kubernetes.io/managed-by=Helm";
+    for name in ["drover-controller", "drover-report"] {
+        let label = ["label", "--overwrite", kinds, name, helms];
+        cluster.kubectl(label).await.unwrap();
+    }
+    let (_, commands) = told.split_once("run there: ").unwrap();
+    for command in commands.split(" && ") {
+        let words = command.strip_prefix("kubectl ").unwrap().split(' ');
+        cluster.kubectl(words).await.unwrap();
+    }
+    let kinds = "namespaces,clusterroles,clusterrolebindings";
+    let left = cluster.kubectl(["get", kinds, "-o", "name"]).await.unwrap();
+    assert!(!left.stdout.contains("drover"), "{}", left.stdout);
+}
+
 #[tokio::test]
 async fn a_cluster_that_could_not_be_cleaned_up_says_so_before_it_goes() {
     let (rig, cluster) = Rig::with_cluster().await;
@@ -341,6 +359,7 @@ async fn a_cluster_that_could_not_be_cleaned_up_says_so_before_it_goes() {
         told.contains("kubectl delete namespace drover-agent"),
         "{told}"
     );
+    run_as_told(&cluster, &told).await;
     gone(&rig).await;
     let events = rig.events("shop").await;
     assert!(events.contains(&"AgentGone".to_owned()), "{events:?}");

@@ -245,7 +245,7 @@ async fn a_deleted_cluster_leaves_nothing_behind() {
             .items
             .is_empty()
     );
-    let selector = "app.kubernetes.io/managed-by=drover";
+    let selector = "app.kubernetes.io/name=drover-agent";
     eventually("the cluster to be clean", SOON, async || {
         let kinds = "namespaces,clusterroles,clusterrolebindings";
         let left = cluster
