@@ -5,7 +5,7 @@ mod gate;
 mod modules;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use thiserror::Error;
@@ -74,6 +74,13 @@ pub struct TlsFiles {
     pub key: PathBuf,
     /// What clients shall trust; the chain's end if absent.
     pub authority: Option<PathBuf>,
+}
+
+impl TlsFiles {
+    /// The file that holds what clients shall trust.
+    fn trusted(&self) -> &Path {
+        self.authority.as_ref().unwrap_or(&self.certificate)
+    }
 }
 
 /// Why the server did not start.

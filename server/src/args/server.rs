@@ -107,7 +107,8 @@ pub struct TlsFiles {
         requires = "certificate"
     )]
     pub key: Option<PathBuf>,
-    /// Authority that agents and kubeconfigs shall trust, PEM; the last of --tls-cert if left out
+    /// Authority that agents and kubeconfigs shall trust, PEM, read at the start; the last of
+    /// --tls-cert if left out
     #[arg(
         long = "tls-ca",
         value_name = "FILE",

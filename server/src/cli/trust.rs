@@ -10,8 +10,6 @@
 use std::sync::{Arc, OnceLock};
 
 use aws_lc_rs::digest::{SHA256, digest};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
@@ -20,6 +18,8 @@ use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
 };
 use x509_parser::prelude::{FromDer, X509Certificate};
+
+use crate::listen::tls::roots::to_pem;
 
 /// Who may vouch for a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,20 +160,7 @@ impl Authorities {
 
     /// The certificates as a PEM file.
     pub(crate) fn to_pem(&self) -> String {
-        let mut pem = String::new();
-        for certificate in &self.0 {
-            pem.push_str("-----BEGIN CERTIFICATE-----\n");
-            let body = STANDARD.encode(certificate);
-            let mut rest = body.as_str();
-            while !rest.is_empty() {
-                let (line, after) = rest.split_at(rest.len().min(64));
-                pem.push_str(line);
-                pem.push('\n');
-                rest = after;
-            }
-            pem.push_str("-----END CERTIFICATE-----\n");
-        }
-        pem
+        to_pem(&self.0)
     }
 
     /// A TLS client that believes these authorities only.

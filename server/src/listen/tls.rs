@@ -1,5 +1,7 @@
 //! What the listener proves itself with, replaceable while it runs.
 
+pub mod roots;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,6 +33,63 @@ pub enum TlsError {
     /// Something is not PEM.
     #[error("the {0} is not PEM: it must begin with -----BEGIN")]
     Pem(&'static str),
+    /// A file that is handed out holds what is not for everybody.
+    #[error(
+        "{} holds a {kind}: only certificates may be in it, so take everything else out",
+        path.display()
+    )]
+    NotOnlyCertificates {
+        /// The file.
+        path: PathBuf,
+        /// What else is in it.
+        kind: String,
+    },
+    /// A file of authorities names none.
+    #[error("{} holds no certificate in PEM form: give the authority's", path.display())]
+    NoCertificate {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A certificate that nobody could trust as an authority.
+    #[error("{} holds a certificate that cannot be an authority", path.display())]
+    NoAuthority {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: rustls::Error,
+    },
+    /// Agents would refuse what the listener shows.
+    #[error(
+        "agents would refuse the certificate in {}, since the authority in {} does not vouch for \
+         it: renew it, or name the authority that signed it with --tls-ca; one that is signed by \
+         itself has to say that it is no authority (basicConstraints CA:FALSE)",
+        certificate.display(),
+        authority.display()
+    )]
+    NotVouchedFor {
+        /// The chain's file.
+        certificate: PathBuf,
+        /// The file of what agents are told to trust.
+        authority: PathBuf,
+        /// What the check said.
+        source: rustls::Error,
+    },
+    /// Agents would refuse what the listener would show from now on.
+    #[error(
+        "agents would refuse the new certificate in {}, since the authority that they know, {} as \
+         it was when the server started, does not vouch for it: have it signed by that authority; \
+         or if another one is meant, restart the server and import every cluster again",
+        certificate.display(),
+        authority.display()
+    )]
+    OtherAuthority {
+        /// The chain's file.
+        certificate: PathBuf,
+        /// The file of what agents were told to trust.
+        authority: PathBuf,
+        /// What the check said.
+        source: rustls::Error,
+    },
     /// Key and certificate do not fit, or cannot be used.
     #[error("the certificate and its key cannot be used together")]
     Rustls(#[from] rustls::Error),
@@ -42,16 +101,6 @@ pub fn from_files(certificate: &Path, key: &Path) -> Result<Serving, TlsError> {
         chain: read(certificate)?,
         key: SecretString::from(read(key)?),
     })
-}
-
-/// Reads the certificates of a PEM file, one at least.
-pub fn certificates(path: &Path) -> Result<String, TlsError> {
-    let text = read(path)?;
-    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
-    match found {
-        Ok(found) if !found.is_empty() => Ok(text),
-        _ => Err(TlsError::Pem("authority's certificate")),
-    }
 }
 
 fn read(path: &Path) -> Result<String, TlsError> {
@@ -101,10 +150,15 @@ impl ResolvesServerCert for Shown {
     }
 }
 
+/// The certificates of a chain, leaf first.
+pub fn chain(serving: &Serving) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    CertificateDer::pem_slice_iter(serving.chain.as_bytes())
+        .collect::<Result<_, _>>()
+        .map_err(|_| TlsError::Pem("certificate chain"))
+}
+
 fn certified(serving: &Serving) -> Result<CertifiedKey, TlsError> {
-    let chain = CertificateDer::pem_slice_iter(serving.chain.as_bytes())
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|_| TlsError::Pem("certificate chain"))?;
+    let chain = chain(serving)?;
     let key = PrivateKeyDer::from_pem_slice(serving.key.expose_secret().as_bytes())
         .map_err(|_| TlsError::Pem("private key"))?;
     Ok(CertifiedKey::from_der(chain, key, &default_provider())?)

@@ -8,16 +8,17 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
+use rustls_pki_types::UnixTime;
 use tokio_util::sync::CancellationToken;
-use x509_parser::pem::{Pem, parse_x509_pem};
-use x509_parser::prelude::{FromDer as _, X509Certificate};
+use x509_parser::pem::parse_x509_pem;
 
 use self::files::Followed;
 use super::{StartError, TlsFiles};
 use crate::backoff::Backoff;
 use crate::hub::Hub;
 use crate::hub::authority::{Authority, AuthorityError};
-use crate::listen::tls::{Shown, certificates, from_files};
+use crate::listen::tls::roots::Roots;
+use crate::listen::tls::{Shown, TlsError, chain, from_files};
 use crate::settings::Settings;
 
 /// How often the certificate's age is looked at.
@@ -33,7 +34,7 @@ pub(super) struct Certificate {
 /// Where the next certificate comes from.
 enum Kept {
     Own(Box<Own>),
-    Files(Followed),
+    Files(Box<Followed>),
     #[cfg(test)]
     Nowhere,
 }
@@ -54,16 +55,7 @@ pub(super) async fn prepare(
     files: Option<&TlsFiles>,
 ) -> Result<Certificate, StartError> {
     if let Some(files) = files {
-        let serving = from_files(&files.certificate, &files.key)?;
-        let trust = match &files.authority {
-            Some(authority) => Some(certificates(authority)?),
-            None => trust_in(&serving.chain),
-        };
-        return Ok(Certificate {
-            shown: Shown::new(&serving)?,
-            trust,
-            kept: Kept::Files(Followed::new(files.clone(), serving)),
-        });
+        return Ok(of_files(files)?);
     }
     let authority = Authority::load(&hub.secrets()).await?;
     let names = settings.certificate_names(&address);
@@ -77,6 +69,29 @@ pub(super) async fn prepare(
             address,
             authority,
         })),
+    })
+}
+
+/// A certificate that agents would refuse is none: the server would run, and every import fail.
+fn of_files(files: &TlsFiles) -> Result<Certificate, TlsError> {
+    let serving = from_files(&files.certificate, &files.key)?;
+    let shown = Shown::new(&serving)?;
+    let roots = match &files.authority {
+        Some(authority) => Some(Roots::read(authority)?),
+        None => Roots::ending(&serving.chain),
+    };
+    if let Some(roots) = &roots {
+        let vouched = roots.vouch_for(&chain(&serving)?, UnixTime::now());
+        vouched.map_err(|source| TlsError::NotVouchedFor {
+            certificate: files.certificate.clone(),
+            authority: files.trusted().to_owned(),
+            source,
+        })?;
+    }
+    Ok(Certificate {
+        shown,
+        trust: roots.as_ref().map(Roots::to_pem),
+        kept: Kept::Files(Box::new(Followed::new(files.clone(), serving, roots))),
     })
 }
 
@@ -158,21 +173,6 @@ fn warn(error: &AuthorityError) {
     tracing::warn!(error, "the serving certificate was not renewed");
 }
 
-/// The authority at the end of a chain, or a self-signed leaf; nothing if the chain's authority
-/// is left out, as with public ones.
-fn trust_in(chain: &str) -> Option<String> {
-    let pems: Vec<Pem> = Pem::iter_from_buffer(chain.as_bytes())
-        .collect::<Result<_, _>>()
-        .ok()?;
-    let last = pems.last()?;
-    let (_, certificate) = X509Certificate::from_der(&last.contents).ok()?;
-    if !certificate.is_ca() && certificate.issuer() != certificate.subject() {
-        return None;
-    }
-    let start = chain.rfind("-----BEGIN CERTIFICATE-----")?;
-    Some(chain[start..].to_owned())
-}
-
 #[cfg(test)]
 impl Certificate {
     /// One for tests that build the server without a hub.
@@ -193,29 +193,61 @@ impl Certificate {
 
 #[cfg(test)]
 mod tests {
-    use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+    use std::path::Path;
 
     use super::*;
+    use crate::listen::tls::roots::tests::Authority;
+
+    fn files(folder: &Path, chain: &str, key: &str, authority: Option<&str>) -> TlsFiles {
+        let write = |name: &str, text: &str| {
+            let path = folder.join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        TlsFiles {
+            certificate: write("tls.crt", chain),
+            key: write("tls.key", key),
+            authority: authority.map(|text| write("ca.crt", text)),
+        }
+    }
 
     #[test]
-    fn clients_are_told_to_trust_the_authority_that_the_chain_names() {
-        let authority_key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::default();
-        params
-            .distinguished_name
-            .push(DnType::CommonName, "authority");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let authority = params.self_signed(&authority_key).unwrap();
-        let issuer = Issuer::new(params, authority_key);
-        let key = KeyPair::generate().unwrap();
-        let leaf = CertificateParams::new(vec!["d.example".to_owned()]).unwrap();
-        let signed = leaf.signed_by(&key, &issuer).unwrap();
-        let alone = leaf.self_signed(&key).unwrap();
+    fn a_certificate_that_agents_would_refuse_is_named_with_their_authority() {
+        let (ours, other) = (Authority::new(), Authority::new());
+        let (leaf, key) = ours.leaf("d.example");
+        let folder = tempfile::tempdir().unwrap();
+        let open = |chain: &str, authority: Option<&str>| {
+            of_files(&files(folder.path(), chain, &key, authority))
+        };
+        let error = open(&leaf, Some(&other.pem)).map(drop).unwrap_err();
+        let text = error.to_string();
+        for part in ["tls.crt", "ca.crt", "--tls-ca"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let wrong_end = format!("{leaf}{}", other.pem);
+        let error = open(&wrong_end, None).map(drop).unwrap_err();
+        assert!(matches!(error, TlsError::NotVouchedFor { .. }), "{error:?}");
 
-        let whole = format!("{}{}", signed.pem(), authority.pem());
-        assert_eq!(trust_in(&whole), Some(authority.pem()));
-        assert_eq!(trust_in(&signed.pem()), None);
-        assert_eq!(trust_in(&alone.pem()), Some(alone.pem()));
-        assert_eq!(trust_in("nonsense"), None);
+        let both = format!("{}{}", other.pem, ours.pem);
+        for authority in [&ours.pem, &both] {
+            assert!(open(&leaf, Some(authority)).is_ok());
+        }
+        // The authority is a public one, which everybody knows.
+        assert_eq!(open(&leaf, None).unwrap().trust(), None);
+    }
+
+    #[test]
+    fn the_fingerprint_is_that_of_the_first_certificate_that_agents_trust() {
+        let ours = Authority::new();
+        let (leaf, key) = ours.leaf("d.example");
+        let folder = tempfile::tempdir().unwrap();
+        let before = format!("what people wrote down\n{}", ours.pem);
+        let files = files(folder.path(), &leaf, &key, Some(&before));
+        let told = of_files(&files).unwrap().authority_fingerprint().unwrap();
+        let (_, pem) = parse_x509_pem(ours.pem.as_bytes()).unwrap();
+        let wanted = digest(&SHA256, &pem.contents);
+        let bytes = wanted.as_ref().iter().map(|byte| format!("{byte:02X}"));
+        let wanted: Vec<String> = bytes.collect();
+        assert_eq!(told, format!("SHA256:{}", wanted.join(":")));
     }
 }

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use rustls_pki_types::UnixTime;
 use secrecy::ExposeSecret as _;
 
 use crate::hub::authority::Serving;
-use crate::listen::tls::{Shown, TlsError, from_files};
+use crate::listen::tls::roots::Roots;
+use crate::listen::tls::{Shown, TlsError, chain, from_files};
 use crate::wire::TlsFiles;
 
 /// How often the files are looked at; they are small, and renewed weeks before they end.
@@ -15,15 +17,18 @@ const EVERY: Duration = Duration::from_mins(1);
 pub(super) struct Followed {
     files: TlsFiles,
     shown: Serving,
+    /// What agents know, and have known since the start: nothing else can vouch for new files.
+    roots: Option<Roots>,
     /// What stood in the way at the last look: said once, not each minute.
     problem: Option<String>,
 }
 
 impl Followed {
-    pub(super) fn new(files: TlsFiles, shown: Serving) -> Self {
+    pub(super) fn new(files: TlsFiles, shown: Serving, roots: Option<Roots>) -> Self {
         Self {
             files,
             shown,
+            roots,
             problem: None,
         }
     }
@@ -36,7 +41,8 @@ impl Followed {
         }
     }
 
-    /// Files that cannot be shown leave the old certificate: they may be half written.
+    /// Files that cannot be shown leave the old certificate: they may be half written, or nothing
+    /// that agents would believe.
     fn look(&mut self, shown: &Shown) {
         match self.replace(shown) {
             Ok(false) => self.problem = None,
@@ -50,7 +56,7 @@ impl Followed {
                     let error = &error as &dyn std::error::Error;
                     tracing::warn!(
                         error,
-                        "the certificate's files have changed and cannot be shown"
+                        "the certificate's files have changed and are not shown; the old certificate is"
                     );
                 }
                 self.problem = Some(said);
@@ -66,9 +72,22 @@ impl Followed {
         if same {
             return Ok(false);
         }
+        self.vouched_for(&found)?;
         shown.replace(&found)?;
         self.shown = found;
         Ok(true)
+    }
+
+    fn vouched_for(&self, found: &Serving) -> Result<(), TlsError> {
+        let Some(roots) = &self.roots else {
+            return Ok(());
+        };
+        let vouched = roots.vouch_for(&chain(found)?, UnixTime::now());
+        vouched.map_err(|source| TlsError::OtherAuthority {
+            certificate: self.files.certificate.clone(),
+            authority: self.files.trusted().to_owned(),
+            source,
+        })
     }
 }
 
@@ -77,33 +96,42 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::listen::tls::roots::tests::Authority;
 
-    fn write(folder: &Path, name: &str) -> Vec<u8> {
-        let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
-        std::fs::write(folder.join("tls.crt"), made.cert.pem()).unwrap();
-        std::fs::write(folder.join("tls.key"), made.signing_key.serialize_pem()).unwrap();
-        made.cert.der().to_vec()
+    fn write(folder: &Path, authority: &Authority) -> Vec<u8> {
+        let (leaf, key) = authority.leaf("d.example");
+        std::fs::write(folder.join("tls.crt"), leaf).unwrap();
+        std::fs::write(folder.join("tls.key"), key).unwrap();
+        let serving = from_files(&folder.join("tls.crt"), &folder.join("tls.key")).unwrap();
+        chain(&serving).unwrap()[0].to_vec()
+    }
+
+    fn followed(folder: &Path, authority: &Authority) -> (Followed, Shown) {
+        let files = TlsFiles {
+            certificate: folder.join("tls.crt"),
+            key: folder.join("tls.key"),
+            authority: Some(folder.join("ca.crt")),
+        };
+        std::fs::write(folder.join("ca.crt"), &authority.pem).unwrap();
+        let serving = from_files(&files.certificate, &files.key).unwrap();
+        let shown = Shown::new(&serving).unwrap();
+        let roots = Roots::read(&folder.join("ca.crt")).unwrap();
+        (Followed::new(files, serving, Some(roots)), shown)
     }
 
     #[test]
     fn renewed_files_are_shown_and_damaged_ones_leave_the_old_certificate() {
         let folder = tempfile::tempdir().unwrap();
-        let files = TlsFiles {
-            certificate: folder.path().join("tls.crt"),
-            key: folder.path().join("tls.key"),
-            authority: None,
-        };
-        let first = write(folder.path(), "first.example");
-        let serving = from_files(&files.certificate, &files.key).unwrap();
-        let shown = Shown::new(&serving).unwrap();
-        let mut followed = Followed::new(files, serving);
+        let authority = Authority::new();
+        let first = write(folder.path(), &authority);
+        let (mut followed, shown) = followed(folder.path(), &authority);
         let now = || shown.leaf().unwrap().to_vec();
 
         followed.look(&shown);
         assert_eq!(now(), first);
         // The chain is new, and its key is not there yet.
         let key = std::fs::read(folder.path().join("tls.key")).unwrap();
-        let second = write(folder.path(), "second.example");
+        let second = write(folder.path(), &authority);
         let new_key = std::fs::read(folder.path().join("tls.key")).unwrap();
         std::fs::write(folder.path().join("tls.key"), key).unwrap();
         followed.look(&shown);
@@ -116,5 +144,27 @@ mod tests {
         std::fs::remove_file(folder.path().join("tls.crt")).unwrap();
         followed.look(&shown);
         assert_eq!(now(), second);
+    }
+
+    #[test]
+    fn a_certificate_of_an_authority_that_agents_do_not_know_is_not_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let (known, next) = (Authority::new(), Authority::new());
+        let first = write(folder.path(), &known);
+        let (mut followed, shown) = followed(folder.path(), &known);
+        let now = || shown.leaf().unwrap().to_vec();
+
+        // Its authority's file changes with it: agents go on knowing what it held at the start.
+        write(folder.path(), &next);
+        std::fs::write(folder.path().join("ca.crt"), &next.pem).unwrap();
+        followed.look(&shown);
+        assert_eq!(now(), first);
+        let problem = followed.problem.clone().unwrap();
+        for part in ["tls.crt", "ca.crt", "restart", "import"] {
+            assert!(problem.contains(part), "{part}: {problem}");
+        }
+        let again = write(folder.path(), &known);
+        followed.look(&shown);
+        assert_eq!((now(), followed.problem), (again, None));
     }
 }

@@ -1,0 +1,250 @@
+//! The authorities that others are told to trust: certificates, and nothing else.
+
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rustls::RootCertStore;
+use rustls::client::verify_server_cert_signed_by_trust_anchor;
+use rustls::crypto::aws_lc_rs::default_provider;
+use rustls::server::ParsedCertificate;
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, UnixTime};
+use x509_parser::prelude::{FromDer as _, X509Certificate};
+
+use super::{TlsError, read};
+
+/// Certificates of authorities, one at least.
+#[derive(Clone, Debug)]
+pub struct Roots {
+    certificates: Vec<CertificateDer<'static>>,
+    anchors: RootCertStore,
+}
+
+impl Roots {
+    /// Reads a file of certificates. It is handed out, so a key beside them is refused.
+    pub fn read(path: &Path) -> Result<Self, TlsError> {
+        let text = read(path)?;
+        if let Some(kind) = foreign_block(&text) {
+            return Err(TlsError::NotOnlyCertificates {
+                path: path.to_owned(),
+                kind: kind.to_owned(),
+            });
+        }
+        let nothing = || TlsError::NoCertificate {
+            path: path.to_owned(),
+        };
+        let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+        let found = found.map_err(|_| nothing())?;
+        if found.is_empty() {
+            return Err(nothing());
+        }
+        Self::of(found).map_err(|source| TlsError::NoAuthority {
+            path: path.to_owned(),
+            source,
+        })
+    }
+
+    /// The authority at the end of a chain, or a self-signed leaf; nothing if the chain's authority
+    /// is left out, as with public ones.
+    pub fn ending(chain: &str) -> Option<Self> {
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain.as_bytes()).collect();
+        let last = chain.ok()?.pop()?;
+        let (_, certificate) = X509Certificate::from_der(&last).ok()?;
+        if !certificate.is_ca() && certificate.issuer() != certificate.subject() {
+            return None;
+        }
+        Self::of(vec![last.clone()]).ok()
+    }
+
+    fn of(certificates: Vec<CertificateDer<'static>>) -> Result<Self, rustls::Error> {
+        let mut anchors = RootCertStore::empty();
+        for certificate in &certificates {
+            anchors.add(certificate.clone())?;
+        }
+        Ok(Self {
+            certificates,
+            anchors,
+        })
+    }
+
+    /// The certificates, DER.
+    pub fn certificates(&self) -> &[CertificateDer<'static>] {
+        &self.certificates
+    }
+
+    /// The certificates as a PEM file.
+    pub fn to_pem(&self) -> String {
+        to_pem(&self.certificates)
+    }
+
+    /// Whether who trusts these and no others believes this chain at that time, whatever its names.
+    pub fn vouch_for(
+        &self,
+        chain: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<(), rustls::Error> {
+        let Some((leaf, others)) = chain.split_first() else {
+            return Err(rustls::Error::NoCertificatesPresented);
+        };
+        let leaf = ParsedCertificate::try_from(leaf)?;
+        let algorithms = default_provider().signature_verification_algorithms.all;
+        verify_server_cert_signed_by_trust_anchor(&leaf, &self.anchors, others, now, algorithms)
+    }
+}
+
+/// What else than a certificate a PEM file holds, as its first line calls it.
+fn foreign_block(text: &str) -> Option<&str> {
+    let begun = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("-----BEGIN "));
+    begun
+        .map(|label| label.trim_end_matches('-'))
+        .find(|label| *label != "CERTIFICATE")
+}
+
+/// Certificates as a PEM file.
+pub(crate) fn to_pem(certificates: &[CertificateDer<'_>]) -> String {
+    let mut pem = String::new();
+    for certificate in certificates {
+        pem.push_str("-----BEGIN CERTIFICATE-----\n");
+        let body = STANDARD.encode(certificate);
+        let mut rest = body.as_str();
+        while !rest.is_empty() {
+            let (line, after) = rest.split_at(rest.len().min(64));
+            pem.push_str(line);
+            pem.push('\n');
+            rest = after;
+        }
+        pem.push_str("-----END CERTIFICATE-----\n");
+    }
+    pem
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::time::Duration;
+
+    use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+
+    use super::*;
+
+    /// An authority that signs leaves.
+    pub(crate) struct Authority {
+        pub(crate) pem: String,
+        issuer: Issuer<'static, KeyPair>,
+    }
+
+    impl Authority {
+        pub(crate) fn new() -> Self {
+            let key = KeyPair::generate().unwrap();
+            let mut params = CertificateParams::default();
+            params
+                .distinguished_name
+                .push(DnType::CommonName, "authority");
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            let pem = params.self_signed(&key).unwrap().pem();
+            let issuer = Issuer::new(params, key);
+            Self { pem, issuer }
+        }
+
+        /// A leaf and its key, both PEM.
+        pub(crate) fn leaf(&self, name: &str) -> (String, String) {
+            let key = KeyPair::generate().unwrap();
+            let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+            let leaf = params.signed_by(&key, &self.issuer).unwrap();
+            (leaf.pem(), key.serialize_pem())
+        }
+    }
+
+    fn written(text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ca.crt");
+        std::fs::write(&path, text).unwrap();
+        (folder, path)
+    }
+
+    fn chain(pem: &str) -> Vec<CertificateDer<'static>> {
+        CertificateDer::pem_slice_iter(pem.as_bytes())
+            .map(Result::unwrap)
+            .collect()
+    }
+
+    #[test]
+    fn an_authoritys_file_with_a_key_in_it_is_refused_by_name_and_without_the_key() {
+        let Authority { pem, .. } = Authority::new();
+        let key = KeyPair::generate().unwrap().serialize_pem();
+        let sealed = key.replace("PRIVATE", "ENCRYPTED PRIVATE");
+        let indented = key.replace("-----BEGIN", "  -----BEGIN");
+        for beside in [&key, &sealed, &indented] {
+            for text in [format!("{pem}{beside}"), format!("{beside}{pem}")] {
+                let (_folder, path) = written(&text);
+                let error = Roots::read(&path).unwrap_err().to_string();
+                let named = error.contains("ca.crt") && error.contains("PRIVATE KEY");
+                assert!(named, "{error}");
+                let secret = key.lines().nth(1).unwrap();
+                assert!(!error.contains(secret), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_handed_out_is_the_certificates_and_nothing_around_them() {
+        let (one, two) = (Authority::new().pem, Authority::new().pem);
+        let windows = two.replace('\n', "\r\n");
+        let (_folder, path) = written(&format!("the password is hunter2\n{one}\n# two\n{windows}"));
+        let roots = Roots::read(&path).unwrap();
+        assert_eq!(chain(&roots.to_pem()), chain(&format!("{one}{two}")));
+        let lines = roots.to_pem();
+        let block = |line: &str| line.starts_with("-----") || STANDARD.decode(line).is_ok();
+        assert!(lines.lines().all(block), "{lines}");
+        assert!(!lines.contains("hunter2"), "{lines}");
+
+        for text in ["", "nonsense"] {
+            let (_folder, path) = written(text);
+            let error = Roots::read(&path).unwrap_err().to_string();
+            assert!(error.contains("ca.crt"), "{error}");
+        }
+    }
+
+    #[test]
+    fn clients_are_told_to_trust_the_authority_that_the_chain_names() {
+        let authority = Authority::new();
+        let (leaf, key) = authority.leaf("d.example");
+        let alone = rcgen::generate_simple_self_signed(vec!["d.example".to_owned()]).unwrap();
+        let ending = |text: &str| Roots::ending(text).map(|roots| chain(&roots.to_pem()));
+
+        let whole = format!("{leaf}{}", authority.pem);
+        assert_eq!(ending(&whole), Some(chain(&authority.pem)));
+        // The key may be in the same file: it stays there.
+        assert_eq!(
+            ending(&format!("{whole}{key}")),
+            Some(chain(&authority.pem))
+        );
+        assert_eq!(ending(&leaf), None);
+        assert_eq!(ending(&alone.cert.pem()), Some(chain(&alone.cert.pem())));
+        assert_eq!(ending("nonsense"), None);
+    }
+
+    #[test]
+    fn an_authority_vouches_for_what_it_has_signed_while_that_lasts() {
+        let (authority, other) = (Authority::new(), Authority::new());
+        let (leaf, _) = authority.leaf("d.example");
+        let alone = rcgen::generate_simple_self_signed(vec!["d.example".to_owned()]).unwrap();
+        let alone = alone.cert.pem();
+        let both = format!("{}{}", other.pem, authority.pem);
+        let now = UnixTime::now();
+        let vouches = |roots: &str, shown: &str, now| {
+            let roots = Roots::of(chain(roots)).unwrap();
+            roots.vouch_for(&chain(shown), now).is_ok()
+        };
+        assert!(vouches(&authority.pem, &leaf, now));
+        assert!(vouches(&both, &leaf, now));
+        assert!(vouches(&alone, &alone, now));
+        // The same name, another key.
+        assert!(!vouches(&other.pem, &leaf, now));
+        assert!(!vouches(&authority.pem, "", now));
+        let long_after = UnixTime::since_unix_epoch(Duration::from_hours(24 * 365 * 9000));
+        assert!(!vouches(&authority.pem, &leaf, long_after));
+    }
+}
