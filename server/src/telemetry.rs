@@ -6,6 +6,7 @@ mod health;
 mod logging;
 mod metrics;
 mod routes;
+mod traces;
 
 pub use self::health::{Findings, Health};
 pub use self::logging::{
@@ -15,3 +16,4 @@ pub use self::logging::{
 pub use self::metrics::{DirectionLabel, Metrics, ReasonLabel, RequestLabels, VerbLabel};
 pub(crate) use self::routes::documented;
 pub use self::routes::{LogFilterBody, Telemetry, router};
+pub use self::traces::{Collector, ExportError};

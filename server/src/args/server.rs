@@ -172,6 +172,16 @@ pub struct ServerOptions {
         hide_env_values = true
     )]
     pub otlp_endpoint: Option<reqwest::Url>,
+    /// Authorities that may have signed the certificate of --otlp-endpoint, PEM; the system's if
+    /// left out
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "DROVER_OTLP_CA",
+        hide_env_values = true,
+        requires = "otlp_endpoint"
+    )]
+    pub otlp_ca: Option<PathBuf>,
     /// What to log, for example info,drover_server::proxy=debug; the setting log-filter if left out
     #[arg(
         long,

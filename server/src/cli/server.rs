@@ -17,7 +17,7 @@ use crate::identity::administrators::Candidate;
 use crate::identity::passwords::random_password;
 use crate::identity::{Logins, Passwords, administrators};
 use crate::settings::Settings;
-use crate::telemetry::{self, LogFilter, LogFormat, LogOptions};
+use crate::telemetry::{self, Collector, LogFilter, LogFormat, LogOptions};
 use crate::wire;
 
 /// Runs the server, or does what the subcommand says.
@@ -36,7 +36,10 @@ async fn serve(options: ServerOptions) -> Result<(), Failure> {
             args::LogFormat::Json => LogFormat::Json,
         },
         filter: options.log_filter.clone(),
-        otlp_endpoint: options.otlp_endpoint.as_ref().map(ToString::to_string),
+        collector: options.otlp_endpoint.clone().map(|endpoint| Collector {
+            endpoint,
+            authority: options.otlp_ca.clone(),
+        }),
     };
     let logging = telemetry::start(&log).map_err(Failure::server)?;
     let stop = CancellationToken::new();

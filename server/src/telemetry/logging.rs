@@ -7,11 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opentelemetry::trace::TracerProvider as _;
-use opentelemetry_otlp::{ExporterBuildError, Protocol, SpanExporter, WithExportConfig as _};
-use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::runtime::Tokio;
 use opentelemetry_sdk::trace::SdkTracerProvider;
-use opentelemetry_sdk::trace::span_processor_with_async_runtime::BatchSpanProcessor;
 use parking_lot::Mutex;
 use thiserror::Error;
 use tracing_subscriber::filter::{Directive, EnvFilter, LevelFilter, ParseError, Targets};
@@ -19,7 +15,7 @@ use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::{SubscriberInitExt as _, TryInitError};
 use tracing_subscriber::{Registry, reload};
 
-use crate::listen::tls::install_provider;
+use super::traces::{Collector, ExportError, exporting_to};
 
 /// The filter in effect when nobody chose one.
 pub const DEFAULT_FILTER: &str = "info";
@@ -28,8 +24,6 @@ const KUBE_CLIENT: &str = "kube_client";
 const QUIET_CLIENT: &str = "kube_client::client=error";
 /// Target of the spans that describe requests on the road.
 pub const ROAD_TARGET: &str = "drover::road";
-/// How long the collector may take for one batch.
-const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How logs look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,9 +42,8 @@ pub struct LogOptions {
     pub format: LogFormat,
     /// First filter, in the syntax of `tracing_subscriber::EnvFilter`; [`DEFAULT_FILTER`] if unset.
     pub filter: Option<String>,
-    /// Address of an OpenTelemetry collector's HTTP receiver, such as `http://localhost:4318`;
-    /// without one, no trace is made.
-    pub otlp_endpoint: Option<String>,
+    /// Who gets the traces; without one, none is made.
+    pub collector: Option<Collector>,
 }
 
 /// Logs and traces cannot be set up.
@@ -59,14 +52,9 @@ pub enum StartLoggingError {
     /// The first filter cannot be read.
     #[error(transparent)]
     Filter(#[from] LogFilterError),
-    /// The exporter of traces cannot be made.
-    #[error("traces cannot be sent to {endpoint:?}: give a URL such as http://localhost:4318")]
-    Exporter {
-        /// What was given.
-        endpoint: String,
-        /// Why not.
-        source: ExporterBuildError,
-    },
+    /// Traces cannot be sent.
+    #[error(transparent)]
+    Traces(#[from] ExportError),
     /// Something in this process writes logs already.
     #[error("logging is set up already")]
     Already(#[from] TryInitError),
@@ -174,7 +162,7 @@ fn parse(filter: &str) -> Result<EnvFilter, LogFilterError> {
 pub struct Logging {
     /// The filter of the logs.
     pub filter: LogFilter,
-    traces: Option<SdkTracerProvider>,
+    pub(super) traces: Option<SdkTracerProvider>,
 }
 
 impl Logging {
@@ -205,11 +193,8 @@ pub fn start(options: &LogOptions) -> Result<Logging, StartLoggingError> {
         LogFormat::Text => lines.boxed(),
         LogFormat::Json => lines.json().boxed(),
     };
-    let traces = options
-        .otlp_endpoint
-        .as_deref()
-        .map(exporting_to)
-        .transpose()?;
+    let collector = options.collector.as_ref();
+    let traces = collector.map(exporting_to).transpose()?;
     let spans = traces.as_ref().map(|traces| {
         tracing_opentelemetry::layer()
             .with_tracer(traces.tracer("drover"))
@@ -225,71 +210,9 @@ pub fn start(options: &LogOptions) -> Result<Logging, StartLoggingError> {
     })
 }
 
-fn exporting_to(endpoint: &str) -> Result<SdkTracerProvider, StartLoggingError> {
-    // The exporter's HTTP client asks for TLS even where it will speak without.
-    install_provider();
-    let exporter = SpanExporter::builder()
-        .with_http()
-        .with_protocol(Protocol::HttpBinary)
-        .with_endpoint(format!("{}/v1/traces", endpoint.trim_end_matches('/')))
-        .with_timeout(EXPORT_TIMEOUT)
-        .build()
-        .map_err(|source| StartLoggingError::Exporter {
-            endpoint: endpoint.to_owned(),
-            source,
-        })?;
-    let version = opentelemetry::KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
-    let resource = Resource::builder()
-        .with_service_name("drover")
-        .with_attribute(version)
-        .build();
-    Ok(SdkTracerProvider::builder()
-        .with_span_processor(BatchSpanProcessor::builder(exporter, Tokio).build())
-        .with_resource(resource)
-        .build())
-}
-
 #[cfg(test)]
 mod tests {
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use tokio::net::TcpListener;
-
     use super::*;
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn traces_reach_a_collector_over_http() {
-        let collector = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let endpoint = format!("http://{}/", collector.local_addr().unwrap());
-        let received = tokio::spawn(async move {
-            let (mut stream, _) = collector.accept().await.unwrap();
-            let mut bytes = vec![0; 64 * 1024];
-            let mut read = 0;
-            while !String::from_utf8_lossy(&bytes[..read]).contains("a request") {
-                read += stream.read(&mut bytes[read..]).await.unwrap();
-            }
-            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
-            stream.write_all(answer).await.unwrap();
-            String::from_utf8_lossy(&bytes[..read]).into_owned()
-        });
-        let traces = exporting_to(&endpoint).unwrap();
-        let spans = tracing_opentelemetry::layer()
-            .with_tracer(traces.tracer("drover"))
-            .with_filter(Targets::new().with_target(ROAD_TARGET, LevelFilter::DEBUG));
-        let subscriber = tracing_subscriber::registry().with(spans);
-        tracing::subscriber::with_default(subscriber, || {
-            tracing::debug_span!(target: ROAD_TARGET, "a request").in_scope(|| {});
-            tracing::debug_span!("of another target").in_scope(|| {});
-        });
-        let logging = Logging {
-            filter: LogFilter::apart(),
-            traces: Some(traces),
-        };
-        logging.finish().await;
-        let received = tokio::time::timeout(Duration::from_secs(20), received);
-        let text = received.await.expect("traces in time").unwrap();
-        assert!(text.starts_with("POST /v1/traces "), "{text}");
-        assert!(text.contains("drover") && !text.contains("another target"));
-    }
 
     #[test]
     fn answers_of_clusters_and_of_the_hub_are_logged_only_where_a_filter_asks_for_them() {

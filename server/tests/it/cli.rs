@@ -9,4 +9,5 @@ mod plugin;
 mod program;
 mod stub;
 mod terminal;
+mod traces;
 mod wrong;

@@ -88,7 +88,8 @@ fn everything() -> Value {
             "egress": { "enabled": true },
         },
         "podDisruptionBudget": { "maxUnavailable": 0 },
-        "otlpEndpoint": "http://collector:4318",
+        "otlpEndpoint": "https://collector:4318",
+        "otlpCaConfigMap": "collector-ca",
         "log": { "format": "text", "filter": "info,drover_server::proxy=debug" },
         "imagePullSecrets": [{ "name": "registry" }],
         "tolerations": [{ "operator": "Exists" }],
@@ -168,6 +169,10 @@ fn contradictory() -> Vec<Refused> {
             "serverUrl",
         ),
         (json!({ "ingress": { "enabled": true } }), "serverUrl"),
+        (
+            json!({ "otlpEndpoint": "https://collector:4318" }),
+            "otlpCaConfigMap",
+        ),
         (
             of_reached(json!({ "ingress": { "enabled": true, "passthrough": false } })),
             "ingress.passthrough",

@@ -1,0 +1,218 @@
+//! Where traces go: the HTTP receiver of an OpenTelemetry collector.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use opentelemetry_otlp::{
+    ExporterBuildError, Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _,
+};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::runtime::Tokio;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use opentelemetry_sdk::trace::span_processor_with_async_runtime::BatchSpanProcessor;
+use reqwest::{Certificate, Url};
+use thiserror::Error;
+
+use crate::listen::tls::roots::Roots;
+use crate::listen::tls::{TlsError, install_provider};
+
+/// How long the collector may take for one batch.
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A collector of traces.
+#[derive(Clone, Debug)]
+pub struct Collector {
+    /// Its address, such as `http://localhost:4318`.
+    pub endpoint: Url,
+    /// File of the authorities that may have signed its certificate; the system's if absent.
+    pub authority: Option<PathBuf>,
+}
+
+/// Traces cannot be sent.
+#[derive(Debug, Error)]
+pub enum ExportError {
+    /// The collector's authority cannot be read.
+    #[error("--otlp-ca names no authority")]
+    Authority(#[from] TlsError),
+    /// No authority is known by whom the collector could be believed.
+    #[error(
+        "traces cannot be sent to {endpoint}: no authorities for its certificate can be had from \
+         this system; name the file of its authority with --otlp-ca"
+    )]
+    NoAuthorities {
+        /// The collector.
+        endpoint: String,
+        /// What the TLS client said.
+        source: reqwest::Error,
+    },
+    /// The authorities that were named, or TLS itself, cannot be used.
+    #[error("traces cannot be sent to {endpoint}: no HTTP client can be made")]
+    Client {
+        /// The collector.
+        endpoint: String,
+        /// Why not.
+        source: reqwest::Error,
+    },
+    /// The exporter cannot be made.
+    #[error("traces cannot be sent to {endpoint}: give a URL such as http://localhost:4318")]
+    Exporter {
+        /// The collector.
+        endpoint: String,
+        /// Why not.
+        source: ExporterBuildError,
+    },
+}
+
+/// Makes traces that go to this collector.
+pub(super) fn exporting_to(collector: &Collector) -> Result<SdkTracerProvider, ExportError> {
+    let base = collector.endpoint.as_str().trim_end_matches('/');
+    let exporter = SpanExporter::builder()
+        .with_http()
+        .with_http_client(client(collector)?)
+        .with_protocol(Protocol::HttpBinary)
+        .with_endpoint(format!("{base}/v1/traces"))
+        .with_timeout(EXPORT_TIMEOUT)
+        .build()
+        .map_err(|source| ExportError::Exporter {
+            endpoint: collector.endpoint.to_string(),
+            source,
+        })?;
+    let version = opentelemetry::KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
+    let resource = Resource::builder()
+        .with_service_name("drover")
+        .with_attribute(version)
+        .build();
+    Ok(SdkTracerProvider::builder()
+        .with_span_processor(BatchSpanProcessor::builder(exporter, Tokio).build())
+        .with_resource(resource)
+        .build())
+}
+
+/// The exporter's own client loads the system's authorities even where it will speak without TLS,
+/// and fails where there are none, as in the server's image.
+fn client(collector: &Collector) -> Result<reqwest::Client, ExportError> {
+    install_provider();
+    let builder = reqwest::Client::builder().timeout(EXPORT_TIMEOUT);
+    let endpoint = || collector.endpoint.to_string();
+    let without = |source| ExportError::Client {
+        endpoint: endpoint(),
+        source,
+    };
+    let builder = match &collector.authority {
+        Some(authority) => {
+            let roots = Roots::read(authority)?;
+            let found = roots.certificates().iter();
+            let found: Result<Vec<_>, _> = found.map(|der| Certificate::from_der(der)).collect();
+            builder.tls_certs_only(found.map_err(without)?)
+        }
+        None if collector.endpoint.scheme() == "https" => {
+            return builder
+                .build()
+                .map_err(|source| ExportError::NoAuthorities {
+                    endpoint: endpoint(),
+                    source,
+                });
+        }
+        None => builder.tls_certs_only([]),
+    };
+    builder.build().map_err(without)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use opentelemetry::trace::TracerProvider as _;
+    use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+    use tracing_subscriber::filter::{LevelFilter, Targets};
+    use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+
+    use super::*;
+    use crate::hub::authority::Serving;
+    use crate::listen::tls::Shown;
+    use crate::telemetry::{LogFilter, Logging, ROAD_TARGET};
+
+    /// What a collector was sent in one request.
+    async fn received(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> String {
+        let mut bytes = vec![0; 64 * 1024];
+        let mut read = 0;
+        while !String::from_utf8_lossy(&bytes[..read]).contains("a request") {
+            read += stream.read(&mut bytes[read..]).await.unwrap();
+        }
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+        stream.write_all(answer).await.unwrap();
+        String::from_utf8_lossy(&bytes[..read]).into_owned()
+    }
+
+    /// Makes two spans, of which one is of the road, and sends what is to be sent.
+    async fn send(collector: &Collector) {
+        let traces = exporting_to(collector).unwrap();
+        let spans = tracing_opentelemetry::layer()
+            .with_tracer(traces.tracer("drover"))
+            .with_filter(Targets::new().with_target(ROAD_TARGET, LevelFilter::DEBUG));
+        let subscriber = tracing_subscriber::registry().with(spans);
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::debug_span!(target: ROAD_TARGET, "a request").in_scope(|| {});
+            tracing::debug_span!("of another target").in_scope(|| {});
+        });
+        let logging = Logging {
+            filter: LogFilter::apart(),
+            traces: Some(traces),
+        };
+        logging.finish().await;
+    }
+
+    async fn listening(scheme: &str) -> (TcpListener, Url) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let url = format!("{scheme}://{}/", listener.local_addr().unwrap());
+        (listener, url.parse().unwrap())
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn traces_reach_a_collector_over_http() {
+        let (listener, endpoint) = listening("http").await;
+        let received = tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            received(stream).await
+        });
+        send(&Collector {
+            endpoint,
+            authority: None,
+        })
+        .await;
+        let received = tokio::time::timeout(Duration::from_secs(20), received);
+        let text = received.await.expect("traces in time").unwrap();
+        assert!(text.starts_with("POST /v1/traces "), "{text}");
+        assert!(text.contains("drover") && !text.contains("another target"));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn traces_reach_a_collector_whose_authority_is_named() {
+        install_provider();
+        let (listener, endpoint) = listening("https").await;
+        let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+        let shown = Shown::new(&Serving {
+            chain: made.cert.pem(),
+            key: made.signing_key.serialize_pem().into(),
+        });
+        let mut config = Arc::unwrap_or_clone(shown.unwrap().server_config().unwrap());
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+        let received = tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            received(acceptor.accept(stream).await.unwrap()).await
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let authority = folder.path().join("collector.crt");
+        std::fs::write(&authority, made.cert.pem()).unwrap();
+        send(&Collector {
+            endpoint,
+            authority: Some(authority),
+        })
+        .await;
+        let received = tokio::time::timeout(Duration::from_secs(20), received);
+        let text = received.await.expect("traces in time").unwrap();
+        assert!(text.starts_with("POST /v1/traces "), "{text}");
+    }
+}
