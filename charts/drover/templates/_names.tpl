@@ -36,6 +36,15 @@ labels:
 {{- end -}}
 {{- end }}
 
+{{/* The name that the server's certificate must hold for hubWebhook; nothing if that is empty. */}}
+{{- define "drover.webhookName" -}}
+{{- if contains "://" .Values.hubWebhook -}}
+{{- get (urlParse .Values.hubWebhook) "hostname" -}}
+{{- else -}}
+{{- regexReplaceAll "^([^/]+)/([^:]+)(:.*)?$" .Values.hubWebhook "${2}.${1}.svc" -}}
+{{- end -}}
+{{- end }}
+
 {{- define "drover.webhook" -}}
 {{- if .Values.hubWebhook -}}{{ .Values.hubWebhook }}
 {{- else if ne .Values.tls.mode "secret" -}}{{ include "drover.namespace" . }}/drover:{{ .Values.service.port }}
