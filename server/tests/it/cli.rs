@@ -10,4 +10,5 @@ mod program;
 mod stub;
 mod terminal;
 mod traces;
+mod unit;
 mod wrong;

@@ -1,0 +1,48 @@
+//! The unit of systemd, and what the program makes of its environment.
+
+use std::path::{Path, PathBuf};
+
+use drover_server::hub::connect::{HubOptions, Surroundings};
+use drover_server::hub::embedded::place::Place;
+
+use super::program::Drover;
+
+fn unit() -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/drover.service");
+    std::fs::read_to_string(file).unwrap()
+}
+
+/// What the unit itself puts into the environment.
+fn environment(unit: &str) -> Vec<(&str, &str)> {
+    let lines = unit.lines();
+    let lines = lines.filter_map(|line| line.strip_prefix("Environment="));
+    lines.map(|line| line.split_once('=').unwrap()).collect()
+}
+
+#[test]
+fn the_unit_keeps_the_state_in_the_folder_that_systemd_makes() {
+    let unit = unit();
+    assert!(unit.lines().any(|line| line == "StateDirectory=drover"));
+    let environment = environment(&unit);
+    let data = environment
+        .iter()
+        .find(|(name, _)| *name == "XDG_DATA_HOME");
+    let around = Surroundings {
+        xdg_data_home: data.map(|(_, folder)| PathBuf::from(folder)),
+        ..Surroundings::default()
+    };
+    let hub = HubOptions::choose(None, None, None, &around).unwrap();
+    assert_eq!(hub, HubOptions::Embedded(Place::new("/var/lib/drover")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_state_of_a_server_that_the_unit_starts_can_be_elsewhere() {
+    let drover = Drover::new();
+    let unit = unit();
+    let mut variables = environment(&unit);
+    variables.push(("DROVER_LISTEN", "127.0.0.1:0"));
+    let hub = ("DROVER_KUBECONFIG", "/nowhere/hub.yaml");
+    let variables = [&variables[..], &[hub]].concat();
+    let ended = drover.run_with(&["server"], &variables, "").await;
+    ended.failed(1, "/nowhere/hub.yaml");
+}
