@@ -60,6 +60,9 @@ pub(crate) enum UiError {
     /// What the browser's part has written.
     #[error("the browser told no figures")]
     Unreadable(#[from] serde_json::Error),
+    /// A goal that nothing was measured for.
+    #[error("the browser told no figure {0}, which is a goal: e2e/browser/bench measures them")]
+    NotMeasured(&'static str),
     /// The figures could not be kept.
     #[error(transparent)]
     Figures(#[from] FiguresError),
@@ -75,9 +78,8 @@ impl Ui {
         let told = measure().await?;
         let mut figures = Figures::default();
         for &(key, goal) in GOALS {
-            if let Some(value) = told.get(key) {
-                figures.add(key, *value, goal);
-            }
+            let value = told.get(key).ok_or(UiError::NotMeasured(key))?;
+            figures.add(key, *value, goal);
         }
         figures.note("cold and warm: 20 Mbit/s, 40 ms, CPU slowed down four times".to_owned());
         figures.note(format!("{} s", start.elapsed().as_secs()));
