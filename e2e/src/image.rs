@@ -142,8 +142,17 @@ impl Image {
     }
 }
 
-/// Runs buildah with a store of its own in `folder`.
-async fn buildah(folder: &Path, arguments: &[&str]) -> Result<(), ImageError> {
+/// What another tool makes of an image in an archive, which it takes for this form of one:
+/// `docker-archive` or `oci-archive`.
+pub async fn inspect_image(archive: &Path, form: &str) -> Result<String, ImageError> {
+    let folder = Scratch::make("image")?;
+    let source = format!("{form}:{}", archive.display());
+    let id = buildah(folder.path(), &["pull", "--quiet", &source]).await?;
+    buildah(folder.path(), &["inspect", "--type", "image", id.trim()]).await
+}
+
+/// Runs buildah with a store of its own in `folder`, and gives what it printed.
+async fn buildah(folder: &Path, arguments: &[&str]) -> Result<String, ImageError> {
     let output = Command::new("buildah")
         .arg("--storage-driver=vfs")
         .arg("--root")
@@ -161,7 +170,7 @@ async fn buildah(folder: &Path, arguments: &[&str]) -> Result<(), ImageError> {
             source,
         })?;
     if output.status.success() {
-        return Ok(());
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     Err(ImageError::Buildah {
         command: arguments.join(" "),

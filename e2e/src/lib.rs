@@ -17,6 +17,7 @@ mod node;
 mod pki;
 mod ports;
 mod program;
+pub mod rights;
 mod scratch;
 pub mod suite;
 mod tools;
@@ -31,7 +32,7 @@ pub use drover::{
     ServerOptions,
 };
 pub use error::with_causes;
-pub use image::{Image, ImageError};
+pub use image::{Image, ImageError, inspect_image};
 pub use kubectl::{CommandError, CommandLine, Output};
 pub use metrics_server::{MetricsError, MetricsServer};
 pub use network::{NetworkError, NodeNetwork};

@@ -76,6 +76,8 @@ pub struct AuditStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AuditObject {
+    /// The group of its API; empty for Kubernetes' core.
+    pub api_group: String,
     /// The resource, in the plural.
     pub resource: String,
     /// The subresource, for example `exec`.

@@ -6,6 +6,7 @@
 )]
 
 mod going;
+mod images;
 mod rights;
 mod stage;
 mod staying;
@@ -19,7 +20,8 @@ fn main() -> ExitCode {
     suite::main(
         &[
             test!(staying::kubectl_works_through_what_the_charts_installed),
-            test!(staying::the_servers_image_holds_the_agents),
+            test!(images::the_servers_image_holds_the_agents),
+            test!(images::other_tools_read_the_images_in_either_form),
             test!(staying::an_upgrade_keeps_clusters_users_and_tokens),
             test!(rights::the_server_uses_every_right_that_it_has_and_asks_for_no_other),
             test!(going::what_is_uninstalled_leaves_what_was_said_and_a_new_one_goes_on),

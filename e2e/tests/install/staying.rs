@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use drover_e2e::{BuiltImage, eventually};
+use drover_e2e::eventually;
 use serde_json::Value;
 
 use crate::stage::{Installed, NAMESPACE, chart};
@@ -32,26 +32,32 @@ pub(crate) async fn kubectl_works_through_what_the_charts_installed(installed: &
     .unwrap();
 }
 
-pub(crate) async fn the_servers_image_holds_the_agents(installed: &mut Installed) {
-    let file = installed.east.cluster.folder().join("from-the-server.tar");
-    let line = format!(
-        "kubectl --namespace {NAMESPACE} exec deployment/drover -- /drover agent image > {}",
-        file.display()
-    );
-    installed.tools.shell(&line).await.unwrap();
-    let built = std::fs::read(BuiltImage::Agent.archive().unwrap()).unwrap();
-    assert!(std::fs::read(&file).unwrap() == built, "another image");
-}
-
 async fn server_pod(installed: &Installed) -> String {
     let line = format!("--namespace={NAMESPACE} get pods -o jsonpath={{.items[*].metadata.name}}");
     installed.tools.kubectl(&line).await.unwrap()
 }
 
-async fn agents_generation(installed: &Installed) -> String {
+/// A field of the agents' Deployment.
+async fn of_agents(installed: &Installed, path: &str) -> String {
     let line =
-        "--namespace=drover-agent get deployment drover-agent -o jsonpath={.metadata.generation}";
-    installed.tools_of_east.kubectl(line).await.unwrap()
+        format!("--namespace=drover-agent get deployment drover-agent -o jsonpath={{{path}}}");
+    installed.tools_of_east.kubectl(&line).await.unwrap()
+}
+
+const GENERATION: &str = ".metadata.generation";
+const IMAGE: &str = ".spec.template.spec.containers[0].image";
+/// What a later server would set; the agents of this stage are programs, so nobody pulls it.
+const LATER: &str = "registry.example/drover-agent:later";
+
+async fn let_the_server_set_the_agents_image(installed: &Installed) {
+    let line = format!("setting set agent-image {LATER}");
+    installed.drover(&line).await.unwrap();
+    eventually("the server to set the agents' image", SOON, async || {
+        let image = of_agents(installed, IMAGE).await;
+        if image == LATER { Ok(()) } else { Err(image) }
+    })
+    .await
+    .unwrap();
 }
 
 /// There is no older chart yet, so this one is upgraded to, with other values.
@@ -61,9 +67,10 @@ pub(crate) async fn an_upgrade_keeps_clusters_users_and_tokens(installed: &mut I
         .await
         .unwrap();
     let kubeconfig = installed.admin.token_kubeconfig("east").await.unwrap();
+    let_the_server_set_the_agents_image(installed).await;
     let before = (
         server_pod(installed).await,
-        agents_generation(installed).await,
+        of_agents(installed, GENERATION).await,
     );
 
     let server = ["upgrade", "drover", &chart("drover"), "--reuse-values"];
@@ -78,7 +85,9 @@ pub(crate) async fn an_upgrade_keeps_clusters_users_and_tokens(installed: &mut I
 
     installed.wait_until_usable().await;
     assert_ne!(before.0, server_pod(installed).await);
-    assert_ne!(before.1, agents_generation(installed).await);
+    assert_ne!(before.1, of_agents(installed, GENERATION).await);
+    // The values still have the image of the installation.
+    assert_eq!(of_agents(installed, IMAGE).await, LATER);
     // The login, the token and the users are those from before.
     let kubectl = installed.admin.kubectl_with(&kubeconfig);
     kubectl.run(["get", "nodes"]).await.unwrap();

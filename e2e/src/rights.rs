@@ -1,0 +1,259 @@
+//! Whether roles are as narrow as their use: what they allow, beside what the audit log shows.
+//!
+//! Pure. A request that was allowed is one that would have failed without its right: so a right that
+//! has such a request cannot be left out, and need not be taken away to find that out.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::{AuditEvent, AuditObject, AuditUser};
+
+/// One thing that a role allows, as narrow as RBAC can say it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Right {
+    /// What may be done.
+    pub deed: Deed,
+    /// Where; everywhere if there is none.
+    pub namespace: Option<String>,
+    /// The object; any if there is none.
+    pub name: Option<String>,
+}
+
+/// A verb and what it is done to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Deed {
+    /// For example `get`.
+    pub verb: String,
+    /// The group of the API; empty for Kubernetes' core.
+    pub group: String,
+    /// The resource, with its subresource after a slash; a path where there is none.
+    pub resource: String,
+}
+
+/// Something that an account did, as far as RBAC can tell it from others.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Use {
+    /// What was done.
+    pub deed: Deed,
+    /// Where; empty where there are no namespaces.
+    pub namespace: String,
+    /// The object, if the request named it: a list, or a creation by POST does not.
+    pub name: Option<String>,
+}
+
+/// How a right is wider than its use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Excess {
+    /// It was never used.
+    Idle,
+    /// It holds everywhere, and was used in this namespace only.
+    OneNamespace(String),
+    /// It holds for all names, and was used for this one only.
+    OneName(String),
+}
+
+/// A right that is wider than its use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TooWide {
+    /// Which.
+    pub right: Right,
+    /// How.
+    pub excess: Excess,
+}
+
+impl Deed {
+    fn new(verb: &str, group: &str, resource: &str) -> Self {
+        Self {
+            verb: verb.to_owned(),
+            group: group.to_owned(),
+            resource: resource.to_owned(),
+        }
+    }
+
+    /// `GROUP/RESOURCE`; only the resource where it is of the core.
+    pub fn to_what(&self) -> String {
+        let slash = if self.group.is_empty() { "" } else { "/" };
+        format!("{}{slash}{}", self.group, self.resource)
+    }
+}
+
+impl fmt::Display for Right {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.deed.verb, self.deed.to_what())?;
+        if let Some(name) = &self.name {
+            write!(f, " {name}")?;
+        }
+        match &self.namespace {
+            Some(namespace) => write!(f, " in {namespace}"),
+            None => f.write_str(" everywhere"),
+        }
+    }
+}
+
+impl fmt::Display for TooWide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let right = &self.right;
+        match &self.excess {
+            Excess::Idle => write!(f, "{right}: never used"),
+            Excess::OneNamespace(namespace) => write!(f, "{right}: used in {namespace} only"),
+            Excess::OneName(name) => write!(f, "{right}: used for {name} only"),
+        }
+    }
+}
+
+/// What a role allows that is bound in this namespace, or everywhere.
+pub fn granted(role: &Value, namespace: Option<&str>) -> Vec<Right> {
+    let rules = role["rules"].as_array().into_iter().flatten();
+    rules.flat_map(|rule| of_rule(rule, namespace)).collect()
+}
+
+fn of_rule(rule: &Value, namespace: Option<&str>) -> Vec<Right> {
+    let texts = |key: &str| -> Vec<&str> {
+        let list = rule[key].as_array().into_iter().flatten();
+        list.filter_map(Value::as_str).collect()
+    };
+    let mut things: Vec<(&str, &str)> = Vec::new();
+    for group in texts("apiGroups") {
+        let resources = texts("resources").into_iter();
+        things.extend(resources.map(|resource| (group, resource)));
+    }
+    things.extend(texts("nonResourceURLs").into_iter().map(|path| ("", path)));
+    let limits = texts("resourceNames").into_iter();
+    let mut limits: Vec<_> = limits.map(|name| Some(name.to_owned())).collect();
+    if limits.is_empty() {
+        limits.push(None);
+    }
+    let mut rights = Vec::new();
+    for (group, resource) in things {
+        for verb in texts("verbs") {
+            rights.extend(limits.iter().map(|name| Right {
+                deed: Deed::new(verb, group, resource),
+                namespace: namespace.map(str::to_owned),
+                name: name.clone(),
+            }));
+        }
+    }
+    rights
+}
+
+/// What a request needed that the API server allowed.
+pub fn used(event: &AuditEvent) -> Vec<Use> {
+    if let Some(person) = &event.impersonated_user {
+        return impersonated(person);
+    }
+    let decision = event.annotations.get("authorization.k8s.io/decision");
+    if decision.map(String::as_str) != Some("allow") {
+        return Vec::new();
+    }
+    let Some(object) = &event.object_ref else {
+        let path = event.request_uri.split('?').next().unwrap_or_default();
+        return vec![Use {
+            deed: Deed::new(&event.verb, "", path),
+            namespace: String::new(),
+            name: None,
+        }];
+    };
+    let own = of_object(&event.verb, object);
+    let status = event.response_status.as_ref();
+    // What is applied and was not there is created, by another right, which sees the name.
+    let created = event.verb == "patch" && status.is_some_and(|status| status.code == 201);
+    let also = created.then(|| {
+        let mut also = own.clone();
+        "create".clone_into(&mut also.deed.verb);
+        also
+    });
+    also.into_iter().chain([own]).collect()
+}
+
+fn of_object(verb: &str, object: &AuditObject) -> Use {
+    let resource = match object.subresource.as_str() {
+        "" => object.resource.clone(),
+        subresource => format!("{}/{subresource}", object.resource),
+    };
+    // The log completes the name from what was sent, where the request itself has none.
+    let nameless = ["list", "watch", "deletecollection"].contains(&verb)
+        || (verb == "create" && object.subresource.is_empty());
+    let named = !nameless && !object.name.is_empty();
+    // A namespace is said to lie in itself.
+    let namespace = match object.resource.as_str() {
+        "namespaces" => "",
+        _ => &object.namespace,
+    };
+    Use {
+        deed: Deed::new(verb, &object.api_group, &resource),
+        namespace: namespace.to_owned(),
+        name: named.then(|| object.name.clone()),
+    }
+}
+
+const AUTHENTICATION: &str = "authentication.k8s.io";
+
+fn impersonated(person: &AuditUser) -> Vec<Use> {
+    let act = |group: &str, resource: &str, namespace: &str, name: &str| Use {
+        deed: Deed::new("impersonate", group, resource),
+        namespace: namespace.to_owned(),
+        name: Some(name.to_owned()),
+    };
+    let account = person.username.strip_prefix("system:serviceaccount:");
+    let who = match account.and_then(|account| account.split_once(':')) {
+        Some((namespace, name)) => act("", "serviceaccounts", namespace, name),
+        None => act("", "users", "", &person.username),
+    };
+    let uid = (!person.uid.is_empty()).then(|| act(AUTHENTICATION, "uids", "", &person.uid));
+    let extra = person.extra.iter().flat_map(|(key, values)| {
+        let resource = format!("userextras/{key}");
+        values
+            .iter()
+            .map(move |value| act(AUTHENTICATION, &resource, "", value))
+    });
+    [who].into_iter().chain(uid).chain(extra).collect()
+}
+
+impl Right {
+    fn covers(&self, what: &Use) -> bool {
+        let fits = |limit: &Option<String>, found: Option<&String>| {
+            limit.is_none() || limit.as_ref() == found
+        };
+        self.deed == what.deed
+            && fits(&self.namespace, Some(&what.namespace))
+            && fits(&self.name, what.name.as_ref())
+    }
+
+    fn excess(&self, uses: &BTreeSet<Use>) -> Option<Excess> {
+        let uses: Vec<&Use> = uses.iter().filter(|what| self.covers(what)).collect();
+        let Some(first) = uses.first() else {
+            return Some(Excess::Idle);
+        };
+        let same = |of: fn(&Use) -> Option<&str>| {
+            let one = of(first)?;
+            let all = uses.iter().all(|what| of(what) == Some(one));
+            all.then(|| one.to_owned())
+        };
+        let namespace = || same(|what| Some(&*what.namespace).filter(|name| !name.is_empty()));
+        let everywhere = self.namespace.is_none().then(namespace).flatten();
+        let any = || {
+            self.name
+                .is_none()
+                .then(|| same(|what| what.name.as_deref()))
+        };
+        let namespace = everywhere.map(Excess::OneNamespace);
+        namespace.or_else(|| any().flatten().map(Excess::OneName))
+    }
+}
+
+/// The rights that are wider than their use.
+pub fn too_wide(rights: &[Right], uses: &BTreeSet<Use>) -> Vec<TooWide> {
+    let judged = rights.iter().filter_map(|right| {
+        let excess = right.excess(uses)?;
+        Some(TooWide {
+            right: right.clone(),
+            excess,
+        })
+    });
+    judged.collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,35 @@
+//! The images, as other tools and the server's own see them.
+
+use drover_e2e::{BuiltImage, inspect_image};
+use serde_json::{Value, json};
+
+use crate::stage::{Installed, NAMESPACE};
+
+pub(crate) async fn the_servers_image_holds_the_agents(installed: &mut Installed) {
+    let file = installed.east.cluster.folder().join("from-the-server.tar");
+    let line = format!(
+        "kubectl --namespace {NAMESPACE} exec deployment/drover -- /drover agent image > {}",
+        file.display()
+    );
+    installed.tools.shell(&line).await.unwrap();
+    let built = std::fs::read(BuiltImage::Agent.archive().unwrap()).unwrap();
+    assert!(std::fs::read(&file).unwrap() == built, "another image");
+}
+
+pub(crate) async fn other_tools_read_the_images_in_either_form(_: &mut Installed) {
+    for (built, program) in [
+        (BuiltImage::Server, "/drover"),
+        (BuiltImage::Agent, "/drover-agent"),
+    ] {
+        let archive = built.archive().unwrap();
+        for form in ["docker-archive", "oci-archive"] {
+            let seen = inspect_image(&archive, form).await.unwrap();
+            let seen: Value = serde_json::from_str(&seen).unwrap();
+            let (image, what) = (&seen["OCIv1"], format!("{form} of {program}"));
+            assert_eq!(image["architecture"], "amd64", "{what}");
+            assert_eq!(image["os"], "linux", "{what}");
+            assert_eq!(image["config"]["User"], "65532:65532", "{what}");
+            assert_eq!(image["config"]["Entrypoint"], json!([program]), "{what}");
+        }
+    }
+}
