@@ -30,6 +30,19 @@ name: {{ . }}
 {{- end }}
 {{- end }}
 
+{{/* Whoever set the image last decides: one that the server has set, an upgrade of Helm's leaves as it is.
+     The fields' managers tell; where Helm cannot look (helm template), the values count. */}}
+{{- define "agent.image" -}}
+{{- $image := .Values.image.name | default (printf "drover-agent:%s" .Chart.AppVersion) }}
+{{- $live := lookup "apps/v1" "Deployment" (include "agent.namespace" .) "drover-agent" }}
+{{- range dig "metadata" "managedFields" (list) $live }}
+{{- if and (eq .manager "drover-server") (contains "\"f:image\":" (toJson .fieldsV1)) }}
+{{- $image = (first $live.spec.template.spec.containers).image }}
+{{- end }}
+{{- end }}
+{{- $image }}
+{{- end }}
+
 {{- define "agent.health" -}}
 - nonResourceURLs: [/livez, /readyz, /version]
   verbs: [get]

@@ -189,7 +189,9 @@ impl Installed {
         let chart = chart("drover-agent");
         let install = ["install", "drover-agent", &chart, "--create-namespace"];
         let words = [&install[..], &["--values", &file]].concat();
-        self.tools_of_east.helm(&words, "drover-agent").await?;
+        let tools = &self.tools_of_east;
+        let notes = tools.helm(&words, "drover-agent").await?;
+        tools.shell(line(&notes, "label namespace")?).await?;
         Ok(())
     }
 

@@ -5,7 +5,7 @@ mod values;
 use std::path::{Path, PathBuf};
 
 use drover_e2e::{CommandLine, ControlPlane, Options, Tool};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const SERVER: &str = "drover";
 const AGENT: &str = "drover-agent";
@@ -102,14 +102,19 @@ async fn a_real_api_server_takes_what_the_charts_make_of_values_that_make_sense(
     }
 }
 
+/// Helm without a cluster.
+async fn alone(folder: &Path) -> Helm {
+    let program = Tool::Helm.locate().await.unwrap();
+    Helm {
+        helm: CommandLine::new(&program, Path::new("/dev/null"), folder),
+        values: folder.join("values.json"),
+    }
+}
+
 #[tokio::test]
 async fn values_that_make_no_sense_are_refused_with_the_fields_name() {
     let folder = tempfile::tempdir().unwrap();
-    let program = Tool::Helm.locate().await.unwrap();
-    let helm = Helm {
-        helm: CommandLine::new(&program, Path::new("/dev/null"), folder.path()),
-        values: folder.path().join("values.json"),
-    };
+    let helm = alone(folder.path()).await;
     for ((name, values), field) in values::bad() {
         let refused = helm
             .helm
@@ -123,6 +128,103 @@ async fn values_that_make_no_sense_are_refused_with_the_fields_name() {
             refused.stderr
         );
     }
+}
+
+#[tokio::test]
+async fn a_certificate_holds_every_name_at_which_the_server_is_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let helm = alone(folder.path()).await;
+    let service = "drover.drover-system.svc";
+    for (url, webhook, names, addresses) in [
+        (
+            "https://drover.example:444",
+            "",
+            json!([service, "drover.example"]),
+            Value::Null,
+        ),
+        (
+            "https://192.0.2.7",
+            "",
+            json!([service]),
+            json!(["192.0.2.7"]),
+        ),
+        (
+            "https://drover.example",
+            "https://inside.example:8443",
+            json!([service, "drover.example", "inside.example"]),
+            Value::Null,
+        ),
+        (
+            "https://drover.example",
+            "edge/way-in:8443",
+            json!([service, "drover.example", "way-in.edge.svc"]),
+            Value::Null,
+        ),
+        (
+            "https://192.0.2.7",
+            "https://[2001:db8::7]:8443",
+            json!([service]),
+            json!(["192.0.2.7", "2001:db8::7"]),
+        ),
+        (
+            "https://192.0.2.7:8443",
+            "https://192.0.2.7",
+            json!([service]),
+            json!(["192.0.2.7"]),
+        ),
+    ] {
+        let values = values::certified(url, webhook);
+        let only = ["template", SERVER, "--show-only=templates/certificate.yaml"];
+        let made = helm.helm.run(helm.words(&only, SERVER, &values)).await;
+        let made: Value = serde_saphyr::from_str(&made.unwrap().stdout).unwrap();
+        assert_eq!(made["spec"]["dnsNames"], names, "{values}");
+        assert_eq!(made["spec"]["ipAddresses"], addresses, "{values}");
+    }
+}
+
+/// What Helm says after an installation of the agent's chart into this namespace.
+async fn notes(cluster: &ControlPlane, namespace: &str) -> String {
+    let helm = Helm {
+        helm: cluster.helm().await.unwrap(),
+        values: cluster.folder().join("values.json"),
+    };
+    let (_, values) = values::good()
+        .into_iter()
+        .rfind(|(name, _)| *name == AGENT)
+        .unwrap();
+    std::fs::write(&helm.values, values.to_string()).unwrap();
+    let (chart, file) = (chart(AGENT), helm.values.display().to_string());
+    let install = [
+        "install",
+        "the-agent",
+        &chart,
+        "--dry-run=server",
+        "--values",
+        &file,
+    ];
+    let place = ["--namespace", namespace];
+    let told = helm
+        .helm
+        .run(install.into_iter().chain(place))
+        .await
+        .unwrap();
+    let (_, notes) = told.stdout.split_once("NOTES:").unwrap();
+    notes.to_owned()
+}
+
+#[tokio::test]
+async fn notes_of_the_agents_chart_name_what_is_left_to_do_and_nothing_that_fails() {
+    let cluster = ControlPlane::start(Options::default()).await.unwrap();
+    let label =
+        "kubectl label namespace drover-agent pod-security.kubernetes.io/enforce=restricted";
+    // The namespace goes with the cluster at the server, and Helm's release with it.
+    let uninstall = "helm uninstall the-agent";
+    let notes_there = notes(&cluster, "drover-agent").await;
+    assert!(notes_there.contains(label), "{notes_there}");
+    assert!(!notes_there.contains(uninstall), "{notes_there}");
+    let notes_elsewhere = notes(&cluster, "default").await;
+    assert!(!notes_elsewhere.contains(label), "{notes_elsewhere}");
+    assert!(notes_elsewhere.contains(uninstall), "{notes_elsewhere}");
 }
 
 #[tokio::test]

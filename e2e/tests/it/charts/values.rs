@@ -49,16 +49,21 @@ pub(super) fn good() -> Vec<Values> {
         .collect()
 }
 
+/// A server with a certificate of cert-manager's, reached at this address, and by the hub at that one.
+pub(super) fn certified(url: &str, webhook: &str) -> Value {
+    json!({
+        "serverUrl": url,
+        "hubWebhook": webhook,
+        "tls": { "mode": "certManager", "certManager": { "issuer": { "name": "ca" } } },
+    })
+}
+
 fn certificates() -> Vec<Value> {
     let secret = json!({ "tls": { "mode": "secret", "secretName": "mine" } });
-    let issuer = json!({
-        "tls": { "mode": "certManager", "certManager": { "issuer": { "name": "ca" } } },
-    });
-    let by_address = json!({ "serverUrl": "https://192.0.2.7:30443" });
     let with_its_authority = json!({ "tls": { "caKey": "" } });
     vec![
-        with(&reached(), issuer.clone()),
-        with(&issuer, by_address),
+        certified("https://drover.example.com:444", ""),
+        certified("https://192.0.2.7:30443", "edge/way-in:8443"),
         with(&reached(), secret.clone()),
         with(&with(&reached(), secret), with_its_authority),
     ]
