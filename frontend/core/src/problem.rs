@@ -141,7 +141,7 @@ fn fields(details: Option<Details>) -> Vec<FieldProblem> {
 }
 
 /// A message of the API as a sentence on a page.
-pub(crate) fn sentence(text: String) -> String {
+pub fn sentence(text: String) -> String {
     let mut letters = text.chars();
     let Some(first) = letters.next() else {
         return text;

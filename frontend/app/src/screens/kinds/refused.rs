@@ -2,7 +2,7 @@
 
 use drover_ui_core::cluster::{Health, State};
 use drover_ui_core::kind::Kind;
-use drover_ui_core::problem::{Problem, ProblemKind};
+use drover_ui_core::problem::{Problem, ProblemKind, sentence};
 use drover_ui_kit::notice::{Absence, Nothing};
 use leptos::prelude::*;
 
@@ -39,7 +39,7 @@ fn away(problem: &Problem, state: &State) -> Option<String> {
     let unreached = matches!(problem.kind, ProblemKind::Later | ProblemKind::Failed);
     let known = matches!(state.health, Health::Disconnected | Health::Waiting);
     let advice = state.why.as_ref().unwrap_or(&problem.message);
-    (unreached && known).then(|| advice.clone())
+    (unreached && known).then(|| sentence(advice.clone()))
 }
 
 fn words(
