@@ -7,13 +7,14 @@ const CHANGING: readonly [RegExp, string][] = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "UID"],
   [/drover[a-z]*_[A-Za-z0-9_-]{16,}/g, "TOKEN"],
   [/sha256\/\/[A-Za-z0-9+/=]+/g, "PIN"],
-  [/\d\d\/\d\d\/\d{4}, \d\d:\d\d:\d\d/g, "TIME"],
+  [/(\d\d\/\d\d\/\d{4}, )?\d\d:\d\d:\d\d/g, "TIME"],
   [/\b\d+[smhdy]( \d+[smhdy])*\b/g, "AGE"],
   [/(Commit\n\s*- definition:\n\s*- code: )\S+/g, "$1COMMIT"],
   // What is used goes up and down; what there is of it does not.
-  [/\d+(\.\d+)* of (\d+(?:\.\d+)*) (cores|[KMGT]iB) (used|requested)/g, "# of $2 $3 $4"],
+  [/\d+(\.\d+)*( [KMGT]iB)? of (\d+(?:\.\d+)*) (cores|[KMGT]iB) (used|requested)/g, "# of $3 $4 $5"],
   // Jobs make pods.
   [/cell "\d+ of (\d+)"/g, 'cell "# of $1"'],
+  [/\d+ of (\d+) AGE"/g, '# of $1 AGE"'],
   [/(term: Pods\n\s*- definition: )\d+, room/g, "$1#, room"],
 ];
 
