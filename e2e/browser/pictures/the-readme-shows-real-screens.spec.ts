@@ -39,7 +39,7 @@ const PICTURES: readonly Picture[] = [
     name: "log",
     path: "/clusters/demo-small/pods/shop/store-0?tab=logs",
     theme: "dark",
-    ready: (page) => page.getByRole("log", { name: "Log" }).getByText("[simulated]").nth(5).waitFor(),
+    ready: (page) => page.getByRole("log", { name: "Log" }).getByText("[simulated]").first().waitFor(),
   },
 ];
 
