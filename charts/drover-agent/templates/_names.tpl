@@ -32,12 +32,18 @@ name: {{ . }}
 
 {{/* Whoever set the image last decides: one that the server has set, an upgrade of Helm's leaves as it is.
      The fields' managers tell; where Helm cannot look (helm template), the values count. */}}
+{{- define "agent.wantedImage" -}}
+{{- .Values.image.name | default (printf "drover-agent:%s" .Chart.AppVersion) }}
+{{- end }}
+
 {{- define "agent.image" -}}
-{{- $image := .Values.image.name | default (printf "drover-agent:%s" .Chart.AppVersion) }}
+{{- $image := include "agent.wantedImage" . }}
 {{- $live := lookup "apps/v1" "Deployment" (include "agent.namespace" .) "drover-agent" }}
 {{- range dig "metadata" "managedFields" (list) $live }}
 {{- if and (eq .manager "drover-server") (contains "\"f:image\":" (toJson .fieldsV1)) }}
-{{- $image = (first $live.spec.template.spec.containers).image }}
+{{- range $live.spec.template.spec.containers }}
+{{- if eq .name "drover-agent" }}{{ $image = .image }}{{ end }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- $image }}

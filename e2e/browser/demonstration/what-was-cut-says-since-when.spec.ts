@@ -43,11 +43,14 @@ test("a browser that loses its network says so at once, and knows what has chang
 test("a log that was cut goes on, and says so", async ({ page, context, complaints }) => {
   complaints.expect(/net::ERR_INTERNET_DISCONNECTED/);
   await page.goto("/clusters/demo-small/pods/shop/store-0?tab=logs");
-  await page.getByRole("log", { name: "Log" }).getByText("[simulated]").first().waitFor();
+  const lines = page.getByRole("log", { name: "Log" }).getByText("[simulated]");
+  await lines.first().waitFor();
+  const before = await lines.count();
   await context.setOffline(true);
   await page.getByText(/The stream was cut at/).first().waitFor({ timeout: 5_000 });
   await context.setOffline(false);
   await expect(page.getByText(/The page keeps trying/)).toHaveCount(0, { timeout: 10_000 });
+  await expect.poll(() => lines.count(), { timeout: 30_000 }).toBeGreaterThan(before + 1);
 });
 
 test("a cluster that refuses Drover's agent signs nobody out", async ({ page, context }) => {

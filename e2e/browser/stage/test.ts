@@ -10,8 +10,8 @@ export class Complaints {
   private readonly expected: RegExp[] = [
     // A refusal that the page tells people in its own words; the console repeats it.
     /^Failed to load resource: the server responded with a status of 4\d\d .*\/(v1|k8s)\//,
-    // The same of a cluster that is not connected.
-    /^Failed to load resource: the server responded with a status of 503 .*\/k8s\/clusters\//,
+    // The same of the clusters that are not connected, for a while or at all.
+    /^Failed to load resource: the server responded with a status of 503 .*\/k8s\/clusters\/(waiting|east)\//,
     // Interfaces of this machine come and go with the pods of its node.
     /^Failed to load resource: net::ERR_NETWORK_CHANGED .*\/(v1|k8s)\//,
     // The server cuts what a session had open when that session ends.

@@ -17,7 +17,11 @@ const ACCOUNT: &str = "system:serviceaccount:drover-system:drover";
 const SOON: Duration = Duration::from_mins(1);
 
 /// Rights whose use the audit log does not show, and why.
-const UNSEEN: [(&str, &str); 2] = [
+const UNSEEN: [(&str, &str); 3] = [
+    (
+        "delete admissionregistration.k8s.io/validatingwebhookconfigurations drover-rules everywhere",
+        "only on a hub that has become older than the chart allows",
+    ),
     (
         "bind rbac.authorization.k8s.io/clusterroles cluster-admin everywhere",
         "looked at within the request that writes the administrators' binding",

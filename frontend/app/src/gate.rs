@@ -215,8 +215,15 @@ impl Gate {
             return;
         }
         self.looking.set_value(true);
+        let asked_as = self.csrf();
         spawn_local(async move {
             let answer = Request::get("/v1/session").answer::<Session>().await;
+            self.looking.set_value(false);
+            let is_open = self.door.with_untracked(|door| *door == Door::Open);
+            if !is_open || self.csrf() != asked_as {
+                // Somebody has signed out or in here meanwhile: the answer is about another session.
+                return;
+            }
             match answer {
                 Ok(session) => self.go_on_as(session).await,
                 Err(problem) if problem.kind == ProblemKind::SignedOut => self.close(Some(
@@ -225,7 +232,6 @@ impl Gate {
                 // What else is wrong is told by who asks for something.
                 Err(_) => {}
             }
-            self.looking.set_value(false);
         });
     }
 

@@ -19,7 +19,6 @@ mod network;
 mod palette;
 mod screens;
 mod stream;
-mod title;
 
 fn main() {
     app::mount();

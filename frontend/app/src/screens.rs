@@ -16,5 +16,6 @@ pub(crate) mod object;
 pub(crate) mod password;
 pub(crate) mod settings;
 pub(crate) mod sign_in;
+mod title;
 pub(crate) mod tokens;
 pub(crate) mod users;

@@ -10,7 +10,7 @@ use leptos::task::spawn_local;
 use crate::clock::in_full;
 use crate::command::{SameCommand, origin};
 use crate::gate::{Gate, display_name};
-use crate::title::title;
+use crate::screens::title::title;
 
 /// The server, the page, and the person's session.
 #[component]

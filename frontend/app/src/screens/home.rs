@@ -24,7 +24,7 @@ use crate::gate::Gate;
 use crate::live::Clusters;
 use crate::screens::labels::ManyLabels;
 use crate::screens::list::{ChosenBar, Refused, What, counted, forget_gone, in_sight};
-use crate::title::title;
+use crate::screens::title::title;
 use columns::{ClusterRow, columns};
 use view::View;
 

@@ -24,7 +24,7 @@ use crate::gate::Gate;
 use crate::live::Clusters;
 use crate::screens::cluster::path_of;
 use crate::screens::home::tone;
-use crate::title::title;
+use crate::screens::title::title;
 
 /// The screen: the form first, then the command.
 #[component]

@@ -10,7 +10,7 @@ use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::{use_navigate, use_query_map};
 
-use crate::title::title;
+use crate::screens::title::title;
 use forms::Forms;
 use picks::Picks;
 use rows::Rows;

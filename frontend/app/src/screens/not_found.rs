@@ -4,7 +4,7 @@ use drover_ui_kit::notice::{Absence, Nothing};
 use leptos::prelude::*;
 use leptos_router::components::A;
 
-use crate::title::title;
+use crate::screens::title::title;
 
 /// Says so, and where to go.
 #[component]

@@ -12,7 +12,7 @@ use leptos::task::spawn_local;
 use crate::command::SameCommand;
 use crate::frame::{Brand, sign_out};
 use crate::gate::{Door, Gate};
-use crate::title::title;
+use crate::screens::title::title;
 
 /// The fewest letters of a password; the server has the last word.
 const SHORTEST: usize = 12;

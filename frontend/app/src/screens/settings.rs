@@ -19,7 +19,7 @@ use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::address;
 use crate::screens::list::{AdministratorsOnly, Refused, What};
-use crate::title::title;
+use crate::screens::title::title;
 use edit::EditSetting;
 use log::LogFilter;
 

@@ -11,7 +11,7 @@ use leptos::task::spawn_local;
 use crate::command::{SameCommand, origin};
 use crate::frame::Brand;
 use crate::gate::Gate;
-use crate::title::title;
+use crate::screens::title::title;
 
 /// Asks for name and password; the URL stays, so that the person comes to what they asked for.
 #[component]

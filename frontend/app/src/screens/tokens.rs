@@ -25,7 +25,7 @@ use crate::freshness::{FreshnessMark, StaleBanner};
 use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::list::{ChosenBar, Refused, What, counted, forget_gone, in_sight};
-use crate::title::title;
+use crate::screens::title::title;
 use columns::{TokenRow, columns};
 use create::CreateToken;
 use delete::{DeleteTokens, Ending};

@@ -24,7 +24,7 @@ use crate::freshness::{FreshnessMark, StaleBanner};
 use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::list::{AdministratorsOnly, Refused, What, counted};
-use crate::title::title;
+use crate::screens::title::title;
 use columns::{UserRow, columns};
 use create::CreateUser;
 use deeds::{DeedDialog, Deeds};

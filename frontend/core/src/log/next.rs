@@ -51,13 +51,9 @@ pub fn next(wish: &Wish, ending: Ending, life: Option<Life>) -> Next {
         {
             Next::Wait(problem.message)
         }
-        (
-            ProblemKind::Forbidden
-            | ProblemKind::NotFound
-            | ProblemKind::Invalid
-            | ProblemKind::SignedOut,
-            _,
-        ) => Next::Refused(problem),
+        (ProblemKind::Forbidden | ProblemKind::NotFound | ProblemKind::Invalid, _) => {
+            Next::Refused(problem)
+        }
         _ => Next::Cut(problem),
     }
 }
@@ -182,7 +178,10 @@ mod tests {
             runs.clone(),
         );
         assert!(matches!(forbidden, Next::Refused(_)));
-        let offline = next(&wish(false, true), refused(ProblemKind::Offline), runs);
-        assert!(matches!(offline, Next::Cut(_)));
+        // A cluster that refuses Drover for a moment; a session that has ended closes the door.
+        for passing in [ProblemKind::Offline, ProblemKind::SignedOut] {
+            let cut = next(&wish(false, true), refused(passing), runs.clone());
+            assert!(matches!(cut, Next::Cut(_)), "{passing:?}");
+        }
     }
 }

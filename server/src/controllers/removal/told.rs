@@ -8,6 +8,7 @@ use kube::ResourceExt as _;
 use kube::api::PostParams;
 
 use super::CLEAN_WITHIN;
+use crate::controllers::access::PART_LABEL;
 use crate::controllers::keeper::Shared;
 use crate::hub::call;
 use crate::registration::manifest::{AGENT, NAME_LABEL};
@@ -54,6 +55,7 @@ pub(super) fn failed(problem: Option<&str>) -> Verdict {
 fn commands() -> String {
     format!(
         "kubectl delete clusterrolebindings,clusterroles -l {NAME_LABEL}={AGENT} && \
+         kubectl delete clusterrolebindings,clusterroles -l {PART_LABEL} && \
          kubectl delete namespace {AGENT_NAMESPACE}"
     )
 }

@@ -46,12 +46,13 @@ impl Roots {
     }
 
     /// The authority at the end of a chain, or a self-signed leaf; nothing if the chain's authority
-    /// is left out, as with public ones.
+    /// is left out, as with public ones: theirs sign with one intermediate today, and with another
+    /// tomorrow.
     pub fn ending(chain: &str) -> Option<Self> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain.as_bytes()).collect();
         let last = chain.ok()?.pop()?;
         let (_, certificate) = X509Certificate::from_der(&last).ok()?;
-        if !certificate.is_ca() && certificate.issuer() != certificate.subject() {
+        if certificate.issuer() != certificate.subject() {
             return None;
         }
         Self::of(vec![last.clone()]).ok()
@@ -222,6 +223,15 @@ pub(crate) mod tests {
             Some(chain(&authority.pem))
         );
         assert_eq!(ending(&leaf), None);
+        // The authority that has signed this one is left out.
+        let mut params = CertificateParams::default();
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "intermediate");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key_between = KeyPair::generate().unwrap();
+        let between = params.signed_by(&key_between, &authority.issuer).unwrap();
+        assert_eq!(ending(&format!("{leaf}{}", between.pem())), None);
         assert_eq!(ending(&alone.cert.pem()), Some(chain(&alone.cert.pem())));
         assert_eq!(ending("nonsense"), None);
     }

@@ -72,7 +72,17 @@ impl Followed {
         if same {
             return Ok(false);
         }
-        self.vouched_for(&found)?;
+        if let Err(error) = self.vouched_for(&found) {
+            // An old certificate that nobody believes any more protects nobody.
+            if self.vouched_for(&self.shown).is_ok() {
+                return Err(error);
+            }
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(
+                error,
+                "the old certificate has ended: one is shown that agents refuse"
+            );
+        }
         shown.replace(&found)?;
         self.shown = found;
         Ok(true)
@@ -166,5 +176,16 @@ mod tests {
         let again = write(folder.path(), &known);
         followed.look(&shown);
         assert_eq!((now(), followed.problem), (again, None));
+    }
+
+    #[test]
+    fn when_nobody_believes_the_old_certificate_any_more_the_new_one_is_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        // One that the authority has not signed stands for one that has ended.
+        write(folder.path(), &Authority::new());
+        let (mut followed, shown) = followed(folder.path(), &Authority::new());
+        let next = write(folder.path(), &Authority::new());
+        followed.look(&shown);
+        assert_eq!(shown.leaf().unwrap().to_vec(), next);
     }
 }

@@ -17,7 +17,7 @@ use crate::freshness::{Freshness, FreshnessMark};
 use crate::live::Clusters;
 use crate::screens::address;
 use crate::screens::home::tone;
-use crate::title::title;
+use crate::screens::title::title;
 
 /// The cluster whose screen this is; everything within [`ClusterFrame`] finds it in the context.
 #[derive(Clone, Copy, Debug)]

@@ -108,7 +108,10 @@ impl Reader {
             match &ending {
                 Ending::Problem(problem) => gate.heed(problem),
                 // That was waited for long enough.
-                Ending::Silent => backoff.reset(),
+                Ending::Silent => {
+                    backoff.reset();
+                    self.goes_on(&wish);
+                }
                 Ending::Done => {}
             }
             let is_gone = pod.is_gone.get_untracked();
@@ -177,7 +180,10 @@ impl Reader {
             Either::Right(((), opening)) => {
                 // Lines that were read would come again at once, so their answer is not late
                 // because there are none.
-                if seam.is_none() {
+                let is_first = self
+                    .reading
+                    .with_untracked(|reading| *reading == Reading::Opening);
+                if is_first && seam.is_none() {
                     self.goes_on(wish);
                 }
                 opening.await?
