@@ -8,17 +8,11 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use drover_e2e::{
-    BrowserError, BuildError, DemoOptions, DemoServer, DroverError, Playwright, Tool,
-};
-use tempfile::TempDir;
+use drover_e2e::{BrowserError, Playwright};
 
 use crate::figures::{Figures, FiguresError, Goal, target_folder};
 use crate::machine;
 use crate::meter::say;
-
-/// Clusters that are there before the two thousand, so that the first load has rows to show.
-const SIMULATED: u32 = 3;
 
 /// What each figure should be, in the order in which they are shown.
 const GOALS: &[(&str, Goal)] = &[
@@ -45,13 +39,7 @@ const GOALS: &[(&str, Goal)] = &[
 /// Why there are no figures.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UiError {
-    /// The server.
-    #[error(transparent)]
-    Drover(#[from] DroverError),
-    /// kubectl is not there.
-    #[error(transparent)]
-    Kubectl(#[from] BuildError),
-    /// The browser.
+    /// The browser, or what it was to look at.
     #[error(transparent)]
     Browser(#[from] BrowserError),
     /// A file or folder.
@@ -91,23 +79,9 @@ impl Ui {
 
 /// What the browser tells.
 async fn measure() -> Result<BTreeMap<String, f64>, UiError> {
-    let folder = TempDir::with_prefix("drover-bench-").map_err(|source| UiError::Prepare {
-        path: std::env::temp_dir(),
-        source,
-    })?;
     let playwright = Playwright::prepare(&target_folder().join("bench")).await?;
     say("starting the server");
-    let server = DemoServer::start(DemoOptions {
-        folder: folder.path().to_owned(),
-        port: None,
-        clusters: SIMULATED,
-    })
-    .await?;
-    let password = server.log_in().await?;
-    server.wait_for_clusters(SIMULATED as usize).await?;
-    let kubectl = Tool::Kubectl.locate().await?;
-    let told = server.told_to_browser(&password, &kubectl);
-    playwright.run("bench", told).await?;
+    playwright.run_on_demonstration("bench").await?;
     let path = playwright.results().join("ui-figures.json");
     let text = fs::read_to_string(&path).map_err(|source| UiError::Prepare { path, source })?;
     Ok(serde_json::from_str(&text)?)

@@ -10,10 +10,16 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
+use crate::drover::{DemoOptions, DemoServer, DroverError};
+use crate::program::ProgramError;
+use crate::tools::{BuildError, Tool};
+
 /// Longest that all tests of a project may take together.
 const LIMIT: Duration = Duration::from_mins(10);
 /// Longest that the packages may take to come.
 const INSTALL_LIMIT: Duration = Duration::from_mins(5);
+/// One cluster of each kind: small, large and troubled.
+const DEMO_CLUSTERS: u32 = 3;
 /// What of this process's environment the tests' programs get.
 const INHERITED: [&str; 4] = ["PATH", "HOME", "XDG_CACHE_HOME", "TMPDIR"];
 
@@ -52,6 +58,15 @@ pub enum BrowserError {
         /// The time that it had.
         limit: Duration,
     },
+    /// The demonstration did not start.
+    #[error(transparent)]
+    Drover(#[from] DroverError),
+    /// kubectl is not there.
+    #[error(transparent)]
+    Kubectl(#[from] BuildError),
+    /// The demonstration did not end.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
 }
 
 /// The tests' folder with the packages that they need.
@@ -87,6 +102,24 @@ impl Playwright {
         let mut command = self.node("typescript/bin/tsc");
         command.arg("--noEmit");
         finish("tsc", "node", command, LIMIT).await
+    }
+
+    /// Runs the tests of a project on a demonstration of their own.
+    pub async fn run_on_demonstration(&self, project: &str) -> Result<(), BrowserError> {
+        let folder = tempfile::tempdir().map_err(prepare(&std::env::temp_dir()))?;
+        let server = DemoServer::start(DemoOptions {
+            folder: folder.path().to_owned(),
+            port: None,
+            clusters: DEMO_CLUSTERS,
+        })
+        .await?;
+        let password = server.log_in().await?;
+        server.wait_for_clusters(DEMO_CLUSTERS as usize).await?;
+        let kubectl = Tool::Kubectl.locate().await?;
+        let told = server.told_to_browser(&password, &kubectl);
+        self.run(project, told).await?;
+        server.stop().await?;
+        Ok(())
     }
 
     /// Runs the tests of a project; they get `told` in their environment.

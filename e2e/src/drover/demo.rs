@@ -122,7 +122,11 @@ impl DemoServer {
     }
 
     /// What the browser's tests are told of it: `e2e/browser/stage/stage.ts` reads this.
-    pub fn told_to_browser(&self, password: &str, kubectl: &Path) -> [(&'static str, OsString); 6] {
+    pub(crate) fn told_to_browser(
+        &self,
+        password: &str,
+        kubectl: &Path,
+    ) -> [(&'static str, OsString); 6] {
         let programs = self.program().parent().unwrap_or_else(|| Path::new("."));
         [
             ("DROVER_TEST_URL", self.url().into()),
