@@ -2,12 +2,14 @@
 //!
 //! Each file holds one kind: what people ask for (`…Spec`), what the server found (`…Status`).
 
+pub mod auth_provider;
 pub mod cluster;
 pub mod registration;
 pub mod setting;
 pub mod token;
 pub mod user;
 
+pub use auth_provider::*;
 pub use cluster::*;
 pub use registration::*;
 pub use setting::*;

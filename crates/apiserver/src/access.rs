@@ -12,12 +12,12 @@ mod impersonation;
 mod keys;
 mod rbac;
 mod review;
-mod rule;
 mod token;
 mod token_request;
 
 use std::borrow::Cow;
 
+use drover_rbac::Asked;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ pub use impersonation::Impersonation;
 pub use keys::{GenerateKeyError, Keys, LoadKeysError};
 pub use rbac::{Rbac, RbacKind};
 pub use review::{ReviewKind, Reviews};
-pub use rule::Rule;
+pub use drover_rbac::Rule;
 pub use token::{BoundTo, Claims, Clock, IssueError, NameAndUid, Subject, Tokens, TokensOptions};
 pub(crate) use token_request::seconds_only;
 pub use token_request::{TokenRequest, issue_requested};
@@ -70,6 +70,27 @@ pub enum Target<'a> {
     },
     /// Any other path, such as `/version`.
     Path(&'a str),
+}
+
+impl<'a> Target<'a> {
+    /// What rules are asked about it.
+    fn asked(self) -> Asked<'a> {
+        match self {
+            Self::Path(path) => Asked::Path(path),
+            Self::Resource {
+                group,
+                resource,
+                subresource,
+                name,
+                ..
+            } => Asked::Resource {
+                group,
+                resource,
+                subresource,
+                name,
+            },
+        }
+    }
 }
 
 /// An authoriser's answer.

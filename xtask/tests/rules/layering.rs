@@ -6,8 +6,10 @@ use crate::{members, read, run};
 /// no place yet: give it one.
 const ROOMS: &[(&str, &[&str])] = &[
     ("drover-api", &[]),
-    ("drover-access", &["drover-api"]),
-    ("drover-apiserver", &[]),
+    ("drover-rbac", &[]),
+    ("drover-access", &["drover-api", "drover-rbac"]),
+    ("drover-apiserver", &["drover-rbac"]),
+    ("drover-providers", &["drover-api"]),
     ("drover-simulate", &["drover-apiserver"]),
     ("drover-tunnel", &["drover-access", "drover-api"]),
     (
@@ -165,6 +167,7 @@ fn reserved_crates_are_named_only_where_they_belong() {
 fn pure_rooms_know_no_runtime_client_or_disk() {
     assert_absent("drover-api", IMPURE);
     assert_absent("drover-access", IMPURE);
+    assert_absent("drover-rbac", IMPURE);
     assert_absent("drover-ui-core", IMPURE);
 }
 
@@ -174,6 +177,7 @@ fn pure_rooms_read_no_clock_and_no_file() {
         let pure = [
             "crates/api/src/",
             "crates/access/src/",
+            "crates/rbac/src/",
             "frontend/core/src/",
         ];
         if !pure.iter().any(|folder| file.starts_with(folder)) {

@@ -3,10 +3,10 @@
 //! `bootstrap.json` holds what kube-apiserver v1.36.3 makes on an empty store, without the
 //! `system:controller:` roles: the controllers here run in process and need none.
 
+use drover_rbac::{Rule, missing};
 use serde_json::{Map, Value, json};
 
 use super::rbac::{GROUP, RbacKind, RoleRef};
-use super::rule::{Rule, missing};
 
 const POLICY: &str = include_str!("bootstrap.json");
 const AUTO_UPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";

@@ -1,9 +1,9 @@
 //! Nobody grants what they do not have: checks on writes of roles and bindings.
 
+use drover_rbac::{Rule, describe_missing, everything, missing, quoted_list};
 use serde_json::{Map, Value};
 
 use super::rbac::{GROUP, Rbac, RbacKind, RoleRef};
-use super::rule::{Rule, describe_missing, missing, quoted_list};
 use super::{Attributes, Authorizer, Caller, Target};
 use crate::status::ApiError;
 
@@ -148,23 +148,6 @@ fn confirm(
         why = format!("{why}; resolution errors: [{error}]");
     }
     Err(write.forbidden(&why))
-}
-
-fn everything() -> [Rule; 2] {
-    let all = || vec!["*".to_owned()];
-    [
-        Rule {
-            verbs: all(),
-            groups: all(),
-            resources: all(),
-            ..Rule::default()
-        },
-        Rule {
-            verbs: all(),
-            urls: all(),
-            ..Rule::default()
-        },
-    ]
 }
 
 fn aggregates(role: &Value) -> bool {

@@ -3,12 +3,12 @@
 mod attributes;
 mod selectors;
 
+use drover_rbac::strings;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use self::attributes::{validate_local, validate_self, validate_subject};
 use super::authenticate::{Authenticate, AuthenticateError};
-use super::rule::strings;
 use super::token_request::seconds_only;
 use super::{Attributes, Authorizer, Caller, Rule, Target, with_standing_groups};
 use crate::status::ApiError;

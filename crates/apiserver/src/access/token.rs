@@ -10,6 +10,7 @@ use arc_swap::ArcSwap;
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use drover_rbac::quoted_list;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use jsonwebtoken::{Algorithm, Header, Validation};
@@ -19,7 +20,6 @@ use serde_json::{Value, json};
 
 use super::authenticate::{Authenticate, AuthenticateError, Authenticated};
 use super::keys::GenerateKeyError;
-use super::rule::quoted_list;
 use super::token_request::MAX_SECONDS;
 use super::{Keys, Objects};
 

@@ -57,7 +57,7 @@ pub async fn issue_requested(
         uid: uid.to_owned(),
     };
     let subject = Subject::new(namespace.to_owned(), account, bound);
-    let audiences = super::rule::strings(&object["spec"]["audiences"]);
+    let audiences = drover_rbac::strings(&object["spec"]["audiences"]);
     let issuer = tokens.options().issuers.first().map_or("", String::as_str);
     let claims = Claims::new(issuer, audiences, subject, now, seconds);
     let token = tokens.issue(&claims).map_err(ApiError::internal)?;

@@ -1,9 +1,9 @@
 //! Selectors in access reviews (KEP-4601): RBAC does not look at them, but they are validated,
 //! and answers say when they cannot be understood.
 
+use drover_rbac::strings;
 use serde_json::Value;
 
-use crate::access::rule::strings;
 use crate::select::{
     FieldSelector, LabelSelector, Operator, Requirement, label_key_faults, label_value_faults,
 };

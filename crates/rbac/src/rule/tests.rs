@@ -1,5 +1,4 @@
 use super::*;
-use crate::access::Caller;
 
 fn rule(verbs: &[&str], groups: &[&str], resources: &[&str], names: &[&str]) -> Rule {
     let own = |list: &[&str]| list.iter().map(|&item| item.to_owned()).collect();
@@ -14,18 +13,13 @@ fn rule(verbs: &[&str], groups: &[&str], resources: &[&str], names: &[&str]) -> 
 
 fn allows(rule: &Rule, verb: &str, group: &str, resource: &str, name: &str) -> bool {
     let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
-    rule.allows(&Attributes {
-        caller: &Caller::anonymous(),
-        verb,
-        target: Target::Resource {
-            group,
-            version: "v1",
-            resource,
-            subresource,
-            namespace: "d",
-            name,
-        },
-    })
+    let asked = Asked::Resource {
+        group,
+        resource,
+        subresource,
+        name,
+    };
+    rule.allows(verb, asked)
 }
 
 #[test]
@@ -161,14 +155,7 @@ fn a_url_ending_in_a_star_covers_everything_below_and_no_star_covers_only_itself
         urls: vec![url.to_owned()],
         ..Rule::default()
     };
-    let caller = Caller::anonymous();
-    let allows = |url: &str, path: &'static str| {
-        urls(url).allows(&Attributes {
-            caller: &caller,
-            verb: "get",
-            target: Target::Path(path),
-        })
-    };
+    let allows = |url: &str, path: &str| urls(url).allows("get", Asked::Path(path));
     assert!(allows("/healthz", "/healthz"));
     assert!(!allows("/healthz", "/healthz/etcd"));
     assert!(allows("/healthz/*", "/healthz/etcd"));

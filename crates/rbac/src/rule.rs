@@ -1,10 +1,26 @@
-//! Policy rules: what one allows, and whether some cover others (`rbac.authorization.k8s.io`).
+//! Policy rules: what one allows, and whether some cover others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::{Attributes, Target};
+/// What a rule is asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked<'a> {
+    /// Objects; parts that are not named are empty.
+    Resource {
+        /// Empty for the core group.
+        group: &'a str,
+        /// The plural.
+        resource: &'a str,
+        /// Such as `status`.
+        subresource: &'a str,
+        /// Empty for a collection.
+        name: &'a str,
+    },
+    /// Any other path, such as `/version`.
+    Path(&'a str),
+}
 
 /// A `PolicyRule`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,19 +73,18 @@ impl Rule {
         value
     }
 
-    /// Whether the rule allows what is asked.
-    pub fn allows(&self, attributes: &Attributes<'_>) -> bool {
-        if !holds(&self.verbs, attributes.verb) {
+    /// Whether the rule allows what is asked; the verb of a path is the lower-case HTTP method.
+    pub fn allows(&self, verb: &str, asked: Asked<'_>) -> bool {
+        if !holds(&self.verbs, verb) {
             return false;
         }
-        match attributes.target {
-            Target::Path(path) => self.urls.iter().any(|url| url_covers(url, path)),
-            Target::Resource {
+        match asked {
+            Asked::Path(path) => self.urls.iter().any(|url| url_covers(url, path)),
+            Asked::Resource {
                 group,
                 resource,
                 subresource,
                 name,
-                ..
             } => {
                 holds(&self.groups, group)
                     && self.allows_resource(resource, subresource)
@@ -172,8 +187,26 @@ impl Rule {
     }
 }
 
+/// The rules that allow everything.
+pub fn everything() -> [Rule; 2] {
+    let all = || vec!["*".to_owned()];
+    [
+        Rule {
+            verbs: all(),
+            groups: all(),
+            resources: all(),
+            ..Rule::default()
+        },
+        Rule {
+            verbs: all(),
+            urls: all(),
+            ..Rule::default()
+        },
+    ]
+}
+
 /// What `wanted` allows and `owned` does not, as rules of one right each.
-pub(crate) fn missing(owned: &[Rule], wanted: &[Rule]) -> Vec<Rule> {
+pub fn missing(owned: &[Rule], wanted: &[Rule]) -> Vec<Rule> {
     wanted
         .iter()
         .flat_map(Rule::atoms)
@@ -182,7 +215,7 @@ pub(crate) fn missing(owned: &[Rule], wanted: &[Rule]) -> Vec<Rule> {
 }
 
 /// Missing rights for people: one line for each resource, sorted.
-pub(crate) fn describe_missing(missing: &[Rule]) -> String {
+pub fn describe_missing(missing: &[Rule]) -> String {
     let mut lines = BTreeSet::new();
     let mut by_resource: BTreeMap<_, Vec<String>> = BTreeMap::new();
     for rule in missing {
@@ -209,13 +242,13 @@ pub(crate) fn describe_missing(missing: &[Rule]) -> String {
 }
 
 /// Go's `%q` of a list: `["a" "b"]`.
-pub(crate) fn quoted_list(list: &[String]) -> String {
+pub fn quoted_list(list: &[String]) -> String {
     let quoted: Vec<String> = list.iter().map(|item| format!("{item:?}")).collect();
     format!("[{}]", quoted.join(" "))
 }
 
 /// The strings of a JSON list.
-pub(crate) fn strings(value: &Value) -> Vec<String> {
+pub fn strings(value: &Value) -> Vec<String> {
     value
         .as_array()
         .into_iter()
