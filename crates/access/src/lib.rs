@@ -6,6 +6,7 @@
 pub mod account_token;
 pub mod admission;
 pub mod credential;
+pub mod grants;
 pub mod guard;
 pub mod headers;
 pub mod identity;
@@ -14,6 +15,7 @@ pub mod names;
 pub mod path;
 pub mod permit;
 pub mod proof;
+pub mod roles;
 pub mod same_origin;
 pub mod setting;
 pub mod token;

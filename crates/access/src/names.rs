@@ -67,6 +67,12 @@ impl GroupName {
         Self::of(provider, id)
     }
 
+    /// Whose group it is.
+    pub fn provider(&self) -> &str {
+        let rest = self.0.strip_prefix(PREFIX).unwrap_or_default();
+        rest.split_once(':').map_or("", |(provider, _)| provider)
+    }
+
     /// The whole name.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -43,3 +43,11 @@ uid! {
     /// UID of a User object: what tokens and impersonated names hold.
     UserUid
 }
+uid! {
+    /// UID of a Project object: what bindings hold.
+    ProjectUid
+}
+uid! {
+    /// UID of a RoleTemplate or GlobalRole object: what bindings hold.
+    RoleUid
+}

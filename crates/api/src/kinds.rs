@@ -3,15 +3,29 @@
 //! Each file holds one kind: what people ask for (`…Spec`), what the server found (`…Status`).
 
 pub mod auth_provider;
+pub mod binding;
 pub mod cluster;
+pub mod cluster_role_template_binding;
+pub mod global_role;
+pub mod global_role_binding;
+pub mod project;
+pub mod project_role_template_binding;
 pub mod registration;
+pub mod role_template;
 pub mod setting;
 pub mod token;
 pub mod user;
 
 pub use auth_provider::*;
+pub use binding::*;
 pub use cluster::*;
+pub use cluster_role_template_binding::*;
+pub use global_role::*;
+pub use global_role_binding::*;
+pub use project::*;
+pub use project_role_template_binding::*;
 pub use registration::*;
+pub use role_template::*;
 pub use setting::*;
 pub use token::*;
 pub use user::*;

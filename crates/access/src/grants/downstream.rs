@@ -1,0 +1,89 @@
+//! What has to be in a cluster, so that everybody can do there what their roles allow.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use drover_api::ids::{ClusterUid, ProjectUid};
+
+use super::{Grants, Place, Role, Subject};
+use crate::roles::Rights;
+
+/// A part of a role, and who has it where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// The role's name on the hub.
+    pub role: String,
+    /// UID of the role.
+    pub uid: String,
+    /// What it allows there; never nothing.
+    pub rights: Rights,
+    /// Where.
+    pub scope: Scope,
+    /// Who has it.
+    pub subjects: BTreeSet<Subject>,
+}
+
+/// Where a part of a role holds in a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// In all of it.
+    Cluster,
+    /// In the namespaces of a project; there may be none.
+    Project(ProjectUid, Vec<String>),
+}
+
+/// What has to be in a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Downstream {
+    /// Every part of every role that somebody has there, ordered by role and scope.
+    pub bound: Vec<Bound>,
+    /// Everybody who has any role there: the names that requests may come under.
+    pub subjects: BTreeSet<Subject>,
+}
+
+impl Grants {
+    /// What has to be in a cluster.
+    pub fn downstream(&self, cluster: &ClusterUid) -> Downstream {
+        let mut parts: BTreeMap<(String, Scope), (Arc<Role>, BTreeSet<Subject>)> = BTreeMap::new();
+        let mut subjects = BTreeSet::new();
+        for grant in self.in_cluster(cluster) {
+            subjects.insert(grant.subject.clone());
+            for scope in self.scopes(&grant.place) {
+                let part = parts.entry((grant.role.uid.clone(), scope));
+                let (_, who) = part.or_insert_with(|| (Arc::clone(&grant.role), BTreeSet::new()));
+                who.insert(grant.subject.clone());
+            }
+        }
+        let bound = parts
+            .into_iter()
+            .filter_map(|((uid, scope), (role, subjects))| {
+                let said = match &scope {
+                    Scope::Cluster => &role.scoped.cluster,
+                    Scope::Project(..) => &role.scoped.project,
+                };
+                let rights = said.downstream();
+                (!rights.is_empty()).then(|| Bound {
+                    role: role.name.clone(),
+                    uid,
+                    rights,
+                    scope,
+                    subjects,
+                })
+            });
+        Downstream {
+            bound: bound.collect(),
+            subjects,
+        }
+    }
+
+    fn scopes(&self, place: &Place) -> Vec<Scope> {
+        match place {
+            Place::Hub => Vec::new(),
+            Place::EveryCluster | Place::Cluster(_) => vec![Scope::Cluster],
+            Place::Project(_, project) => {
+                let namespaces = self.namespaces(project).to_vec();
+                vec![Scope::Cluster, Scope::Project(project.clone(), namespaces)]
+            }
+        }
+    }
+}

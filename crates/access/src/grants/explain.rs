@@ -1,0 +1,94 @@
+//! Who can do this, and through which binding.
+
+use drover_api::ids::ClusterUid;
+use drover_rbac::{Asked, Rule};
+
+use super::{Grant, Grants, Place};
+use crate::roles::{Rights, known_rules};
+
+/// A question about a cluster.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// Which.
+    pub cluster: &'a ClusterUid,
+    /// Such as `get`.
+    pub verb: &'a str,
+    /// What it is about.
+    pub asked: Asked<'a>,
+    /// Where it is; `None` for all namespaces, and for what is in none.
+    pub namespace: Option<&'a str>,
+}
+
+/// A grant that allows what was asked, or may.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer<'a> {
+    /// Who has which role through which binding.
+    pub grant: &'a Grant,
+    /// What of the role allows it.
+    pub through: Through,
+}
+
+/// What of a role allows something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Through {
+    /// One of its rules.
+    Rule,
+    /// A ClusterRole of the cluster's own, which is known to.
+    Known(String),
+    /// A ClusterRole of the cluster's own, which may: what it allows is for the cluster to say.
+    Perhaps(String),
+}
+
+impl Grants {
+    /// Every grant that allows what is asked, or may.
+    pub fn who_can(&self, question: Question<'_>) -> Vec<Answer<'_>> {
+        let grants = self.in_cluster(question.cluster);
+        grants
+            .filter_map(|grant| {
+                let through = self.allows(grant, question)?;
+                Some(Answer { grant, through })
+            })
+            .collect()
+    }
+
+    fn allows(&self, grant: &Grant, question: Question<'_>) -> Option<Through> {
+        let scoped = &grant.role.scoped;
+        let whole = through(&scoped.cluster, question);
+        let in_project = match &grant.place {
+            Place::Project(_, project) => question.namespace.is_some_and(|namespace| {
+                let own = self.namespaces(project);
+                own.iter().any(|own| own == namespace)
+            }),
+            _ => false,
+        };
+        let part = in_project
+            .then(|| through(&scoped.project, question))
+            .flatten();
+        match (whole, part) {
+            (Some(Through::Perhaps(_)), Some(sure)) => Some(sure),
+            (whole, part) => whole.or(part),
+        }
+    }
+}
+
+fn through(rights: &Rights, question: Question<'_>) -> Option<Through> {
+    let allows = |rules: &[Rule]| {
+        let mut rules = rules.iter();
+        rules.any(|rule| rule.allows(question.verb, question.asked))
+    };
+    if allows(&rights.downstream().rules) {
+        return Some(Through::Rule);
+    }
+    let known = rights
+        .external
+        .iter()
+        .find(|name| allows(&known_rules(name)));
+    if let Some(name) = known {
+        return Some(Through::Known(name.clone()));
+    }
+    let open = rights
+        .external
+        .iter()
+        .find(|name| known_rules(name).is_empty());
+    open.map(|name| Through::Perhaps(name.clone()))
+}

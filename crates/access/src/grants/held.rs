@@ -1,0 +1,127 @@
+//! What somebody has at a place, all their roles together.
+
+use drover_api::group::GROUP;
+use drover_api::ids::ClusterUid;
+use drover_rbac::Asked;
+
+use super::{Grant, Grants, Place, Subject};
+use crate::names::{GroupName, UserName};
+use crate::permit::Target;
+use crate::roles::Rights;
+
+/// Somebody, with all groups that they are in.
+#[derive(Clone, Copy, Debug)]
+pub struct Who<'a> {
+    /// The person.
+    pub user: &'a UserName,
+    /// Their groups.
+    pub groups: &'a [GroupName],
+}
+
+impl Grants {
+    /// What somebody has, by themselves and by their groups.
+    pub fn of<'a>(&'a self, who: Who<'_>) -> impl Iterator<Item = &'a Grant> {
+        let groups = who.groups.iter().cloned().map(Subject::Group);
+        let subjects = std::iter::once(Subject::User(who.user.clone())).chain(groups);
+        let found: Vec<&[usize]> = subjects
+            .filter_map(|subject| self.by_subject.get(&subject).map(Vec::as_slice))
+            .collect();
+        found.into_iter().flatten().map(|&index| &self.all[index])
+    }
+
+    /// All that somebody may do at a place, with what they may do at larger ones.
+    pub fn held(&self, who: Who<'_>, place: &Place) -> Rights {
+        let mut rights = Rights::default();
+        for grant in self.of(who) {
+            let scoped = &grant.role.scoped;
+            match (place, &grant.place) {
+                (Place::Hub, Place::Hub)
+                | (
+                    Place::EveryCluster | Place::Cluster(_) | Place::Project(..),
+                    Place::EveryCluster,
+                ) => {
+                    rights.extend(&scoped.cluster);
+                }
+                (Place::Cluster(here) | Place::Project(here, _), Place::Cluster(there)) => {
+                    if here == there {
+                        rights.extend(&scoped.cluster);
+                    }
+                }
+                // A role in a project counts with what it allows in the whole cluster.
+                (Place::Cluster(here) | Place::Project(here, _), Place::Project(there, _)) => {
+                    if here == there {
+                        rights.extend(&scoped.cluster);
+                    }
+                    if *place == grant.place {
+                        rights.extend(&scoped.project);
+                    }
+                }
+                (Place::Hub, _) | (_, Place::Hub) | (Place::EveryCluster, _) => {}
+            }
+        }
+        rights
+    }
+
+    /// What somebody may do in a namespace of the hub, beside what they may do on the whole hub.
+    pub fn held_in_hub_namespace(&self, who: Who<'_>, namespace: &str) -> Rights {
+        let mut rights = self.held(who, &Place::Hub);
+        let here = self.of(who).filter(|grant| grant.place == Place::Hub);
+        for namespaced in here.filter_map(|grant| grant.role.namespaced.get(namespace)) {
+            rights.extend(namespaced);
+        }
+        rights
+    }
+
+    /// Whether somebody may do this to Drover's own objects of a place, such as `create` the
+    /// `clusterroletemplatebindings` of a cluster.
+    pub fn may(&self, who: Who<'_>, verb: &str, resource: &str, place: &Place) -> bool {
+        let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+        let asked = Asked::Resource {
+            group: GROUP,
+            resource,
+            subresource,
+            name: "",
+        };
+        let held = self.held(who, place);
+        held.rules.iter().any(|rule| rule.allows(verb, asked))
+    }
+
+    /// Whether somebody has any role at a target, which is what it takes to get there at all.
+    pub fn may_enter(&self, who: Who<'_>, target: &Target) -> bool {
+        self.of(who).any(|grant| leads_to(grant, target))
+    }
+
+    /// Those of somebody's groups that have a role at a target: a cluster knows no others, and would
+    /// refuse a request that carries one.
+    pub fn groups_at(&self, groups: &[GroupName], target: &Target) -> Vec<GroupName> {
+        let counts = |group: &&GroupName| {
+            let subject = Subject::Group((*group).clone());
+            let grants = self.by_subject.get(&subject).into_iter().flatten();
+            grants
+                .map(|&index| &self.all[index])
+                .any(|grant| leads_to(grant, target))
+        };
+        groups.iter().filter(counts).cloned().collect()
+    }
+}
+
+/// A role that allows nothing on the hub does not lead there: one of a cluster is not for the hub.
+fn leads_to(grant: &Grant, target: &Target) -> bool {
+    match target {
+        Target::Hub => {
+            let role = &grant.role;
+            grant.place == Place::Hub
+                && !(role.scoped.cluster.is_empty() && role.namespaced.is_empty())
+        }
+        Target::Cluster(cluster) => is_in(&grant.place, cluster),
+    }
+}
+
+/// Whether a place is in this cluster, or is all of them.
+pub(super) fn is_in(place: &Place, cluster: &ClusterUid) -> bool {
+    match place {
+        Place::Hub => false,
+        Place::EveryCluster => true,
+        Place::Cluster(uid) | Place::Project(uid, _) => uid == cluster,
+    }
+}

@@ -1,0 +1,239 @@
+//! Roles in projects.
+
+use drover_api::kinds::{RoleContext, RoleTemplateSpec};
+use k8s_openapi::api::rbac::v1::PolicyRule;
+
+use super::cluster::classes;
+use super::{ALL, BuiltIn, MANAGE, VIEW, drover, rule};
+
+pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
+    let mut all = vec![
+        whole(
+            "project-owner",
+            "Project Owner",
+            "Everything in the project's namespaces, which namespaces it has, and who else has a \
+             role there.",
+            "admin",
+            vec![drover(&["projects"], &["get", "update", "patch"])],
+            &[
+                "namespaces-manage",
+                "project-members-manage",
+                "project-member",
+            ],
+        ),
+        whole(
+            "project-member",
+            "Project Member",
+            "Works in the project's namespaces, and sees who else does.",
+            "edit",
+            seen(),
+            &MANAGED,
+        ),
+        whole(
+            "read-only",
+            "Read Only",
+            "Reads everything in the project's namespaces but Secrets.",
+            "view",
+            seen(),
+            &READ,
+        ),
+        part(
+            "namespaces-manage",
+            "Manage Namespaces",
+            "Makes namespaces in the project, and takes them out of it.",
+            vec![
+                drover(&["projects"], &["get"]),
+                drover(&["projects/namespaces"], ALL),
+            ],
+        ),
+        part(
+            "project-members-manage",
+            "Manage Project Members",
+            "Gives and takes roles in the project, as far as their own rights there go.",
+            vec![
+                drover(&["projects"], &["get"]),
+                drover(&["projectroletemplatebindings"], MANAGE),
+            ],
+        ),
+    ];
+    for set in SETS {
+        all.push(part(
+            set.view,
+            &format!("View {}", set.title),
+            &format!("Reads {}.", set.what),
+            rules(set, VIEW),
+        ));
+        all.push(part(
+            set.manage,
+            &format!("Manage {}", set.title),
+            &format!("Makes, changes and deletes {}.", set.what),
+            rules(set, MANAGE),
+        ));
+    }
+    all
+}
+
+/// Things that are seen or managed together.
+struct Set {
+    view: &'static str,
+    manage: &'static str,
+    title: &'static str,
+    what: &'static str,
+    /// Group and resources that are managed.
+    managed: &'static [(&'static str, &'static [&'static str])],
+    /// Group and resources that are only ever read.
+    read: &'static [(&'static str, &'static [&'static str])],
+}
+
+const SETS: &[Set] = &[
+    Set {
+        view: "workloads-view",
+        manage: "workloads-manage",
+        title: "Workloads",
+        what: "workloads and their pods, without a way into them",
+        managed: &[
+            ("", &["pods", "replicationcontrollers"]),
+            (
+                "apps",
+                &[
+                    "daemonsets",
+                    "deployments",
+                    "deployments/scale",
+                    "replicasets",
+                    "replicasets/scale",
+                    "statefulsets",
+                    "statefulsets/scale",
+                ],
+            ),
+            ("batch", &["cronjobs", "jobs"]),
+            ("autoscaling", &["horizontalpodautoscalers"]),
+            ("policy", &["poddisruptionbudgets"]),
+        ],
+        read: &[
+            ("", &["pods/log", "pods/status", "events"]),
+            ("events.k8s.io", &["events"]),
+            ("apps", &["controllerrevisions"]),
+            ("metrics.k8s.io", &["pods"]),
+        ],
+    },
+    Set {
+        view: "configmaps-view",
+        manage: "configmaps-manage",
+        title: "Config Maps",
+        what: "config maps",
+        managed: &[("", &["configmaps"])],
+        read: &[],
+    },
+    Set {
+        view: "secrets-view",
+        manage: "secrets-manage",
+        title: "Secrets",
+        what: "secrets",
+        managed: &[("", &["secrets"])],
+        read: &[],
+    },
+    Set {
+        view: "services-view",
+        manage: "services-manage",
+        title: "Services and Routes",
+        what: "services, ingresses, routes and network policies",
+        managed: &[
+            ("", &["services"]),
+            ("networking.k8s.io", &["ingresses", "networkpolicies"]),
+            (
+                "gateway.networking.k8s.io",
+                &["gateways", "httproutes", "grpcroutes"],
+            ),
+        ],
+        // Whoever writes these leads a service to pods of others (CVE-2021-25740).
+        read: &[
+            ("", &["endpoints"]),
+            ("discovery.k8s.io", &["endpointslices"]),
+        ],
+    },
+    Set {
+        view: "volumes-view",
+        manage: "volumes-manage",
+        title: "Volume Claims",
+        what: "claims of volumes",
+        managed: &[("", &["persistentvolumeclaims"])],
+        read: &[],
+    },
+    Set {
+        view: "serviceaccounts-view",
+        manage: "serviceaccounts-manage",
+        title: "Service Accounts",
+        what: "service accounts, without their tokens",
+        managed: &[("", &["serviceaccounts"])],
+        read: &[],
+    },
+];
+
+fn rules(set: &Set, verbs: &[&str]) -> Vec<PolicyRule> {
+    let managed = set
+        .managed
+        .iter()
+        .map(|(group, list)| rule(group, list, verbs));
+    let read = set.read.iter().map(|(group, list)| rule(group, list, VIEW));
+    managed.chain(read).collect()
+}
+
+/// What Kubernetes' `edit` comes to, and what it leaves to others to add to it.
+const MANAGED: [&str; 6] = [
+    "workloads-manage",
+    "configmaps-manage",
+    "secrets-manage",
+    "services-manage",
+    "volumes-manage",
+    "serviceaccounts-manage",
+];
+
+/// What Kubernetes' `view` comes to: no Secrets.
+const READ: [&str; 5] = [
+    "workloads-view",
+    "configmaps-view",
+    "services-view",
+    "volumes-view",
+    "serviceaccounts-view",
+];
+
+/// What everybody in a project sees of it.
+fn seen() -> Vec<PolicyRule> {
+    vec![
+        drover(&["projects"], &["get"]),
+        drover(&["projectroletemplatebindings"], VIEW),
+    ]
+}
+
+/// A role that is all that somebody has in a project.
+fn whole(
+    name: &'static str,
+    display_name: &str,
+    description: &str,
+    external: &str,
+    rules: Vec<PolicyRule>,
+    inherits: &[&str],
+) -> BuiltIn<RoleTemplateSpec> {
+    let mut role = part(name, display_name, description, rules);
+    role.spec.external.push(external.to_owned());
+    role.spec.inherits = inherits.iter().map(|&name| name.to_owned()).collect();
+    role.spec.cluster_rules = classes();
+    role
+}
+
+/// A role to be combined with others.
+fn part(
+    name: &'static str,
+    display_name: &str,
+    description: &str,
+    rules: Vec<PolicyRule>,
+) -> BuiltIn<RoleTemplateSpec> {
+    let spec = RoleTemplateSpec {
+        context: RoleContext::Project,
+        display_name: Some(display_name.to_owned()),
+        description: Some(description.to_owned()),
+        rules,
+        ..Default::default()
+    };
+    BuiltIn { name, spec }
+}

@@ -1,0 +1,293 @@
+use std::collections::BTreeMap;
+
+use drover_api::kinds::{RoleContext, RoleTemplateSpec};
+
+use super::*;
+
+/// `rule("", "pods", "get list")`.
+fn rule(group: &str, resources: &str, verbs: &str) -> PolicyRule {
+    let list = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    PolicyRule {
+        api_groups: Some(vec![group.to_owned()]),
+        resources: Some(list(resources)),
+        verbs: list(verbs),
+        ..Default::default()
+    }
+}
+
+fn role(rules: Vec<PolicyRule>, inherits: &[&str]) -> RoleTemplateSpec {
+    RoleTemplateSpec {
+        rules,
+        inherits: inherits.iter().map(|&name| name.to_owned()).collect(),
+        ..Default::default()
+    }
+}
+
+fn resolved(
+    name: &str,
+    roles: &BTreeMap<&str, RoleTemplateSpec>,
+) -> Option<Result<Scoped, Unresolved>> {
+    resolve(name, |name| roles.get(name))
+}
+
+fn external(names: &[&str]) -> Rights {
+    Rights {
+        rules: Vec::new(),
+        external: names.iter().map(|&name| name.to_owned()).collect(),
+    }
+}
+
+#[test]
+fn a_role_allows_what_it_says_and_what_it_inherits_each_once() {
+    let pods = || rule("", "pods", "get");
+    let roles = BTreeMap::from([
+        ("top", role(vec![pods()], &["left", "right"])),
+        ("left", role(vec![rule("", "secrets", "get")], &["bottom"])),
+        ("right", role(vec![], &["bottom"])),
+        ("bottom", role(vec![pods()], &[])),
+    ]);
+    let got = resolved("top", &roles).unwrap().unwrap();
+    let wanted = Rights::of(&[pods(), rule("", "secrets", "get")]);
+    assert_eq!(got.cluster, wanted);
+    assert!(got.project.is_empty());
+    assert_eq!(resolved("other", &roles), None);
+}
+
+#[test]
+fn what_a_role_in_projects_allows_in_the_whole_cluster_stands_apart() {
+    let mut top = role(vec![rule("", "pods", "get")], &["bottom"]);
+    top.context = RoleContext::Project;
+    top.external.push("view".to_owned());
+    let mut bottom = top.clone();
+    bottom.inherits.clear();
+    bottom.cluster_rules = vec![rule("storage.k8s.io", "storageclasses", "list")];
+    let roles = BTreeMap::from([("top", top), ("bottom", bottom)]);
+    let got = resolved("top", &roles).unwrap().unwrap();
+    let mut project = Rights::of(&[rule("", "pods", "get")]);
+    project.extend(&external(&["view"]));
+    assert_eq!(got.project, project);
+    let cluster = Rights::of(&[rule("storage.k8s.io", "storageclasses", "list")]);
+    assert_eq!(got.cluster, cluster);
+}
+
+#[test]
+fn a_role_that_cannot_be_resolved_says_what_to_put_right() {
+    let project = RoleTemplateSpec {
+        context: RoleContext::Project,
+        ..Default::default()
+    };
+    let many = (0..2001).map(|n| rule("", &format!("r{n}"), "get"));
+    let roles = BTreeMap::from([
+        ("missing", role(vec![], &["there"])),
+        ("there", role(vec![], &["not-there"])),
+        ("round", role(vec![], &["and"])),
+        ("and", role(vec![], &["round"])),
+        ("itself", role(vec![], &["itself"])),
+        ("elsewhere", role(vec![], &["project"])),
+        ("project", project),
+        ("large", role(many.collect(), &[])),
+    ]);
+    for (name, wanted) in [
+        (
+            "missing",
+            "it inherits from \"not-there\" by way of \"there\", and there is no such RoleTemplate: \
+             make it, or take it out of spec.inherits of \"there\"",
+        ),
+        (
+            "round",
+            "it inherits itself: round → and → round; take one of them out of spec.inherits",
+        ),
+        (
+            "itself",
+            "it inherits itself: itself → itself; take one of them out of spec.inherits",
+        ),
+        (
+            "elsewhere",
+            "\"elsewhere\" inherits from \"project\", which is for projects: inherit roles of the \
+             same context",
+        ),
+        (
+            "large",
+            "it comes to more than 2000 rules with all that it inherits: cut it into several roles",
+        ),
+    ] {
+        let error = resolved(name, &roles).unwrap().unwrap_err();
+        assert_eq!(error.to_string(), wanted, "{name}");
+    }
+}
+
+#[test]
+fn a_chain_has_a_largest_length_whichever_way_it_is_walked() {
+    let name = |n: usize| format!("r{n:02}");
+    // Short ways to the far end first, or last: the longest way counts.
+    for first_short in [true, false] {
+        let mut roles = BTreeMap::new();
+        for n in 0..40 {
+            let mut inherits = vec![name(n + 1)];
+            if n < 20 {
+                inherits.insert(usize::from(!first_short), name(30));
+            }
+            let inherits = if n == 39 { Vec::new() } else { inherits };
+            let spec = RoleTemplateSpec {
+                inherits,
+                ..Default::default()
+            };
+            roles.insert(name(n), spec);
+        }
+        let resolved = |n: usize| resolve(&name(n), |name| roles.get(name)).unwrap();
+        assert!(resolved(23).is_ok(), "{first_short}");
+        assert_eq!(resolved(22), Err(Unresolved::TooDeep), "{first_short}");
+        assert_eq!(resolved(0), Err(Unresolved::TooDeep), "{first_short}");
+    }
+}
+
+#[test]
+fn a_clusters_own_role_is_covered_by_itself_by_everything_and_as_far_as_it_is_known() {
+    let view = external(&["view"]);
+    let admin = external(&["admin"]);
+    let own = external(&["made-here"]);
+    let all = Rights::everything();
+    let pods = Rights::of(&[rule("", "pods", "get list watch")]);
+    let secrets = Rights::of(&[rule("", "secrets", "get")]);
+    for (held, wanted, covered) in [
+        (&view, &view, true),
+        (&view, &pods, true),
+        (&view, &secrets, false),
+        (&admin, &secrets, true),
+        // It may gather more than admin does.
+        (&admin, &view, false),
+        (&all, &own, true),
+        (&external(&["cluster-admin"]), &own, true),
+        (&own, &own, true),
+        (&own, &pods, false),
+        (&pods, &pods, true),
+        (&pods, &all, false),
+        (&Rights::default(), &Rights::default(), true),
+        (&Rights::default(), &pods, false),
+    ] {
+        assert_eq!(
+            held.missing(wanted).is_none(),
+            covered,
+            "{held:?} {wanted:?}"
+        );
+    }
+}
+
+#[test]
+fn what_somebody_lacks_is_named() {
+    let mut wanted = Rights::of(&[rule("", "secrets", "get list")]);
+    wanted.extend(&external(&["made-here"]));
+    let lacking = Rights::default().missing(&wanted).unwrap();
+    assert_eq!(
+        lacking.to_string(),
+        "{APIGroups:[\"\"], Resources:[\"secrets\"], Verbs:[\"get\" \"list\"]}; the ClusterRole \
+         \"made-here\" of the cluster itself"
+    );
+}
+
+#[test]
+fn what_is_about_the_hub_does_not_get_into_the_cluster() {
+    let mut both = rule("management.drover.dev", "projects", "get");
+    both.api_groups = Some(vec![GROUP.to_owned(), "apps".to_owned()]);
+    let mut paths = rule("management.drover.dev", "projects", "get");
+    paths.non_resource_urls = Some(vec!["/metrics".to_owned()]);
+    let rights = Rights::of(&[
+        rule(GROUP, "projects", "*"),
+        both,
+        paths,
+        rule("*", "*", "*"),
+    ]);
+    let downstream = rights.downstream();
+    let groups: Vec<_> = downstream
+        .rules
+        .iter()
+        .map(|rule| &rule.groups[..])
+        .collect();
+    assert_eq!(groups, [&["apps".to_owned()][..], &[], &["*".to_owned()]]);
+}
+
+#[test]
+fn every_role_of_the_start_resolves_and_owners_may_give_the_others() {
+    let templates = built_in_role_templates();
+    let roles: BTreeMap<&str, &RoleTemplateSpec> = templates
+        .iter()
+        .map(|role| (role.name, &role.spec))
+        .collect();
+    assert_eq!(roles.len(), templates.len(), "a name is there twice");
+    let resolved = |name: &str| {
+        let resolved = resolve(name, |name| roles.get(name).copied());
+        resolved
+            .unwrap()
+            .unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
+    let (cluster_owner, project_owner) = (resolved("cluster-owner"), resolved("project-owner"));
+    for role in &templates {
+        let spec = &role.spec;
+        assert!(
+            spec.description
+                .as_ref()
+                .is_some_and(|text| text.ends_with('.')),
+            "{}",
+            role.name
+        );
+        let rights = resolved(role.name);
+        assert_eq!(
+            cluster_owner.cluster.missing(&rights.cluster),
+            None,
+            "{}",
+            role.name
+        );
+        if spec.context == RoleContext::Project
+            && role.name != "project-member"
+            && role.name != "read-only"
+        {
+            assert_eq!(
+                project_owner.project.missing(&rights.project),
+                None,
+                "{}",
+                role.name
+            );
+        }
+    }
+    for global in built_in_global_roles() {
+        for name in &global.spec.in_every_cluster {
+            assert_eq!(
+                roles[name.as_str()].context,
+                RoleContext::Cluster,
+                "{}",
+                global.name
+            );
+        }
+        assert!(
+            !global.spec.new_user_default,
+            "{}: who is nobody stays nobody",
+            global.name
+        );
+    }
+}
+
+#[test]
+fn nobody_but_owners_sees_secrets_or_gets_into_pods_by_a_viewing_role() {
+    let templates = built_in_role_templates();
+    let roles: BTreeMap<&str, &RoleTemplateSpec> = templates
+        .iter()
+        .map(|role| (role.name, &role.spec))
+        .collect();
+    let secrets = Rights::of(&[rule("", "secrets", "get")]);
+    let inside = Rights::of(&[rule("", "pods/exec", "create")]);
+    for name in [
+        "cluster-viewer",
+        "cluster-member",
+        "read-only",
+        "workloads-view",
+        "workloads-manage",
+    ] {
+        let scoped = resolve(name, |name| roles.get(name).copied())
+            .unwrap()
+            .unwrap();
+        for rights in [&scoped.cluster, &scoped.project] {
+            assert!(rights.missing(&secrets).is_some(), "{name}");
+            assert!(rights.missing(&inside).is_some(), "{name}");
+        }
+    }
+}

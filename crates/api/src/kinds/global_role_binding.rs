@@ -1,0 +1,53 @@
+//! Who has which global role.
+
+use serde::{Deserialize, Serialize};
+
+#[cfg(feature = "crd")]
+use super::binding::BindingStatus;
+use super::binding::{BindingSubject, RoleReference};
+
+/// Gives a person or a group a GlobalRole.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(kube::CustomResource, kube::KubeSchema))]
+#[cfg_attr(
+    feature = "crd",
+    kube(
+        group = "management.drover.dev",
+        version = "v1alpha1",
+        kind = "GlobalRoleBinding",
+        status = "BindingStatus",
+        shortname = "dgrb",
+        category = "drover",
+        derive = "PartialEq",
+        doc = "Gives a person or a group a GlobalRole.",
+        printcolumn(name = "Role", type_ = "string", json_path = ".spec.role.name"),
+        printcolumn(name = "User", type_ = "string", json_path = ".spec.subject.user.name"),
+        printcolumn(name = "Group", type_ = "string", json_path = ".spec.subject.group"),
+        printcolumn(
+            name = "Ready",
+            type_ = "string",
+            json_path = ".status.conditions[?(@.type==\"Ready\")].status"
+        ),
+        printcolumn(
+            name = "Reason",
+            type_ = "string",
+            json_path = ".status.conditions[?(@.type==\"Ready\")].reason"
+        ),
+        printcolumn(
+            name = "Age",
+            type_ = "date",
+            json_path = ".metadata.creationTimestamp"
+        )
+    )
+)]
+#[cfg_attr(feature = "crd", x_kube(
+    validation = Rule::new("self.role.name == oldSelf.role.name && has(self.subject.user) == has(oldSelf.subject.user) && (has(self.subject.user) ? self.subject.user.name == oldSelf.subject.user.name : self.subject.group == oldSelf.subject.group)")
+        .message("what a binding says cannot change: delete it and make another")
+))]
+#[serde(rename_all = "camelCase")]
+pub struct GlobalRoleBindingSpec {
+    /// The GlobalRole.
+    pub role: RoleReference,
+    /// Who has it.
+    pub subject: BindingSubject,
+}
