@@ -1,1 +1,435 @@
+mod world;
 
+use drover_rbac::Asked;
+
+use self::world::{World, cluster, group, project, rule, user};
+use super::*;
+use crate::permit::Target;
+use crate::roles::Rights;
+
+fn pods() -> Rights {
+    Rights::of(&[rule("", "pods", "get")])
+}
+
+fn has(grants: &Grants, who: Who<'_>, place: &Place, wanted: &Rights) -> bool {
+    grants.held(who, place).missing(wanted).is_none()
+}
+
+#[test]
+fn a_role_in_a_cluster_holds_there_and_nowhere_else() {
+    let world = World::new().cluster_role("reader", &[rule("", "pods", "get")]);
+    let world = world.in_cluster("one", "reader", "a", &user("ann"));
+    let grants = world.gather();
+    let (ann, bob) = (user("ann"), user("bob"));
+    let (ann, bob) = (ann.who(), bob.who());
+    assert!(has(&grants, ann, &Place::Cluster(cluster("a")), &pods()));
+    assert!(has(&grants, ann, &project("a", "p"), &pods()));
+    for place in [
+        Place::Hub,
+        Place::EveryCluster,
+        Place::Cluster(cluster("b")),
+    ] {
+        assert!(!has(&grants, ann, &place, &pods()), "{place:?}");
+    }
+    assert!(!has(&grants, bob, &Place::Cluster(cluster("a")), &pods()));
+    for (who, target, wanted) in [
+        (ann, Target::Cluster(cluster("a")), true),
+        (ann, Target::Cluster(cluster("b")), false),
+        (ann, Target::Hub, false),
+        (bob, Target::Cluster(cluster("a")), false),
+    ] {
+        assert_eq!(grants.may_enter(who, &target), wanted, "{who:?} {target:?}");
+    }
+}
+
+#[test]
+fn a_group_gives_to_whoever_is_in_it_and_a_cluster_hears_of_no_other_group() {
+    let world = World::new().cluster_role("reader", &[rule("", "pods", "get")]);
+    let devs = group("drover:oidc:devs");
+    let grants = world.in_cluster("one", "reader", "a", &devs).gather();
+    let ann = user("ann").in_groups(&["drover:oidc:others", "drover:oidc:devs"]);
+    let a = Target::Cluster(cluster("a"));
+    assert!(grants.may_enter(ann.who(), &a));
+    assert!(has(
+        &grants,
+        ann.who(),
+        &Place::Cluster(cluster("a")),
+        &pods()
+    ));
+    let told = grants.groups_at(ann.who().groups, &a);
+    assert_eq!(
+        told.iter().map(GroupName::as_str).collect::<Vec<_>>(),
+        ["drover:oidc:devs"]
+    );
+    let b = Target::Cluster(cluster("b"));
+    assert_eq!(grants.groups_at(ann.who().groups, &b), []);
+}
+
+#[test]
+fn a_global_role_holds_on_the_hub_and_in_every_cluster() {
+    let world = World::new()
+        .cluster_role("reader", &[rule("", "pods", "get")])
+        .global_role("auditor", &[rule("", "nodes", "get")], &["reader"])
+        .global("one", "auditor", &user("ann"));
+    let grants = world.gather();
+    let ann = user("ann");
+    let nodes = Rights::of(&[rule("", "nodes", "get")]);
+    for place in [Place::EveryCluster, Place::Cluster(cluster("b"))] {
+        assert!(has(&grants, ann.who(), &place, &pods()), "{place:?}");
+        assert!(!has(&grants, ann.who(), &place, &nodes), "{place:?}");
+    }
+    assert!(has(&grants, ann.who(), &Place::Hub, &nodes));
+    assert!(!has(&grants, ann.who(), &Place::Hub, &pods()));
+}
+
+#[test]
+fn a_global_role_that_allows_nothing_on_the_hub_does_not_lead_there() {
+    let world = World::new()
+        .cluster_role("reader", &[rule("", "pods", "get")])
+        .global_role("roamer", &[], &["reader"])
+        .global("one", "roamer", &user("ann"));
+    let grants = world.gather();
+    let ann = user("ann");
+    assert!(!grants.may_enter(ann.who(), &Target::Hub));
+    assert!(grants.may_enter(ann.who(), &Target::Cluster(cluster("b"))));
+}
+
+#[test]
+fn rights_in_one_namespace_of_the_hub_are_for_that_namespace() {
+    let world = World::new()
+        .hub_namespace_role("keeper", "apps", &[rule("", "pods", "get")])
+        .global("one", "keeper", &user("ann"));
+    let grants = world.gather();
+    let ann = user("ann");
+    assert!(grants.may_enter(ann.who(), &Target::Hub));
+    let held = |namespace| grants.held_in_hub_namespace(ann.who(), namespace);
+    assert_eq!(held("apps").missing(&pods()), None);
+    assert!(held("drover-system").missing(&pods()).is_some());
+    assert!(!has(&grants, ann.who(), &Place::Hub, &pods()));
+}
+
+#[test]
+fn a_role_in_a_project_holds_in_its_namespaces_and_for_the_cluster_as_far_as_it_says() {
+    let world = World::new()
+        .project_role(
+            "worker",
+            &[rule("", "pods", "get")],
+            &[rule("", "nodes", "list")],
+        )
+        .project("p", "a", &["shop", "shop-dev"])
+        .project("q", "a", &["bank"])
+        .in_project("one", "worker", "p", &user("ann"));
+    let grants = world.gather();
+    let ann = user("ann");
+    let nodes = Rights::of(&[rule("", "nodes", "list")]);
+    assert!(has(&grants, ann.who(), &project("a", "p"), &pods()));
+    assert!(!has(&grants, ann.who(), &project("a", "q"), &pods()));
+    assert!(!has(
+        &grants,
+        ann.who(),
+        &Place::Cluster(cluster("a")),
+        &pods()
+    ));
+    assert!(has(
+        &grants,
+        ann.who(),
+        &Place::Cluster(cluster("a")),
+        &nodes
+    ));
+    let bound = grants.downstream(&cluster("a")).bound;
+    let scopes: Vec<_> = bound.iter().map(|bound| bound.scope.clone()).collect();
+    let own = vec!["shop".to_owned(), "shop-dev".to_owned()];
+    let Place::Project(_, p) = project("a", "p") else {
+        unreachable!()
+    };
+    assert_eq!(scopes, [Scope::Cluster, Scope::Project(p, own)]);
+    assert_eq!(grants.downstream(&cluster("b")), Downstream::default());
+}
+
+#[test]
+fn a_binding_that_does_not_mean_what_is_there_gives_nothing_and_says_why() {
+    let world = || {
+        World::new()
+            .cluster_role("reader", &[rule("", "pods", "get")])
+            .cluster_role_inheriting("broken", &["nothing"])
+            .project_role("worker", &[rule("", "pods", "get")], &[])
+            .global_role("auditor", &[], &["broken"])
+            .project("p", "a", &[])
+    };
+    let ann = user("ann");
+    for (what, world, wanted) in [
+        (
+            "a user who was made again",
+            world()
+                .in_cluster("x", "reader", "a", &ann)
+                .remade_user("ann"),
+            "the user \"ann\" that it was made for is not there: delete the binding, and make it \
+             anew if another user of that name is meant",
+        ),
+        (
+            "a cluster that was made again",
+            world()
+                .in_cluster("x", "reader", "a", &ann)
+                .remade_cluster("a"),
+            "the cluster \"a\" that it was made for is not there: delete the binding, and make it \
+             anew if another cluster of that name is meant",
+        ),
+        (
+            "a project of a cluster that is gone",
+            world()
+                .in_project("x", "worker", "p", &ann)
+                .remade_cluster("a"),
+            "the project \"p\" that it was made for is not there: delete the binding, and make it \
+             anew if another project of that name is meant",
+        ),
+        (
+            "a role that was made again",
+            world()
+                .in_cluster("x", "reader", "a", &ann)
+                .remade_role("reader"),
+            "the role \"reader\" that it was made for is not there: delete the binding, and make \
+             it anew if another role of that name is meant",
+        ),
+        (
+            "a name that nobody pinned",
+            world().in_cluster("x", "reader", "a", &ann).unpinned("x"),
+            "the server has not yet pinned spec.role to an object",
+        ),
+        (
+            "a role for projects in a cluster",
+            world().in_cluster("x", "worker", "a", &ann),
+            "the role \"worker\" is for another context: choose one that the binding is for",
+        ),
+        (
+            "a role for clusters in a project",
+            world().in_project("x", "reader", "p", &ann),
+            "the role \"reader\" is for another context: choose one that the binding is for",
+        ),
+        (
+            "a role that cannot be resolved",
+            world().in_cluster("x", "broken", "a", &ann),
+            "the role \"broken\" cannot be used: it inherits from \"nothing\" by way of \
+             \"broken\", and there is no such RoleTemplate: make it, or take it out of \
+             spec.inherits of \"broken\"",
+        ),
+        (
+            "a global role with such a role",
+            world().global("x", "auditor", &ann),
+            "the role \"broken\" cannot be used: it inherits from \"nothing\" by way of \
+             \"broken\", and there is no such RoleTemplate: make it, or take it out of \
+             spec.inherits of \"broken\"",
+        ),
+        (
+            "a group that is none",
+            world()
+                .in_cluster("x", "reader", "a", &group("drover:oidc:x"))
+                .regrouped("x", "system:masters"),
+            "\"system:masters\" is no group: spec.subject.group must be \"drover:<provider>:<id>\"",
+        ),
+    ] {
+        let grants = world.gather();
+        assert_eq!(grants.all(), [], "{what}");
+        let problems: Vec<_> = grants
+            .problems()
+            .values()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(problems, [wanted], "{what}");
+    }
+}
+
+#[test]
+fn whoever_is_disabled_and_whose_provider_is_have_nothing_and_nothing_is_wrong_with_their_bindings()
+{
+    let world = World::new().cluster_role("reader", &[rule("", "pods", "get")]);
+    let world = world.in_cluster("one", "reader", "a", &user("ann"));
+    let world = world.in_cluster("two", "reader", "a", &group("drover:oidc:devs"));
+    assert_eq!(world.gather().all().len(), 2);
+    let grants = world.disabled("ann").without_provider("oidc").gather();
+    assert_eq!(grants.all(), []);
+    assert!(grants.problems().is_empty());
+    assert_eq!(grants.downstream(&cluster("a")), Downstream::default());
+}
+
+#[test]
+fn one_role_is_in_a_cluster_once_whoever_has_it_through_whichever_binding() {
+    let world = World::new()
+        .cluster_role("reader", &[rule("", "pods", "get")])
+        .global_role("auditor", &[], &["reader"])
+        .in_cluster("one", "reader", "a", &user("ann"))
+        .in_cluster("two", "reader", "a", &user("ann"))
+        .in_cluster("three", "reader", "a", &group("drover:oidc:devs"))
+        .global("four", "auditor", &user("bob"));
+    let downstream = world.gather().downstream(&cluster("a"));
+    let everybody = [
+        user("ann").subject(),
+        user("bob").subject(),
+        group("drover:oidc:devs").subject(),
+    ];
+    assert_eq!(downstream.subjects, everybody.into());
+    let [bound] = &downstream.bound[..] else {
+        panic!("{downstream:?}")
+    };
+    assert_eq!((bound.role.as_str(), &bound.rights), ("reader", &pods()));
+    assert_eq!(bound.subjects, downstream.subjects);
+}
+
+#[test]
+fn a_role_about_the_hub_only_lets_its_people_in_and_binds_nothing_there() {
+    let rights = [rule(
+        "management.drover.dev",
+        "clusterroletemplatebindings",
+        "create",
+    )];
+    let world = World::new().cluster_role("giver", &rights);
+    let world = world.in_cluster("one", "giver", "a", &user("ann"));
+    let grants = world.gather();
+    let downstream = grants.downstream(&cluster("a"));
+    assert_eq!(downstream.bound, []);
+    assert_eq!(downstream.subjects, [user("ann").subject()].into());
+    let ann = user("ann");
+    let may =
+        |verb, place: &Place| grants.may(ann.who(), verb, "clusterroletemplatebindings", place);
+    assert!(may("create", &Place::Cluster(cluster("a"))));
+    assert!(!may("delete", &Place::Cluster(cluster("a"))));
+    assert!(!may("create", &Place::Cluster(cluster("b"))));
+    assert!(!may("create", &Place::Hub));
+}
+
+#[test]
+fn nobody_gives_what_they_do_not_have_there() {
+    let world = World::new()
+        .cluster_role("reader", &[rule("", "pods", "get")])
+        .cluster_role("writer", &[rule("", "pods", "get update")])
+        .project_role("worker", &[rule("", "pods", "get")], &[])
+        .project_role(
+            "seer",
+            &[rule("", "pods", "get")],
+            &[rule("", "nodes", "list")],
+        )
+        .global_role("everywhere", &[], &["writer"])
+        .project("p", "a", &[])
+        .project("q", "a", &[])
+        .in_cluster("one", "writer", "a", &user("ann"))
+        .in_project("two", "worker", "p", &user("bob"))
+        .global("three", "everywhere", &user("eve"));
+    let grants = world.gather();
+    let scoped = |name: &str| world.scoped(name);
+    let a = || Place::Cluster(cluster("a"));
+    for (who, role, place, may) in [
+        ("ann", "reader", a(), true),
+        ("ann", "writer", a(), true),
+        ("ann", "reader", Place::Cluster(cluster("b")), false),
+        ("ann", "reader", Place::EveryCluster, false),
+        ("ann", "reader", Place::Hub, false),
+        ("ann", "worker", project("a", "q"), true),
+        ("ann", "seer", project("a", "q"), false),
+        ("bob", "worker", project("a", "p"), true),
+        ("bob", "worker", project("a", "q"), false),
+        ("bob", "seer", project("a", "p"), false),
+        ("bob", "reader", a(), false),
+        ("eve", "writer", Place::EveryCluster, true),
+        ("eve", "writer", Place::Cluster(cluster("b")), true),
+        ("eve", "writer", Place::Hub, false),
+        ("nobody", "reader", a(), false),
+    ] {
+        let given = grants.may_give(user(who).who(), &scoped(role), &place);
+        assert_eq!(given.is_ok(), may, "{who} {role} {place:?}: {given:?}");
+    }
+    let refused = grants.may_give(user("bob").who(), &scoped("reader"), &a());
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "your own roles in the cluster do not allow what this gives: {APIGroups:[\"\"], \
+         Resources:[\"pods\"], Verbs:[\"get\"]}"
+    );
+}
+
+#[test]
+fn a_role_cannot_be_stripped_or_deleted_by_somebody_who_lacks_what_it_says() {
+    let world = World::new()
+        .cluster_role("reader", &[rule("", "pods", "get")])
+        .cluster_role("writer", &[rule("", "pods", "get update")])
+        .cluster_role("none", &[])
+        .global_role("everywhere", &[], &["reader"])
+        .global("one", "everywhere", &user("eve"))
+        .in_cluster("two", "writer", "a", &user("ann"));
+    let grants = world.gather();
+    let [reader, writer, none] = ["reader", "writer", "none"].map(|name| world.scoped(name));
+    for (who, before, after, may) in [
+        ("eve", Some(&reader), Some(&none), true),
+        ("eve", Some(&none), Some(&reader), true),
+        ("eve", None, Some(&reader), true),
+        ("eve", Some(&reader), None, true),
+        ("eve", Some(&writer), Some(&none), false),
+        ("eve", Some(&writer), None, false),
+        ("eve", None, Some(&writer), false),
+        // What somebody has in one cluster only is not theirs wherever the role may be given.
+        ("ann", None, Some(&reader), false),
+        ("ann", None, Some(&none), true),
+    ] {
+        let written = grants.may_write_template(user(who).who(), before, after);
+        assert_eq!(written.is_ok(), may, "{who} {before:?} {after:?}");
+    }
+}
+
+#[test]
+fn who_can_do_something_is_told_with_the_binding_that_lets_them() {
+    let world = World::new()
+        .cluster_role("reader", &[rule("", "pods", "get")])
+        .cluster_role_external("insider", "view")
+        .cluster_role_external("odd", "made-here")
+        .project_role("worker", &[rule("", "pods", "get")], &[])
+        .project("p", "a", &["shop"])
+        .in_cluster("one", "reader", "a", &user("ann"))
+        .in_cluster("two", "insider", "a", &user("bob"))
+        .in_cluster("three", "odd", "a", &user("eve"))
+        .in_project("four", "worker", "p", &group("drover:oidc:devs"))
+        .in_cluster("five", "reader", "b", &user("joe"));
+    let grants = world.gather();
+    let a = cluster("a");
+    let ask = |verb, resource, namespace| {
+        let asked = Asked::Resource {
+            group: "",
+            resource,
+            subresource: "",
+            name: "",
+        };
+        let question = Question {
+            cluster: &a,
+            verb,
+            asked,
+            namespace,
+        };
+        let answers = grants.who_can(question).into_iter();
+        let told = answers.map(|answer| {
+            format!(
+                "{} by {} {:?}",
+                answer.grant.subject, answer.grant.binding.name, answer.through
+            )
+        });
+        told.collect::<std::collections::BTreeSet<_>>()
+            .into_iter()
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        ask("get", "pods", Some("shop")),
+        [
+            "drover:oidc:devs by four Rule",
+            "drover:user:ann by one Rule",
+            "drover:user:bob by two Known(\"view\")",
+            "drover:user:eve by three Perhaps(\"made-here\")",
+        ]
+    );
+    assert_eq!(
+        ask("get", "pods", Some("bank")),
+        [
+            "drover:user:ann by one Rule",
+            "drover:user:bob by two Known(\"view\")",
+            "drover:user:eve by three Perhaps(\"made-here\")",
+        ]
+    );
+    assert_eq!(
+        ask("delete", "pods", None),
+        ["drover:user:eve by three Perhaps(\"made-here\")"]
+    );
+}

@@ -1,0 +1,359 @@
+//! A hub's objects for tests, each with its name as its UID.
+
+use std::collections::BTreeMap;
+
+use drover_api::ids::{ClusterUid, ProjectUid, RoleUid, UserUid};
+use drover_api::kinds::{
+    BindingSubject, ClusterReference, ClusterRoleTemplateBindingSpec, GlobalRoleBindingSpec,
+    GlobalRoleSpec, ProjectReference, ProjectRoleTemplateBindingSpec, RoleContext, RoleReference,
+    RoleTemplateSpec, UserReference,
+};
+use k8s_openapi::api::rbac::v1::PolicyRule;
+
+use crate::grants::{Facts, Grants, Named, Place, ProjectFacts, Subject, Who};
+use crate::names::{GroupName, UserName};
+use crate::roles::{Scoped, resolve};
+
+pub(super) fn cluster(name: &str) -> ClusterUid {
+    ClusterUid::new(name)
+}
+
+pub(super) fn project(cluster: &str, name: &str) -> Place {
+    Place::Project(ClusterUid::new(cluster), ProjectUid::new(name))
+}
+
+/// `rule("", "pods", "get list")`.
+pub(super) fn rule(group: &str, resources: &str, verbs: &str) -> PolicyRule {
+    let list = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    PolicyRule {
+        api_groups: Some(vec![group.to_owned()]),
+        resources: Some(list(resources)),
+        verbs: list(verbs),
+        ..Default::default()
+    }
+}
+
+/// Somebody who can be bound and can ask.
+pub(super) struct Somebody {
+    name: String,
+    user: UserName,
+    groups: Vec<GroupName>,
+    is_group: bool,
+}
+
+pub(super) fn user(name: &str) -> Somebody {
+    Somebody {
+        name: name.to_owned(),
+        user: UserName::of(&UserUid::new(name)),
+        groups: Vec::new(),
+        is_group: false,
+    }
+}
+
+pub(super) fn group(name: &str) -> Somebody {
+    Somebody {
+        is_group: true,
+        ..user(name)
+    }
+}
+
+impl Somebody {
+    pub(super) fn in_groups(mut self, names: &[&str]) -> Self {
+        let groups = names.iter().map(|name| GroupName::parse(name).unwrap());
+        self.groups = groups.collect();
+        self
+    }
+
+    pub(super) fn who(&self) -> Who<'_> {
+        Who {
+            user: &self.user,
+            groups: &self.groups,
+        }
+    }
+
+    pub(super) fn subject(&self) -> Subject {
+        if self.is_group {
+            Subject::Group(GroupName::parse(&self.name).unwrap())
+        } else {
+            Subject::User(self.user.clone())
+        }
+    }
+
+    fn bound(&self) -> BindingSubject {
+        if self.is_group {
+            return BindingSubject {
+                user: None,
+                group: Some(self.name.clone()),
+            };
+        }
+        BindingSubject {
+            user: Some(UserReference {
+                name: self.name.clone(),
+                uid: Some(UserUid::new(self.name.as_str())),
+            }),
+            group: None,
+        }
+    }
+}
+
+#[derive(Default)]
+pub(super) struct World {
+    templates: BTreeMap<String, (String, RoleTemplateSpec)>,
+    globals: BTreeMap<String, (String, GlobalRoleSpec)>,
+    global_bindings: BTreeMap<String, GlobalRoleBindingSpec>,
+    cluster_bindings: BTreeMap<String, ClusterRoleTemplateBindingSpec>,
+    project_bindings: BTreeMap<String, ProjectRoleTemplateBindingSpec>,
+    projects: BTreeMap<String, (String, Vec<String>)>,
+    clusters: Vec<String>,
+    users: BTreeMap<String, bool>,
+    providers: Vec<&'static str>,
+}
+
+impl World {
+    /// Clusters `a` and `b`, some users, and the provider `oidc`.
+    pub(super) fn new() -> Self {
+        Self {
+            clusters: vec!["a".to_owned(), "b".to_owned()],
+            users: ["ann", "bob", "eve", "joe"]
+                .map(|name| (name.to_owned(), true))
+                .into(),
+            providers: vec!["oidc"],
+            ..Self::default()
+        }
+    }
+
+    fn template(mut self, name: &str, spec: RoleTemplateSpec) -> Self {
+        self.templates
+            .insert(name.to_owned(), (name.to_owned(), spec));
+        self
+    }
+
+    pub(super) fn cluster_role(self, name: &str, rules: &[PolicyRule]) -> Self {
+        let rules = rules.to_vec();
+        self.template(
+            name,
+            RoleTemplateSpec {
+                rules,
+                ..Default::default()
+            },
+        )
+    }
+
+    pub(super) fn cluster_role_inheriting(self, name: &str, inherits: &[&str]) -> Self {
+        let inherits = inherits.iter().map(|&name| name.to_owned()).collect();
+        self.template(
+            name,
+            RoleTemplateSpec {
+                inherits,
+                ..Default::default()
+            },
+        )
+    }
+
+    pub(super) fn cluster_role_external(self, name: &str, external: &str) -> Self {
+        let external = vec![external.to_owned()];
+        self.template(
+            name,
+            RoleTemplateSpec {
+                external,
+                ..Default::default()
+            },
+        )
+    }
+
+    pub(super) fn project_role(
+        self,
+        name: &str,
+        rules: &[PolicyRule],
+        cluster_rules: &[PolicyRule],
+    ) -> Self {
+        let spec = RoleTemplateSpec {
+            context: RoleContext::Project,
+            rules: rules.to_vec(),
+            cluster_rules: cluster_rules.to_vec(),
+            ..Default::default()
+        };
+        self.template(name, spec)
+    }
+
+    pub(super) fn global_role(
+        mut self,
+        name: &str,
+        rules: &[PolicyRule],
+        everywhere: &[&str],
+    ) -> Self {
+        let spec = GlobalRoleSpec {
+            rules: rules.to_vec(),
+            in_every_cluster: everywhere.iter().map(|&name| name.to_owned()).collect(),
+            ..Default::default()
+        };
+        self.globals
+            .insert(name.to_owned(), (name.to_owned(), spec));
+        self
+    }
+
+    pub(super) fn hub_namespace_role(
+        mut self,
+        name: &str,
+        namespace: &str,
+        rules: &[PolicyRule],
+    ) -> Self {
+        let spec = GlobalRoleSpec {
+            namespaced_rules: [(namespace.to_owned(), rules.to_vec())].into(),
+            ..Default::default()
+        };
+        self.globals
+            .insert(name.to_owned(), (name.to_owned(), spec));
+        self
+    }
+
+    pub(super) fn project(mut self, name: &str, cluster: &str, namespaces: &[&str]) -> Self {
+        let namespaces = namespaces.iter().map(|&name| name.to_owned()).collect();
+        self.projects
+            .insert(name.to_owned(), (cluster.to_owned(), namespaces));
+        self
+    }
+
+    pub(super) fn global(mut self, binding: &str, role: &str, who: &Somebody) -> Self {
+        let spec = GlobalRoleBindingSpec {
+            role: reference(role),
+            subject: who.bound(),
+        };
+        self.global_bindings.insert(binding.to_owned(), spec);
+        self
+    }
+
+    pub(super) fn in_cluster(
+        mut self,
+        binding: &str,
+        role: &str,
+        cluster: &str,
+        who: &Somebody,
+    ) -> Self {
+        let spec = ClusterRoleTemplateBindingSpec {
+            cluster: ClusterReference {
+                name: cluster.to_owned(),
+                uid: Some(ClusterUid::new(cluster)),
+            },
+            role: reference(role),
+            subject: who.bound(),
+        };
+        self.cluster_bindings.insert(binding.to_owned(), spec);
+        self
+    }
+
+    pub(super) fn in_project(
+        mut self,
+        binding: &str,
+        role: &str,
+        project: &str,
+        who: &Somebody,
+    ) -> Self {
+        let spec = ProjectRoleTemplateBindingSpec {
+            project: ProjectReference {
+                name: project.to_owned(),
+                uid: Some(ProjectUid::new(project)),
+            },
+            role: reference(role),
+            subject: who.bound(),
+        };
+        self.project_bindings.insert(binding.to_owned(), spec);
+        self
+    }
+
+    pub(super) fn disabled(mut self, user: &str) -> Self {
+        self.users.insert(user.to_owned(), false);
+        self
+    }
+
+    pub(super) fn without_provider(mut self, name: &str) -> Self {
+        self.providers.retain(|provider| *provider != name);
+        self
+    }
+
+    /// Deleted, and made again under the same name.
+    pub(super) fn remade_user(mut self, name: &str) -> Self {
+        self.users.remove(name);
+        self.users.insert(format!("{name} again"), true);
+        self
+    }
+
+    pub(super) fn remade_cluster(mut self, name: &str) -> Self {
+        for cluster in self.clusters.iter_mut().filter(|cluster| *cluster == name) {
+            cluster.push_str(" again");
+        }
+        self
+    }
+
+    pub(super) fn remade_role(mut self, name: &str) -> Self {
+        if let Some((uid, _)) = self.templates.get_mut(name) {
+            uid.push_str(" again");
+        }
+        self
+    }
+
+    pub(super) fn unpinned(mut self, binding: &str) -> Self {
+        self.cluster_bindings.get_mut(binding).unwrap().role.uid = None;
+        self
+    }
+
+    pub(super) fn regrouped(mut self, binding: &str, group: &str) -> Self {
+        let binding = self.cluster_bindings.get_mut(binding).unwrap();
+        binding.subject.group = Some(group.to_owned());
+        self
+    }
+
+    pub(super) fn scoped(&self, role: &str) -> Scoped {
+        let find = |name: &str| self.templates.get(name).map(|(_, spec)| spec);
+        resolve(role, find).unwrap().unwrap()
+    }
+
+    pub(super) fn gather(&self) -> Grants {
+        let templates = self.templates.iter();
+        let globals = self.globals.iter();
+        Grants::gather(&Facts {
+            role_templates: templates
+                .map(|(name, (uid, spec))| (name.as_str(), Named { uid, spec }))
+                .collect(),
+            global_roles: globals
+                .map(|(name, (uid, spec))| (name.as_str(), Named { uid, spec }))
+                .collect(),
+            global_bindings: listed(&self.global_bindings),
+            cluster_bindings: listed(&self.cluster_bindings),
+            project_bindings: listed(&self.project_bindings),
+            projects: self
+                .projects
+                .iter()
+                .map(|(name, (cluster, namespaces))| {
+                    let facts = ProjectFacts {
+                        uid: ProjectUid::new(name.as_str()),
+                        cluster: ClusterUid::new(cluster.as_str()),
+                        namespaces: namespaces.clone(),
+                    };
+                    (name.as_str(), facts)
+                })
+                .collect(),
+            clusters: self.clusters.iter().map(ClusterUid::new).collect(),
+            users: self
+                .users
+                .iter()
+                .map(|(name, &enabled)| (UserUid::new(name), enabled))
+                .collect(),
+            providers: self.providers.iter().copied().collect(),
+        })
+    }
+}
+
+fn listed<S>(bindings: &BTreeMap<String, S>) -> Vec<(&str, &S)> {
+    bindings
+        .iter()
+        .map(|(name, spec)| (name.as_str(), spec))
+        .collect()
+}
+
+fn reference(role: &str) -> RoleReference {
+    RoleReference {
+        name: role.to_owned(),
+        uid: Some(RoleUid::new(role)),
+    }
+}
