@@ -32,6 +32,7 @@ mod defaults;
 mod foundations;
 mod kinds;
 mod rbac;
+pub mod roles;
 mod secrets;
 
 use drover_api::group::{GROUP, HUB_NAMESPACE};

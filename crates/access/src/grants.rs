@@ -10,6 +10,7 @@ mod escalation;
 mod explain;
 mod facts;
 mod gather;
+mod given;
 mod held;
 
 use std::collections::{BTreeMap, HashMap};
@@ -25,7 +26,8 @@ use crate::roles::{Rights, Scoped, Unresolved};
 pub use downstream::{Bound, Downstream, Scope};
 pub use escalation::Escalation;
 pub use explain::{Answer, Question, Through};
-pub use facts::{Facts, Named, ProjectFacts};
+pub use facts::{Facts, ProjectFacts, RoleFacts, UserFacts};
+pub use given::{Binding, Given, Names, Roles};
 pub use held::Who;
 
 /// Who is given a role.
@@ -133,9 +135,17 @@ pub struct Grant {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Problem {
     /// The server has not yet written which object a name means.
-    #[error("the server has not yet pinned {0} to an object")]
+    #[error("the server has not yet written which {0} is meant")]
     Unpinned(&'static str),
-    /// There is nothing of that name, or another than was meant.
+    /// There is nothing of that name.
+    #[error("there is no {what} {name:?}: make it first, or correct the name")]
+    Missing {
+        /// `user`, `cluster`, `project` or `role`.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// What was meant is not there any more; another of that name may be.
     #[error(
         "the {what} {name:?} that it was made for is not there: delete the binding, and make it \
          anew if another {what} of that name is meant"
@@ -200,4 +210,8 @@ impl Grants {
 }
 
 #[cfg(test)]
+mod laws;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod world;

@@ -14,6 +14,7 @@ pub mod impersonation;
 pub mod names;
 pub mod path;
 pub mod permit;
+pub mod pin;
 pub mod proof;
 pub mod roles;
 pub mod same_origin;

@@ -9,12 +9,21 @@ use drover_api::kinds::{
 };
 
 /// A role as it is stored.
-#[derive(Clone, Copy, Debug)]
-pub struct Named<'a, S> {
+#[derive(Debug)]
+pub struct RoleFacts<'a, S> {
     /// UID of the object.
     pub uid: &'a str,
     /// What it says.
     pub spec: &'a S,
+}
+
+/// A person as they are stored.
+#[derive(Clone, Debug)]
+pub struct UserFacts {
+    /// UID of the object.
+    pub uid: UserUid,
+    /// Whether they can work at all.
+    pub enabled: bool,
 }
 
 /// A project as it is stored.
@@ -28,25 +37,25 @@ pub struct ProjectFacts {
     pub namespaces: Vec<String>,
 }
 
-/// Everything that grants are gathered from. What is being deleted is not in here.
-#[derive(Clone, Debug, Default)]
+/// Everything that grants are gathered from, by name. What is being deleted is not in here.
+#[derive(Debug, Default)]
 pub struct Facts<'a> {
-    /// By name.
-    pub role_templates: HashMap<&'a str, Named<'a, RoleTemplateSpec>>,
-    /// By name.
-    pub global_roles: HashMap<&'a str, Named<'a, GlobalRoleSpec>>,
-    /// Name and spec.
+    /// Roles in clusters and projects.
+    pub role_templates: HashMap<&'a str, RoleFacts<'a, RoleTemplateSpec>>,
+    /// Roles on the hub and in every cluster.
+    pub global_roles: HashMap<&'a str, RoleFacts<'a, GlobalRoleSpec>>,
+    /// Who has which global role.
     pub global_bindings: Vec<(&'a str, &'a GlobalRoleBindingSpec)>,
-    /// Name and spec.
+    /// Who has which role in a cluster.
     pub cluster_bindings: Vec<(&'a str, &'a ClusterRoleTemplateBindingSpec)>,
-    /// Name and spec.
+    /// Who has which role in a project.
     pub project_bindings: Vec<(&'a str, &'a ProjectRoleTemplateBindingSpec)>,
-    /// By UID.
+    /// Sets of namespaces.
     pub projects: HashMap<&'a str, ProjectFacts>,
-    /// Those that are there.
-    pub clusters: HashSet<ClusterUid>,
-    /// Those who are enabled, or not; who is in neither is gone.
-    pub users: HashMap<UserUid, bool>,
-    /// Names of the providers that are enabled.
+    /// Clusters.
+    pub clusters: HashMap<&'a str, ClusterUid>,
+    /// People.
+    pub users: HashMap<&'a str, UserFacts>,
+    /// The providers that are enabled.
     pub providers: HashSet<&'a str>,
 }

@@ -1,8 +1,6 @@
-mod world;
-
 use drover_rbac::Asked;
 
-use self::world::{World, cluster, group, project, rule, user};
+use super::world::{World, cluster, group, project, rule, user};
 use super::*;
 use crate::permit::Target;
 use crate::roles::Rights;
@@ -193,7 +191,7 @@ fn a_binding_that_does_not_mean_what_is_there_gives_nothing_and_says_why() {
         (
             "a name that nobody pinned",
             world().in_cluster("x", "reader", "a", &ann).unpinned("x"),
-            "the server has not yet pinned spec.role to an object",
+            "the server has not yet written which role is meant",
         ),
         (
             "a role for projects in a cluster",

@@ -213,3 +213,98 @@ fn missing_rights_are_told_once_for_each_resource_with_all_their_verbs() {
          {NonResourceURLs:[\"/metrics\"], Verbs:[\"get\"]}"
     );
 }
+
+mod laws {
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    use super::*;
+
+    const VERBS: &[&str] = &["get", "list", "*"];
+    const GROUPS: &[&str] = &["", "apps", "*"];
+    const RESOURCES: &[&str] = &["pods", "pods/log", "*/log", "*/scale", "*"];
+    const NAMES: &[&str] = &["a", "b"];
+    const URLS: &[&str] = &["/metrics", "/healthz/*", "/healthz/etcd", "*"];
+
+    fn some(from: &'static [&'static str], least: usize) -> impl Strategy<Value = Vec<String>> {
+        prop::collection::vec(select(from).prop_map(str::to_owned), least..3)
+    }
+
+    fn any_rule() -> impl Strategy<Value = Rule> {
+        let on_objects = (
+            some(VERBS, 1),
+            some(GROUPS, 1),
+            some(RESOURCES, 1),
+            some(NAMES, 0),
+        );
+        let on_objects = on_objects.prop_map(|(verbs, groups, resources, names)| Rule {
+            verbs,
+            groups,
+            resources,
+            names,
+            urls: Vec::new(),
+        });
+        let on_paths = (some(VERBS, 1), some(URLS, 1)).prop_map(|(verbs, urls)| Rule {
+            verbs,
+            urls,
+            ..Rule::default()
+        });
+        prop_oneof![on_objects, on_paths]
+    }
+
+    /// Every request that the parts above can be about, and some that they cannot.
+    fn requests() -> Vec<(&'static str, Asked<'static>)> {
+        let mut all = Vec::new();
+        for verb in ["get", "list", "delete"] {
+            for group in ["", "apps", "batch"] {
+                for (resource, subresource) in [
+                    ("pods", ""),
+                    ("pods", "log"),
+                    ("jobs", "scale"),
+                    ("jobs", "log"),
+                    ("jobs", ""),
+                ] {
+                    for name in ["", "a", "b", "c"] {
+                        let asked = Asked::Resource {
+                            group,
+                            resource,
+                            subresource,
+                            name,
+                        };
+                        all.push((verb, asked));
+                    }
+                }
+            }
+            for path in ["/metrics", "/healthz/etcd", "/healthz/x", "/version"] {
+                all.push((verb, Asked::Path(path)));
+            }
+        }
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_covered_allows_nothing_that_its_cover_does_not(
+            owned in prop::collection::vec(any_rule(), 0..4),
+            wanted in prop::collection::vec(any_rule(), 1..3),
+        ) {
+            prop_assume!(missing(&owned, &wanted).is_empty());
+            for (verb, asked) in requests() {
+                let allows = |rules: &[Rule]| rules.iter().any(|rule| rule.allows(verb, asked));
+                prop_assert!(!allows(&wanted) || allows(&owned), "{verb} {asked:?}");
+            }
+        }
+
+        #[test]
+        fn rules_cover_themselves_and_with_what_is_missing_everything(
+            owned in prop::collection::vec(any_rule(), 0..4),
+            wanted in prop::collection::vec(any_rule(), 1..3),
+        ) {
+            prop_assert_eq!(missing(&wanted, &wanted), Vec::new());
+            let mut all = owned.clone();
+            all.extend(missing(&owned, &wanted));
+            prop_assert_eq!(missing(&all, &wanted), Vec::new());
+            prop_assert_eq!(missing(&everything(), &wanted), Vec::new());
+        }
+    }
+}

@@ -10,20 +10,20 @@ use drover_api::kinds::{
 };
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
-use crate::grants::{Facts, Grants, Named, Place, ProjectFacts, Subject, Who};
+use crate::grants::{Facts, Grants, Place, ProjectFacts, RoleFacts, Subject, UserFacts, Who};
 use crate::names::{GroupName, UserName};
 use crate::roles::{Scoped, resolve};
 
-pub(super) fn cluster(name: &str) -> ClusterUid {
+pub(crate) fn cluster(name: &str) -> ClusterUid {
     ClusterUid::new(name)
 }
 
-pub(super) fn project(cluster: &str, name: &str) -> Place {
+pub(crate) fn project(cluster: &str, name: &str) -> Place {
     Place::Project(ClusterUid::new(cluster), ProjectUid::new(name))
 }
 
 /// `rule("", "pods", "get list")`.
-pub(super) fn rule(group: &str, resources: &str, verbs: &str) -> PolicyRule {
+pub(crate) fn rule(group: &str, resources: &str, verbs: &str) -> PolicyRule {
     let list = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     PolicyRule {
         api_groups: Some(vec![group.to_owned()]),
@@ -34,14 +34,14 @@ pub(super) fn rule(group: &str, resources: &str, verbs: &str) -> PolicyRule {
 }
 
 /// Somebody who can be bound and can ask.
-pub(super) struct Somebody {
+pub(crate) struct Somebody {
     name: String,
     user: UserName,
     groups: Vec<GroupName>,
     is_group: bool,
 }
 
-pub(super) fn user(name: &str) -> Somebody {
+pub(crate) fn user(name: &str) -> Somebody {
     Somebody {
         name: name.to_owned(),
         user: UserName::of(&UserUid::new(name)),
@@ -50,7 +50,7 @@ pub(super) fn user(name: &str) -> Somebody {
     }
 }
 
-pub(super) fn group(name: &str) -> Somebody {
+pub(crate) fn group(name: &str) -> Somebody {
     Somebody {
         is_group: true,
         ..user(name)
@@ -58,20 +58,20 @@ pub(super) fn group(name: &str) -> Somebody {
 }
 
 impl Somebody {
-    pub(super) fn in_groups(mut self, names: &[&str]) -> Self {
+    pub(crate) fn in_groups(mut self, names: &[&str]) -> Self {
         let groups = names.iter().map(|name| GroupName::parse(name).unwrap());
         self.groups = groups.collect();
         self
     }
 
-    pub(super) fn who(&self) -> Who<'_> {
+    pub(crate) fn who(&self) -> Who<'_> {
         Who {
             user: &self.user,
             groups: &self.groups,
         }
     }
 
-    pub(super) fn subject(&self) -> Subject {
+    pub(crate) fn subject(&self) -> Subject {
         if self.is_group {
             Subject::Group(GroupName::parse(&self.name).unwrap())
         } else {
@@ -97,25 +97,25 @@ impl Somebody {
 }
 
 #[derive(Default)]
-pub(super) struct World {
+pub(crate) struct World {
     templates: BTreeMap<String, (String, RoleTemplateSpec)>,
     globals: BTreeMap<String, (String, GlobalRoleSpec)>,
     global_bindings: BTreeMap<String, GlobalRoleBindingSpec>,
     cluster_bindings: BTreeMap<String, ClusterRoleTemplateBindingSpec>,
     project_bindings: BTreeMap<String, ProjectRoleTemplateBindingSpec>,
     projects: BTreeMap<String, (String, Vec<String>)>,
-    clusters: Vec<String>,
-    users: BTreeMap<String, bool>,
+    clusters: BTreeMap<String, String>,
+    users: BTreeMap<String, (String, bool)>,
     providers: Vec<&'static str>,
 }
 
 impl World {
     /// Clusters `a` and `b`, some users, and the provider `oidc`.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
-            clusters: vec!["a".to_owned(), "b".to_owned()],
+            clusters: ["a", "b"].map(itself).into(),
             users: ["ann", "bob", "eve", "joe"]
-                .map(|name| (name.to_owned(), true))
+                .map(|name| (name.to_owned(), (name.to_owned(), true)))
                 .into(),
             providers: vec!["oidc"],
             ..Self::default()
@@ -128,7 +128,7 @@ impl World {
         self
     }
 
-    pub(super) fn cluster_role(self, name: &str, rules: &[PolicyRule]) -> Self {
+    pub(crate) fn cluster_role(self, name: &str, rules: &[PolicyRule]) -> Self {
         let rules = rules.to_vec();
         self.template(
             name,
@@ -139,7 +139,28 @@ impl World {
         )
     }
 
-    pub(super) fn cluster_role_inheriting(self, name: &str, inherits: &[&str]) -> Self {
+    pub(crate) fn role_of_all(
+        self,
+        name: &str,
+        rules: &[PolicyRule],
+        inherits: &[String],
+        in_projects: bool,
+    ) -> Self {
+        let context = if in_projects {
+            RoleContext::Project
+        } else {
+            RoleContext::Cluster
+        };
+        let spec = RoleTemplateSpec {
+            context,
+            rules: rules.to_vec(),
+            inherits: inherits.to_vec(),
+            ..Default::default()
+        };
+        self.template(name, spec)
+    }
+
+    pub(crate) fn cluster_role_inheriting(self, name: &str, inherits: &[&str]) -> Self {
         let inherits = inherits.iter().map(|&name| name.to_owned()).collect();
         self.template(
             name,
@@ -150,7 +171,7 @@ impl World {
         )
     }
 
-    pub(super) fn cluster_role_external(self, name: &str, external: &str) -> Self {
+    pub(crate) fn cluster_role_external(self, name: &str, external: &str) -> Self {
         let external = vec![external.to_owned()];
         self.template(
             name,
@@ -161,7 +182,7 @@ impl World {
         )
     }
 
-    pub(super) fn project_role(
+    pub(crate) fn project_role(
         self,
         name: &str,
         rules: &[PolicyRule],
@@ -176,7 +197,7 @@ impl World {
         self.template(name, spec)
     }
 
-    pub(super) fn global_role(
+    pub(crate) fn global_role(
         mut self,
         name: &str,
         rules: &[PolicyRule],
@@ -192,7 +213,7 @@ impl World {
         self
     }
 
-    pub(super) fn hub_namespace_role(
+    pub(crate) fn hub_namespace_role(
         mut self,
         name: &str,
         namespace: &str,
@@ -207,14 +228,14 @@ impl World {
         self
     }
 
-    pub(super) fn project(mut self, name: &str, cluster: &str, namespaces: &[&str]) -> Self {
+    pub(crate) fn project(mut self, name: &str, cluster: &str, namespaces: &[&str]) -> Self {
         let namespaces = namespaces.iter().map(|&name| name.to_owned()).collect();
         self.projects
             .insert(name.to_owned(), (cluster.to_owned(), namespaces));
         self
     }
 
-    pub(super) fn global(mut self, binding: &str, role: &str, who: &Somebody) -> Self {
+    pub(crate) fn global(mut self, binding: &str, role: &str, who: &Somebody) -> Self {
         let spec = GlobalRoleBindingSpec {
             role: reference(role),
             subject: who.bound(),
@@ -223,7 +244,7 @@ impl World {
         self
     }
 
-    pub(super) fn in_cluster(
+    pub(crate) fn in_cluster(
         mut self,
         binding: &str,
         role: &str,
@@ -242,7 +263,7 @@ impl World {
         self
     }
 
-    pub(super) fn in_project(
+    pub(crate) fn in_project(
         mut self,
         binding: &str,
         role: &str,
@@ -261,87 +282,100 @@ impl World {
         self
     }
 
-    pub(super) fn disabled(mut self, user: &str) -> Self {
-        self.users.insert(user.to_owned(), false);
+    pub(crate) fn locked(mut self, role: &str) -> Self {
+        self.templates.get_mut(role).unwrap().1.locked = true;
         self
     }
 
-    pub(super) fn without_provider(mut self, name: &str) -> Self {
+    pub(crate) fn disabled(mut self, user: &str) -> Self {
+        self.users.insert(user.to_owned(), (user.to_owned(), false));
+        self
+    }
+
+    pub(crate) fn without_provider(mut self, name: &str) -> Self {
         self.providers.retain(|provider| *provider != name);
         self
     }
 
     /// Deleted, and made again under the same name.
-    pub(super) fn remade_user(mut self, name: &str) -> Self {
-        self.users.remove(name);
-        self.users.insert(format!("{name} again"), true);
+    pub(crate) fn remade_user(mut self, name: &str) -> Self {
+        self.users.get_mut(name).unwrap().0.push_str(" again");
         self
     }
 
-    pub(super) fn remade_cluster(mut self, name: &str) -> Self {
-        for cluster in self.clusters.iter_mut().filter(|cluster| *cluster == name) {
-            cluster.push_str(" again");
-        }
+    pub(crate) fn remade_cluster(mut self, name: &str) -> Self {
+        self.clusters.get_mut(name).unwrap().push_str(" again");
         self
     }
 
-    pub(super) fn remade_role(mut self, name: &str) -> Self {
+    pub(crate) fn remade_role(mut self, name: &str) -> Self {
         if let Some((uid, _)) = self.templates.get_mut(name) {
             uid.push_str(" again");
         }
         self
     }
 
-    pub(super) fn unpinned(mut self, binding: &str) -> Self {
+    pub(crate) fn unpinned(mut self, binding: &str) -> Self {
         self.cluster_bindings.get_mut(binding).unwrap().role.uid = None;
         self
     }
 
-    pub(super) fn regrouped(mut self, binding: &str, group: &str) -> Self {
+    pub(crate) fn regrouped(mut self, binding: &str, group: &str) -> Self {
         let binding = self.cluster_bindings.get_mut(binding).unwrap();
         binding.subject.group = Some(group.to_owned());
         self
     }
 
-    pub(super) fn scoped(&self, role: &str) -> Scoped {
+    pub(crate) fn scoped(&self, role: &str) -> Scoped {
         let find = |name: &str| self.templates.get(name).map(|(_, spec)| spec);
         resolve(role, find).unwrap().unwrap()
     }
 
-    pub(super) fn gather(&self) -> Grants {
+    pub(crate) fn gather(&self) -> Grants {
+        Grants::gather(&self.facts())
+    }
+
+    pub(crate) fn facts(&self) -> Facts<'_> {
         let templates = self.templates.iter();
         let globals = self.globals.iter();
-        Grants::gather(&Facts {
+        let projects = self.projects.iter().map(|(name, (cluster, namespaces))| {
+            let facts = ProjectFacts {
+                uid: ProjectUid::new(name.as_str()),
+                cluster: ClusterUid::new(cluster.as_str()),
+                namespaces: namespaces.clone(),
+            };
+            (name.as_str(), facts)
+        });
+        let clusters = self.clusters.iter();
+        let users = self.users.iter().map(|(name, (uid, enabled))| {
+            let facts = UserFacts {
+                uid: UserUid::new(uid.as_str()),
+                enabled: *enabled,
+            };
+            (name.as_str(), facts)
+        });
+        Facts {
             role_templates: templates
-                .map(|(name, (uid, spec))| (name.as_str(), Named { uid, spec }))
+                .map(|(name, (uid, spec))| (name.as_str(), RoleFacts { uid, spec }))
                 .collect(),
             global_roles: globals
-                .map(|(name, (uid, spec))| (name.as_str(), Named { uid, spec }))
+                .map(|(name, (uid, spec))| (name.as_str(), RoleFacts { uid, spec }))
                 .collect(),
             global_bindings: listed(&self.global_bindings),
             cluster_bindings: listed(&self.cluster_bindings),
             project_bindings: listed(&self.project_bindings),
-            projects: self
-                .projects
-                .iter()
-                .map(|(name, (cluster, namespaces))| {
-                    let facts = ProjectFacts {
-                        uid: ProjectUid::new(name.as_str()),
-                        cluster: ClusterUid::new(cluster.as_str()),
-                        namespaces: namespaces.clone(),
-                    };
-                    (name.as_str(), facts)
-                })
+            projects: projects.collect(),
+            clusters: clusters
+                .map(|(name, uid)| (name.as_str(), ClusterUid::new(uid.as_str())))
                 .collect(),
-            clusters: self.clusters.iter().map(ClusterUid::new).collect(),
-            users: self
-                .users
-                .iter()
-                .map(|(name, &enabled)| (UserUid::new(name), enabled))
-                .collect(),
+            users: users.collect(),
             providers: self.providers.iter().copied().collect(),
-        })
+        }
     }
+}
+
+fn itself(name: &str) -> (String, String) {
+    (name.to_owned(), name.to_owned())
 }
 
 fn listed<S>(bindings: &BTreeMap<String, S>) -> Vec<(&str, &S)> {

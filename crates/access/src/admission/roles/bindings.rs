@@ -1,0 +1,101 @@
+//! Bindings of roles.
+
+use drover_api::kinds::{
+    ClusterRoleTemplateBindingSpec, GlobalRoleBindingSpec, ProjectRoleTemplateBindingSpec,
+};
+use serde_json::Value;
+
+use super::{Giver, Known, spec};
+use crate::admission::{Operation, Refusal, Write};
+use crate::grants::{Binding, Names, Problem, Roles};
+
+pub(super) fn admit(write: &Write<'_>, giver: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+    match write.operation {
+        Operation::Update if !write.changes("/spec") => Ok(()),
+        Operation::Update => Err(Refusal::new(
+            "what a binding says cannot change, and only Drover's server says which object a name \
+             means: delete it and make another",
+        )),
+        Operation::Create => {
+            let said = Said::read(write, write.object)?;
+            said.unpinned()?;
+            said.made(giver, known)
+        }
+        Operation::Delete => Said::read(write, write.old)?.taken(giver, known),
+    }
+}
+
+/// What a binding says.
+enum Said {
+    Global(GlobalRoleBindingSpec),
+    Cluster(ClusterRoleTemplateBindingSpec),
+    Project(ProjectRoleTemplateBindingSpec),
+}
+
+impl Said {
+    fn read(write: &Write<'_>, object: Option<&Value>) -> Result<Self, Refusal> {
+        let missing = || Refusal::new("spec is missing");
+        Ok(match write.resource {
+            "globalrolebindings" => Self::Global(spec(object)?.ok_or_else(missing)?),
+            "clusterroletemplatebindings" => Self::Cluster(spec(object)?.ok_or_else(missing)?),
+            _ => Self::Project(spec(object)?.ok_or_else(missing)?),
+        })
+    }
+
+    fn binding(&self) -> Binding<'_> {
+        match self {
+            Self::Global(spec) => Binding::Global(spec),
+            Self::Cluster(spec) => Binding::Cluster(spec),
+            Self::Project(spec) => Binding::Project(spec),
+        }
+    }
+
+    /// Somebody who wrote a UID would say which object is meant, whatever its name is.
+    fn unpinned(&self) -> Result<(), Refusal> {
+        let binding = self.binding();
+        let user = binding.subject().user.as_ref();
+        let place = match self {
+            Self::Global(_) => false,
+            Self::Cluster(spec) => spec.cluster.uid.is_some(),
+            Self::Project(spec) => spec.project.uid.is_some(),
+        };
+        let pinned =
+            place || binding.role().uid.is_some() || user.is_some_and(|user| user.uid.is_some());
+        if !pinned {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            "only Drover's server writes the uid beside a name: leave it out, and it is filled in",
+        ))
+    }
+
+    fn made(&self, giver: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+        let binding = self.binding();
+        let name = binding.role().name.as_str();
+        let mut roles = Roles::new(known.facts, Names::AsTheyAre);
+        let refused = |problem: Problem| Refusal::new(problem.to_string());
+        let given = roles.given(binding).map_err(refused)?;
+        roles.subject(binding.subject()).map_err(refused)?;
+        let template = match binding {
+            Binding::Global(_) => None,
+            Binding::Cluster(_) | Binding::Project(_) => known.facts.role_templates.get(name),
+        };
+        if template.is_some_and(|role| role.spec.locked) {
+            return Err(Refusal::new(format!(
+                "the role {name:?} is locked, and nobody else is given it: choose another, or lift \
+                 its spec.locked"
+            )));
+        }
+        giver.check(|who| given.may_be_given(known.grants, who))
+    }
+
+    /// Whoever could not give a role cannot take it either.
+    fn taken(&self, giver: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+        let mut roles = Roles::new(known.facts, Names::AsTheyAre);
+        match roles.given(self.binding()) {
+            Ok(given) => giver.check(|who| given.may_be_given(known.grants, who)),
+            // It gives nothing, so nothing is taken.
+            Err(_) => Ok(()),
+        }
+    }
+}

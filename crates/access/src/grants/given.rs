@@ -1,0 +1,243 @@
+//! What a binding gives, by the roles and places that it names.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use drover_api::ids::{ClusterUid, ProjectUid, RoleUid, UserUid};
+use drover_api::kinds::{
+    BindingSubject, ClusterReference, ClusterRoleTemplateBindingSpec, GlobalRoleBindingSpec,
+    GlobalRoleSpec, ProjectReference, ProjectRoleTemplateBindingSpec, RoleContext, RoleReference,
+};
+
+use super::{Escalation, Facts, Grants, Place, Problem, Role, Subject, Who};
+use crate::names::{GroupName, UserName};
+use crate::roles::{Rights, Scoped, resolve};
+
+/// What a binding says.
+#[derive(Clone, Copy, Debug)]
+pub enum Binding<'a> {
+    /// Of a GlobalRole.
+    Global(&'a GlobalRoleBindingSpec),
+    /// Of a RoleTemplate in a cluster.
+    Cluster(&'a ClusterRoleTemplateBindingSpec),
+    /// Of a RoleTemplate in a project.
+    Project(&'a ProjectRoleTemplateBindingSpec),
+}
+
+impl<'a> Binding<'a> {
+    /// Which role it gives.
+    pub fn role(self) -> &'a RoleReference {
+        match self {
+            Self::Global(spec) => &spec.role,
+            Self::Cluster(spec) => &spec.role,
+            Self::Project(spec) => &spec.role,
+        }
+    }
+
+    /// Who it gives it to.
+    pub fn subject(self) -> &'a BindingSubject {
+        match self {
+            Self::Global(spec) => &spec.subject,
+            Self::Cluster(spec) => &spec.subject,
+            Self::Project(spec) => &spec.subject,
+        }
+    }
+}
+
+/// What names in a binding mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// What the server has pinned them to; nothing until it has.
+    Pinned,
+    /// What is there of that name, unless they are pinned to something else.
+    AsTheyAre,
+}
+
+/// Roles at places.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Given(pub Vec<(Place, Arc<Role>)>);
+
+impl Given {
+    /// Whether somebody has all of it themselves, and so may give or take it.
+    pub fn may_be_given(&self, grants: &Grants, who: Who<'_>) -> Result<(), Escalation> {
+        self.0.iter().try_for_each(|(place, role)| {
+            grants.may_give(who, &role.scoped, place)?;
+            grants.may_give_in_hub_namespaces(who, &role.namespaced)
+        })
+    }
+}
+
+/// Finds out what bindings give; each role is resolved once.
+#[derive(Debug)]
+pub struct Roles<'a> {
+    facts: &'a Facts<'a>,
+    names: Names,
+    templates: HashMap<String, Result<Arc<Role>, Problem>>,
+}
+
+impl<'a> Roles<'a> {
+    /// Of these objects.
+    pub fn new(facts: &'a Facts<'a>, names: Names) -> Self {
+        Self {
+            facts,
+            names,
+            templates: HashMap::new(),
+        }
+    }
+
+    /// What a binding gives.
+    pub fn given(&mut self, binding: Binding<'_>) -> Result<Given, Problem> {
+        let (place, context) = match binding {
+            Binding::Global(spec) => return self.by_global_binding(&spec.role),
+            Binding::Cluster(spec) => (self.cluster(&spec.cluster)?, RoleContext::Cluster),
+            Binding::Project(spec) => (self.project(&spec.project)?, RoleContext::Project),
+        };
+        let role = binding.role();
+        let stored = self.facts.role_templates.get(role.name.as_str());
+        let uid = role.uid.as_ref().map(RoleUid::as_str);
+        self.meant("role", &role.name, uid, stored.map(|role| role.uid))?;
+        Ok(Given(vec![(place, self.template(&role.name, context)?)]))
+    }
+
+    /// What whoever has this GlobalRole has.
+    pub fn by_global_role(
+        &mut self,
+        name: &str,
+        uid: &str,
+        said: &GlobalRoleSpec,
+    ) -> Result<Given, Problem> {
+        let namespaced = said.namespaced_rules.iter();
+        let on_hub = Role {
+            name: name.to_owned(),
+            uid: uid.to_owned(),
+            scoped: Scoped {
+                cluster: Rights::of(&said.rules),
+                project: Rights::default(),
+            },
+            namespaced: namespaced
+                .map(|(namespace, rules)| (namespace.clone(), Rights::of(rules)))
+                .collect(),
+        };
+        let mut given = vec![(Place::Hub, Arc::new(on_hub))];
+        for name in &said.in_every_cluster {
+            let role = self.template(name, RoleContext::Cluster)?;
+            given.push((Place::EveryCluster, role));
+        }
+        Ok(Given(given))
+    }
+
+    /// Who is meant; `None` for somebody who is disabled, and for a group of a provider that is.
+    pub fn subject(&self, subject: &BindingSubject) -> Result<Option<Subject>, Problem> {
+        match (&subject.user, &subject.group) {
+            (Some(user), None) => {
+                let stored = self.facts.users.get(user.name.as_str());
+                let (pinned, uid) = (user.uid.as_ref(), stored.map(|user| user.uid.as_str()));
+                self.meant("user", &user.name, pinned.map(UserUid::as_str), uid)?;
+                let enabled = stored.filter(|user| user.enabled);
+                Ok(enabled.map(|user| Subject::User(UserName::of(&user.uid))))
+            }
+            (None, Some(group)) => {
+                let name = GroupName::parse(group);
+                let name = name.ok_or_else(|| Problem::NoGroup(group.clone()))?;
+                let enabled = self.facts.providers.contains(name.provider());
+                Ok(enabled.then_some(Subject::Group(name)))
+            }
+            _ => Err(Problem::NoSubject),
+        }
+    }
+
+    /// Whether a name means what is stored under it.
+    fn meant(
+        &self,
+        what: &'static str,
+        name: &str,
+        pinned: Option<&str>,
+        stored: Option<&str>,
+    ) -> Result<(), Problem> {
+        match (pinned, stored) {
+            (None, _) if self.names == Names::Pinned => Err(Problem::Unpinned(what)),
+            (None, Some(_)) => Ok(()),
+            (None, None) => Err(missing(what, name)),
+            (Some(pinned), Some(stored)) if pinned == stored => Ok(()),
+            (Some(_), _) => Err(gone(what, name)),
+        }
+    }
+
+    fn cluster(&self, reference: &ClusterReference) -> Result<Place, Problem> {
+        let name = reference.name.as_str();
+        let stored = self.facts.clusters.get(name);
+        let pinned = reference.uid.as_ref().map(ClusterUid::as_str);
+        self.meant("cluster", name, pinned, stored.map(ClusterUid::as_str))?;
+        let uid = stored.ok_or_else(|| gone("cluster", name))?;
+        Ok(Place::Cluster(uid.clone()))
+    }
+
+    fn project(&self, reference: &ProjectReference) -> Result<Place, Problem> {
+        let name = reference.name.as_str();
+        let stored = self.facts.projects.get(name);
+        let pinned = reference.uid.as_ref().map(ProjectUid::as_str);
+        self.meant(
+            "project",
+            name,
+            pinned,
+            stored.map(|project| project.uid.as_str()),
+        )?;
+        let project = stored.ok_or_else(|| gone("project", name))?;
+        let mut clusters = self.facts.clusters.values();
+        if !clusters.any(|cluster| *cluster == project.cluster) {
+            return Err(gone("project", name));
+        }
+        Ok(Place::Project(project.cluster.clone(), project.uid.clone()))
+    }
+
+    fn by_global_binding(&mut self, role: &RoleReference) -> Result<Given, Problem> {
+        let facts = self.facts;
+        let stored = facts.global_roles.get(role.name.as_str());
+        let pinned = role.uid.as_ref().map(RoleUid::as_str);
+        self.meant("role", &role.name, pinned, stored.map(|role| role.uid))?;
+        let stored = stored.ok_or_else(|| gone("role", &role.name))?;
+        self.by_global_role(&role.name, stored.uid, stored.spec)
+    }
+
+    fn template(&mut self, name: &str, context: RoleContext) -> Result<Arc<Role>, Problem> {
+        let facts = self.facts;
+        let stored = facts.role_templates.get(name);
+        let stored = stored.ok_or_else(|| missing("role", name))?;
+        if stored.spec.context != context {
+            return Err(Problem::Context(name.to_owned()));
+        }
+        if let Some(known) = self.templates.get(name) {
+            return known.clone();
+        }
+        let find = |name: &str| facts.role_templates.get(name).map(|role| role.spec);
+        let resolved = match resolve(name, find) {
+            None => Err(missing("role", name)),
+            Some(Err(source)) => Err(Problem::Role {
+                role: name.to_owned(),
+                source,
+            }),
+            Some(Ok(scoped)) => Ok(Arc::new(Role {
+                name: name.to_owned(),
+                uid: stored.uid.to_owned(),
+                scoped,
+                namespaced: BTreeMap::new(),
+            })),
+        };
+        self.templates.insert(name.to_owned(), resolved.clone());
+        resolved
+    }
+}
+
+fn missing(what: &'static str, name: &str) -> Problem {
+    Problem::Missing {
+        what,
+        name: name.to_owned(),
+    }
+}
+
+fn gone(what: &'static str, name: &str) -> Problem {
+    Problem::Gone {
+        what,
+        name: name.to_owned(),
+    }
+}

@@ -1,0 +1,167 @@
+//! What holds for whatever roles and bindings there are.
+
+use proptest::prelude::*;
+use proptest::sample::{Index, subsequence};
+
+use super::world::{Somebody, World, cluster, project, rule, user};
+use super::{Grants, Place};
+use crate::roles::Scoped;
+
+const VERBS: [&str; 3] = ["get", "update", "*"];
+const RESOURCES: [&str; 3] = ["pods", "secrets", "*"];
+const PEOPLE: [&str; 3] = ["ann", "bob", "eve"];
+
+/// A role's rules, and which of the roles before it it inherits.
+type Said = (Vec<(usize, usize)>, Vec<usize>);
+
+fn said(before: usize) -> impl Strategy<Value = Said> {
+    let rules = prop::collection::vec((0..VERBS.len(), 0..RESOURCES.len()), 0..3);
+    let inherits = subsequence((0..before).collect::<Vec<_>>(), 0..=before);
+    (rules, inherits)
+}
+
+/// Who has which role where.
+#[derive(Clone, Debug)]
+struct Bound {
+    who: Index,
+    role: Index,
+    place: Index,
+}
+
+fn bound() -> impl Strategy<Value = Bound> {
+    let parts = (any::<Index>(), any::<Index>(), any::<Index>());
+    parts.prop_map(|(who, role, place)| Bound { who, role, place })
+}
+
+fn places() -> Vec<Place> {
+    vec![
+        Place::Cluster(cluster("a")),
+        Place::Cluster(cluster("b")),
+        Place::EveryCluster,
+        project("a", "p"),
+        project("b", "q"),
+        Place::Hub,
+    ]
+}
+
+/// Roles `c0…` for clusters, `p0…` for projects, and `g0…`, each of which gives `c0…` everywhere.
+fn roles(said: &[Said]) -> World {
+    let mut world = World::new()
+        .project("p", "a", &["shop"])
+        .project("q", "b", &["bank"]);
+    for (n, (rules, inherits)) in said.iter().enumerate() {
+        let rules: Vec<_> = rules
+            .iter()
+            .map(|&(verb, resource)| rule("", RESOURCES[resource], VERBS[verb]))
+            .collect();
+        let inherited = |letter: &str| -> Vec<String> {
+            inherits.iter().map(|n| format!("{letter}{n}")).collect()
+        };
+        world = world
+            .role_of_all(&format!("c{n}"), &rules, &inherited("c"), false)
+            .role_of_all(&format!("p{n}"), &rules, &inherited("p"), true)
+            .global_role(&format!("g{n}"), &[], &[&format!("c{n}")]);
+    }
+    world
+}
+
+fn bind(world: World, name: &str, who: &Somebody, role: usize, place: &Place) -> World {
+    match place {
+        Place::Hub | Place::EveryCluster => world.global(name, &format!("g{role}"), who),
+        Place::Cluster(uid) => world.in_cluster(name, &format!("c{role}"), uid.as_str(), who),
+        Place::Project(_, uid) => world.in_project(name, &format!("p{role}"), uid.as_str(), who),
+    }
+}
+
+fn role_at(world: &World, role: usize, place: &Place) -> Scoped {
+    let letter = if matches!(place, Place::Project(..)) {
+        "p"
+    } else {
+        "c"
+    };
+    world.scoped(&format!("{letter}{role}"))
+}
+
+/// Places at which the first has all that the second has.
+fn covers(grants: &Grants, first: &Somebody, second: &Somebody) -> Result<(), TestCaseError> {
+    for place in places() {
+        let (held, theirs) = (
+            grants.held(first.who(), &place),
+            grants.held(second.who(), &place),
+        );
+        let lacking = held.missing(&theirs);
+        prop_assert!(lacking.is_none(), "{place:?}: {lacking:?}");
+    }
+    Ok(())
+}
+
+proptest! {
+    /// Whatever somebody manages to give to a nobody, the nobody has nothing that the giver lacks.
+    #[test]
+    fn whoever_is_given_roles_has_no_more_than_the_giver(
+        said in (said(0), said(1), said(2)),
+        bindings in prop::collection::vec(bound(), 0..6),
+        gifts in prop::collection::vec(bound(), 1..6),
+    ) {
+        let said = [said.0, said.1, said.2];
+        let places = places();
+        let mut world = roles(&said);
+        for (n, bound) in bindings.iter().enumerate() {
+            let who = user(PEOPLE[bound.who.index(PEOPLE.len())]);
+            let (role, place) = (bound.role.index(said.len()), bound.place.get(&places));
+            world = bind(world, &format!("b{n}"), &who, role, place);
+        }
+        let (giver, nobody) = (user("ann"), user("joe"));
+        for (n, gift) in gifts.iter().enumerate() {
+            let (role, place) = (gift.role.index(said.len()), gift.place.get(&places));
+            let place = if *place == Place::Hub { &Place::EveryCluster } else { place };
+            let scoped = role_at(&world, role, place);
+            if world.gather().may_give(giver.who(), &scoped, place).is_ok() {
+                world = bind(world, &format!("g{n}"), &nobody, role, place);
+            }
+        }
+        covers(&world.gather(), &giver, &nobody)?;
+    }
+
+    /// Whatever somebody writes into a role that others have, nobody gains what the writer lacks.
+    #[test]
+    fn whoever_writes_a_role_gives_nobody_more_than_they_have(
+        said in (said(0), said(1), said(2)),
+        again in said(1),
+        bindings in prop::collection::vec(bound(), 0..8),
+    ) {
+        let mut said = [said.0, said.1, said.2];
+        let places = places();
+        let build = |said: &[Said]| {
+            let mut world = bind(roles(said), "own", &user("ann"), 2, &Place::EveryCluster);
+            for (n, bound) in bindings.iter().enumerate() {
+                let who = user(PEOPLE[bound.who.index(PEOPLE.len())]);
+                let (role, place) = (bound.role.index(said.len()), bound.place.get(&places));
+                world = bind(world, &format!("b{n}"), &who, role, place);
+            }
+            world
+        };
+        let before = build(&said);
+        said[1] = again;
+        let after = build(&said);
+        let writer = user("ann");
+        let (old, new) = (before.gather(), after.gather());
+        // Both kinds of the role are written.
+        let allowed = ["c1", "p1"].iter().all(|role| {
+            let (was, is) = (before.scoped(role), after.scoped(role));
+            old.may_write_template(writer.who(), Some(&was), Some(&is)).is_ok()
+        });
+        if !allowed {
+            return Ok(());
+        }
+        for name in PEOPLE {
+            for place in &places {
+                let somebody = user(name);
+                let mut covered = old.held(somebody.who(), place);
+                covered.extend(&old.held(writer.who(), &Place::EveryCluster));
+                let lacking = covered.missing(&new.held(somebody.who(), place));
+                prop_assert!(lacking.is_none(), "{name} {place:?}: {lacking:?}");
+            }
+        }
+    }
+}
