@@ -94,7 +94,7 @@ pictures: ## Take the pictures of README.md anew, of the demonstration in a real
 	@$(XTASK) pictures
 
 .PHONY: bench
-bench: bench-road bench-hub bench-scale bench-ui ## Every bench
+bench: bench-road bench-hub bench-scale bench-access bench-ui ## Every bench
 
 .PHONY: bench-road
 bench-road: ## kubectl's road: added latency, throughput, stalled readers, memory
@@ -113,6 +113,12 @@ bench-scale: ## One server with 5,000 clusters: memory of each, reconnecting aft
 	@.ci/install bench
 	@cargo build $(CARGO_ALL) --release --bins
 	@$(CARGO_TARGET_DIR)/release/drover-bench scale
+
+.PHONY: bench-access
+bench-access: ## Who may do what: 10,000 users, 50,000 bindings; time of a decision, memory
+	@.ci/install bench
+	@cargo build $(CARGO_ALL) --release --bins
+	@$(CARGO_TARGET_DIR)/release/drover-bench access
 
 .PHONY: bench-ui
 bench-ui: ## The web UI in a browser: bytes, cold and warm load, 2,000 clusters, 10,000 pods

@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::{Parser, ValueEnum};
 use drover_e2e::with_causes;
 
+use crate::access::Access;
 use crate::api::Api;
 use crate::backend::Backend;
 use crate::fleet::Fleet;
@@ -28,6 +29,8 @@ enum Bench {
     Hub(Hub),
     /// The server with very many clusters: memory of each, reconnecting after a crash, latency
     Scale(Scale),
+    /// Who may do what, with very many people and bindings: time of a decision, memory
+    Access(Access),
     /// The web UI in a browser: weight, cold and warm load, thousands of rows
     Ui(Ui),
     /// The API server of a benched cluster; started by the benches
@@ -97,6 +100,7 @@ fn start(bench: Bench) -> Result<(), Box<dyn Error>> {
         Bench::Road(road) => generates(road.run()),
         Bench::Hub(hub) => generates(hub.run()),
         Bench::Scale(scale) => generates(scale.run()),
+        Bench::Access(access) => generates(access.run()),
         Bench::Ui(ui) => generates(ui.run()),
         Bench::Backend(backend) => served(backend.run()),
         Bench::Fleet(fleet) => served(fleet.run()),

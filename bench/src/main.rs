@@ -1,5 +1,6 @@
 //! `drover-bench`: what `make bench-NAME` runs.
 
+mod access;
 mod api;
 mod args;
 mod backend;

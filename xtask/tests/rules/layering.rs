@@ -36,7 +36,13 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("drover-e2e", &["drover-api"]),
     (
         "drover-bench",
-        &["drover-agent", "drover-apiserver", "drover-e2e"],
+        &[
+            "drover-agent",
+            "drover-apiserver",
+            "drover-e2e",
+            "drover-access",
+            "drover-api",
+        ],
     ),
     ("xtask", &["drover-e2e"]),
 ];
