@@ -179,7 +179,8 @@ pub enum Problem {
 #[derive(Clone, Debug, Default)]
 pub struct Grants {
     all: Vec<Grant>,
-    by_subject: HashMap<Subject, Vec<usize>>,
+    /// By the subject's name in clusters; no group is called as a user is.
+    by_subject: HashMap<String, Vec<usize>>,
     by_cluster: HashMap<ClusterUid, Vec<usize>>,
     everywhere: Vec<usize>,
     namespaces: HashMap<ProjectUid, Vec<String>>,

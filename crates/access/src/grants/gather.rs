@@ -80,8 +80,13 @@ impl Grants {
 
     fn add(&mut self, grant: Grant) {
         let index = self.all.len();
-        let subject = self.by_subject.entry(grant.subject.clone()).or_default();
-        subject.push(index);
+        match self.by_subject.get_mut(grant.subject.as_str()) {
+            Some(own) => own.push(index),
+            None => drop(
+                self.by_subject
+                    .insert(grant.subject.to_string(), vec![index]),
+            ),
+        }
         match &grant.place {
             Place::Hub => {}
             Place::EveryCluster => self.everywhere.push(index),

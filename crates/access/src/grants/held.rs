@@ -4,7 +4,7 @@ use drover_api::group::GROUP;
 use drover_api::ids::ClusterUid;
 use drover_rbac::Asked;
 
-use super::{Grant, Grants, Place, Subject};
+use super::{Grant, Grants, Place};
 use crate::names::{GroupName, UserName};
 use crate::permit::Target;
 use crate::roles::Rights;
@@ -21,10 +21,10 @@ pub struct Who<'a> {
 impl Grants {
     /// What somebody has, by themselves and by their groups.
     pub fn of<'a>(&'a self, who: Who<'_>) -> impl Iterator<Item = &'a Grant> {
-        let groups = who.groups.iter().cloned().map(Subject::Group);
-        let subjects = std::iter::once(Subject::User(who.user.clone())).chain(groups);
-        let found: Vec<&[usize]> = subjects
-            .filter_map(|subject| self.by_subject.get(&subject).map(Vec::as_slice))
+        let groups = who.groups.iter().map(GroupName::as_str);
+        let names = std::iter::once(who.user.as_str()).chain(groups);
+        let found: Vec<&[usize]> = names
+            .filter_map(|name| self.by_subject.get(name).map(Vec::as_slice))
             .collect();
         found.into_iter().flatten().map(|&index| &self.all[index])
     }
@@ -95,8 +95,7 @@ impl Grants {
     /// refuse a request that carries one.
     pub fn groups_at(&self, groups: &[GroupName], target: &Target) -> Vec<GroupName> {
         let counts = |group: &&GroupName| {
-            let subject = Subject::Group((*group).clone());
-            let grants = self.by_subject.get(&subject).into_iter().flatten();
+            let grants = self.by_subject.get(group.as_str()).into_iter().flatten();
             grants
                 .map(|&index| &self.all[index])
                 .any(|grant| leads_to(grant, target))
