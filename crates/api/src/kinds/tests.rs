@@ -1,10 +1,28 @@
 #![cfg(feature = "crd")]
 
-use super::definitions;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::CustomResourceExt as _;
+
+use super::*;
+
+/// Those that servers install, and those that the next will.
+fn all() -> Vec<CustomResourceDefinition> {
+    let mut all = definitions();
+    all.extend([
+        AuthProvider::crd(),
+        ClusterRoleTemplateBinding::crd(),
+        GlobalRole::crd(),
+        GlobalRoleBinding::crd(),
+        Project::crd(),
+        ProjectRoleTemplateBinding::crd(),
+        RoleTemplate::crd(),
+    ]);
+    all
+}
 
 #[test]
 fn every_kind_is_cluster_scoped_and_has_printer_columns() {
-    for crd in definitions() {
+    for crd in all() {
         assert_eq!(crd.spec.scope, "Cluster", "{:?}", crd.metadata.name);
         assert_eq!(crd.spec.group, crate::group::GROUP);
         let version = &crd.spec.versions[0];
@@ -36,7 +54,7 @@ fn every_rule_has_a_message_that_a_person_can_act_on() {
         }
     }
     let mut found = Vec::new();
-    for crd in definitions() {
+    for crd in all() {
         rules(&serde_json::to_value(&crd).unwrap(), &mut found);
     }
     assert!(found.len() >= 5, "{found:?}");
@@ -63,7 +81,7 @@ fn whatever_a_schema_refuses_by_a_pattern_says_what_to_write() {
     // The API server's own words for a pattern show the pattern and nothing else; rules have
     // messages.
     let mut found = Vec::new();
-    for crd in definitions() {
+    for crd in all() {
         patterns(&serde_json::to_value(&crd).unwrap(), &mut found);
     }
     assert_eq!(found, Vec::<String>::new());

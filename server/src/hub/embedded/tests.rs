@@ -199,3 +199,36 @@ fn every_role_that_this_hub_restores_is_one_that_people_do_not_change() {
         assert!(refused.to_string().contains("default role"), "{refused}");
     }
 }
+
+/// What somebody who has one of Kubernetes' own roles holds is reckoned from a copy of it.
+#[test]
+fn what_is_known_of_kubernetes_own_roles_is_what_this_hub_makes_of_them() {
+    use drover_access::roles::known_rules;
+    use drover_apiserver::access::{BootstrapObject, bootstrap_objects};
+    use drover_rbac::{Rule, missing};
+
+    fn gathered(role: &BootstrapObject, all: &[BootstrapObject]) -> Vec<Rule> {
+        let mut rules = Rule::parse_all(&role.object);
+        let selectors = role.object["aggregationRule"]["clusterRoleSelectors"].as_array();
+        for selector in selectors.into_iter().flatten() {
+            let wanted = selector["matchLabels"].as_object().unwrap();
+            for other in all.iter().filter(|other| other.name != role.name) {
+                let labels = &other.object["metadata"]["labels"];
+                if wanted.iter().all(|(key, value)| labels[key] == *value) {
+                    rules.extend(gathered(other, all));
+                }
+            }
+        }
+        rules
+    }
+
+    let mut all = bootstrap_objects();
+    all.retain(|object| object.kind.resource() == "clusterroles");
+    for name in ["admin", "cluster-admin", "edit", "view"] {
+        let role = all.iter().find(|role| role.name == name).unwrap();
+        let (known, made) = (known_rules(name), gathered(role, &all));
+        assert_eq!(missing(&made, &known), [], "{name} is less than is known");
+        assert_eq!(missing(&known, &made), [], "{name} is more than is known");
+    }
+    assert_eq!(known_rules("something-else"), []);
+}
