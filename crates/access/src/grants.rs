@@ -26,7 +26,7 @@ use crate::roles::{Rights, Scoped, Unresolved};
 pub use downstream::{Bound, Downstream, Scope};
 pub use escalation::Escalation;
 pub use explain::{Answer, Question, Through};
-pub use facts::{Facts, ProjectFacts, RoleFacts, UserFacts};
+pub use facts::{Facts, ProjectFacts, ProviderFacts, RoleFacts, UserFacts};
 pub use given::{Binding, Given, Names, Roles};
 pub use held::Who;
 
@@ -157,7 +157,10 @@ pub enum Problem {
         name: String,
     },
     /// Its group is none.
-    #[error("{0:?} is no group: spec.subject.group must be \"drover:<provider>:<id>\"")]
+    #[error(
+        "{0:?} is no group: spec.subject.group.name must be \"drover:<provider>:<id>\", the id at most \
+         253 visible ASCII characters"
+    )]
     NoGroup(String),
     /// It binds a role for projects in a cluster, or the other way around.
     #[error("the role {0:?} is for another context: choose one that the binding is for")]

@@ -136,11 +136,14 @@ impl fmt::Display for GroupName {
     }
 }
 
-/// A provider's name: lower-case letters, digits and `-`, and not `user`.
+/// A provider's name: lower-case letters, digits and `-`, a letter or digit at both ends, and not
+/// `user`.
 fn is_provider(text: &str) -> bool {
+    let dashed = text.starts_with('-') || text.ends_with('-');
     text != "user"
         && !text.is_empty()
         && text.len() <= 63
+        && !dashed
         && text
             .bytes()
             .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
@@ -205,6 +208,8 @@ mod tests {
             ("drover:user", false, false),
             ("drover::x", false, false),
             ("drover:Git:x", false, false),
+            ("drover:-git:x", false, false),
+            ("drover:git-:x", false, false),
             ("Drover:user:1f", false, false),
             ("system:masters", false, false),
             ("system:authenticated", false, false),

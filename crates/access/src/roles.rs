@@ -8,17 +8,25 @@
 mod built_in;
 mod known;
 mod resolve;
+mod valid;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
 use drover_api::group::GROUP;
 use drover_rbac::{Rule, describe_missing, everything, missing};
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
-pub use built_in::{BUILT_IN_LABEL, BuiltIn, built_in_global_roles, built_in_role_templates};
-pub use known::rules as known_rules;
+pub use built_in::{
+    BUILT_IN_LABEL, BuiltIn, built_in_global_roles, built_in_role_templates, is_built_in,
+};
+pub use known::{rules as known_rules, speaks_of as known_group};
 pub use resolve::{Unresolved, resolve};
+pub(crate) use valid::check_all;
+pub use valid::{InvalidRule, Reach};
+
+/// So many missing rights are told; who reads the message has enough of them by then.
+const TOLD: usize = 20;
 
 /// What is allowed at one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,11 +79,10 @@ impl Rights {
 
     /// Adds what others allow; what is said twice is kept once.
     pub fn extend(&mut self, others: &Self) {
-        for rule in &others.rules {
-            if !self.rules.contains(rule) {
-                self.rules.push(rule.clone());
-            }
-        }
+        let mut said: HashSet<&Rule> = self.rules.iter().collect();
+        let new = others.rules.iter().filter(|rule| said.insert(rule));
+        let new: Vec<Rule> = new.cloned().collect();
+        self.rules.extend(new);
         self.external.extend(others.external.iter().cloned());
     }
 
@@ -85,7 +92,12 @@ impl Rights {
     /// gather more than is known: so such a role is covered by itself, or by everything.
     pub fn missing(&self, wanted: &Self) -> Option<Lacking> {
         let mut owned = self.rules.clone();
-        owned.extend(self.external.iter().flat_map(|name| known::rules(name)));
+        owned.extend(
+            self.external
+                .iter()
+                .flat_map(|name| known::rules(name))
+                .cloned(),
+        );
         let everything = missing(&owned, &everything()).is_empty();
         let external = wanted.external.iter().filter(|name| {
             let named = self.external.contains(*name);
@@ -110,8 +122,7 @@ impl Rights {
             }
             let mut rest = rule.clone();
             rest.groups.retain(|group| !of_drover(group));
-            // A rule may name paths beside resources.
-            (!rest.groups.is_empty() || !rest.urls.is_empty()).then_some(rest)
+            (!rest.groups.is_empty()).then_some(rest)
         });
         Self {
             rules: rules.collect(),
@@ -123,8 +134,12 @@ impl Rights {
 impl fmt::Display for Lacking {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
-        if !self.rules.is_empty() {
-            parts.push(describe_missing(&self.rules).replace('\n', "; "));
+        let told = &self.rules[..self.rules.len().min(TOLD)];
+        if !told.is_empty() {
+            parts.push(describe_missing(told).replace('\n', "; "));
+        }
+        if self.rules.len() > TOLD {
+            parts.push(format!("and {} more", self.rules.len() - TOLD));
         }
         for name in &self.external {
             parts.push(format!("the ClusterRole {name:?} of the cluster itself"));

@@ -51,3 +51,7 @@ uid! {
     /// UID of a RoleTemplate or GlobalRole object: what bindings hold.
     RoleUid
 }
+uid! {
+    /// UID of an AuthProvider object: what bindings of its groups hold.
+    ProviderUid
+}

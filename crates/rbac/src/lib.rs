@@ -6,4 +6,7 @@
 
 mod rule;
 
-pub use rule::{Asked, Rule, describe_missing, everything, missing, quoted_list, strings};
+pub use rule::{
+    Asked, MOST_ATOMS, MOST_MISSING, Rule, describe_missing, everything, missing, quoted_list,
+    strings,
+};

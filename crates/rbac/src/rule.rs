@@ -4,6 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
+/// Rules that come to more rights are not taken apart.
+pub const MOST_ATOMS: usize = 100_000;
+/// More missing rights are not told one by one.
+pub const MOST_MISSING: usize = 1_000;
+
 /// What a rule is asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked<'a> {
@@ -107,40 +112,48 @@ impl Rule {
         })
     }
 
+    /// How many rights of one verb, group, resource and name each the rule comes to.
+    pub fn size(&self) -> usize {
+        let on_objects = [&self.groups, &self.resources, &self.verbs]
+            .iter()
+            .fold(self.names.len().max(1), |size, list| {
+                size.saturating_mul(list.len())
+            });
+        on_objects.saturating_add(self.urls.len().saturating_mul(self.verbs.len()))
+    }
+
     /// The same rights as rules of one verb, group, resource and name each.
-    fn atoms(&self) -> Vec<Self> {
-        let mut atoms = Vec::new();
-        for group in &self.groups {
-            for resource in &self.resources {
-                for verb in &self.verbs {
-                    let atom = Self {
+    fn atoms(&self) -> impl Iterator<Item = Self> {
+        let names = self.names.iter().map(Some);
+        let any = self.names.is_empty().then_some(None);
+        let names: Vec<Option<&String>> = names.chain(any).collect();
+        let on_objects = self.groups.iter().flat_map(move |group| {
+            let names = names.clone();
+            self.resources.iter().flat_map(move |resource| {
+                let names = names.clone();
+                self.verbs.iter().flat_map(move |verb| {
+                    let names = names.clone().into_iter();
+                    names.map(move |name| Self {
                         verbs: vec![verb.clone()],
                         groups: vec![group.clone()],
                         resources: vec![resource.clone()],
-                        ..Self::default()
-                    };
-                    if self.names.is_empty() {
-                        atoms.push(atom);
-                        continue;
-                    }
-                    atoms.extend(self.names.iter().map(|name| Self {
-                        names: vec![name.clone()],
-                        ..atom.clone()
-                    }));
-                }
-            }
-        }
-        for url in &self.urls {
-            atoms.extend(self.verbs.iter().map(|verb| Self {
+                        names: name.cloned().into_iter().collect(),
+                        urls: Vec::new(),
+                    })
+                })
+            })
+        });
+        let on_paths = self.urls.iter().flat_map(|url| {
+            self.verbs.iter().map(|verb| Self {
                 verbs: vec![verb.clone()],
                 urls: vec![url.clone()],
                 ..Self::default()
-            }));
-        }
-        atoms
+            })
+        });
+        on_objects.chain(on_paths)
     }
 
-    /// Whether the rule includes all that an atom allows.
+    /// Whether this rule alone includes all that another allows.
     fn covers(&self, atom: &Self) -> bool {
         let includes =
             |own: &[String], wanted: &[String]| wanted.iter().all(|wanted| holds(own, wanted));
@@ -205,13 +218,30 @@ pub fn everything() -> [Rule; 2] {
     ]
 }
 
-/// What `wanted` allows and `owned` does not, as rules of one right each.
+/// What `wanted` allows and `owned` does not, as rules of one right each; never more than
+/// [`MOST_MISSING`] of them.
+///
+/// A rule that comes to more than [`MOST_ATOMS`] is not taken apart: it is missing as it is, unless
+/// one of the owned covers all of it.
 pub fn missing(owned: &[Rule], wanted: &[Rule]) -> Vec<Rule> {
-    wanted
-        .iter()
-        .flat_map(Rule::atoms)
-        .filter(|atom| !owned.iter().any(|rule| rule.covers(atom)))
-        .collect()
+    let mut missing = Vec::new();
+    for rule in wanted {
+        if owned.iter().any(|own| own.covers(rule)) {
+            continue;
+        }
+        if rule.size() > MOST_ATOMS {
+            missing.push(rule.clone());
+            continue;
+        }
+        let lacking = rule
+            .atoms()
+            .filter(|atom| !owned.iter().any(|own| own.covers(atom)));
+        missing.extend(lacking.take(MOST_MISSING.saturating_sub(missing.len())));
+        if missing.len() >= MOST_MISSING {
+            break;
+        }
+    }
+    missing
 }
 
 /// Missing rights for people: one line for each resource, sorted.

@@ -5,20 +5,23 @@
 //! | a RoleTemplate | in every cluster: all that it said, and all that it says |
 //! | a GlobalRole | on the hub and in every cluster: all that it said, and all that it says |
 //! | a binding, made or deleted | where it holds: all that its role allows |
+//! | a project's quota, defaults and pod security | in its cluster: the right to change projects |
+//! | a project's namespaces | in the project: the right to change them; to take one over: everything in the cluster, or that right in the project that has it |
 //!
 //! What cannot be resolved is neither stored nor bound, because nobody knows what it will allow.
 
 mod bindings;
+mod projects;
 mod templates;
 
-use drover_api::kinds::{GlobalRoleSpec, RoleTemplateSpec};
+use drover_api::ids::ClusterUid;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Operation, Refusal, Write};
-use crate::grants::{Escalation, Facts, Grants, Who};
+use crate::grants::{Escalation, Facts, Grants, Place, Who};
 use crate::names::{GroupName, UserName};
-use crate::roles::BUILT_IN_LABEL;
+use crate::roles::{BUILT_IN_LABEL, Rights, Scoped, is_built_in};
 
 /// What is known of the hub's roles and bindings when something is written.
 #[derive(Clone, Copy, Debug)]
@@ -66,18 +69,39 @@ impl Giver {
     fn check(&self, check: impl FnOnce(Who<'_>) -> Result<(), Escalation>) -> Result<(), Refusal> {
         match self {
             Self::HubAdministrator => Ok(()),
-            Self::Stranger => Err(Refusal::new(
-                "only people of Drover, and whoever may do everything on the hub, write roles and \
-                 their bindings: use Drover's own address of the hub, the cluster \"local\"",
-            )),
+            Self::Stranger => Err(stranger()),
             Self::Person { user, groups } => check(Who { user, groups })
                 .map_err(|escalation| Refusal::new(escalation.to_string())),
         }
     }
+
+    /// Whether they may do this to an object of Drover's own that belongs to a place.
+    fn may(&self, known: Known<'_>, verb: &str, resource: &str, place: &Place) -> bool {
+        match self {
+            Self::HubAdministrator => true,
+            Self::Stranger => false,
+            Self::Person { user, groups } => {
+                let who = Who { user, groups };
+                known.grants.may(who, verb, resource, "", place)
+            }
+        }
+    }
 }
 
-/// Whether a role or a binding may be stored.
+fn stranger() -> Refusal {
+    Refusal::new(
+        "only people of Drover, and whoever may do everything on the hub, write roles, bindings and \
+         projects: use Drover's own address of the hub, the cluster \"local\"",
+    )
+}
+
+/// Whether a role, a binding or a project may be stored.
 pub fn admit(write: &Write<'_>, giver: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+    let kept = write.operation == Operation::Update && !write.changes("/spec");
+    if matches!(giver, Giver::Stranger) && !kept {
+        return Err(stranger());
+    }
+    kept_by_nobody(write)?;
     match write.resource {
         "roletemplates" => {
             built_in(write)?;
@@ -90,8 +114,98 @@ pub fn admit(write: &Write<'_>, giver: &Giver, known: Known<'_>) -> Result<(), R
         "globalrolebindings" | "clusterroletemplatebindings" | "projectroletemplatebindings" => {
             bindings::admit(write, giver, known)
         }
+        "projects" => projects::admit(write, giver, known),
         _ => Ok(()),
     }
+}
+
+/// Kubernetes deletes what belongs to something that is gone, and no rule concerns Kubernetes; and
+/// what waits for somebody stays while everybody thinks that it is gone.
+fn kept_by_nobody(write: &Write<'_>) -> Result<(), Refusal> {
+    if write.operation == Operation::Delete {
+        return Ok(());
+    }
+    let parts = ["ownerReferences", "finalizers"];
+    let changed = parts
+        .iter()
+        .find(|part| write.changes(&format!("/metadata/{part}")));
+    match changed {
+        None => Ok(()),
+        Some(part) => Err(Refusal::new(format!(
+            "{} belong to nobody and wait for nobody but Drover's server: leave metadata.{part} as \
+             it is",
+            write.resource
+        ))),
+    }
+}
+
+/// What an object said before it is written.
+enum Before<T> {
+    /// There was none.
+    Nothing,
+    /// This, as far as it matters.
+    Known(T),
+    /// It cannot be read, or it cannot be resolved: it may have said anything, and may again.
+    Unknown,
+}
+
+impl<S: DeserializeOwned> Before<S> {
+    fn read(old: Option<&Value>) -> Self {
+        match spec(old) {
+            Ok(None) => Self::Nothing,
+            Ok(Some(said)) => Self::Known(said),
+            Err(_) => Self::Unknown,
+        }
+    }
+}
+
+impl<T> Before<T> {
+    fn and_then<U>(self, known: impl FnOnce(T) -> Option<U>) -> Before<U> {
+        match self {
+            Self::Nothing => Before::Nothing,
+            Self::Unknown => Before::Unknown,
+            Self::Known(said) => known(said).map_or(Before::Unknown, Before::Known),
+        }
+    }
+
+    fn known(&self) -> Option<&T> {
+        match self {
+            Self::Known(said) => Some(said),
+            Self::Nothing | Self::Unknown => None,
+        }
+    }
+
+    /// What nobody knows is for those who have everything.
+    fn check(&self, giver: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+        match self {
+            Self::Nothing | Self::Known(_) => Ok(()),
+            Self::Unknown => all(giver, known),
+        }
+    }
+}
+
+/// Whether somebody has everything, on the hub and in every cluster.
+fn all(giver: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+    let everything = Scoped {
+        cluster: Rights::everything(),
+        project: Rights::default(),
+    };
+    giver.check(|who| {
+        known.grants.may_give(who, &everything, &Place::Hub)?;
+        known
+            .grants
+            .may_give(who, &everything, &Place::EveryCluster)
+    })
+}
+
+/// Whether somebody has everything in a cluster.
+fn everything_in(giver: &Giver, known: Known<'_>, cluster: &ClusterUid) -> Result<(), Refusal> {
+    let everything = Scoped {
+        cluster: Rights::everything(),
+        project: Rights::default(),
+    };
+    let place = Place::Cluster(cluster.clone());
+    giver.check(|who| known.grants.may_give(who, &everything, &place))
 }
 
 /// The roles of the start are as they are: others inherit from them, and people rely on them.
@@ -100,16 +214,22 @@ fn built_in(write: &Write<'_>) -> Result<(), Refusal> {
         let labels = object.and_then(|object| object.pointer("/metadata/labels"));
         labels
             .and_then(|labels| labels.get(BUILT_IN_LABEL))
-            .is_some()
+            .cloned()
     };
-    if label(write.old) && (write.operation == Operation::Delete || write.changes("/spec")) {
+    let name = write.called();
+    let changed = write.operation == Operation::Delete || write.changes("/spec");
+    if label(write.old).is_some() && changed {
         return Err(Refusal::new(format!(
-            "{:?} is a role of the start and stays as it is: make a role of your own, which may \
-             inherit from it",
-            write.called()
+            "{name:?} is a role of the start and stays as it is: make a role of your own, which may \
+             inherit from it"
         )));
     }
-    if label(write.object) != label(write.old) && write.operation != Operation::Delete {
+    if write.operation == Operation::Create && is_built_in(name) {
+        return Err(Refusal::new(format!(
+            "{name:?} is the name of a role of the start, which the server makes: choose another"
+        )));
+    }
+    if write.operation != Operation::Delete && label(write.object) != label(write.old) {
         return Err(Refusal::new(format!(
             "only Drover's server says which roles are of the start: leave the label \
              \"{BUILT_IN_LABEL}\" as it is"
@@ -127,9 +247,6 @@ fn spec<S: DeserializeOwned>(object: Option<&Value>) -> Result<Option<S>, Refusa
     read.map(Some)
         .map_err(|error| Refusal::new(format!("spec cannot be read: {error}")))
 }
-
-type Template = RoleTemplateSpec;
-type Global = GlobalRoleSpec;
 
 #[cfg(test)]
 mod tests;

@@ -41,30 +41,40 @@ pub struct Downstream {
     pub subjects: BTreeSet<Subject>,
 }
 
+/// Where a part of a role holds, without what is in it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Cluster,
+    Project(ProjectUid),
+}
+
 impl Grants {
     /// What has to be in a cluster.
     pub fn downstream(&self, cluster: &ClusterUid) -> Downstream {
-        let mut parts: BTreeMap<(String, Scope), (Arc<Role>, BTreeSet<Subject>)> = BTreeMap::new();
+        let mut parts: BTreeMap<(&str, Part), (&Arc<Role>, BTreeSet<Subject>)> = BTreeMap::new();
         let mut subjects = BTreeSet::new();
         for grant in self.in_cluster(cluster) {
             subjects.insert(grant.subject.clone());
-            for scope in self.scopes(&grant.place) {
-                let part = parts.entry((grant.role.uid.clone(), scope));
-                let (_, who) = part.or_insert_with(|| (Arc::clone(&grant.role), BTreeSet::new()));
+            for part in parts_of(&grant.place) {
+                let part = parts.entry((grant.role.uid.as_str(), part));
+                let (_, who) = part.or_insert_with(|| (&grant.role, BTreeSet::new()));
                 who.insert(grant.subject.clone());
             }
         }
         let bound = parts
             .into_iter()
-            .filter_map(|((uid, scope), (role, subjects))| {
-                let said = match &scope {
-                    Scope::Cluster => &role.scoped.cluster,
-                    Scope::Project(..) => &role.scoped.project,
+            .filter_map(|((uid, part), (role, subjects))| {
+                let (said, scope) = match part {
+                    Part::Cluster => (&role.scoped.cluster, Scope::Cluster),
+                    Part::Project(project) => {
+                        let namespaces = self.namespaces(&project).to_vec();
+                        (&role.scoped.project, Scope::Project(project, namespaces))
+                    }
                 };
                 let rights = said.downstream();
                 (!rights.is_empty()).then(|| Bound {
                     role: role.name.clone(),
-                    uid,
+                    uid: uid.to_owned(),
                     rights,
                     scope,
                     subjects,
@@ -75,15 +85,12 @@ impl Grants {
             subjects,
         }
     }
+}
 
-    fn scopes(&self, place: &Place) -> Vec<Scope> {
-        match place {
-            Place::Hub => Vec::new(),
-            Place::EveryCluster | Place::Cluster(_) => vec![Scope::Cluster],
-            Place::Project(_, project) => {
-                let namespaces = self.namespaces(project).to_vec();
-                vec![Scope::Cluster, Scope::Project(project.clone(), namespaces)]
-            }
-        }
+fn parts_of(place: &Place) -> Vec<Part> {
+    match place {
+        Place::Hub => Vec::new(),
+        Place::EveryCluster | Place::Cluster(_) => vec![Part::Cluster],
+        Place::Project(_, project) => vec![Part::Cluster, Part::Project(project.clone())],
     }
 }

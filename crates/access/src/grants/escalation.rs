@@ -7,9 +7,9 @@ use thiserror::Error;
 use super::{Grants, Place, Who};
 use crate::roles::{Lacking, Rights, Scoped};
 
-/// What somebody would give beyond what they have.
+/// What somebody would give, change or take beyond what they have.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("your own roles {scope} do not allow what this gives: {lacking}")]
+#[error("your own roles {scope} lack what this is about: {lacking}")]
 pub struct Escalation {
     /// Completes "your own roles …".
     pub scope: &'static str,

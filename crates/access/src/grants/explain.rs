@@ -4,7 +4,7 @@ use drover_api::ids::ClusterUid;
 use drover_rbac::{Asked, Rule};
 
 use super::{Grant, Grants, Place};
-use crate::roles::{Rights, known_rules};
+use crate::roles::{Rights, known_group, known_rules};
 
 /// A question about a cluster.
 #[derive(Clone, Copy, Debug)]
@@ -72,23 +72,31 @@ impl Grants {
 }
 
 fn through(rights: &Rights, question: Question<'_>) -> Option<Through> {
-    let allows = |rules: &[Rule]| {
-        let mut rules = rules.iter();
-        rules.any(|rule| rule.allows(question.verb, question.asked))
-    };
-    if allows(&rights.downstream().rules) {
+    let allows = |rule: &Rule| rule.allows(question.verb, question.asked);
+    // Rules about Drover's own objects are not about the cluster.
+    if rights.downstream().rules.iter().any(allows) {
         return Some(Through::Rule);
     }
     let known = rights
         .external
         .iter()
-        .find(|name| allows(&known_rules(name)));
+        .find(|name| known_rules(name).iter().any(allows));
     if let Some(name) = known {
         return Some(Through::Known(name.clone()));
     }
     let open = rights
         .external
         .iter()
-        .find(|name| known_rules(name).is_empty());
+        .find(|name| may_gather(name, question.asked));
     open.map(|name| Through::Perhaps(name.clone()))
+}
+
+/// Whether a ClusterRole of the cluster's own may allow what is not known of it: any that is not
+/// known, and those of Kubernetes about what somebody adds to Kubernetes and to them.
+fn may_gather(name: &str, asked: Asked<'_>) -> bool {
+    match asked {
+        _ if known_rules(name).is_empty() => true,
+        Asked::Resource { group, .. } => !known_group(group),
+        Asked::Path(_) => false,
+    }
 }

@@ -1,8 +1,8 @@
 //! What grants are gathered from: objects of the hub, as they are now.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use drover_api::ids::{ClusterUid, ProjectUid, UserUid};
+use drover_api::ids::{ClusterUid, ProjectUid, ProviderUid, UserUid};
 use drover_api::kinds::{
     ClusterRoleTemplateBindingSpec, GlobalRoleBindingSpec, GlobalRoleSpec,
     ProjectRoleTemplateBindingSpec, RoleTemplateSpec,
@@ -23,6 +23,15 @@ pub struct UserFacts {
     /// UID of the object.
     pub uid: UserUid,
     /// Whether they can work at all.
+    pub enabled: bool,
+}
+
+/// An identity provider as it is stored.
+#[derive(Clone, Debug)]
+pub struct ProviderFacts {
+    /// UID of the object.
+    pub uid: ProviderUid,
+    /// Whether its people can work at all.
     pub enabled: bool,
 }
 
@@ -56,6 +65,6 @@ pub struct Facts<'a> {
     pub clusters: HashMap<&'a str, ClusterUid>,
     /// People.
     pub users: HashMap<&'a str, UserFacts>,
-    /// The providers that are enabled.
-    pub providers: HashSet<&'a str>,
+    /// Identity providers.
+    pub providers: HashMap<&'a str, ProviderFacts>,
 }

@@ -1,9 +1,9 @@
 //! What a binding gives, by the roles and places that it names.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use drover_api::ids::{ClusterUid, ProjectUid, RoleUid, UserUid};
+use drover_api::ids::{ClusterUid, ProjectUid, ProviderUid, RoleUid, UserUid};
 use drover_api::kinds::{
     BindingSubject, ClusterReference, ClusterRoleTemplateBindingSpec, GlobalRoleBindingSpec,
     GlobalRoleSpec, ProjectReference, ProjectRoleTemplateBindingSpec, RoleContext, RoleReference,
@@ -11,7 +11,7 @@ use drover_api::kinds::{
 
 use super::{Escalation, Facts, Grants, Place, Problem, Role, Subject, Who};
 use crate::names::{GroupName, UserName};
-use crate::roles::{Rights, Scoped, resolve};
+use crate::roles::{Reach, Rights, Scoped, Unresolved, check_all, resolve};
 
 /// What a binding says.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +72,7 @@ impl Given {
 pub struct Roles<'a> {
     facts: &'a Facts<'a>,
     names: Names,
+    clusters: HashSet<&'a ClusterUid>,
     templates: HashMap<String, Result<Arc<Role>, Problem>>,
 }
 
@@ -81,6 +82,7 @@ impl<'a> Roles<'a> {
         Self {
             facts,
             names,
+            clusters: facts.clusters.values().collect(),
             templates: HashMap::new(),
         }
     }
@@ -106,6 +108,7 @@ impl<'a> Roles<'a> {
         uid: &str,
         said: &GlobalRoleSpec,
     ) -> Result<Given, Problem> {
+        check_global(name, said)?;
         let namespaced = said.namespaced_rules.iter();
         let on_hub = Role {
             name: name.to_owned(),
@@ -137,9 +140,16 @@ impl<'a> Roles<'a> {
                 Ok(enabled.map(|user| Subject::User(UserName::of(&user.uid))))
             }
             (None, Some(group)) => {
-                let name = GroupName::parse(group);
-                let name = name.ok_or_else(|| Problem::NoGroup(group.clone()))?;
-                let enabled = self.facts.providers.contains(name.provider());
+                let name = GroupName::parse(&group.name);
+                let name = name.ok_or_else(|| Problem::NoGroup(group.name.clone()))?;
+                let stored = self.facts.providers.get(name.provider());
+                let (pinned, uid) = (group.provider_uid.as_ref(), stored.map(|it| &it.uid));
+                let (pinned, uid) = (
+                    pinned.map(ProviderUid::as_str),
+                    uid.map(ProviderUid::as_str),
+                );
+                self.meant("provider", name.provider(), pinned, uid)?;
+                let enabled = stored.is_some_and(|provider| provider.enabled);
                 Ok(enabled.then_some(Subject::Group(name)))
             }
             _ => Err(Problem::NoSubject),
@@ -183,8 +193,7 @@ impl<'a> Roles<'a> {
             stored.map(|project| project.uid.as_str()),
         )?;
         let project = stored.ok_or_else(|| gone("project", name))?;
-        let mut clusters = self.facts.clusters.values();
-        if !clusters.any(|cluster| *cluster == project.cluster) {
+        if !self.clusters.contains(&project.cluster) {
             return Err(gone("project", name));
         }
         Ok(Place::Project(project.cluster.clone(), project.uid.clone()))
@@ -226,6 +235,25 @@ impl<'a> Roles<'a> {
         self.templates.insert(name.to_owned(), resolved.clone());
         resolved
     }
+}
+
+/// Whether the hub takes what a global role says.
+fn check_global(name: &str, said: &GlobalRoleSpec) -> Result<(), Problem> {
+    let whole = check_all("rules", &said.rules, Reach::Cluster);
+    let mut namespaced = said.namespaced_rules.iter();
+    let all = whole.and_then(|()| {
+        namespaced.try_for_each(|(namespace, rules)| {
+            let field = format!("namespacedRules[{namespace}]");
+            check_all(&field, rules, Reach::Namespaces)
+        })
+    });
+    all.map_err(|source| Problem::Role {
+        role: name.to_owned(),
+        source: Unresolved::Invalid {
+            role: name.to_owned(),
+            source,
+        },
+    })
 }
 
 fn missing(what: &'static str, name: &str) -> Problem {

@@ -32,32 +32,8 @@ impl Grants {
     /// All that somebody may do at a place, with what they may do at larger ones.
     pub fn held(&self, who: Who<'_>, place: &Place) -> Rights {
         let mut rights = Rights::default();
-        for grant in self.of(who) {
-            let scoped = &grant.role.scoped;
-            match (place, &grant.place) {
-                (Place::Hub, Place::Hub)
-                | (
-                    Place::EveryCluster | Place::Cluster(_) | Place::Project(..),
-                    Place::EveryCluster,
-                ) => {
-                    rights.extend(&scoped.cluster);
-                }
-                (Place::Cluster(here) | Place::Project(here, _), Place::Cluster(there)) => {
-                    if here == there {
-                        rights.extend(&scoped.cluster);
-                    }
-                }
-                // A role in a project counts with what it allows in the whole cluster.
-                (Place::Cluster(here) | Place::Project(here, _), Place::Project(there, _)) => {
-                    if here == there {
-                        rights.extend(&scoped.cluster);
-                    }
-                    if *place == grant.place {
-                        rights.extend(&scoped.project);
-                    }
-                }
-                (Place::Hub, _) | (_, Place::Hub) | (Place::EveryCluster, _) => {}
-            }
+        for part in self.of(who).flat_map(|grant| parts_at(grant, place)) {
+            rights.extend(part);
         }
         rights
     }
@@ -72,18 +48,18 @@ impl Grants {
         rights
     }
 
-    /// Whether somebody may do this to Drover's own objects of a place, such as `create` the
-    /// `clusterroletemplatebindings` of a cluster.
-    pub fn may(&self, who: Who<'_>, verb: &str, resource: &str, place: &Place) -> bool {
+    /// Whether somebody may do this to an object of Drover's own that belongs to a place, such as
+    /// `create` the `clusterroletemplatebindings` of a cluster; the name is empty for many.
+    pub fn may(&self, who: Who<'_>, verb: &str, resource: &str, name: &str, place: &Place) -> bool {
         let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
         let asked = Asked::Resource {
             group: GROUP,
             resource,
             subresource,
-            name: "",
+            name,
         };
-        let held = self.held(who, place);
-        held.rules.iter().any(|rule| rule.allows(verb, asked))
+        let mut parts = self.of(who).flat_map(|grant| parts_at(grant, place));
+        parts.any(|rights| rights.rules.iter().any(|rule| rule.allows(verb, asked)))
     }
 
     /// Whether somebody has any role at a target, which is what it takes to get there at all.
@@ -102,6 +78,24 @@ impl Grants {
         };
         groups.iter().filter(counts).cloned().collect()
     }
+}
+
+/// What of a grant holds at a place.
+fn parts_at<'a>(grant: &'a Grant, place: &Place) -> impl Iterator<Item = &'a Rights> + use<'a> {
+    let scoped = &grant.role.scoped;
+    let whole = match (place, &grant.place) {
+        (Place::Hub, there) => *there == Place::Hub,
+        (_, Place::EveryCluster) => true,
+        (Place::EveryCluster, _) | (_, Place::Hub) => false,
+        // A role in a project counts with what it allows in the whole cluster.
+        (
+            Place::Cluster(here) | Place::Project(here, _),
+            Place::Cluster(there) | Place::Project(there, _),
+        ) => here == there,
+    };
+    let own = matches!(place, Place::Project(..)) && *place == grant.place;
+    let whole = whole.then_some(&scoped.cluster);
+    whole.into_iter().chain(own.then_some(&scoped.project))
 }
 
 /// A role that allows nothing on the hub does not lead there: one of a cluster is not for the hub.

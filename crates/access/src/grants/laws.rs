@@ -1,10 +1,16 @@
 //! What holds for whatever roles and bindings there are.
 
+use drover_api::group::GROUP;
+use drover_api::kinds::RoleTemplateSpec;
 use proptest::prelude::*;
 use proptest::sample::{Index, subsequence};
 
+use serde_json::{Value, json};
+
 use super::world::{Somebody, World, cluster, project, rule, user};
 use super::{Grants, Place};
+use crate::admission::roles::{Giver, Known, admit};
+use crate::admission::{Operation, Write};
 use crate::roles::Scoped;
 
 const VERBS: [&str; 3] = ["get", "update", "*"];
@@ -162,6 +168,152 @@ proptest! {
                 let lacking = covered.missing(&new.held(somebody.who(), place));
                 prop_assert!(lacking.is_none(), "{name} {place:?}: {lacking:?}");
             }
+        }
+    }
+}
+
+/// What an attacker tries, one after the other.
+#[derive(Clone, Debug)]
+enum Try {
+    /// To write a role, or to make one.
+    Write(usize, Said),
+    /// To delete one.
+    Delete(usize),
+    /// To give one to an accomplice, in one of two clusters.
+    Bind(usize, bool),
+    /// Whoever keeps the first three as they were puts them back.
+    Restored,
+}
+
+fn attempt() -> impl Strategy<Value = Try> {
+    let role = 0..5usize;
+    let any_said = (
+        prop::collection::vec((0..VERBS.len(), 0..RESOURCES.len()), 0..2),
+        subsequence((0..5).collect::<Vec<_>>(), 0..=2),
+    );
+    prop_oneof![
+        4 => (role.clone(), any_said).prop_map(|(role, said)| Try::Write(role, said)),
+        1 => role.clone().prop_map(Try::Delete),
+        4 => (role, any::<bool>()).prop_map(|(role, a)| Try::Bind(role, a)),
+        2 => Just(Try::Restored),
+    ]
+}
+
+fn spec(said: &Said) -> RoleTemplateSpec {
+    let rules = said.0.iter();
+    RoleTemplateSpec {
+        rules: rules
+            .map(|&(verb, resource)| rule("", RESOURCES[resource], VERBS[verb]))
+            .collect(),
+        inherits: said.1.iter().map(|n| format!("c{n}")).collect(),
+        ..Default::default()
+    }
+}
+
+/// Whether the attacker may write this.
+fn admitted(
+    world: &World,
+    resource: &str,
+    name: &str,
+    old: Option<&Value>,
+    new: Option<&Value>,
+) -> bool {
+    let (facts, grants) = (world.facts(), world.gather());
+    let whole = |spec: &Value| json!({"metadata": {"name": name}, "spec": spec});
+    let (old, new) = (old.map(whole), new.map(whole));
+    let write = Write {
+        writer: "drover:user:ann",
+        groups: &[],
+        operation: match (&old, &new) {
+            (None, _) => Operation::Create,
+            (_, None) => Operation::Delete,
+            _ => Operation::Update,
+        },
+        group: GROUP,
+        resource,
+        subresource: "",
+        namespace: "",
+        name,
+        object: new.as_ref(),
+        old: old.as_ref(),
+    };
+    let known = Known {
+        facts: &facts,
+        grants: &grants,
+    };
+    admit(&write, &Giver::of(&write, false), known).is_ok()
+}
+
+fn try_one(mut world: World, number: usize, attempt: &Try, kept: &[RoleTemplateSpec]) -> World {
+    let value = |spec: &RoleTemplateSpec| serde_json::to_value(spec).unwrap();
+    match attempt {
+        Try::Restored => {
+            for (n, spec) in kept.iter().enumerate() {
+                world.set_template(&format!("c{n}"), Some(spec.clone()));
+            }
+        }
+        Try::Write(role, said) => {
+            let (name, new) = (format!("c{role}"), spec(said));
+            let old = world.template_of(&name).map(value);
+            if admitted(
+                &world,
+                "roletemplates",
+                &name,
+                old.as_ref(),
+                Some(&value(&new)),
+            ) {
+                world.set_template(&name, Some(new));
+            }
+        }
+        Try::Delete(role) => {
+            let name = format!("c{role}");
+            let old = world.template_of(&name).map(value);
+            if old.is_some() && admitted(&world, "roletemplates", &name, old.as_ref(), None) {
+                world.set_template(&name, None);
+            }
+        }
+        Try::Bind(role, in_a) => {
+            let (role, at) = (format!("c{role}"), if *in_a { "a" } else { "b" });
+            let said = json!({
+                "cluster": {"name": at}, "role": {"name": role}, "subject": {"user": {"name": "joe"}},
+            });
+            let resource = "clusterroletemplatebindings";
+            if admitted(&world, resource, "gift", None, Some(&said)) {
+                world = world.in_cluster(&format!("gift{number}"), &role, at, &user("joe"));
+            }
+        }
+    }
+    world
+}
+
+proptest! {
+    /// Whatever somebody writes, one thing after the other, while whoever keeps the roles puts them
+    /// back now and then: their accomplice ends with nothing that they did not have.
+    #[test]
+    fn no_order_of_writes_gives_an_accomplice_more_than_the_attacker_had(
+        said in (said(0), said(1), said(2)),
+        bindings in prop::collection::vec(bound(), 0..4),
+        everywhere in 0..3usize,
+        attempts in prop::collection::vec(attempt(), 1..14),
+    ) {
+        let said = [said.0, said.1, said.2];
+        let kept: Vec<RoleTemplateSpec> = said.iter().map(spec).collect();
+        let places = places();
+        let mut world = bind(roles(&said), "own", &user("ann"), everywhere, &Place::EveryCluster);
+        for (n, bound) in bindings.iter().enumerate() {
+            let who = user(PEOPLE[bound.who.index(PEOPLE.len())]);
+            let (role, place) = (bound.role.index(said.len()), bound.place.get(&places));
+            world = bind(world, &format!("b{n}"), &who, role, place);
+        }
+        let before = world.gather();
+        for (n, attempt) in attempts.iter().enumerate() {
+            world = try_one(world, n, attempt, &kept);
+        }
+        let after = try_one(world, attempts.len(), &Try::Restored, &kept).gather();
+        for place in [Place::Cluster(cluster("a")), Place::Cluster(cluster("b"))] {
+            let had = before.held(user("ann").who(), &place);
+            let lacking = had.missing(&after.held(user("joe").who(), &place));
+            prop_assert!(lacking.is_none(), "{place:?}: {lacking:?}");
         }
     }
 }

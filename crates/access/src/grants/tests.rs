@@ -189,6 +189,22 @@ fn a_binding_that_does_not_mean_what_is_there_gives_nothing_and_says_why() {
              it anew if another role of that name is meant",
         ),
         (
+            "a group of a provider that was made again",
+            world()
+                .in_cluster("x", "reader", "a", &group("drover:oidc:x"))
+                .remade_provider("oidc"),
+            "the provider \"oidc\" that it was made for is not there: delete the binding, and make \
+             it anew if another provider of that name is meant",
+        ),
+        (
+            "a group of a provider that is none",
+            world()
+                .in_cluster("x", "reader", "a", &group("drover:oidc:x"))
+                .regrouped("x", "drover:oicd:x"),
+            "the provider \"oicd\" that it was made for is not there: delete the binding, and make \
+             it anew if another provider of that name is meant",
+        ),
+        (
             "a name that nobody pinned",
             world().in_cluster("x", "reader", "a", &ann).unpinned("x"),
             "the server has not yet written which role is meant",
@@ -222,7 +238,8 @@ fn a_binding_that_does_not_mean_what_is_there_gives_nothing_and_says_why() {
             world()
                 .in_cluster("x", "reader", "a", &group("drover:oidc:x"))
                 .regrouped("x", "system:masters"),
-            "\"system:masters\" is no group: spec.subject.group must be \"drover:<provider>:<id>\"",
+            "\"system:masters\" is no group: spec.subject.group.name must be \
+             \"drover:<provider>:<id>\", the id at most 253 visible ASCII characters",
         ),
     ] {
         let grants = world.gather();
@@ -287,7 +304,7 @@ fn a_role_about_the_hub_only_lets_its_people_in_and_binds_nothing_there() {
     assert_eq!(downstream.subjects, [user("ann").subject()].into());
     let ann = user("ann");
     let may =
-        |verb, place: &Place| grants.may(ann.who(), verb, "clusterroletemplatebindings", place);
+        |verb, place: &Place| grants.may(ann.who(), verb, "clusterroletemplatebindings", "", place);
     assert!(may("create", &Place::Cluster(cluster("a"))));
     assert!(!may("delete", &Place::Cluster(cluster("a"))));
     assert!(!may("create", &Place::Cluster(cluster("b"))));
@@ -337,7 +354,7 @@ fn nobody_gives_what_they_do_not_have_there() {
     let refused = grants.may_give(user("bob").who(), &scoped("reader"), &a());
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "your own roles in the cluster do not allow what this gives: {APIGroups:[\"\"], \
+        "your own roles in the cluster lack what this is about: {APIGroups:[\"\"], \
          Resources:[\"pods\"], Verbs:[\"get\"]}"
     );
 }

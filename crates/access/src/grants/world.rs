@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use drover_api::ids::{ClusterUid, ProjectUid, RoleUid, UserUid};
+use drover_api::ids::{ClusterUid, ProjectUid, ProviderUid, RoleUid, UserUid};
 use drover_api::kinds::{
     BindingSubject, ClusterReference, ClusterRoleTemplateBindingSpec, GlobalRoleBindingSpec,
-    GlobalRoleSpec, ProjectReference, ProjectRoleTemplateBindingSpec, RoleContext, RoleReference,
-    RoleTemplateSpec, UserReference,
+    GlobalRoleSpec, GroupReference, ProjectReference, ProjectRoleTemplateBindingSpec, RoleContext,
+    RoleReference, RoleTemplateSpec, UserReference,
 };
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
-use crate::grants::{Facts, Grants, Place, ProjectFacts, RoleFacts, Subject, UserFacts, Who};
+use crate::grants::{
+    Facts, Grants, Place, ProjectFacts, ProviderFacts, RoleFacts, Subject, UserFacts, Who,
+};
 use crate::names::{GroupName, UserName};
 use crate::roles::{Scoped, resolve};
 
@@ -83,7 +85,10 @@ impl Somebody {
         if self.is_group {
             return BindingSubject {
                 user: None,
-                group: Some(self.name.clone()),
+                group: Some(GroupReference {
+                    name: self.name.clone(),
+                    provider_uid: Some(ProviderUid::new("oidc")),
+                }),
             };
         }
         BindingSubject {
@@ -106,7 +111,7 @@ pub(crate) struct World {
     projects: BTreeMap<String, (String, Vec<String>)>,
     clusters: BTreeMap<String, String>,
     users: BTreeMap<String, (String, bool)>,
-    providers: Vec<&'static str>,
+    providers: BTreeMap<&'static str, (&'static str, bool)>,
 }
 
 impl World {
@@ -117,7 +122,7 @@ impl World {
             users: ["ann", "bob", "eve", "joe"]
                 .map(|name| (name.to_owned(), (name.to_owned(), true)))
                 .into(),
-            providers: vec!["oidc"],
+            providers: [("oidc", ("oidc", true))].into(),
             ..Self::default()
         }
     }
@@ -293,7 +298,7 @@ impl World {
     }
 
     pub(crate) fn without_provider(mut self, name: &str) -> Self {
-        self.providers.retain(|provider| *provider != name);
+        self.providers.get_mut(name).unwrap().1 = false;
         self
     }
 
@@ -306,6 +311,29 @@ impl World {
     pub(crate) fn remade_cluster(mut self, name: &str) -> Self {
         self.clusters.get_mut(name).unwrap().push_str(" again");
         self
+    }
+
+    pub(crate) fn remade_provider(mut self, name: &str) -> Self {
+        self.providers.get_mut(name).unwrap().0 = "again";
+        self
+    }
+
+    /// Writes or deletes a role, which keeps its UID.
+    pub(crate) fn set_template(&mut self, name: &str, spec: Option<RoleTemplateSpec>) {
+        match spec {
+            None => drop(self.templates.remove(name)),
+            Some(spec) => match self.templates.get_mut(name) {
+                Some((_, said)) => *said = spec,
+                None => drop(
+                    self.templates
+                        .insert(name.to_owned(), (name.to_owned(), spec)),
+                ),
+            },
+        }
+    }
+
+    pub(crate) fn template_of(&self, name: &str) -> Option<&RoleTemplateSpec> {
+        self.templates.get(name).map(|(_, spec)| spec)
     }
 
     pub(crate) fn remade_role(mut self, name: &str) -> Self {
@@ -322,7 +350,7 @@ impl World {
 
     pub(crate) fn regrouped(mut self, binding: &str, group: &str) -> Self {
         let binding = self.cluster_bindings.get_mut(binding).unwrap();
-        binding.subject.group = Some(group.to_owned());
+        binding.subject.group.as_mut().unwrap().name = group.to_owned();
         self
     }
 
@@ -354,6 +382,13 @@ impl World {
             };
             (name.as_str(), facts)
         });
+        let providers = self.providers.iter().map(|(name, (uid, enabled))| {
+            let facts = ProviderFacts {
+                uid: ProviderUid::new(*uid),
+                enabled: *enabled,
+            };
+            (*name, facts)
+        });
         Facts {
             role_templates: templates
                 .map(|(name, (uid, spec))| (name.as_str(), RoleFacts { uid, spec }))
@@ -369,7 +404,7 @@ impl World {
                 .map(|(name, uid)| (name.as_str(), ClusterUid::new(uid.as_str())))
                 .collect(),
             users: users.collect(),
-            providers: self.providers.iter().copied().collect(),
+            providers: providers.collect(),
         }
     }
 }

@@ -35,6 +35,15 @@ pub fn built_in_global_roles() -> Vec<BuiltIn<GlobalRoleSpec>> {
     global::all()
 }
 
+/// Whether a role of the start is called so.
+pub fn is_built_in(name: &str) -> bool {
+    let templates = built_in_role_templates();
+    let globals = built_in_global_roles();
+    let names = templates.iter().map(|role| role.name);
+    let mut names = names.chain(globals.iter().map(|role| role.name));
+    names.any(|built_in| built_in == name)
+}
+
 const VIEW: &[&str] = &["get", "list", "watch"];
 const ALL: &[&str] = &["*"];
 /// What changes objects, reading included.

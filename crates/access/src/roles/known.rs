@@ -10,6 +10,7 @@ use serde_json::Value;
 /// to them, never less than Kubernetes restores.
 const KNOWN: &str = include_str!("known.json");
 
+static EVERYTHING: LazyLock<[Rule; 2]> = LazyLock::new(drover_rbac::everything);
 static RULES: LazyLock<BTreeMap<String, Vec<Rule>>> = LazyLock::new(|| {
     let roles: BTreeMap<String, Vec<Value>> =
         serde_json::from_str(KNOWN).expect("known.json holds lists of rules: a test reads it");
@@ -20,9 +21,15 @@ static RULES: LazyLock<BTreeMap<String, Vec<Rule>>> = LazyLock::new(|| {
 });
 
 /// The rules that a ClusterRole of this name has at least; none if it is not known.
-pub fn rules(name: &str) -> Vec<Rule> {
+pub fn rules(name: &str) -> &'static [Rule] {
     if name == "cluster-admin" {
-        return drover_rbac::everything().to_vec();
+        return &*EVERYTHING;
     }
-    RULES.get(name).cloned().unwrap_or_default()
+    RULES.get(name).map_or(&[], Vec::as_slice)
+}
+
+/// Whether anything is known of objects of this group in any of these roles.
+pub fn speaks_of(group: &str) -> bool {
+    let mut rules = RULES.values().flatten();
+    rules.any(|rule| rule.groups.iter().any(|known| known == group))
 }

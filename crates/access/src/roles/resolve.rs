@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use drover_api::kinds::{RoleContext, RoleTemplateSpec};
 use thiserror::Error;
 
-use super::{Rights, Scoped};
+use super::{InvalidRule, Reach, Rights, Scoped, check_all};
 
 /// How many roles may stand between a role and the farthest that it inherits.
 const MAX_DEPTH: usize = 16;
-/// Most rules that a role may come to; a ClusterRole has to hold them.
-const MAX_RULES: usize = 2000;
+/// Most rules that a role may come to, and most rights of one verb, group, resource and name each: a
+/// ClusterRole has to hold them, and somebody to be compared with them at each write.
+const MAX_RULES: usize = 500;
+const MAX_RIGHTS: usize = 5_000;
 
 /// Why it cannot be known what a role allows. Such a role allows nothing and is given to nobody.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -47,9 +49,26 @@ pub enum Unresolved {
     TooDeep,
     /// It has too many rules.
     #[error(
-        "it comes to more than {MAX_RULES} rules with all that it inherits: cut it into several roles"
+        "it comes to more than {MAX_RULES} rules or {MAX_RIGHTS} single rights with all that it \
+         inherits: cut it into several roles"
     )]
     TooLarge,
+    /// Kubernetes does not take one of its rules, or of those that it inherits.
+    #[error("{role:?}: spec.{source}")]
+    Invalid {
+        /// Whose rule.
+        role: String,
+        /// Which, and what is wrong.
+        source: InvalidRule,
+    },
+    /// A ClusterRole of the cluster's own that no cluster has.
+    #[error("{role:?}: spec.external names {external:?}, which is no name of a ClusterRole")]
+    NoClusterRole {
+        /// Whose `spec.external`.
+        role: String,
+        /// The name.
+        external: String,
+    },
 }
 
 fn place(context: RoleContext) -> &'static str {
@@ -90,7 +109,7 @@ struct Walk<F> {
 
 impl<'a, F: Fn(&str) -> Option<&'a RoleTemplateSpec>> Walk<F> {
     fn visit(&mut self, name: &str, role: &RoleTemplateSpec) -> Result<(), Unresolved> {
-        self.take(role)?;
+        self.take(name, role)?;
         let mut height = 0;
         for inherited in &role.inherits {
             if let Some(first) = self.path.iter().position(|above| above == inherited) {
@@ -133,7 +152,8 @@ impl<'a, F: Fn(&str) -> Option<&'a RoleTemplateSpec>> Walk<F> {
     }
 
     /// Adds what a role says itself.
-    fn take(&mut self, role: &RoleTemplateSpec) -> Result<(), Unresolved> {
+    fn take(&mut self, name: &str, role: &RoleTemplateSpec) -> Result<(), Unresolved> {
+        check(name, role, self.context)?;
         let mut own = Rights::of(&role.rules);
         own.external.extend(role.external.iter().cloned());
         match self.context {
@@ -143,10 +163,37 @@ impl<'a, F: Fn(&str) -> Option<&'a RoleTemplateSpec>> Walk<F> {
                 self.rights.cluster.extend(&Rights::of(&role.cluster_rules));
             }
         }
-        let rules = self.rights.cluster.rules.len() + self.rights.project.rules.len();
-        if rules > MAX_RULES {
+        let all = [&self.rights.cluster.rules, &self.rights.project.rules];
+        let rules: usize = all.iter().map(|rules| rules.len()).sum();
+        let sizes = all.into_iter().flatten().map(drover_rbac::Rule::size);
+        let rights = sizes.fold(0, usize::saturating_add);
+        if rules > MAX_RULES || rights > MAX_RIGHTS {
             return Err(Unresolved::TooLarge);
         }
         Ok(())
+    }
+}
+
+/// Whether clusters take what a role says itself.
+fn check(name: &str, role: &RoleTemplateSpec, context: RoleContext) -> Result<(), Unresolved> {
+    let reach = match context {
+        RoleContext::Cluster => Reach::Cluster,
+        RoleContext::Project => Reach::Namespaces,
+    };
+    let rules = check_all("rules", &role.rules, reach);
+    let rules = rules.and_then(|()| check_all("clusterRules", &role.cluster_rules, Reach::Cluster));
+    rules.map_err(|source| Unresolved::Invalid {
+        role: name.to_owned(),
+        source,
+    })?;
+    // As a segment of a path, which is all that Kubernetes asks of a role's name.
+    let fits =
+        |external: &str| !matches!(external, "" | "." | "..") && !external.contains(['/', '%']);
+    match role.external.iter().find(|external| !fits(external)) {
+        None => Ok(()),
+        Some(external) => Err(Unresolved::NoClusterRole {
+            role: name.to_owned(),
+            external: external.clone(),
+        }),
     }
 }

@@ -31,6 +31,8 @@ use serde::{Deserialize, Serialize};
     )
 )]
 #[cfg_attr(feature = "crd", x_kube(
+    validation = Rule::new("has(self.oidc) == has(oldSelf.oidc) && has(self.github) == has(oldSelf.github) && has(self.ldap) == has(oldSelf.ldap) && (!has(self.oidc) || self.oidc.issuer == oldSelf.oidc.issuer)")
+        .message("people and groups are known by ids of this provider, which mean others elsewhere: make another AuthProvider for another issuer or directory"),
     validation = Rule::new("[has(self.oidc), has(self.github), has(self.ldap)].exists_one(set, set)")
         .message("set exactly one of oidc, github and ldap")
 ))]

@@ -6,26 +6,42 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{ClusterUid, ProjectUid, RoleUid, UserUid};
+use crate::ids::{ClusterUid, ProjectUid, ProviderUid, RoleUid, UserUid};
 
 /// Who is given a role: one person, or everybody of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[cfg_attr(feature = "crd", x_kube(
     validation = Rule::new("has(self.user) != has(self.group)")
-        .message("set either user, to a person's name, or group, to \"drover:<provider>:<id>\"")
+        .message("set either user, with a person's name, or group, with the name \"drover:<provider>:<id>\"")
 ))]
 #[serde(rename_all = "camelCase")]
 pub struct BindingSubject {
     /// A person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<UserReference>,
-    /// A group of a provider, by its name in clusters: `drover:<provider>:<id>`.
+    /// Everybody of a group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 512)))]
-    #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.matches('^drover:[a-z0-9-]{1,63}:.+$') && !self.startsWith('drover:user:')")
-        .message("must be \"drover:<provider>:<id>\", as \"drover group list\" shows; a person goes into user")))]
-    pub group: Option<String>,
+    pub group: Option<GroupReference>,
+}
+
+/// A group of a provider, by its name in clusters and the provider's UID.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
+#[cfg_attr(feature = "crd", x_kube(
+    validation = Rule::new("!has(oldSelf.providerUid) || (has(self.providerUid) && self.providerUid == oldSelf.providerUid)")
+        .message("the providerUid cannot change, it says which provider of that name is meant: delete the binding and make it anew")
+))]
+#[serde(rename_all = "camelCase")]
+pub struct GroupReference {
+    /// `drover:<provider>:<id>`, the id at most 253 visible ASCII characters.
+    #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 324)))]
+    #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.matches('^drover:[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?:[!-~]{1,253}$') && !self.startsWith('drover:user:')")
+        .message("must be \"drover:<provider>:<id>\", the id at most 253 visible ASCII characters; a person goes into user")))]
+    pub name: String,
+    /// UID of the AuthProvider: what counts; the server fills it in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_uid: Option<ProviderUid>,
 }
 
 macro_rules! reference {

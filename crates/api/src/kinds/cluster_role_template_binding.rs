@@ -23,7 +23,11 @@ use super::binding::{BindingSubject, ClusterReference, RoleReference};
         printcolumn(name = "Role", type_ = "string", json_path = ".spec.role.name"),
         printcolumn(name = "Cluster", type_ = "string", json_path = ".spec.cluster.name"),
         printcolumn(name = "User", type_ = "string", json_path = ".spec.subject.user.name"),
-        printcolumn(name = "Group", type_ = "string", json_path = ".spec.subject.group"),
+        printcolumn(
+            name = "Group",
+            type_ = "string",
+            json_path = ".spec.subject.group.name"
+        ),
         printcolumn(
             name = "Ready",
             type_ = "string",
@@ -42,7 +46,7 @@ use super::binding::{BindingSubject, ClusterReference, RoleReference};
     )
 )]
 #[cfg_attr(feature = "crd", x_kube(
-    validation = Rule::new("self.cluster.name == oldSelf.cluster.name && self.role.name == oldSelf.role.name && has(self.subject.user) == has(oldSelf.subject.user) && (has(self.subject.user) ? self.subject.user.name == oldSelf.subject.user.name : self.subject.group == oldSelf.subject.group)")
+    validation = Rule::new("self.cluster.name == oldSelf.cluster.name && self.role.name == oldSelf.role.name && has(self.subject.user) == has(oldSelf.subject.user) && (has(self.subject.user) ? self.subject.user.name == oldSelf.subject.user.name : self.subject.group.name == oldSelf.subject.group.name)")
         .message("what a binding says cannot change: delete it and make another")
 ))]
 #[serde(rename_all = "camelCase")]

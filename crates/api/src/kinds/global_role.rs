@@ -45,6 +45,7 @@ pub struct GlobalRoleSpec {
     pub rules: Vec<PolicyRule>,
     /// What it allows in single namespaces of the hub, by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "crd", schemars(extend("maxProperties" = 100)))]
     pub namespaced_rules: BTreeMap<String, Vec<PolicyRule>>,
     /// RoleTemplates for clusters whose rights it gives in every cluster, those to come included;
     /// the hub is none of them.

@@ -24,7 +24,6 @@ use super::binding::ClusterReference;
         validation = Rule::new("self.metadata.name.matches('^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$')")
             .message("a project's name has 1 to 63 characters: lower-case letters, digits and \"-\", with a letter or digit at both ends"),
         printcolumn(name = "Cluster", type_ = "string", json_path = ".spec.cluster.name"),
-        printcolumn(name = "Namespaces", type_ = "string", json_path = ".status.namespaces[*].name"),
         printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status"),
         printcolumn(name = "Reason", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].reason"),
         printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")

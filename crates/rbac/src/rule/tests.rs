@@ -214,6 +214,30 @@ fn missing_rights_are_told_once_for_each_resource_with_all_their_verbs() {
     );
 }
 
+#[test]
+fn a_rule_of_more_rights_than_memory_holds_is_judged_all_the_same() {
+    let many = |letter: char| (0..200).map(|n| format!("{letter}{n}")).collect::<Vec<_>>();
+    let huge = Rule {
+        verbs: many('v'),
+        groups: many('g'),
+        resources: many('r'),
+        names: many('n'),
+        urls: Vec::new(),
+    };
+    assert_eq!(huge.size(), 1_600_000_000);
+    assert_eq!(
+        missing(&[], std::slice::from_ref(&huge)),
+        std::slice::from_ref(&huge)
+    );
+    assert_eq!(missing(&everything(), std::slice::from_ref(&huge)), []);
+    let large = Rule {
+        groups: vec![String::new()],
+        names: Vec::new(),
+        ..huge
+    };
+    assert_eq!(missing(&[], &[large]).len(), MOST_MISSING);
+}
+
 mod laws {
     use proptest::prelude::*;
     use proptest::sample::select;

@@ -5,7 +5,7 @@ use drover_api::kinds::{
 };
 use serde_json::Value;
 
-use super::{Giver, Known, spec};
+use super::{Giver, Known, all, spec};
 use crate::admission::{Operation, Refusal, Write};
 use crate::grants::{Binding, Names, Problem, Roles};
 
@@ -21,7 +21,10 @@ pub(super) fn admit(write: &Write<'_>, giver: &Giver, known: Known<'_>) -> Resul
             said.unpinned()?;
             said.made(giver, known)
         }
-        Operation::Delete => Said::read(write, write.old)?.taken(giver, known),
+        Operation::Delete => match Said::read(write, write.old) {
+            Ok(said) => said.taken(giver, known),
+            Err(_) => all(giver, known),
+        },
     }
 }
 
@@ -53,14 +56,16 @@ impl Said {
     /// Somebody who wrote a UID would say which object is meant, whatever its name is.
     fn unpinned(&self) -> Result<(), Refusal> {
         let binding = self.binding();
-        let user = binding.subject().user.as_ref();
+        let subject = binding.subject();
+        let user = subject.user.as_ref().is_some_and(|user| user.uid.is_some());
+        let group = subject.group.as_ref();
+        let group = group.is_some_and(|group| group.provider_uid.is_some());
         let place = match self {
             Self::Global(_) => false,
             Self::Cluster(spec) => spec.cluster.uid.is_some(),
             Self::Project(spec) => spec.project.uid.is_some(),
         };
-        let pinned =
-            place || binding.role().uid.is_some() || user.is_some_and(|user| user.uid.is_some());
+        let pinned = place || user || group || binding.role().uid.is_some();
         if !pinned {
             return Ok(());
         }
@@ -71,19 +76,20 @@ impl Said {
 
     fn made(&self, giver: &Giver, known: Known<'_>) -> Result<(), Refusal> {
         let binding = self.binding();
-        let name = binding.role().name.as_str();
         let mut roles = Roles::new(known.facts, Names::AsTheyAre);
         let refused = |problem: Problem| Refusal::new(problem.to_string());
         let given = roles.given(binding).map_err(refused)?;
         roles.subject(binding.subject()).map_err(refused)?;
-        let template = match binding {
-            Binding::Global(_) => None,
-            Binding::Cluster(_) | Binding::Project(_) => known.facts.role_templates.get(name),
-        };
-        if template.is_some_and(|role| role.spec.locked) {
+        let templates = &known.facts.role_templates;
+        let locked = given.0.iter().find(|(_, role)| {
+            let stored = templates.get(role.name.as_str());
+            stored.is_some_and(|stored| stored.uid == role.uid && stored.spec.locked)
+        });
+        if let Some((_, role)) = locked {
             return Err(Refusal::new(format!(
-                "the role {name:?} is locked, and nobody else is given it: choose another, or lift \
-                 its spec.locked"
+                "the role {:?} is locked, and nobody else is given it: choose another, or lift its \
+                 spec.locked",
+                role.name
             )));
         }
         giver.check(|who| given.may_be_given(known.grants, who))
@@ -94,7 +100,9 @@ impl Said {
         let mut roles = Roles::new(known.facts, Names::AsTheyAre);
         match roles.given(self.binding()) {
             Ok(given) => giver.check(|who| given.may_be_given(known.grants, who)),
-            // It gives nothing, so nothing is taken.
+            // What it gave before its role became unusable, it will give again.
+            Err(Problem::Role { .. }) => all(giver, known),
+            // It gives nothing and never will, so nothing is taken.
             Err(_) => Ok(()),
         }
     }

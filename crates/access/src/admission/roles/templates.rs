@@ -1,36 +1,60 @@
 //! RoleTemplates and GlobalRoles.
 
-use super::{Giver, Global, Known, Template, spec};
+use drover_api::kinds::{GlobalRoleSpec, RoleTemplateSpec};
+
+use super::{Before, Giver, Known, spec};
 use crate::admission::{Operation, Refusal, Write};
-use crate::grants::{Names, Roles};
-use crate::roles::{Scoped, resolve};
+use crate::grants::{Given, Names, Place, Roles};
+use crate::roles::{Scoped, Unresolved, resolve};
 
 pub(super) fn admit_template(
     write: &Write<'_>,
     giver: &Giver,
     known: Known<'_>,
 ) -> Result<(), Refusal> {
+    let name = write.called();
     let deleted = write.operation == Operation::Delete;
     if deleted {
-        unused(write.called(), known)?;
+        unused(name, known)?;
     } else if !write.changes("/spec") {
         return Ok(());
     }
-    let before: Option<Template> = spec(write.old)?;
-    let after: Option<Template> = if deleted { None } else { spec(write.object)? };
-    // What it said may not be resolvable any more: by then it gave nothing, and gives nothing back.
-    let before = before.and_then(|spec| scoped(write.called(), &spec, known).ok());
-    let after = after
-        .map(|spec| scoped(write.called(), &spec, known))
-        .transpose()?;
+    let old = Before::read(write.old).and_then(|said: RoleTemplateSpec| {
+        let rights = resolved(name, &said, known).ok()?;
+        Some((said, rights))
+    });
+    let after: Option<RoleTemplateSpec> = if deleted { None } else { spec(write.object)? };
+    if let Some(after) = &after {
+        let before = old.known().map(|(said, _)| said.inherits.as_slice());
+        unlocked("inherits", &after.inherits, before, known)?;
+        heirs_hold(name, after, known)?;
+    }
+    let after = after.map(|said| {
+        resolved(name, &said, known).map_err(|problem| {
+            Refusal::new(format!("the role {name:?} cannot be stored: {problem}"))
+        })
+    });
+    let after = after.transpose()?;
+    old.check(giver, known)?;
     giver.check(|who| {
+        let before = old.known().map(|(_, rights)| rights);
         let grants = known.grants;
-        grants.may_write_template(who, before.as_ref(), after.as_ref())
+        grants.may_write_template(who, before, after.as_ref())
     })
 }
 
 /// What a role would allow if it said this.
-fn scoped(name: &str, said: &Template, known: Known<'_>) -> Result<Scoped, Refusal> {
+fn resolved(name: &str, said: &RoleTemplateSpec, known: Known<'_>) -> Result<Scoped, Unresolved> {
+    resolved_with(name, name, said, known)
+}
+
+/// What `role` would allow if the one called `name` said this.
+fn resolved_with(
+    role: &str,
+    name: &str,
+    said: &RoleTemplateSpec,
+    known: Known<'_>,
+) -> Result<Scoped, Unresolved> {
     let stored = &known.facts.role_templates;
     let find = |asked: &str| {
         if asked == name {
@@ -39,12 +63,50 @@ fn scoped(name: &str, said: &Template, known: Known<'_>) -> Result<Scoped, Refus
             stored.get(asked).map(|role| role.spec)
         }
     };
-    match resolve(name, find) {
-        Some(Ok(scoped)) => Ok(scoped),
-        Some(Err(problem)) => Err(Refusal::new(format!(
-            "the role {name:?} cannot be stored: {problem}"
+    resolve(role, find).unwrap_or_else(|| Ok(Scoped::default()))
+}
+
+/// A role that others inherit does not become what they cannot: people would lose what they have
+/// without anybody being asked, and nobody would know what the heirs said.
+fn heirs_hold(name: &str, said: &RoleTemplateSpec, known: Known<'_>) -> Result<(), Refusal> {
+    let stored = &known.facts.role_templates;
+    let find = |asked: &str| stored.get(asked).map(|role| role.spec);
+    let mut others: Vec<&str> = stored
+        .keys()
+        .copied()
+        .filter(|other| *other != name)
+        .collect();
+    others.sort_unstable();
+    for other in others {
+        let held = matches!(resolve(other, find), Some(Ok(_)));
+        if let (true, Err(problem)) = (held, resolved_with(other, name, said, known)) {
+            return Err(Refusal::new(format!(
+                "the role {other:?} inherits from {name:?}, and would allow nothing any more: \
+                 {problem}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// A locked role is given to nobody else by way of another either.
+fn unlocked(
+    field: &str,
+    now: &[String],
+    before: Option<&[String]>,
+    known: Known<'_>,
+) -> Result<(), Refusal> {
+    let had = |name: &String| before.is_some_and(|before| before.contains(name));
+    let locked = |name: &&String| {
+        let role = known.facts.role_templates.get(name.as_str());
+        !had(name) && role.is_some_and(|role| role.spec.locked)
+    };
+    match now.iter().find(locked) {
+        None => Ok(()),
+        Some(name) => Err(Refusal::new(format!(
+            "spec.{field} names {name:?}, which is locked: nobody else is given it; choose another, \
+             or lift its spec.locked"
         ))),
-        None => Ok(Scoped::default()),
     }
 }
 
@@ -80,22 +142,47 @@ pub(super) fn admit_global(
     giver: &Giver,
     known: Known<'_>,
 ) -> Result<(), Refusal> {
+    let name = write.called();
     let deleted = write.operation == Operation::Delete;
     if !deleted && !write.changes("/spec") {
         return Ok(());
     }
-    let before: Option<Global> = spec(write.old)?;
-    let after: Option<Global> = if deleted { None } else { spec(write.object)? };
     let mut roles = Roles::new(known.facts, Names::AsTheyAre);
-    let mut given = |said: Option<Global>| {
-        said.map(|said| roles.by_global_role(write.called(), "", &said))
-            .transpose()
-    };
-    let before = given(before).ok().flatten();
-    let after = given(after).map_err(|problem| Refusal::new(problem.to_string()))?;
+    let old = Before::read(write.old).and_then(|said: GlobalRoleSpec| {
+        let given = roles.by_global_role(name, "", &said).ok()?;
+        Some((said, given))
+    });
+    let after: Option<GlobalRoleSpec> = if deleted { None } else { spec(write.object)? };
+    if let Some(after) = &after {
+        let before = old
+            .known()
+            .map(|(said, _)| said.in_every_cluster.as_slice());
+        unlocked("inEveryCluster", &after.in_every_cluster, before, known)?;
+        given_to_all(after, giver, known)?;
+    }
+    let after = after.map(|said| {
+        roles.by_global_role(name, "", &said).map_err(|problem| {
+            Refusal::new(format!(
+                "the global role {name:?} cannot be stored: {problem}"
+            ))
+        })
+    });
+    let after: Option<Given> = after.transpose()?;
+    old.check(giver, known)?;
     giver.check(|who| {
-        let both = [before, after];
-        let mut both = both.iter().flatten();
+        let before = old.known().map(|(_, given)| given);
+        let mut both = before.into_iter().chain(&after);
         both.try_for_each(|given| given.may_be_given(known.grants, who))
     })
+}
+
+/// What everybody new is given is a binding for each of them.
+fn given_to_all(said: &GlobalRoleSpec, giver: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+    if !said.new_user_default || giver.may(known, "create", "globalrolebindings", &Place::Hub) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        "spec.newUserDefault gives the role to everybody who comes, and you may not make \
+         globalrolebindings: leave it out, or ask an administrator",
+    ))
 }

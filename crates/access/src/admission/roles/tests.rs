@@ -1,3 +1,4 @@
+use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::json;
 
 use super::*;
@@ -104,7 +105,7 @@ fn in_project(role: &str, project: &str) -> Value {
 }
 
 fn global(role: &str) -> Value {
-    json!({"role": {"name": role}, "subject": {"group": "drover:oidc:devs"}})
+    json!({"role": {"name": role}, "subject": {"group": {"name": "drover:oidc:devs"}}})
 }
 
 #[test]
@@ -184,7 +185,7 @@ fn a_role_is_written_by_those_who_have_all_that_it_says_and_said() {
     }
     assert_eq!(
         made(template(&["list"], &[])).by_person("eve").unwrap_err(),
-        "your own roles in every cluster do not allow what this gives: {APIGroups:[\"\"], \
+        "your own roles in every cluster lack what this is about: {APIGroups:[\"\"], \
          Resources:[\"pods\"], Verbs:[\"list\"]}"
     );
 }
@@ -292,11 +293,11 @@ fn a_global_role_gives_no_more_than_its_writer_has_everywhere() {
     for (spec, wanted) in [
         (
             json!({"inEveryCluster": ["nothing"]}),
-            "there is no role \"nothing\"",
+            "the global role \"new\" cannot be stored: there is no role \"nothing\"",
         ),
         (
             json!({"inEveryCluster": ["worker"]}),
-            "the role \"worker\" is for another context",
+            "the global role \"new\" cannot be stored: the role \"worker\" is for another context",
         ),
     ] {
         let refused = made(spec).by(&world(), "root", true).unwrap_err();
@@ -347,7 +348,7 @@ fn nobody_gives_or_takes_a_role_that_they_do_not_have_there_themselves() {
 }
 
 #[test]
-fn a_binding_that_would_give_nothing_is_refused_with_the_reason_and_can_always_be_deleted() {
+fn a_binding_that_would_give_nothing_is_refused_with_the_reason_and_can_be_deleted() {
     for (spec, wanted) in [
         (
             in_cluster("broken", "a"),
@@ -364,7 +365,7 @@ fn a_binding_that_would_give_nothing_is_refused_with_the_reason_and_can_always_b
             "there is no user \"who\"",
         ),
         (
-            json!({"cluster": {"name": "a"}, "role": {"name": "reader"}, "subject": {"group": "system:masters"}}),
+            json!({"cluster": {"name": "a"}, "role": {"name": "reader"}, "subject": {"group": {"name": "system:masters"}}}),
             "\"system:masters\" is no group",
         ),
         (
@@ -376,13 +377,12 @@ fn a_binding_that_would_give_nothing_is_refused_with_the_reason_and_can_always_b
         let refused = attempt(resource, "new", None, Some(spec.clone())).by(&world(), "root", true);
         let refused = refused.unwrap_err();
         assert!(refused.starts_with(wanted), "{refused}");
-        let gives = spec["role"]["name"] == "reader" && spec["cluster"]["name"] == "a";
-        if !gives {
-            assert_eq!(
-                attempt(resource, "new", Some(spec), None).by_person("joe"),
-                Ok(())
-            );
-        }
+        let taken = attempt(resource, "new", Some(spec.clone()), None);
+        assert_eq!(taken.by(&world(), "root", true), Ok(()));
+        // What a role that cannot be used gave, it may give again.
+        let will = spec["role"]["name"] == "broken"
+            || spec["cluster"]["name"] == "a" && spec["role"]["name"] == "reader";
+        assert_eq!(taken.by_person("joe").is_err(), will, "{spec}");
     }
 }
 
@@ -449,5 +449,299 @@ fn who_is_no_person_of_drover_writes_roles_only_if_they_may_do_everything_on_the
     ] {
         let got = made.by(&world(), writer, everything);
         assert_eq!(got.is_ok(), may, "{writer}: {got:?}");
+    }
+}
+
+#[test]
+fn a_role_cannot_be_made_unusable_by_way_of_what_it_inherits() {
+    // `heir` inherits `reader`, of which eve has everything in every cluster.
+    let circle = template(&["get"], &["heir"]);
+    let before = || Some(template(&["get"], &[]));
+    let refused = attempt("roletemplates", "reader", before(), Some(circle)).by_person("eve");
+    let refused = refused.unwrap_err();
+    assert!(
+        refused.starts_with(
+            "the role \"heir\" inherits from \"reader\", and would allow nothing any more"
+        ),
+        "{refused}"
+    );
+}
+
+#[test]
+fn what_a_role_said_that_nobody_can_resolve_is_for_those_who_have_everything() {
+    let broken = || Some(template(&[], &["nothing"]));
+    let unreadable = || Some(json!({"context": "Moon"}));
+    for (resource, before, after) in [
+        ("roletemplates", broken(), Some(template(&[], &[]))),
+        ("roletemplates", broken(), None),
+        ("roletemplates", unreadable(), Some(template(&[], &[]))),
+        (
+            "globalroles",
+            Some(json!({"inEveryCluster": ["nothing"]})),
+            Some(json!({})),
+        ),
+        ("globalroles", Some(json!({"inEveryCluster": 1})), None),
+        ("clusterroletemplatebindings", unreadable(), None),
+    ] {
+        let attempt = attempt(resource, "new", before, after);
+        assert!(attempt.by_person("eve").is_err(), "{resource}");
+        assert_eq!(attempt.by(&world(), "root", true), Ok(()), "{resource}");
+    }
+}
+
+#[test]
+fn nothing_is_left_to_kubernetes_to_delete() {
+    for resource in [
+        "roletemplates",
+        "globalroles",
+        "clusterroletemplatebindings",
+        "projects",
+    ] {
+        for part in ["ownerReferences", "finalizers"] {
+            let mut attempt = attempt(resource, "new", Some(json!({})), Some(json!({})));
+            assert_eq!(attempt.by(&world(), "root", true), Ok(()), "{resource}");
+            attempt.after.as_mut().unwrap()["metadata"][part] = json!(["x"]);
+            let refused = attempt.by(&world(), "root", true).unwrap_err();
+            assert!(refused.contains(part), "{refused}");
+        }
+    }
+}
+
+#[test]
+fn the_name_and_the_mark_of_a_role_of_the_start_are_the_servers() {
+    for (resource, name) in [
+        ("roletemplates", "cluster-owner"),
+        ("globalroles", "administrator"),
+    ] {
+        let spec = if resource == "globalroles" {
+            json!({})
+        } else {
+            template(&[], &[])
+        };
+        let made = attempt(resource, name, None, Some(spec.clone()));
+        assert!(
+            made.by(&world(), "root", true)
+                .unwrap_err()
+                .contains("choose another")
+        );
+        // Taking the mark off is the first step to changing it.
+        let mut unmarked = attempt(resource, name, Some(spec.clone()), Some(spec)).labelled();
+        unmarked.after.as_mut().unwrap()["metadata"]["labels"] = json!({});
+        assert!(unmarked.by(&world(), "root", true).is_err());
+    }
+}
+
+#[test]
+fn a_locked_role_is_not_given_by_way_of_another() {
+    let world = world().locked("reader");
+    let root = |attempt: Attempt| attempt.by(&world, "root", true);
+    let made = |resource, spec| root(attempt(resource, "new", None, Some(spec)));
+    assert!(
+        made("roletemplates", template(&[], &["reader"]))
+            .unwrap_err()
+            .contains("is locked")
+    );
+    assert!(
+        made("globalroles", json!({"inEveryCluster": ["reader"]}))
+            .unwrap_err()
+            .contains("is locked")
+    );
+    assert!(
+        made("globalrolebindings", global("roamer"))
+            .unwrap_err()
+            .contains("is locked")
+    );
+    // Who had it before keeps it.
+    let had = || Some(template(&["get"], &["reader"]));
+    assert_eq!(
+        root(attempt(
+            "roletemplates",
+            "new",
+            had(),
+            Some(template(&[], &["reader"]))
+        )),
+        Ok(())
+    );
+}
+
+#[test]
+fn who_may_not_bind_gives_nothing_to_everybody_who_comes() {
+    let spec = json!({"inEveryCluster": ["reader"], "newUserDefault": true});
+    let made = attempt("globalroles", "new", None, Some(spec));
+    assert!(
+        made.by_person("eve")
+            .unwrap_err()
+            .contains("newUserDefault")
+    );
+    let rule = crate::grants::world::rule;
+    let bind = rule("management.drover.dev", "globalrolebindings", "create");
+    let world =
+        world()
+            .global_role("binder", &[bind], &["reader"])
+            .global("four", "binder", &user("eve"));
+    assert_eq!(made.by(&world, "drover:user:eve", false), Ok(()));
+}
+
+/// `ann` owns the cluster `a`, `bob` the project `p` in it.
+fn owned() -> World {
+    let rule = crate::grants::world::rule;
+    let own = rule(
+        "management.drover.dev",
+        "projects projects/namespaces",
+        "update",
+    );
+    let everything = PolicyRule {
+        non_resource_urls: Some(vec!["*".to_owned()]),
+        verbs: vec!["*".to_owned()],
+        ..Default::default()
+    };
+    World::new()
+        .cluster_role("all", &[rule("*", "*", "*"), everything])
+        .project_role("own", &[own], &[])
+        .project("p", "a", &["shop"])
+        .project("q", "a", &["bank"])
+        .in_cluster("one", "all", "a", &user("ann"))
+        .in_project("two", "own", "p", &user("bob"))
+}
+
+#[test]
+fn a_project_gains_namespaces_and_leave_from_those_who_may_give_them() {
+    let spec = |namespaces: Value, more: Value| {
+        let mut spec = json!({"cluster": {"name": "a"}, "namespaces": namespaces});
+        spec.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().cloned().unwrap());
+        spec
+    };
+    let own = || spec(json!([{"name": "shop"}]), json!({}));
+    let with = |name: &str, adopt: bool| {
+        spec(
+            json!([{"name": "shop"}, {"name": name, "adopt": adopt}]),
+            json!({}),
+        )
+    };
+    for (what, after, bob, ann) in [
+        (
+            "another word",
+            spec(json!([{"name": "shop"}]), json!({"description": "x"})),
+            true,
+            true,
+        ),
+        ("a new namespace", with("shop-dev", false), true, true),
+        ("one less", spec(json!([]), json!({})), true, true),
+        ("one that is nobody's", with("default", true), false, true),
+        (
+            "another project's, unasked",
+            with("bank", false),
+            false,
+            false,
+        ),
+        ("another project's", with("bank", true), false, true),
+        ("Kubernetes' own", with("kube-system", true), false, false),
+        (
+            "Drover's own, before it is there",
+            with("drover-agent", false),
+            false,
+            false,
+        ),
+        (
+            "quota",
+            spec(
+                json!([{"name": "shop"}]),
+                json!({"quota": {"project": {"pods": "9"}}}),
+            ),
+            false,
+            true,
+        ),
+        (
+            "what pods may do",
+            spec(
+                json!([{"name": "shop"}]),
+                json!({"podSecurity": "Privileged"}),
+            ),
+            false,
+            true,
+        ),
+        (
+            "defaults",
+            spec(
+                json!([{"name": "shop"}]),
+                json!({"containerDefaults": {"limits": {"cpu": "1"}}}),
+            ),
+            false,
+            true,
+        ),
+        (
+            "another cluster",
+            json!({"cluster": {"name": "b"}, "namespaces": [{"name": "shop"}]}),
+            false,
+            false,
+        ),
+        (
+            "a uid",
+            json!({"cluster": {"name": "a", "uid": "b"}, "namespaces": [{"name": "shop"}]}),
+            false,
+            false,
+        ),
+    ] {
+        let change = attempt("projects", "p", Some(own()), Some(after));
+        for (who, may) in [("bob", bob), ("ann", ann), ("joe", false)] {
+            let got = change.by(&owned(), &format!("drover:user:{who}"), false);
+            assert_eq!(got.is_ok(), may, "{what} by {who}: {got:?}");
+        }
+    }
+    let deleted = attempt("projects", "p", Some(own()), None);
+    assert!(deleted.by(&owned(), "drover:user:bob", false).is_err());
+    assert_eq!(deleted.by(&owned(), "drover:user:ann", false), Ok(()));
+}
+
+#[test]
+fn a_project_is_made_by_those_who_may_and_without_more_than_they_may_give() {
+    let rule = crate::grants::world::rule;
+    let make = rule("management.drover.dev", "projects", "create");
+    let world =
+        owned()
+            .cluster_role("member", &[make])
+            .in_cluster("three", "member", "a", &user("eve"));
+    let spec = |more: Value| {
+        let mut spec = json!({"cluster": {"name": "a"}, "namespaces": [{"name": "new"}]});
+        spec.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().cloned().unwrap());
+        spec
+    };
+    for (what, more, eve, ann) in [
+        ("a project", json!({}), true, true),
+        (
+            "privileged pods",
+            json!({"podSecurity": "Privileged"}),
+            false,
+            true,
+        ),
+        (
+            "somebody's namespace",
+            json!({"namespaces": [{"name": "default", "adopt": true}]}),
+            false,
+            true,
+        ),
+        ("elsewhere", json!({"cluster": {"name": "b"}}), false, false),
+        (
+            "where there is nothing",
+            json!({"cluster": {"name": "c"}}),
+            false,
+            false,
+        ),
+        (
+            "by a uid",
+            json!({"cluster": {"name": "a", "uid": "b"}}),
+            false,
+            false,
+        ),
+    ] {
+        let made = attempt("projects", "new", None, Some(spec(more)));
+        for (who, may) in [("eve", eve), ("ann", ann), ("bob", false)] {
+            let got = made.by(&world, &format!("drover:user:{who}"), false);
+            assert_eq!(got.is_ok(), may, "{what} by {who}: {got:?}");
+        }
     }
 }

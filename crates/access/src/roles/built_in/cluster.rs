@@ -33,7 +33,7 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
                 classes(),
                 nodes(VIEW),
                 storage(VIEW),
-                definitions(VIEW),
+                definitions(),
                 vec![
                     rule("", &["namespaces"], VIEW),
                     drover(&["projects", "projectroletemplatebindings"], VIEW),
@@ -87,14 +87,8 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
         role(
             "storage-manage",
             "Manage Cluster Storage",
-            "Makes and deletes volumes and storage classes.",
+            "Makes and deletes storage classes, and deletes volumes.",
             storage(MANAGE),
-        ),
-        role(
-            "definitions-manage",
-            "Manage Custom Resource Definitions",
-            "Makes and deletes kinds, and with them all their objects.",
-            definitions(MANAGE),
         ),
     ]
 }
@@ -146,9 +140,13 @@ fn nodes(verbs: &[&str]) -> Vec<PolicyRule> {
     ]
 }
 
+const READ_AND_DELETE: &[&str] = &["get", "list", "watch", "delete", "deletecollection"];
+
 fn storage(verbs: &[&str]) -> Vec<PolicyRule> {
+    let volumes = if verbs == VIEW { VIEW } else { READ_AND_DELETE };
     vec![
-        rule("", &["persistentvolumes"], verbs),
+        // Whoever makes a volume chooses a path of a node, or somebody else's disk.
+        rule("", &["persistentvolumes"], volumes),
         rule(
             "storage.k8s.io",
             &[
@@ -164,13 +162,10 @@ fn storage(verbs: &[&str]) -> Vec<PolicyRule> {
     ]
 }
 
-fn definitions(verbs: &[&str]) -> Vec<PolicyRule> {
+/// To read only: who writes a definition chooses who converts all objects of its kind.
+fn definitions() -> Vec<PolicyRule> {
     vec![
-        rule(
-            "apiextensions.k8s.io",
-            &["customresourcedefinitions"],
-            verbs,
-        ),
+        rule("apiextensions.k8s.io", &["customresourcedefinitions"], VIEW),
         rule("apiregistration.k8s.io", &["apiservices"], VIEW),
     ]
 }

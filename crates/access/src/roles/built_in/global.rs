@@ -56,13 +56,6 @@ pub(super) fn all() -> Vec<BuiltIn<GlobalRoleSpec>> {
             vec![drover(&["roletemplates", "globalroles"], MANAGE)],
             &[],
         ),
-        role(
-            "settings-manage",
-            "Manage Settings",
-            "Changes settings of the server.",
-            vec![drover(&["settings"], MANAGE)],
-            &[],
-        ),
     ]
 }
 

@@ -19,6 +19,7 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
                 "namespaces-manage",
                 "project-members-manage",
                 "project-member",
+                "read-only",
             ],
         ),
         whole(
@@ -90,7 +91,8 @@ const SETS: &[Set] = &[
         view: "workloads-view",
         manage: "workloads-manage",
         title: "Workloads",
-        what: "workloads and their pods, without a way into them",
+        what: "workloads and their pods, which can use every Secret and service account of the \
+               project's namespaces",
         managed: &[
             ("", &["pods", "replicationcontrollers"]),
             (
