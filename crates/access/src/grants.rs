@@ -214,8 +214,4 @@ impl Grants {
 }
 
 #[cfg(test)]
-mod laws;
-#[cfg(test)]
-mod tests;
-#[cfg(test)]
-pub(crate) mod world;
+pub(crate) mod tests;

@@ -1,6 +1,9 @@
+mod laws;
+pub(crate) mod world;
+
 use drover_rbac::Asked;
 
-use super::world::{World, cluster, group, project, rule, user};
+use self::world::{World, cluster, group, project, rule, user};
 use super::*;
 use crate::permit::Target;
 use crate::roles::Rights;

@@ -8,9 +8,9 @@ use proptest::sample::{Index, subsequence};
 use serde_json::{Value, json};
 
 use super::world::{Somebody, World, cluster, project, rule, user};
-use super::{Grants, Place};
 use crate::admission::roles::{Giver, Known, admit};
 use crate::admission::{Operation, Write};
+use crate::grants::{Grants, Place};
 use crate::roles::Scoped;
 
 const VERBS: [&str; 3] = ["get", "update", "*"];

@@ -1,0 +1,136 @@
+use super::*;
+
+#[test]
+fn nobody_gives_or_takes_a_role_that_they_do_not_have_there_themselves() {
+    let cluster = |role, at| ("clusterroletemplatebindings", in_cluster(role, at));
+    let project = |role, at| ("projectroletemplatebindings", in_project(role, at));
+    let everywhere = |role| ("globalrolebindings", global(role));
+    for (who, (resource, spec), may) in [
+        ("ann", cluster("reader", "a"), true),
+        ("ann", cluster("writer", "a"), true),
+        ("ann", cluster("heir", "a"), true),
+        ("ann", cluster("reader", "b"), false),
+        ("ann", cluster("insider", "a"), false),
+        ("ann", project("worker", "q"), true),
+        ("ann", project("boss", "q"), false),
+        ("ann", everywhere("roamer"), false),
+        ("bob", project("worker", "p"), true),
+        ("bob", project("worker", "q"), false),
+        ("bob", project("boss", "p"), false),
+        ("bob", cluster("reader", "a"), false),
+        ("eve", cluster("reader", "b"), true),
+        ("eve", cluster("writer", "b"), false),
+        ("eve", everywhere("roamer"), true),
+        ("joe", cluster("reader", "a"), false),
+    ] {
+        let made = attempt(resource, "new", None, Some(spec.clone())).by_person(who);
+        assert_eq!(made.is_ok(), may, "{who} {spec}: {made:?}");
+        let taken = attempt(resource, "new", Some(spec.clone()), None).by_person(who);
+        assert_eq!(taken.is_ok(), may, "{who} takes {spec}: {taken:?}");
+    }
+}
+
+#[test]
+fn a_binding_that_would_give_nothing_is_refused_with_the_reason_and_can_be_deleted() {
+    for (spec, wanted) in [
+        (
+            in_cluster("broken", "a"),
+            "the role \"broken\" cannot be used: it inherits from",
+        ),
+        (in_cluster("nothing", "a"), "there is no role \"nothing\""),
+        (
+            in_cluster("worker", "a"),
+            "the role \"worker\" is for another context",
+        ),
+        (in_cluster("reader", "c"), "there is no cluster \"c\""),
+        (
+            json!({"cluster": {"name": "a"}, "role": {"name": "reader"}, "subject": {"user": {"name": "who"}}}),
+            "there is no user \"who\"",
+        ),
+        (
+            json!({"cluster": {"name": "a"}, "role": {"name": "reader"}, "subject": {"group": {"name": "system:masters"}}}),
+            "\"system:masters\" is no group",
+        ),
+        (
+            json!({"cluster": {"name": "a"}, "role": {"name": "reader"}, "subject": {}}),
+            "spec.subject must have either user or group",
+        ),
+    ] {
+        let resource = "clusterroletemplatebindings";
+        let refused = attempt(resource, "new", None, Some(spec.clone())).by(&world(), "root", true);
+        let refused = refused.unwrap_err();
+        assert!(refused.starts_with(wanted), "{refused}");
+        let taken = attempt(resource, "new", Some(spec.clone()), None);
+        assert_eq!(taken.by(&world(), "root", true), Ok(()));
+        // What a role that cannot be used gave, it may give again.
+        let will = spec["role"]["name"] == "broken"
+            || spec["cluster"]["name"] == "a" && spec["role"]["name"] == "reader";
+        assert_eq!(taken.by_person("joe").is_err(), will, "{spec}");
+    }
+}
+
+#[test]
+fn a_locked_role_is_given_to_nobody_else_and_can_be_taken() {
+    let world = world().locked("reader");
+    let resource = "clusterroletemplatebindings";
+    let made = attempt(resource, "new", None, Some(in_cluster("reader", "a")));
+    let refused = made.by(&world, "root", true).unwrap_err();
+    assert!(
+        refused.starts_with("the role \"reader\" is locked"),
+        "{refused}"
+    );
+    let taken = attempt(resource, "new", Some(in_cluster("reader", "a")), None);
+    assert_eq!(taken.by(&world, "drover:user:ann", false), Ok(()));
+}
+
+#[test]
+fn what_a_binding_says_stays_and_only_the_server_says_what_a_name_means() {
+    let resource = "clusterroletemplatebindings";
+    let plain = || in_cluster("reader", "a");
+    let pinned = |part: &str| {
+        let mut spec = plain();
+        *spec.pointer_mut(part).unwrap() = json!({"name": "reader", "uid": "reader"});
+        spec
+    };
+    for part in ["/role", "/cluster", "/subject/user"] {
+        let made = attempt(resource, "new", None, Some(pinned(part)));
+        let refused = made.by(&world(), "root", true).unwrap_err();
+        assert!(
+            refused.contains("only Drover's server writes the uid"),
+            "{part}: {refused}"
+        );
+        let changed = attempt(resource, "new", Some(plain()), Some(pinned(part)));
+        assert!(changed.by(&world(), "root", true).is_err(), "{part}");
+    }
+    let changed = attempt(
+        resource,
+        "new",
+        Some(plain()),
+        Some(in_cluster("writer", "a")),
+    );
+    assert!(changed.by_person("ann").is_err());
+    assert_eq!(
+        attempt(resource, "new", Some(plain()), Some(plain())).by_person("joe"),
+        Ok(())
+    );
+}
+
+#[test]
+fn who_is_no_person_of_drover_writes_roles_only_if_they_may_do_everything_on_the_hub() {
+    let made = attempt(
+        "clusterroletemplatebindings",
+        "new",
+        None,
+        Some(in_cluster("reader", "a")),
+    );
+    for (writer, everything, may) in [
+        ("system:serviceaccount:apps:deployer", false, false),
+        ("root", true, true),
+        ("drover:user:joe", true, false),
+        // A group is nobody who writes.
+        ("drover:oidc:devs", false, false),
+    ] {
+        let got = made.by(&world(), writer, everything);
+        assert_eq!(got.is_ok(), may, "{writer}: {got:?}");
+    }
+}

@@ -1,0 +1,167 @@
+use k8s_openapi::api::rbac::v1::PolicyRule;
+
+use super::*;
+
+/// `ann` owns the cluster `a`, `bob` the project `p` in it.
+fn owned() -> World {
+    let rule = crate::grants::tests::world::rule;
+    let own = rule(
+        "management.drover.dev",
+        "projects projects/namespaces",
+        "update",
+    );
+    let everything = PolicyRule {
+        non_resource_urls: Some(vec!["*".to_owned()]),
+        verbs: vec!["*".to_owned()],
+        ..Default::default()
+    };
+    World::new()
+        .cluster_role("all", &[rule("*", "*", "*"), everything])
+        .project_role("own", &[own], &[])
+        .project("p", "a", &["shop"])
+        .project("q", "a", &["bank"])
+        .in_cluster("one", "all", "a", &user("ann"))
+        .in_project("two", "own", "p", &user("bob"))
+}
+
+#[test]
+fn a_project_gains_namespaces_and_leave_from_those_who_may_give_them() {
+    let spec = |namespaces: Value, more: Value| {
+        let mut spec = json!({"cluster": {"name": "a"}, "namespaces": namespaces});
+        spec.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().cloned().unwrap());
+        spec
+    };
+    let own = || spec(json!([{"name": "shop"}]), json!({}));
+    let with = |name: &str, adopt: bool| {
+        spec(
+            json!([{"name": "shop"}, {"name": name, "adopt": adopt}]),
+            json!({}),
+        )
+    };
+    for (what, after, bob, ann) in [
+        (
+            "another word",
+            spec(json!([{"name": "shop"}]), json!({"description": "x"})),
+            true,
+            true,
+        ),
+        ("a new namespace", with("shop-dev", false), true, true),
+        ("one less", spec(json!([]), json!({})), true, true),
+        ("one that is nobody's", with("default", true), false, true),
+        (
+            "another project's, unasked",
+            with("bank", false),
+            false,
+            false,
+        ),
+        ("another project's", with("bank", true), false, true),
+        ("Kubernetes' own", with("kube-system", true), false, false),
+        (
+            "Drover's own, before it is there",
+            with("drover-agent", false),
+            false,
+            false,
+        ),
+        (
+            "quota",
+            spec(
+                json!([{"name": "shop"}]),
+                json!({"quota": {"project": {"pods": "9"}}}),
+            ),
+            false,
+            true,
+        ),
+        (
+            "what pods may do",
+            spec(
+                json!([{"name": "shop"}]),
+                json!({"podSecurity": "Privileged"}),
+            ),
+            false,
+            true,
+        ),
+        (
+            "defaults",
+            spec(
+                json!([{"name": "shop"}]),
+                json!({"containerDefaults": {"limits": {"cpu": "1"}}}),
+            ),
+            false,
+            true,
+        ),
+        (
+            "another cluster",
+            json!({"cluster": {"name": "b"}, "namespaces": [{"name": "shop"}]}),
+            false,
+            false,
+        ),
+        (
+            "a uid",
+            json!({"cluster": {"name": "a", "uid": "b"}, "namespaces": [{"name": "shop"}]}),
+            false,
+            false,
+        ),
+    ] {
+        let change = attempt("projects", "p", Some(own()), Some(after));
+        for (who, may) in [("bob", bob), ("ann", ann), ("joe", false)] {
+            let got = change.by(&owned(), &format!("drover:user:{who}"), false);
+            assert_eq!(got.is_ok(), may, "{what} by {who}: {got:?}");
+        }
+    }
+    let deleted = attempt("projects", "p", Some(own()), None);
+    assert!(deleted.by(&owned(), "drover:user:bob", false).is_err());
+    assert_eq!(deleted.by(&owned(), "drover:user:ann", false), Ok(()));
+}
+
+#[test]
+fn a_project_is_made_by_those_who_may_and_without_more_than_they_may_give() {
+    let rule = crate::grants::tests::world::rule;
+    let make = rule("management.drover.dev", "projects", "create");
+    let world =
+        owned()
+            .cluster_role("member", &[make])
+            .in_cluster("three", "member", "a", &user("eve"));
+    let spec = |more: Value| {
+        let mut spec = json!({"cluster": {"name": "a"}, "namespaces": [{"name": "new"}]});
+        spec.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().cloned().unwrap());
+        spec
+    };
+    for (what, more, eve, ann) in [
+        ("a project", json!({}), true, true),
+        (
+            "privileged pods",
+            json!({"podSecurity": "Privileged"}),
+            false,
+            true,
+        ),
+        (
+            "somebody's namespace",
+            json!({"namespaces": [{"name": "default", "adopt": true}]}),
+            false,
+            true,
+        ),
+        ("elsewhere", json!({"cluster": {"name": "b"}}), false, false),
+        (
+            "where there is nothing",
+            json!({"cluster": {"name": "c"}}),
+            false,
+            false,
+        ),
+        (
+            "by a uid",
+            json!({"cluster": {"name": "a", "uid": "b"}}),
+            false,
+            false,
+        ),
+    ] {
+        let made = attempt("projects", "new", None, Some(spec(more)));
+        for (who, may) in [("eve", eve), ("ann", ann), ("bob", false)] {
+            let got = made.by(&world, &format!("drover:user:{who}"), false);
+            assert_eq!(got.is_ok(), may, "{what} by {who}: {got:?}");
+        }
+    }
+}
