@@ -96,25 +96,25 @@ fn stranger() -> Refusal {
 }
 
 /// Whether a role, a binding or a project may be stored.
-pub fn admit(write: &Write<'_>, giver: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+pub fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
     let kept = write.operation == Operation::Update && !write.changes("/spec");
-    if matches!(giver, Giver::Stranger) && !kept {
+    if matches!(writer, Giver::Stranger) && !kept {
         return Err(stranger());
     }
     kept_by_nobody(write)?;
     match write.resource {
         "roletemplates" => {
             built_in(write)?;
-            templates::admit_template(write, giver, known)
+            templates::admit_template(write, writer, known)
         }
         "globalroles" => {
             built_in(write)?;
-            templates::admit_global(write, giver, known)
+            templates::admit_global(write, writer, known)
         }
         "globalrolebindings" | "clusterroletemplatebindings" | "projectroletemplatebindings" => {
-            bindings::admit(write, giver, known)
+            bindings::admit(write, writer, known)
         }
-        "projects" => projects::admit(write, giver, known),
+        "projects" => projects::admit(write, writer, known),
         _ => Ok(()),
     }
 }
@@ -176,21 +176,21 @@ impl<T> Before<T> {
     }
 
     /// What nobody knows is for those who have everything.
-    fn check(&self, giver: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+    fn check(&self, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
         match self {
             Self::Nothing | Self::Known(_) => Ok(()),
-            Self::Unknown => all(giver, known),
+            Self::Unknown => all(writer, known),
         }
     }
 }
 
 /// Whether somebody has everything, on the hub and in every cluster.
-fn all(giver: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+fn all(writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
     let everything = Scoped {
         cluster: Rights::everything(),
         project: Rights::default(),
     };
-    giver.check(|who| {
+    writer.check(|who| {
         known.grants.may_give(who, &everything, &Place::Hub)?;
         known
             .grants
@@ -199,13 +199,13 @@ fn all(giver: &Giver, known: Known<'_>) -> Result<(), Refusal> {
 }
 
 /// Whether somebody has everything in a cluster.
-fn everything_in(giver: &Giver, known: Known<'_>, cluster: &ClusterUid) -> Result<(), Refusal> {
+fn everything_in(writer: &Giver, known: Known<'_>, cluster: &ClusterUid) -> Result<(), Refusal> {
     let everything = Scoped {
         cluster: Rights::everything(),
         project: Rights::default(),
     };
     let place = Place::Cluster(cluster.clone());
-    giver.check(|who| known.grants.may_give(who, &everything, &place))
+    writer.check(|who| known.grants.may_give(who, &everything, &place))
 }
 
 /// The roles of the start are as they are: others inherit from them, and people rely on them.

@@ -48,10 +48,13 @@ enum Part {
     Project(ProjectUid),
 }
 
+/// By role's UID.
+type Parts<'a> = BTreeMap<(&'a str, Part), (&'a Arc<Role>, BTreeSet<Subject>)>;
+
 impl Grants {
     /// What has to be in a cluster.
     pub fn downstream(&self, cluster: &ClusterUid) -> Downstream {
-        let mut parts: BTreeMap<(&str, Part), (&Arc<Role>, BTreeSet<Subject>)> = BTreeMap::new();
+        let mut parts: Parts<'_> = BTreeMap::new();
         let mut subjects = BTreeSet::new();
         for grant in self.in_cluster(cluster) {
             subjects.insert(grant.subject.clone());

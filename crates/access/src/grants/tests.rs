@@ -147,16 +147,26 @@ fn a_role_in_a_project_holds_in_its_namespaces_and_for_the_cluster_as_far_as_it_
     assert_eq!(grants.downstream(&cluster("b")), Downstream::default());
 }
 
+fn many_roles() -> World {
+    World::new()
+        .cluster_role("reader", &[rule("", "pods", "get")])
+        .cluster_role_inheriting("broken", &["nothing"])
+        .project_role("worker", &[rule("", "pods", "get")], &[])
+        .global_role("auditor", &[], &["broken"])
+        .project("p", "a", &[])
+}
+
+fn gives_nothing(what: &str, world: &World, wanted: &str) {
+    let grants = world.gather();
+    assert_eq!(grants.all(), [], "{what}");
+    let problems = grants.problems().values();
+    let problems: Vec<_> = problems.map(ToString::to_string).collect();
+    assert_eq!(problems, [wanted], "{what}");
+}
+
 #[test]
 fn a_binding_that_does_not_mean_what_is_there_gives_nothing_and_says_why() {
-    let world = || {
-        World::new()
-            .cluster_role("reader", &[rule("", "pods", "get")])
-            .cluster_role_inheriting("broken", &["nothing"])
-            .project_role("worker", &[rule("", "pods", "get")], &[])
-            .global_role("auditor", &[], &["broken"])
-            .project("p", "a", &[])
-    };
+    let world = many_roles;
     let ann = user("ann");
     for (what, world, wanted) in [
         (
@@ -213,6 +223,24 @@ fn a_binding_that_does_not_mean_what_is_there_gives_nothing_and_says_why() {
             "the server has not yet written which role is meant",
         ),
         (
+            "a group that is none",
+            world()
+                .in_cluster("x", "reader", "a", &group("drover:oidc:x"))
+                .regrouped("x", "system:masters"),
+            "\"system:masters\" is no group: spec.subject.group.name must be \
+             \"drover:<provider>:<id>\", the id at most 253 visible ASCII characters",
+        ),
+    ] {
+        gives_nothing(what, &world, wanted);
+    }
+}
+
+#[test]
+fn a_role_that_cannot_be_used_there_gives_nothing_and_says_why() {
+    let world = many_roles;
+    let ann = user("ann");
+    for (what, world, wanted) in [
+        (
             "a role for projects in a cluster",
             world().in_cluster("x", "worker", "a", &ann),
             "the role \"worker\" is for another context: choose one that the binding is for",
@@ -236,23 +264,8 @@ fn a_binding_that_does_not_mean_what_is_there_gives_nothing_and_says_why() {
              \"broken\", and there is no such RoleTemplate: make it, or take it out of \
              spec.inherits of \"broken\"",
         ),
-        (
-            "a group that is none",
-            world()
-                .in_cluster("x", "reader", "a", &group("drover:oidc:x"))
-                .regrouped("x", "system:masters"),
-            "\"system:masters\" is no group: spec.subject.group.name must be \
-             \"drover:<provider>:<id>\", the id at most 253 visible ASCII characters",
-        ),
     ] {
-        let grants = world.gather();
-        assert_eq!(grants.all(), [], "{what}");
-        let problems: Vec<_> = grants
-            .problems()
-            .values()
-            .map(ToString::to_string)
-            .collect();
-        assert_eq!(problems, [wanted], "{what}");
+        gives_nothing(what, &world, wanted);
     }
 }
 

@@ -9,7 +9,7 @@ use super::{Giver, Known, all, spec};
 use crate::admission::{Operation, Refusal, Write};
 use crate::grants::{Binding, Names, Problem, Roles};
 
-pub(super) fn admit(write: &Write<'_>, giver: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
     match write.operation {
         Operation::Update if !write.changes("/spec") => Ok(()),
         Operation::Update => Err(Refusal::new(
@@ -19,11 +19,11 @@ pub(super) fn admit(write: &Write<'_>, giver: &Giver, known: Known<'_>) -> Resul
         Operation::Create => {
             let said = Said::read(write, write.object)?;
             said.unpinned()?;
-            said.made(giver, known)
+            said.made(writer, known)
         }
         Operation::Delete => match Said::read(write, write.old) {
-            Ok(said) => said.taken(giver, known),
-            Err(_) => all(giver, known),
+            Ok(said) => said.taken(writer, known),
+            Err(_) => all(writer, known),
         },
     }
 }
@@ -74,7 +74,7 @@ impl Said {
         ))
     }
 
-    fn made(&self, giver: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+    fn made(&self, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
         let binding = self.binding();
         let mut roles = Roles::new(known.facts, Names::AsTheyAre);
         let refused = |problem: Problem| Refusal::new(problem.to_string());
@@ -92,16 +92,16 @@ impl Said {
                 role.name
             )));
         }
-        giver.check(|who| given.may_be_given(known.grants, who))
+        writer.check(|who| given.may_be_given(known.grants, who))
     }
 
     /// Whoever could not give a role cannot take it either.
-    fn taken(&self, giver: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+    fn taken(&self, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
         let mut roles = Roles::new(known.facts, Names::AsTheyAre);
         match roles.given(self.binding()) {
-            Ok(given) => giver.check(|who| given.may_be_given(known.grants, who)),
+            Ok(given) => writer.check(|who| given.may_be_given(known.grants, who)),
             // What it gave before its role became unusable, it will give again.
-            Err(Problem::Role { .. }) => all(giver, known),
+            Err(Problem::Role { .. }) => all(writer, known),
             // It gives nothing and never will, so nothing is taken.
             Err(_) => Ok(()),
         }

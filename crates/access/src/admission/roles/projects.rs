@@ -10,7 +10,7 @@ use crate::grants::{Place, ProjectFacts};
 /// How the names of namespaces begin that are no project's.
 const RESERVED: &[&str] = &["kube-", "drover-"];
 
-pub(super) fn admit(write: &Write<'_>, giver: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
     if write.operation == Operation::Update && !write.changes("/spec") {
         return Ok(());
     }
@@ -33,7 +33,7 @@ pub(super) fn admit(write: &Write<'_>, giver: &Giver, known: Known<'_>) -> Resul
     })?;
     let change = Change {
         name: write.called(),
-        giver,
+        writer,
         known,
         cluster,
     };
@@ -46,7 +46,7 @@ pub(super) fn admit(write: &Write<'_>, giver: &Giver, known: Known<'_>) -> Resul
 
 struct Change<'a> {
     name: &'a str,
-    giver: &'a Giver,
+    writer: &'a Giver,
     known: Known<'a>,
     cluster: &'a ClusterUid,
 }
@@ -117,7 +117,7 @@ impl Change<'_> {
                 self.must("update", "projects/namespaces", &there)
             }
             // Nobody's, so whatever is in it is for those who have all of the cluster.
-            (true, None) => super::everything_in(self.giver, self.known, self.cluster),
+            (true, None) => super::everything_in(self.writer, self.known, self.cluster),
         }
     }
 
@@ -144,7 +144,7 @@ impl Change<'_> {
     }
 
     fn must(&self, verb: &str, resource: &str, place: &Place) -> Result<(), Refusal> {
-        if self.giver.may(self.known, verb, resource, place) {
+        if self.writer.may(self.known, verb, resource, place) {
             return Ok(());
         }
         let scope = match place {

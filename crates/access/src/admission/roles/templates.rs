@@ -9,7 +9,7 @@ use crate::roles::{Scoped, Unresolved, resolve};
 
 pub(super) fn admit_template(
     write: &Write<'_>,
-    giver: &Giver,
+    writer: &Giver,
     known: Known<'_>,
 ) -> Result<(), Refusal> {
     let name = write.called();
@@ -35,8 +35,8 @@ pub(super) fn admit_template(
         })
     });
     let after = after.transpose()?;
-    old.check(giver, known)?;
-    giver.check(|who| {
+    old.check(writer, known)?;
+    writer.check(|who| {
         let before = old.known().map(|(_, rights)| rights);
         let grants = known.grants;
         grants.may_write_template(who, before, after.as_ref())
@@ -139,7 +139,7 @@ fn unused(name: &str, known: Known<'_>) -> Result<(), Refusal> {
 
 pub(super) fn admit_global(
     write: &Write<'_>,
-    giver: &Giver,
+    writer: &Giver,
     known: Known<'_>,
 ) -> Result<(), Refusal> {
     let name = write.called();
@@ -158,7 +158,7 @@ pub(super) fn admit_global(
             .known()
             .map(|(said, _)| said.in_every_cluster.as_slice());
         unlocked("inEveryCluster", &after.in_every_cluster, before, known)?;
-        given_to_all(after, giver, known)?;
+        given_to_all(after, writer, known)?;
     }
     let after = after.map(|said| {
         roles.by_global_role(name, "", &said).map_err(|problem| {
@@ -168,8 +168,8 @@ pub(super) fn admit_global(
         })
     });
     let after: Option<Given> = after.transpose()?;
-    old.check(giver, known)?;
-    giver.check(|who| {
+    old.check(writer, known)?;
+    writer.check(|who| {
         let before = old.known().map(|(_, given)| given);
         let mut both = before.into_iter().chain(&after);
         both.try_for_each(|given| given.may_be_given(known.grants, who))
@@ -177,8 +177,8 @@ pub(super) fn admit_global(
 }
 
 /// What everybody new is given is a binding for each of them.
-fn given_to_all(said: &GlobalRoleSpec, giver: &Giver, known: Known<'_>) -> Result<(), Refusal> {
-    if !said.new_user_default || giver.may(known, "create", "globalrolebindings", &Place::Hub) {
+fn given_to_all(said: &GlobalRoleSpec, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+    if !said.new_user_default || writer.may(known, "create", "globalrolebindings", &Place::Hub) {
         return Ok(());
     }
     Err(Refusal::new(

@@ -118,10 +118,10 @@ fn a_project_gains_namespaces_and_leave_from_those_who_may_give_them() {
 #[test]
 fn a_project_is_made_by_those_who_may_and_without_more_than_they_may_give() {
     let rule = crate::grants::tests::world::rule;
-    let make = rule("management.drover.dev", "projects", "create");
+    let right = rule("management.drover.dev", "projects", "create");
     let world =
         owned()
-            .cluster_role("member", &[make])
+            .cluster_role("member", &[right])
             .in_cluster("three", "member", "a", &user("eve"));
     let spec = |more: Value| {
         let mut spec = json!({"cluster": {"name": "a"}, "namespaces": [{"name": "new"}]});
