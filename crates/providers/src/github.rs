@@ -9,6 +9,8 @@ mod endpoints;
 mod grant;
 pub mod link;
 mod people;
+mod problem;
+mod reading;
 mod verdict;
 
 use std::fmt;
@@ -28,8 +30,7 @@ pub use self::verdict::NotNow;
 use self::client::Client;
 use self::grant::{Grant, SCOPE};
 use self::verdict::Verdict;
-use crate::code_flow::{self, Pending, ReturnError};
-use crate::error::Refusal;
+use crate::code_flow::{self, Pending};
 use crate::{Person, ProviderError};
 
 /// One GitHub, and the OAuth app as which Drover is known there.
@@ -186,7 +187,7 @@ impl Github {
     /// Ends a sign-in: `query` is what stands behind the question mark of where the browser came
     /// back to.
     ///
-    /// Refused with [`Refusal::Withdrawn`] if the sign-in took too long or its code was used before:
+    /// Refused with [`Refusal::Withdrawn`](crate::error::Refusal) if the sign-in took too long or its code was used before:
     /// they can begin again.
     pub async fn redeem(
         &self,
@@ -199,7 +200,7 @@ impl Github {
         let code = code.map_err(|error| self.not_returned(&error, pending))?;
         let all = async {
             let access_token = self.exchange(&code, pending, now).await?;
-            let seen = people::read(&self.client, &access_token, now).await?;
+            let seen = reading::read(&self.client, &access_token, now).await?;
             Ok(SignedIn {
                 person: seen.person,
                 withheld: seen.withheld,
@@ -213,15 +214,15 @@ impl Github {
 
     /// Asks anew who it is whose token this is; it must be the person with this id.
     ///
-    /// Refused with [`Refusal::Withdrawn`] if the token was withdrawn or the account deleted, which
-    /// GitHub does not tell apart, and with [`Refusal::Disabled`] if the account is suspended.
+    /// Refused with [`Refusal::Withdrawn`](crate::error::Refusal) if the token was withdrawn or the account deleted, which
+    /// GitHub does not tell apart, and with [`Refusal::Disabled`](crate::error::Refusal) if the account is suspended.
     pub async fn refresh(
         &self,
         access_token: &SecretString,
         id: &str,
         now: Timestamp,
     ) -> Result<Seen, ProviderError> {
-        let all = people::read(&self.client, access_token, now);
+        let all = reading::read(&self.client, access_token, now);
         let seen = self
             .client
             .within_patience("read a person in time", all)
@@ -300,7 +301,7 @@ impl Github {
         ];
         match self.ask_for_token(&fields, now).await? {
             (Grant::Token(token), _) => Ok(token),
-            (Grant::WrongRedirect, _) => Err(wrong_redirect(pending)),
+            (Grant::WrongRedirect, _) => Err(problem::wrong_redirect(pending)),
             (other, what) => Err(self.refused(other, what)),
         }
     }
@@ -324,84 +325,5 @@ impl Github {
     fn page(&self, path: &str) -> Result<Url, ProviderError> {
         let joined = self.client.endpoints.web.join(path);
         joined.map_err(|error| self.client.unbelievable(error.to_string()))
-    }
-
-    /// What is to be said instead of a token.
-    fn refused(&self, grant: Grant, what: &str) -> ProviderError {
-        let misconfigured =
-            |field, problem: String| ProviderError::Misconfigured { field, problem };
-        let github = self.client.endpoints.name();
-        match grant {
-            Grant::Stale => ProviderError::Refused(Refusal::Withdrawn),
-            Grant::Denied => ProviderError::Refused(Refusal::Denied),
-            Grant::NotNow(not_now) => self.client.unavailable(what, not_now),
-            Grant::Strange(problem) => self.client.unbelievable(problem),
-            Grant::Token(_) => self
-                .client
-                .unbelievable("it gave a token where none was due"),
-            Grant::WrongSecret => misconfigured(
-                "github.clientSecret",
-                format!(
-                    "{github} does not take it for the client {}: generate another one on the \
-                     OAuth app's page, and put it into the Secret",
-                    self.client_id
-                ),
-            ),
-            Grant::UnknownClient => misconfigured(
-                "github.clientId",
-                format!(
-                    "{github} knows no client {}: copy the id from the OAuth app's page, and see \
-                     that github.url is where the app is",
-                    self.client_id
-                ),
-            ),
-            Grant::WrongRedirect => misconfigured(
-                "github.clientId",
-                "the OAuth app has another authorization callback URL: put Drover's there"
-                    .to_owned(),
-            ),
-            Grant::TooLittle(instead) => misconfigured(
-                "github.clientId",
-                format!(
-                    "{github} allows Drover {instead}, and not {SCOPE}, without which organizations \
-                     and teams are not seen: this must be an OAuth app, and no GitHub App"
-                ),
-            ),
-        }
-    }
-
-    /// What is to be said of what a browser came back with.
-    fn not_returned(&self, error: &ReturnError, pending: &Pending) -> ProviderError {
-        let ReturnError::Failed(word) = error else {
-            return match error {
-                ReturnError::Late => ProviderError::Refused(Refusal::Withdrawn),
-                _ => self.client.unbelievable(error.to_string()),
-            };
-        };
-        match word.as_str() {
-            "access_denied" => ProviderError::Refused(Refusal::Denied),
-            "redirect_uri_mismatch" => wrong_redirect(pending),
-            "application_suspended" => ProviderError::Misconfigured {
-                field: "github.clientId",
-                problem: format!(
-                    "{} has suspended the OAuth app: ask its support, or make another app",
-                    self.client.endpoints.name()
-                ),
-            },
-            "server_error" | "temporarily_unavailable" => {
-                self.client.unavailable("sign somebody in", error.clone())
-            }
-            _ => self.client.unbelievable(error.to_string()),
-        }
-    }
-}
-
-fn wrong_redirect(pending: &Pending) -> ProviderError {
-    ProviderError::Misconfigured {
-        field: "github.clientId",
-        problem: format!(
-            "the OAuth app has another authorization callback URL: put {} there",
-            pending.redirect_uri()
-        ),
     }
 }

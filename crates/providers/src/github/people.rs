@@ -1,25 +1,14 @@
-//! Who the person is whose token it is, and which organizations and teams they are in.
+//! What the REST API says of people, and who that makes them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
-use jiff::Timestamp;
-use reqwest::header::LINK;
-use secrecy::SecretString;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use url::Url;
 
-use super::client::{Answer, Client, Got};
-use super::link;
-use super::verdict::NotNow;
-use crate::error::Refusal;
-use crate::{Group, Person, ProviderError};
+use crate::{Group, Person};
 
-/// Pages, and teams above teams, that are read for one person.
-const MOST_REQUESTS: u32 = 100;
 /// Organizations and teams of one person.
-const MOST_GROUPS: usize = 1000;
+pub(super) const MOST_GROUPS: usize = 1000;
 /// Characters of a name that is shown; GitHub's own limits are lower.
 const MOST_NAME_CHARS: usize = 255;
 
@@ -36,221 +25,53 @@ pub struct Seen {
 
 /// `GET /user`.
 #[derive(Deserialize)]
-struct User {
-    id: NonZeroU64,
-    login: String,
-    name: Option<String>,
-    email: Option<String>,
+pub(super) struct User {
+    pub(super) id: NonZeroU64,
+    pub(super) login: String,
+    pub(super) name: Option<String>,
+    pub(super) email: Option<String>,
     /// Enterprise Servers say so before they refuse.
-    suspended_at: Option<String>,
+    pub(super) suspended_at: Option<String>,
 }
 
 /// One of `GET /user/memberships/orgs`.
 #[derive(Deserialize)]
-struct Membership {
-    state: String,
-    organization: Organization,
+pub(super) struct Membership {
+    pub(super) state: String,
+    pub(super) organization: Organization,
 }
 
 #[derive(Clone, Deserialize)]
-struct Organization {
-    id: NonZeroU64,
-    login: String,
+pub(super) struct Organization {
+    pub(super) id: NonZeroU64,
+    pub(super) login: String,
 }
 
 /// One of `GET /user/teams`, or `GET /organizations/{id}/team/{id}`.
 #[derive(Deserialize)]
-struct Team {
+pub(super) struct Team {
     #[serde(flatten)]
-    itself: TeamName,
+    pub(super) itself: TeamName,
     /// None if it is an enterprise's.
-    organization: Option<Organization>,
+    pub(super) organization: Option<Organization>,
     /// One level only; it does not say what is above that.
-    parent: Option<TeamName>,
+    pub(super) parent: Option<TeamName>,
 }
 
 #[derive(Clone, Deserialize)]
-struct TeamName {
-    id: NonZeroU64,
-    slug: String,
-}
-
-/// Reads all of it: `GET /user`, the memberships of organizations, the teams, and the teams above
-/// those, whose members they are as well.
-pub(super) async fn read(
-    client: &Client,
-    token: &SecretString,
-    now: Timestamp,
-) -> Result<Seen, ProviderError> {
-    let mut reading = Reading {
-        client,
-        token,
-        now,
-        requests_left: MOST_REQUESTS,
-        withheld: BTreeSet::new(),
-    };
-    let user = reading.user().await?;
-    if user.suspended_at.is_some() {
-        return Err(ProviderError::Refused(Refusal::Disabled));
-    }
-    let memberships: Vec<Membership> = reading
-        .list("user/memberships/orgs?state=active&per_page=100")
-        .await?;
-    let mut organizations = active(memberships);
-    let teams: Vec<Team> = reading.list("user/teams?per_page=50").await?;
-    organizations.retain(|id, _| !reading.withheld.contains(&organization(*id)));
-    let teams = reading.with_those_above(teams, &organizations).await?;
-    person(user, &organizations, &teams)
-        .map(|person| Seen {
-            person,
-            withheld: reading.withheld.into_iter().collect(),
-        })
-        .map_err(|problem| client.unbelievable(problem))
-}
-
-/// What is read of one person.
-struct Reading<'a> {
-    client: &'a Client,
-    token: &'a SecretString,
-    now: Timestamp,
-    requests_left: u32,
-    withheld: BTreeSet<String>,
-}
-
-impl Reading<'_> {
-    async fn get(&mut self, what: &str, url: Url) -> Result<Got, ProviderError> {
-        self.requests_left = self
-            .requests_left
-            .checked_sub(1)
-            .ok_or_else(|| self.too_many(&format!("{MOST_REQUESTS} pages")))?;
-        self.client.get(what, url, self.token, self.now).await
-    }
-
-    fn at(&self, path: &str) -> Result<Url, ProviderError> {
-        let joined = self.client.endpoints.api.join(path);
-        joined.map_err(|error| {
-            self.client
-                .unbelievable(format!("it has no {path} ({error})"))
-        })
-    }
-
-    fn too_many(&self, limit: &str) -> ProviderError {
-        self.client.unbelievable(format!(
-            "the person is in more organizations and teams than Drover takes in ({limit}); let \
-             them leave some"
-        ))
-    }
-
-    async fn user(&mut self) -> Result<User, ProviderError> {
-        let what = "read who the person is";
-        match self.get(what, self.at("user")?).await? {
-            Got::Answer(answer) => self.client.parse(&answer),
-            // An enterprise's list of addresses can hold for everything that its people do.
-            Got::Withheld => Err(self.client.unavailable(
-                what,
-                NotNow {
-                    status: 403,
-                    until: None,
-                },
-            )),
-            Got::Absent => Err(self.client.unbelievable(
-                "it answered 404 to who the person is; is github.url the address of a GitHub?",
-            )),
-        }
-    }
-
-    /// All pages of a list.
-    async fn list<T: DeserializeOwned>(&mut self, path: &str) -> Result<Vec<T>, ProviderError> {
-        let mut items = Vec::new();
-        let mut next = Some(self.at(path)?);
-        while let Some(url) = next {
-            let what = "read which organizations and teams the person is in";
-            let answer = match self.get(what, url).await? {
-                Got::Answer(answer) => answer,
-                Got::Withheld => break,
-                // Not an empty list, for which access would end.
-                Got::Absent => {
-                    return Err(self.client.unbelievable(
-                        "it answered 404 to which organizations and teams the person is in",
-                    ));
-                }
-            };
-            items.append(&mut self.client.parse::<Vec<T>>(&answer)?);
-            if items.len() > MOST_GROUPS {
-                return Err(self.too_many(&format!("{MOST_GROUPS} of them")));
-            }
-            self.note_withheld(&answer);
-            next = self.following(&answer)?;
-        }
-        Ok(items)
-    }
-
-    fn following(&self, answer: &Answer) -> Result<Option<Url>, ProviderError> {
-        let values = answer.headers.get_all(LINK).iter();
-        let values: Result<Vec<_>, _> = values.map(|value| value.to_str()).collect();
-        values
-            .map_err(|_| link::LinkError::Malformed)
-            .and_then(|values| link::next(&values.join(", "), &self.client.endpoints.api))
-            .map_err(|error| self.client.unbelievable(error.to_string()))
-    }
-
-    fn note_withheld(&mut self, answer: &Answer) {
-        let values = answer.headers.get_all("x-github-sso").iter();
-        let ids = values.filter_map(|value| value.to_str().ok());
-        self.withheld
-            .extend(ids.flat_map(link::withheld).map(organization));
-    }
-
-    /// The teams of these organizations by number, with their organizations' names, and every team
-    /// above them. GitHub takes the members of a team for members of all that are above it, but lists
-    /// them only in the lowest, and names one parent of each.
-    async fn with_those_above(
-        &mut self,
-        teams: Vec<Team>,
-        organizations: &BTreeMap<NonZeroU64, String>,
-    ) -> Result<BTreeMap<NonZeroU64, String>, ProviderError> {
-        let mut found = BTreeMap::new();
-        let mut above = Vec::new();
-        for team in teams {
-            let organization = team.organization.map(|organization| organization.id);
-            let Some((id, name)) = organization.and_then(|id| organizations.get_key_value(&id))
-            else {
-                continue;
-            };
-            found.insert(team.itself.id, format!("{name}/{}", team.itself.slug));
-            above.extend(team.parent.map(|parent| (*id, name, parent)));
-        }
-        while let Some((organization, name, team)) = above.pop() {
-            if found.contains_key(&team.id) {
-                continue;
-            }
-            found.insert(team.id, format!("{name}/{}", team.slug));
-            if found.len() > MOST_GROUPS {
-                return Err(self.too_many(&format!("{MOST_GROUPS} of them")));
-            }
-            let url = self.at(&format!("organizations/{organization}/team/{}", team.id))?;
-            // What the person may not see of it, they are not in.
-            if let Got::Answer(answer) = self.get("read a team that is above another", url).await? {
-                let answer: Team = self.client.parse(&answer)?;
-                if answer.itself.id != team.id {
-                    let problem = "asked for one team, it answered another";
-                    return Err(self.client.unbelievable(problem));
-                }
-                above.extend(answer.parent.map(|parent| (organization, name, parent)));
-            }
-        }
-        Ok(found)
-    }
+pub(super) struct TeamName {
+    pub(super) id: NonZeroU64,
+    pub(super) slug: String,
 }
 
 /// The id of an organization as a group.
-fn organization(id: NonZeroU64) -> String {
+pub(super) fn organization(id: NonZeroU64) -> String {
     format!("org:{id}")
 }
 
 /// Names of the organizations that the person is a member of, by number. The state was asked for, but
 /// whoever is only invited is no member, even if they are listed.
-fn active(memberships: Vec<Membership>) -> BTreeMap<NonZeroU64, String> {
+pub(super) fn active(memberships: Vec<Membership>) -> BTreeMap<NonZeroU64, String> {
     memberships
         .into_iter()
         .filter(|membership| membership.state == "active")
@@ -259,7 +80,7 @@ fn active(memberships: Vec<Membership>) -> BTreeMap<NonZeroU64, String> {
 }
 
 /// Puts a person together, or says what is not to be believed.
-fn person(
+pub(super) fn person(
     user: User,
     organizations: &BTreeMap<NonZeroU64, String>,
     teams: &BTreeMap<NonZeroU64, String>,

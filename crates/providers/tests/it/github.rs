@@ -3,6 +3,7 @@
 mod checks;
 mod fake;
 mod faults;
+mod hostile;
 mod people;
 mod sign_in;
 mod tokens;
