@@ -165,13 +165,9 @@ impl Github {
 
     /// Begins a sign-in: where the browser goes, and what must be known when it comes back to
     /// `redirect_uri`, which is the app's callback URL or below it.
-    pub fn authorize(
-        &self,
-        redirect_uri: &Url,
-        now: Timestamp,
-    ) -> Result<(Url, Pending), ProviderError> {
+    pub fn authorize(&self, redirect_uri: &Url, now: Timestamp) -> (Url, Pending) {
         let pending = Pending::begin(redirect_uri.as_str(), now);
-        let mut url = self.page("login/oauth/authorize")?;
+        let mut url = self.client.endpoints.page("login/oauth/authorize");
         url.query_pairs_mut()
             .append_pair("client_id", &self.client_id)
             .append_pair("redirect_uri", pending.redirect_uri())
@@ -181,14 +177,16 @@ impl Github {
             .append_pair("code_challenge_method", "S256")
             // Whoever has no account there is not somebody yet.
             .append_pair("allow_signup", "false");
-        Ok((url, pending))
+        (url, pending)
     }
 
     /// Ends a sign-in: `query` is what stands behind the question mark of where the browser came
     /// back to.
     ///
-    /// Refused with [`Refusal::Withdrawn`](crate::error::Refusal) if the sign-in took too long or its code was used before:
+    /// Refused with [`Refusal::Withdrawn`] if the sign-in took too long or its code was used before:
     /// they can begin again.
+    ///
+    /// [`Refusal::Withdrawn`]: crate::error::Refusal::Withdrawn
     pub async fn redeem(
         &self,
         query: &str,
@@ -214,8 +212,11 @@ impl Github {
 
     /// Asks anew who it is whose token this is; it must be the person with this id.
     ///
-    /// Refused with [`Refusal::Withdrawn`](crate::error::Refusal) if the token was withdrawn or the account deleted, which
-    /// GitHub does not tell apart, and with [`Refusal::Disabled`](crate::error::Refusal) if the account is suspended.
+    /// Refused with [`Refusal::Withdrawn`] if the token was withdrawn or the account deleted, which
+    /// GitHub does not tell apart, and with [`Refusal::Disabled`] if the account is suspended.
+    ///
+    /// [`Refusal::Withdrawn`]: crate::error::Refusal::Withdrawn
+    /// [`Refusal::Disabled`]: crate::error::Refusal::Disabled
     pub async fn refresh(
         &self,
         access_token: &SecretString,
@@ -259,19 +260,18 @@ impl Github {
         now: Timestamp,
     ) -> Result<(), ProviderError> {
         let path = format!("applications/{}/token", self.client_id);
-        let url = self.client.endpoints.api.join(&path);
-        let url = url.map_err(|error| self.client.unbelievable(error.to_string()))?;
         let access_token = token.expose_secret();
         let request = self
             .client
-            .rest(method, url)
+            .rest(method, self.client.endpoints.rest(&path))
             .basic_auth(&self.client_id, Some(self.client_secret.expose_secret()))
             .json(&OfToken { access_token });
         let answer = self.client.send(what, request).await?;
         match (answer.status, verdict::of(&answer, now)) {
             (401, _) => Err(self.refused(Grant::WrongSecret, what)),
             (204, _) => Ok(()),
-            // Any web server has something that is not there; GitHub says so in its own form.
+            // There is no such token. Any web server has something that is not there; GitHub says so in
+            // its own form.
             (404 | 422, _) if verdict::is_in_words(&answer) => Ok(()),
             (_, Verdict::NotNow(not_now)) => Err(self.client.unavailable(what, not_now)),
             (_, Verdict::Strange(problem)) => Err(self.client.unbelievable(problem)),
@@ -312,7 +312,7 @@ impl Github {
         now: Timestamp,
     ) -> Result<(Grant, &'static str), ProviderError> {
         let what = "exchange a code for a token";
-        let url = self.page("login/oauth/access_token")?;
+        let url = self.client.endpoints.page("login/oauth/access_token");
         let mut all = vec![
             ("client_id", self.client_id.as_str()),
             ("client_secret", self.client_secret.expose_secret()),
@@ -320,10 +320,5 @@ impl Github {
         all.extend_from_slice(fields);
         let answer = self.client.send(what, self.client.form(url, &all)).await?;
         Ok((grant::read(&answer, now), what))
-    }
-
-    fn page(&self, path: &str) -> Result<Url, ProviderError> {
-        let joined = self.client.endpoints.web.join(path);
-        joined.map_err(|error| self.client.unbelievable(error.to_string()))
     }
 }

@@ -48,18 +48,32 @@ impl Endpoints {
                     .map_err(|error| wrong(&format!("it is no server's name ({error})")))?;
                 api
             }
-            Some(_) => web
-                .join("api/v3/")
-                .map_err(|error| wrong(&format!("it is no URL ({error})")))?,
+            Some(_) => below(&web, "api/v3/"),
             None => return Err(wrong("it names no server")),
         };
         Ok(Self { web, api })
     }
 
-    /// The same for people: where its pages are.
+    /// One of its pages.
+    pub(super) fn page(&self, path: &str) -> Url {
+        below(&self.web, path)
+    }
+
+    /// Something of its API.
+    pub(super) fn rest(&self, path: &str) -> Url {
+        below(&self.api, path)
+    }
+
+    /// Where its pages are, for people.
     pub(super) fn name(&self) -> String {
         self.web.as_str().trim_end_matches('/').to_owned()
     }
+}
+
+fn below(base: &Url, path: &str) -> Url {
+    let mut url = base.clone();
+    url.set_path(&format!("{}{path}", base.path()));
+    url
 }
 
 /// Whether a name is that of an API, which somebody might take for the server's.

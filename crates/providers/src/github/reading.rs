@@ -38,10 +38,10 @@ pub(super) async fn read(
         return Err(ProviderError::Refused(Refusal::Disabled));
     }
     let memberships: Vec<Membership> = reading
-        .list("user/memberships/orgs?state=active&per_page=100")
+        .list("user/memberships/orgs", "state=active&per_page=100")
         .await?;
     let mut organizations = active(memberships);
-    let teams: Vec<Team> = reading.list("user/teams?per_page=50").await?;
+    let teams: Vec<Team> = reading.list("user/teams", "per_page=50").await?;
     organizations.retain(|id, _| !reading.withheld.contains(&organization(*id)));
     let teams = reading.with_those_above(teams, &organizations).await?;
     person(user, &organizations, &teams)
@@ -70,14 +70,6 @@ impl Reading<'_> {
         self.client.get(what, url, self.token, self.now).await
     }
 
-    fn at(&self, path: &str) -> Result<Url, ProviderError> {
-        let joined = self.client.endpoints.api.join(path);
-        joined.map_err(|error| {
-            self.client
-                .unbelievable(format!("it has no {path} ({error})"))
-        })
-    }
-
     fn too_many(&self, limit: &str) -> ProviderError {
         self.client.unbelievable(format!(
             "the person is in more organizations and teams than Drover takes in ({limit}); let \
@@ -87,7 +79,7 @@ impl Reading<'_> {
 
     async fn user(&mut self) -> Result<User, ProviderError> {
         let what = "read who the person is";
-        match self.get(what, self.at("user")?).await? {
+        match self.get(what, self.client.endpoints.rest("user")).await? {
             Got::Answer(answer) => self.client.parse(&answer),
             // An enterprise's list of addresses can hold for everything that its people do.
             Got::Withheld => Err(self.client.unavailable(
@@ -104,9 +96,15 @@ impl Reading<'_> {
     }
 
     /// All pages of a list.
-    async fn list<T: DeserializeOwned>(&mut self, path: &str) -> Result<Vec<T>, ProviderError> {
+    async fn list<T: DeserializeOwned>(
+        &mut self,
+        path: &str,
+        query: &str,
+    ) -> Result<Vec<T>, ProviderError> {
         let mut items = Vec::new();
-        let mut next = Some(self.at(path)?);
+        let mut first = self.client.endpoints.rest(path);
+        first.set_query(Some(query));
+        let mut next = Some(first);
         while let Some(url) = next {
             let what = "read which organizations and teams the person is in";
             let answer = match self.get(what, url).await? {
@@ -172,7 +170,8 @@ impl Reading<'_> {
             if found.len() > MOST_GROUPS {
                 return Err(self.too_many(&format!("{MOST_GROUPS} of them")));
             }
-            let url = self.at(&format!("organizations/{organization}/team/{}", team.id))?;
+            let path = format!("organizations/{organization}/team/{}", team.id);
+            let url = self.client.endpoints.rest(&path);
             // What the person may not see of it, they are not in.
             if let Got::Answer(answer) = self.get("read a team that is above another", url).await? {
                 let answer: Team = self.client.parse(&answer)?;

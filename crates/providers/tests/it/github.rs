@@ -47,7 +47,7 @@ fn hurried(fake: &Fake, patience: Patience) -> Github {
 
 /// Begins a sign-in that the account allows: with what the browser comes back.
 fn allowed(fake: &Fake, github: &Github, account: u64) -> (String, Pending) {
-    let (page, pending) = github.authorize(&BACK.parse().unwrap(), now()).unwrap();
+    let (page, pending) = github.authorize(&BACK.parse().unwrap(), now());
     let query = fake.world().allow(&page, account);
     (query, pending)
 }

@@ -1,13 +1,13 @@
 //! What is tried before a GitHub is enabled, and what is seen without asking it.
 
-use drover_api::kinds::auth_provider::GithubSpec;
+use drover_api::kinds::auth_provider::{AuthProviderSpec, GithubSpec};
 use drover_providers::ProviderError;
 use drover_providers::github::{Check, Github};
 use secrecy::SecretString;
 
 use super::fake::world::{CLIENT, SECRET};
 use super::fake::{Fake, Fault};
-use super::{github, now, outcome, spec, words};
+use super::{BACK, github, now, outcome, spec, words};
 
 fn outcomes(checks: &[Check]) -> Vec<&'static str> {
     let outcomes = checks.iter().map(|check| check.outcome.as_ref());
@@ -132,4 +132,27 @@ async fn what_cannot_be_right_is_said_before_anything_is_asked() {
         assert!(!error.to_string().contains("the-secret"));
     }
     assert!(fake.asked().is_empty());
+}
+
+#[tokio::test]
+async fn the_documentations_example_is_understood_to_its_last_field() {
+    let page = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/identity-providers.md"
+    );
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, example) = page.split_once("```yaml\n").unwrap();
+    let (_, provider) = example.split_once("\n---\n").unwrap();
+    let provider = provider.split("```").next().unwrap();
+    let written: serde_json::Value = serde_saphyr::from_str(provider).unwrap();
+    let spec: AuthProviderSpec = serde_json::from_value(written["spec"].clone()).unwrap();
+    assert_eq!(serde_json::to_value(&spec).unwrap(), written["spec"]);
+    let fake = Fake::start().await;
+    let github = GithubSpec {
+        ca_bundle: Some(fake.certificate()),
+        ..spec.github.unwrap()
+    };
+    let github = Github::new(&github, SecretString::from(SECRET)).unwrap();
+    let (page, _) = github.authorize(&BACK.parse().unwrap(), now());
+    assert_eq!(page.host_str(), Some("github.com"));
 }

@@ -5,6 +5,7 @@ pub(super) mod world;
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -63,6 +64,8 @@ struct Inner {
     world: Mutex<World>,
     faults: Mutex<Vec<(String, Fault)>>,
     asked: Mutex<Vec<Asked>>,
+    /// Bytes of bodies that were taken for sending.
+    sent_bytes: AtomicUsize,
 }
 
 impl Identity {
@@ -98,6 +101,7 @@ impl Fake {
             world: Mutex::new(World::new(endpoints.api.clone())),
             faults: Mutex::default(),
             asked: Mutex::default(),
+            sent_bytes: AtomicUsize::new(0),
         });
         let serving = tokio::spawn(serve(listener, identity.acceptor(), inner.clone()));
         Self {
@@ -134,6 +138,11 @@ impl Fake {
     /// What was asked since the last time.
     pub(super) fn asked(&self) -> Vec<Asked> {
         std::mem::take(&mut self.inner.asked.lock().unwrap())
+    }
+
+    /// Bytes of bodies that were sent until now; more may lie in the system's buffers.
+    pub(super) fn sent_bytes(&self) -> usize {
+        self.inner.sent_bytes.load(Ordering::Relaxed)
     }
 
     /// Long enough for any machine, except where nothing will ever come.
@@ -186,16 +195,16 @@ async fn answer(
     let fault = faults.iter().find(|(at, _)| path.starts_with(at.as_str()));
     // What is broken does nothing.
     let right = || inner.world.lock().unwrap().answer(&head, &body);
-    let mut sending: fn(Option<Bytes>) -> Sending = Sending::Whole;
+    let mut then = Then::End;
     let answer = match fault.map(|(_, fault)| fault.clone()) {
         None => right(),
         Some(Fault::Silence) => std::future::pending().await,
         Some(Fault::Stalls) => {
-            sending = Sending::Stalling;
+            then = Then::Silence;
             right()
         }
         Some(Fault::Endless) => {
-            sending = Sending::Endless;
+            then = Then::More;
             right()
         }
         Some(Fault::Header(name, value)) => {
@@ -210,8 +219,9 @@ async fn answer(
             body,
         },
     };
-    let body = Bytes::from(answer.body);
-    let mut response = Response::new(sending(Some(body)));
+    let first = Some(Bytes::from(answer.body));
+    let inner = inner.clone();
+    let mut response = Response::new(Sending { first, then, inner });
     *response.status_mut() = answer.status.try_into().unwrap();
     for (name, value) in answer.headers {
         let value = HeaderValue::from_str(&value).unwrap();
@@ -222,10 +232,17 @@ async fn answer(
 }
 
 /// A body, and how it is sent.
-enum Sending {
-    Whole(Option<Bytes>),
-    Stalling(Option<Bytes>),
-    Endless(Option<Bytes>),
+struct Sending {
+    first: Option<Bytes>,
+    then: Then,
+    inner: Arc<Inner>,
+}
+
+/// What comes after what is right.
+enum Then {
+    End,
+    Silence,
+    More,
 }
 
 impl Body for Sending {
@@ -236,13 +253,14 @@ impl Body for Sending {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let frame = |bytes| Poll::Ready(Some(Ok(Frame::data(bytes))));
-        match &mut *self {
-            Self::Whole(rest) => Poll::Ready(rest.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Self::Stalling(rest) => rest.take().map_or(Poll::Pending, frame),
-            Self::Endless(rest) => {
-                frame(rest.take().unwrap_or_else(|| vec![b' '; 16 * 1024].into()))
-            }
-        }
+        let bytes = match (self.first.take(), &self.then) {
+            (Some(first), _) => first,
+            (None, Then::End) => return Poll::Ready(None),
+            (None, Then::Silence) => return Poll::Pending,
+            (None, Then::More) => vec![b' '; 16 * 1024].into(),
+        };
+        let sent = &self.inner.sent_bytes;
+        sent.fetch_add(bytes.len(), Ordering::Relaxed);
+        Poll::Ready(Some(Ok(Frame::data(bytes))))
     }
 }

@@ -102,6 +102,27 @@ async fn a_list_without_an_end_is_left() {
 }
 
 #[tokio::test]
+async fn an_answer_without_an_end_is_left() {
+    let fake = Fake::start().await;
+    people(&fake);
+    let github = github(&fake);
+    let alice = sign_in(&fake, &github, 1).await.unwrap();
+    for path in READ {
+        fake.break_at(path, Fault::Endless);
+        let before = fake.sent_bytes();
+        let error = github
+            .refresh(&alice.access_token, "1", now())
+            .await
+            .unwrap_err();
+        assert_eq!(outcome(&error), "unbelievable", "{path}: {}", words(&error));
+        let sent = fake.sent_bytes() - before;
+        // One is read; the buffers of two systems and of TLS hold some more.
+        assert!(sent < 64 * 1024 * 1024, "{path}: {sent} bytes");
+        fake.mend();
+    }
+}
+
+#[tokio::test]
 async fn no_error_holds_a_secret() {
     let fake = Fake::start().await;
     people(&fake);

@@ -54,7 +54,7 @@ async fn somebody_signs_in_with_all_their_organizations_and_teams() {
 #[tokio::test]
 async fn a_browser_is_sent_with_a_challenge_for_the_least_that_is_needed() {
     let (fake, github) = with_octocat().await;
-    let (page, pending) = github.authorize(&BACK.parse().unwrap(), now()).unwrap();
+    let (page, pending) = github.authorize(&BACK.parse().unwrap(), now());
     assert_eq!(page.origin(), fake.endpoints().web.origin());
     assert_eq!(page.path(), "/login/oauth/authorize");
     let asked: HashMap<_, _> = page.query_pairs().into_owned().collect();
@@ -70,7 +70,7 @@ async fn a_browser_is_sent_with_a_challenge_for_the_least_that_is_needed() {
     ];
     let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
     assert_eq!(asked, HashMap::from(expected));
-    let (other, _) = github.authorize(&BACK.parse().unwrap(), now()).unwrap();
+    let (other, _) = github.authorize(&BACK.parse().unwrap(), now());
     assert_ne!(page, other);
 }
 
@@ -137,7 +137,7 @@ async fn a_return_that_nobody_here_began_is_not_even_shown_to_github() {
 #[tokio::test]
 async fn who_says_no_at_github_is_not_signed_in() {
     let (fake, github) = with_octocat().await;
-    let (page, pending) = github.authorize(&BACK.parse().unwrap(), now()).unwrap();
+    let (page, pending) = github.authorize(&BACK.parse().unwrap(), now());
     let result = github.redeem(&World::deny(&page), &pending, now()).await;
     assert!(
         matches!(result, Err(ProviderError::Refused(Refusal::Denied))),
@@ -149,7 +149,7 @@ async fn who_says_no_at_github_is_not_signed_in() {
 #[tokio::test]
 async fn what_github_says_of_the_app_is_for_the_administrator() {
     let (_fake, github) = with_octocat().await;
-    let (_, pending) = github.authorize(&BACK.parse().unwrap(), now()).unwrap();
+    let (_, pending) = github.authorize(&BACK.parse().unwrap(), now());
     let state = pending.state().expose_secret();
     for (word, expected, says) in [
         ("redirect_uri_mismatch", "misconfigured", BACK),
