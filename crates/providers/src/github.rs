@@ -56,7 +56,7 @@ pub struct SignedIn {
 pub struct Check {
     /// For people, such as `sign-in at https://github.com`.
     pub what: String,
-    /// What is wrong with it.
+    /// What is wrong with it, if something is.
     pub outcome: Result<(), ProviderError>,
 }
 
@@ -126,17 +126,19 @@ impl Github {
     /// client with this secret.
     pub async fn check(&self, now: Timestamp) -> Vec<Check> {
         let endpoints = &self.client.endpoints;
+        let sign_in = self.check_sign_in(now).await;
+        let api = self.check_api(now).await;
         vec![
             Check {
                 what: format!("sign-in at {}", endpoints.name()),
-                outcome: self.check_sign_in(now).await,
+                outcome: sign_in.map_err(problem::or_certificate),
             },
             Check {
                 what: format!(
                     "REST API at {}",
                     endpoints.api.as_str().trim_end_matches('/')
                 ),
-                outcome: self.check_api(now).await,
+                outcome: api.map_err(problem::or_certificate),
             },
         ]
     }

@@ -1,5 +1,8 @@
 //! What is to be said of what went wrong, and to whom.
 
+use std::error::Error;
+use std::io;
+
 use super::Github;
 use super::grant::{Grant, SCOPE};
 use crate::ProviderError;
@@ -86,4 +89,40 @@ pub(super) fn wrong_redirect(pending: &Pending) -> ProviderError {
             pending.redirect_uri()
         ),
     }
+}
+
+/// What an administrator is told who tries a GitHub whose certificate is not believed. For whoever has
+/// signed in before, it is one that cannot be asked: somebody in between could show another one.
+pub(super) fn or_certificate(error: ProviderError) -> ProviderError {
+    let ProviderError::Unavailable {
+        provider, source, ..
+    } = &error
+    else {
+        return error;
+    };
+    let problem = below(&**source).find_map(|error| match error.downcast_ref::<rustls::Error>() {
+        Some(rustls::Error::InvalidCertificate(problem)) => Some(problem.to_string()),
+        _ => None,
+    });
+    match problem {
+        None => error,
+        Some(problem) => ProviderError::Misconfigured {
+            field: "github.caBundle",
+            problem: format!(
+                "the certificate of {provider} is not believed ({problem}): if an authority of your \
+                 own signed it, put that authority's here"
+            ),
+        },
+    }
+}
+
+/// Every error below the given one; `io::Error` hides one that only `get_ref` shows.
+fn below<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| {
+        error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref)
+            .map(|inner| inner as &(dyn Error + 'static))
+            .or_else(move || error.source())
+    })
 }

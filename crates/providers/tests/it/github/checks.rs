@@ -90,6 +90,24 @@ async fn each_half_is_tried_for_itself() {
 }
 
 #[tokio::test]
+async fn a_certificate_of_an_unknown_authority_says_where_to_put_the_authority() {
+    let fake = Fake::start().await;
+    let other = Fake::start().await;
+    let secret = SecretString::from(SECRET);
+    let github = Github::at(fake.endpoints(), &spec(&other), secret, Fake::patience()).unwrap();
+    let checks = github.check(now()).await;
+    assert_eq!(outcomes(&checks), ["misconfigured", "misconfigured"]);
+    for check in checks {
+        let said = check.outcome.unwrap_err().to_string();
+        assert!(
+            said.starts_with("github.caBundle: the certificate of https://127.0.0.1"),
+            "{said}"
+        );
+    }
+    assert!(fake.asked().is_empty());
+}
+
+#[tokio::test]
 async fn what_cannot_be_right_is_said_before_anything_is_asked() {
     let fake = Fake::start().await;
     let right = GithubSpec {
