@@ -4,7 +4,10 @@
 //! somebody may do, keeps nothing, and knows neither the hub nor a browser's request: the server
 //! hands in configuration, secrets and what came back, and is told who it is.
 
+pub mod allowed;
+pub mod code_flow;
 pub mod error;
+pub mod github;
 pub mod person;
 
 pub use error::ProviderError;

@@ -1,0 +1,61 @@
+//! What must hold for any bytes; run by the fuzzer and, over the corpus, by `cargo test`.
+
+use drover_providers::code_flow::Pending;
+use drover_providers::github::link;
+use jiff::Timestamp;
+use secrecy::ExposeSecret as _;
+use url::{Url, form_urlencoded};
+
+/// A list goes on below its own API only, where somebody's token may be shown.
+pub(crate) fn link(data: &[u8]) {
+    let Ok(value) = std::str::from_utf8(data) else {
+        return;
+    };
+    for api in [
+        "https://api.github.com/",
+        "https://git.acme.example:8443/api/v3/",
+    ] {
+        let base = Url::parse(api).expect("both are URLs");
+        if let Ok(Some(next)) = link::next(value, &base) {
+            assert!(next.as_str().starts_with(api), "{next}");
+            assert!(!next.path().split('/').any(|part| part == ".."));
+        }
+    }
+}
+
+/// An organization that is named is there in digits.
+pub(crate) fn withheld(data: &[u8]) {
+    let Ok(value) = std::str::from_utf8(data) else {
+        return;
+    };
+    for id in link::withheld(value) {
+        assert!(value.contains(&id.to_string()));
+    }
+}
+
+/// A code is taken only from the end of the sign-in that was begun, which names it once. An `S` in the
+/// data stands for the state, which the fuzzer cannot know.
+pub(crate) fn callback(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let now = Timestamp::UNIX_EPOCH;
+    let pending = Pending::begin("https://drover.test/back", now);
+    let issuer = Url::parse("https://github.com").expect("it is a URL");
+    let with = |state: &str| pending.code(&text.replace('S', state), &issuer.origin(), now);
+    assert!(with("S").is_err(), "without the state");
+    let state = pending.state().expose_secret();
+    let Ok(code) = with(state) else {
+        return;
+    };
+    let query = text.replace('S', state);
+    let values = |wanted: &str| -> Vec<String> {
+        form_urlencoded::parse(query.as_bytes())
+            .filter(|(name, _)| name == wanted)
+            .map(|(_, value)| value.into_owned())
+            .collect()
+    };
+    assert_eq!(values("state"), [state]);
+    assert_eq!(values("code"), [code.expose_secret()]);
+    assert!(values("error").is_empty());
+}

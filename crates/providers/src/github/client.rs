@@ -1,0 +1,221 @@
+//! Requests to a GitHub: each with a limit of time and of size, and nowhere else.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use reqwest::header::{ACCEPT, HeaderMap};
+use reqwest::{Certificate, Method, RequestBuilder, redirect};
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::de::DeserializeOwned;
+use url::Url;
+
+use super::endpoints::Endpoints;
+use super::verdict::{self, Verdict};
+use crate::ProviderError;
+
+/// An answer greater than this is not read; a team has some 5 KiB, with its organization and parent.
+const MOST_BYTES: usize = 1024 * 1024;
+/// The version that these requests are written for; github.com keeps it until March 2028 at least,
+/// and Enterprise Servers of 2023 know it. Without it, an answer is of whatever version is the first
+/// that is kept.
+const API_VERSION: &str = "2022-11-28";
+
+/// How long a GitHub may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// For one answer, to its last byte.
+    pub request: Duration,
+    /// For all that one question to this library asks of it: some answers have many pages.
+    pub whole: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            request: Duration::from_secs(10),
+            whole: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Asks one GitHub.
+#[derive(Clone, Debug)]
+pub(super) struct Client {
+    http: reqwest::Client,
+    pub(super) endpoints: Endpoints,
+    whole: Duration,
+}
+
+/// What it answered. Not for logs: it may hold a token.
+pub(super) struct Answer {
+    /// HTTP status code.
+    pub(super) status: u16,
+    pub(super) headers: HeaderMap,
+    /// At most 1 MiB.
+    pub(super) body: Vec<u8>,
+}
+
+/// What became of reading something.
+pub(super) enum Got {
+    Answer(Answer),
+    /// An organization keeps it back from Drover.
+    Withheld,
+    /// The person may not know of it, or it is not there.
+    Absent,
+}
+
+impl Client {
+    /// A client that believes the authorities in `ca_bundle` (PEM), or else the system's.
+    pub(super) fn new(
+        endpoints: Endpoints,
+        ca_bundle: Option<&str>,
+        patience: Patience,
+    ) -> Result<Self, ProviderError> {
+        let misconfigured = |problem: String| ProviderError::Misconfigured {
+            field: "github.caBundle",
+            problem,
+        };
+        if CryptoProvider::get_default().is_none() {
+            // Fails only if another thread was faster, with the one provider that there is.
+            let _ = aws_lc_rs::default_provider().install_default();
+        }
+        let mut builder = reqwest::Client::builder()
+            .https_only(true)
+            // A redirect could carry a token elsewhere.
+            .redirect(redirect::Policy::none())
+            .connect_timeout(patience.request)
+            .timeout(patience.request)
+            .user_agent(concat!("drover/", env!("CARGO_PKG_VERSION")));
+        if let Some(bundle) = ca_bundle {
+            let found = Certificate::from_pem_bundle(bundle.as_bytes());
+            let found = found.ok().filter(|found| !found.is_empty());
+            builder = builder.tls_certs_only(found.ok_or_else(|| {
+                misconfigured(
+                    "it holds no certificate in PEM form: give the authority's, which begins with \
+                     -----BEGIN CERTIFICATE-----"
+                        .to_owned(),
+                )
+            })?);
+        }
+        let http = builder.build().map_err(|error| {
+            misconfigured(match ca_bundle {
+                Some(_) => format!("its certificates cannot be authorities ({error})"),
+                None => format!(
+                    "this system has no authorities for certificates ({error}): give those of \
+                     {} here",
+                    endpoints.name()
+                ),
+            })
+        })?;
+        Ok(Self {
+            http,
+            endpoints,
+            whole: patience.whole,
+        })
+    }
+
+    /// Gives one question to this library its time; `what` completes "could not …".
+    pub(super) async fn within_patience<T>(
+        &self,
+        what: &str,
+        asked: impl Future<Output = Result<T, ProviderError>>,
+    ) -> Result<T, ProviderError> {
+        tokio::time::timeout(self.whole, asked)
+            .await
+            .unwrap_or_else(|elapsed| Err(self.unavailable(what, elapsed)))
+    }
+
+    /// A request to its API, as whom is for the caller to add.
+    pub(super) fn rest(&self, method: Method, url: Url) -> RequestBuilder {
+        self.http
+            .request(method, url)
+            .header(ACCEPT, "application/vnd.github+json")
+            .header("X-GitHub-Api-Version", API_VERSION)
+    }
+
+    /// A form for its pages that programs answer with JSON, if they are asked for it.
+    pub(super) fn form(&self, url: Url, fields: &[(&str, &str)]) -> RequestBuilder {
+        let mut body = url::form_urlencoded::Serializer::new(String::new());
+        body.extend_pairs(fields);
+        self.http
+            .post(url)
+            .header(ACCEPT, "application/json")
+            .header("Content-Type", "application/x-www-form-urlencoded")
+            .body(body.finish())
+    }
+
+    /// Sends a request and reads the whole answer; whatever its status says, it is one.
+    pub(super) async fn send(
+        &self,
+        what: &str,
+        request: RequestBuilder,
+    ) -> Result<Answer, ProviderError> {
+        let failed = |error: reqwest::Error| self.unavailable(what, error.without_url());
+        let mut response = request.send().await.map_err(failed)?;
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            if body.len() + chunk.len() > MOST_BYTES {
+                return Err(self.unbelievable(format!("it has more than {MOST_BYTES} bytes")));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Answer {
+            status: response.status().as_u16(),
+            headers: std::mem::take(response.headers_mut()),
+            body,
+        })
+    }
+
+    /// Reads something of the API as the person whose token it is.
+    pub(super) async fn get(
+        &self,
+        what: &str,
+        url: Url,
+        token: &SecretString,
+        now: Timestamp,
+    ) -> Result<Got, ProviderError> {
+        let request = self.rest(Method::GET, url);
+        let request = request.bearer_auth(token.expose_secret());
+        let answer = self.send(what, request).await?;
+        match verdict::of(&answer, now) {
+            Verdict::Answered => Ok(Got::Answer(answer)),
+            Verdict::Withheld => Ok(Got::Withheld),
+            Verdict::Absent => Ok(Got::Absent),
+            Verdict::Refused(refusal) => Err(ProviderError::Refused(refusal)),
+            Verdict::NotNow(not_now) => Err(self.unavailable(what, not_now)),
+            Verdict::Strange(problem) => Err(self.unbelievable(problem)),
+        }
+    }
+
+    /// Understands an answer.
+    pub(super) fn parse<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T, ProviderError> {
+        // The decoder's own words may quote the answer.
+        serde_json::from_slice(&answer.body).map_err(|error| {
+            self.unbelievable(format!(
+                "it is not what the REST API answers (line {}, column {})",
+                error.line(),
+                error.column()
+            ))
+        })
+    }
+
+    pub(super) fn unavailable(
+        &self,
+        what: &str,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> ProviderError {
+        ProviderError::Unavailable {
+            provider: self.endpoints.name(),
+            what: what.to_owned(),
+            source: source.into(),
+        }
+    }
+
+    pub(super) fn unbelievable(&self, problem: impl Into<String>) -> ProviderError {
+        ProviderError::Unbelievable {
+            provider: self.endpoints.name(),
+            problem: problem.into(),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What is tried before a GitHub is enabled, and what is seen without asking it.
+
+use drover_api::kinds::auth_provider::{AuthProviderSpec, GithubSpec};
+use drover_providers::ProviderError;
+use drover_providers::github::{Check, Github};
+use secrecy::SecretString;
+
+use super::fake::world::{CLIENT, SECRET};
+use super::fake::{Fake, Fault};
+use super::{BACK, github, now, outcome, spec, words};
+
+fn outcomes(checks: &[Check]) -> Vec<&'static str> {
+    let outcomes = checks.iter().map(|check| check.outcome.as_ref());
+    outcomes
+        .map(|it| it.map_or_else(outcome, |()| "right"))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_right_configuration_passes_without_anybody_signing_in() {
+    let fake = Fake::start().await;
+    let checks = github(&fake).check(now()).await;
+    assert_eq!(outcomes(&checks), ["right", "right"], "{checks:?}");
+    let web = fake.endpoints().web.to_string();
+    let what: Vec<_> = checks.iter().map(|check| check.what.as_str()).collect();
+    let web = web.trim_end_matches('/');
+    assert_eq!(
+        what,
+        [
+            format!("sign-in at {web}"),
+            format!("REST API at {web}/api/v3")
+        ]
+    );
+    assert!(fake.world().tokens.is_empty());
+}
+
+#[tokio::test]
+async fn a_wrong_client_is_found_before_anybody_signs_in() {
+    let fake = Fake::start().await;
+    let try_with = async |client_id: &str, secret: &str| {
+        let mut spec = spec(&fake);
+        client_id.clone_into(&mut spec.client_id);
+        let secret = SecretString::from(secret);
+        let github = Github::at(fake.endpoints(), &spec, secret, Fake::patience()).unwrap();
+        let checks = github.check(now()).await;
+        assert_eq!(outcomes(&checks), ["misconfigured", "misconfigured"]);
+        words(checks[0].outcome.as_ref().unwrap_err())
+    };
+    let said = try_with(CLIENT, "another-secret").await;
+    assert!(
+        said.starts_with("github.clientSecret: ") && !said.contains("another-secret"),
+        "{said}"
+    );
+    let said = try_with("Ov23liAnotherClient1", SECRET).await;
+    assert!(said.starts_with("github.clientId: "), "{said}");
+}
+
+#[tokio::test]
+async fn each_half_is_tried_for_itself() {
+    let fake = Fake::start().await;
+    let github = github(&fake);
+    let fault = |status| Fault::Says(status, vec![], "<html>".to_owned());
+    for (path, status, expected) in [
+        ("/login", 503, ["unavailable", "right"]),
+        ("/api", 503, ["right", "unavailable"]),
+        ("/login", 200, ["unbelievable", "right"]),
+        ("/api", 301, ["right", "unbelievable"]),
+        ("/login", 404, ["misconfigured", "right"]),
+        ("/api", 403, ["right", "unavailable"]),
+        ("/api", 404, ["right", "unbelievable"]),
+    ] {
+        fake.break_at(path, fault(status));
+        assert_eq!(
+            outcomes(&github.check(now()).await),
+            expected,
+            "{path} {status}"
+        );
+        fake.mend();
+    }
+    // Something that gives everybody a token is no GitHub.
+    let token = r#"{"access_token":"A","token_type":"bearer","scope":"read:org"}"#;
+    fake.break_at("/login", Fault::Says(200, vec![], token.to_owned()));
+    let checks = github.check(now()).await;
+    assert_eq!(outcomes(&checks), ["unbelievable", "right"]);
+    fake.mend();
+    // A page that answers anything with success is no API.
+    fake.break_at("/api", fault(200));
+    let checks = github.check(now()).await;
+    assert_eq!(outcomes(&checks), ["right", "unbelievable"]);
+}
+
+#[tokio::test]
+async fn a_certificate_of_an_unknown_authority_says_where_to_put_the_authority() {
+    let fake = Fake::start().await;
+    let other = Fake::start().await;
+    let secret = SecretString::from(SECRET);
+    let github = Github::at(fake.endpoints(), &spec(&other), secret, Fake::patience()).unwrap();
+    let checks = github.check(now()).await;
+    assert_eq!(outcomes(&checks), ["misconfigured", "misconfigured"]);
+    for check in checks {
+        let said = check.outcome.unwrap_err().to_string();
+        assert!(
+            said.starts_with("github.caBundle: the certificate of https://127.0.0.1"),
+            "{said}"
+        );
+    }
+    assert!(fake.asked().is_empty());
+}
+
+#[tokio::test]
+async fn what_cannot_be_right_is_said_before_anything_is_asked() {
+    let fake = Fake::start().await;
+    let right = GithubSpec {
+        url: Some(fake.endpoints().web.to_string()),
+        ..spec(&fake)
+    };
+    assert!(Github::new(&right, SecretString::from(SECRET)).is_ok());
+    let of_url = |url: &str| GithubSpec {
+        url: Some(url.to_owned()),
+        ..right.clone()
+    };
+    let of_client = |client_id: &str| GithubSpec {
+        client_id: client_id.to_owned(),
+        ..right.clone()
+    };
+    let of_authorities = |bundle: &str| GithubSpec {
+        ca_bundle: Some(bundle.to_owned()),
+        ..right.clone()
+    };
+    let garbage = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    let table = [
+        (of_url("http://github.com"), SECRET, "github.url"),
+        (of_url("github.com"), SECRET, "github.url"),
+        (of_client(""), SECRET, "github.clientId"),
+        (of_client(".."), SECRET, "github.clientId"),
+        (of_client("a/../b"), SECRET, "github.clientId"),
+        (of_client("a b"), SECRET, "github.clientId"),
+        (right.clone(), "", "github.clientSecret"),
+        (right.clone(), "the-secret\n", "github.clientSecret"),
+        (of_authorities(""), SECRET, "github.caBundle"),
+        (of_authorities("no PEM"), SECRET, "github.caBundle"),
+        (of_authorities(garbage), SECRET, "github.caBundle"),
+    ];
+    for (spec, secret, field) in table {
+        let error = Github::new(&spec, SecretString::from(secret)).unwrap_err();
+        assert!(
+            matches!(&error, ProviderError::Misconfigured { field: found, .. } if *found == field),
+            "{error}"
+        );
+        assert!(!error.to_string().contains("the-secret"));
+    }
+    assert!(fake.asked().is_empty());
+}
+
+#[tokio::test]
+async fn the_documentations_example_is_understood_to_its_last_field() {
+    let page = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/identity-providers.md"
+    );
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, example) = page.split_once("```yaml\n").unwrap();
+    let (_, provider) = example.split_once("\n---\n").unwrap();
+    let provider = provider.split("```").next().unwrap();
+    let written: serde_json::Value = serde_saphyr::from_str(provider).unwrap();
+    let spec: AuthProviderSpec = serde_json::from_value(written["spec"].clone()).unwrap();
+    assert_eq!(serde_json::to_value(&spec).unwrap(), written["spec"]);
+    let fake = Fake::start().await;
+    let github = GithubSpec {
+        ca_bundle: Some(fake.certificate()),
+        ..spec.github.unwrap()
+    };
+    let github = Github::new(&github, SecretString::from(SECRET)).unwrap();
+    let (page, _) = github.authorize(&BACK.parse().unwrap(), now());
+    assert_eq!(page.host_str(), Some("github.com"));
+}

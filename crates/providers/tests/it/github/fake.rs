@@ -1,0 +1,266 @@
+//! A GitHub Enterprise Server, as far as signing in goes: its OAuth pages and its REST API over TLS,
+//! the faults that one can have, and a list of what was asked of it.
+
+pub(super) mod world;
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http_body_util::BodyExt as _;
+use hyper::body::{Body, Bytes, Frame, Incoming};
+use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use rcgen::{CertifiedKey, KeyPair};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::aws_lc_rs::default_provider;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+
+use self::world::{Answer, World};
+use drover_providers::github::{Endpoints, Patience};
+
+/// What is the matter with the answers to some path.
+#[derive(Clone)]
+pub(super) enum Fault {
+    /// Another answer: status, headers, body.
+    Says(u16, Vec<(&'static str, String)>, String),
+    /// The right answer with one header more, instead of the same one.
+    Header(&'static str, String),
+    /// Nothing, for ever.
+    Silence,
+    /// A beginning, and then nothing, for ever.
+    Stalls,
+    /// A beginning, and then more of it, for ever.
+    Endless,
+}
+
+/// What was asked.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) method: String,
+    pub(super) path: String,
+    /// `Authorization`, if there was one.
+    pub(super) authorization: Option<String>,
+}
+
+/// The certificate of one server, or of several that nobody can tell apart by it.
+pub(super) struct Identity(CertifiedKey<KeyPair>);
+
+pub(super) struct Fake {
+    inner: Arc<Inner>,
+    endpoints: Endpoints,
+    certificate: String,
+    serving: tokio::task::JoinHandle<()>,
+}
+
+struct Inner {
+    world: Mutex<World>,
+    faults: Mutex<Vec<(String, Fault)>>,
+    asked: Mutex<Vec<Asked>>,
+    /// Bytes of bodies that were taken for sending.
+    sent_bytes: AtomicUsize,
+}
+
+impl Identity {
+    pub(super) fn new() -> Self {
+        Self(rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap())
+    }
+
+    fn acceptor(&self) -> TlsAcceptor {
+        let key = PrivateKeyDer::try_from(self.0.signing_key.serialize_der()).unwrap();
+        let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![self.0.cert.der().clone()], key)
+            .unwrap();
+        TlsAcceptor::from(Arc::new(config))
+    }
+}
+
+impl Fake {
+    pub(super) async fn start() -> Self {
+        Self::start_as(&Identity::new()).await
+    }
+
+    pub(super) async fn start_as(identity: &Identity) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let web = format!("https://{}/", listener.local_addr().unwrap());
+        let endpoints = Endpoints {
+            api: format!("{web}api/v3/").parse().unwrap(),
+            web: web.parse().unwrap(),
+        };
+        let inner = Arc::new(Inner {
+            world: Mutex::new(World::new(endpoints.api.clone())),
+            faults: Mutex::default(),
+            asked: Mutex::default(),
+            sent_bytes: AtomicUsize::new(0),
+        });
+        let serving = tokio::spawn(serve(listener, identity.acceptor(), inner.clone()));
+        Self {
+            inner,
+            endpoints,
+            certificate: identity.0.cert.pem(),
+            serving,
+        }
+    }
+
+    pub(super) fn endpoints(&self) -> Endpoints {
+        self.endpoints.clone()
+    }
+
+    /// The only authority for its certificate, PEM.
+    pub(super) fn certificate(&self) -> String {
+        self.certificate.clone()
+    }
+
+    pub(super) fn world(&self) -> MutexGuard<'_, World> {
+        self.inner.world.lock().unwrap()
+    }
+
+    /// Everything below this path has this fault from now on.
+    pub(super) fn break_at(&self, path: &str, fault: Fault) {
+        let path = path.to_owned();
+        self.inner.faults.lock().unwrap().push((path, fault));
+    }
+
+    pub(super) fn mend(&self) {
+        self.inner.faults.lock().unwrap().clear();
+    }
+
+    /// What was asked since the last time.
+    pub(super) fn asked(&self) -> Vec<Asked> {
+        std::mem::take(&mut self.inner.asked.lock().unwrap())
+    }
+
+    /// Bytes of bodies that were sent until now; more may lie in the system's buffers.
+    pub(super) fn sent_bytes(&self) -> usize {
+        self.inner.sent_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Long enough for any machine, except where nothing will ever come.
+    pub(super) fn patience() -> Patience {
+        Patience {
+            request: Duration::from_mins(1),
+            whole: Duration::from_mins(2),
+        }
+    }
+}
+
+impl Drop for Fake {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+async fn serve(listener: TcpListener, acceptor: TlsAcceptor, inner: Arc<Inner>) {
+    loop {
+        let (stream, _) = listener.accept().await.unwrap();
+        let (acceptor, inner) = (acceptor.clone(), inner.clone());
+        tokio::spawn(async move {
+            // Whoever does not believe the certificate goes away.
+            let Ok(stream) = acceptor.accept(stream).await else {
+                return;
+            };
+            let service = service_fn(move |request| answer(request, inner.clone()));
+            let connection = hyper::server::conn::http1::Builder::new();
+            let connection = connection.serve_connection(TokioIo::new(stream), service);
+            // Whoever waits no longer goes away.
+            let _ = connection.await;
+        });
+    }
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    inner: Arc<Inner>,
+) -> Result<Response<Sending>, Infallible> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    let path = head.uri.path().to_owned();
+    let authorization = head.headers.get(AUTHORIZATION);
+    inner.asked.lock().unwrap().push(Asked {
+        method: head.method.to_string(),
+        path: path.clone(),
+        authorization: authorization.map(|value| value.to_str().unwrap().to_owned()),
+    });
+    let faults = inner.faults.lock().unwrap().clone();
+    let fault = faults.iter().find(|(at, _)| path.starts_with(at.as_str()));
+    // What is broken does nothing.
+    let right = || inner.world.lock().unwrap().answer(&head, &body);
+    let mut then = Then::End;
+    let answer = match fault.map(|(_, fault)| fault.clone()) {
+        None => right(),
+        Some(Fault::Silence) => std::future::pending().await,
+        Some(Fault::Stalls) => {
+            then = Then::Silence;
+            right()
+        }
+        Some(Fault::Endless) => {
+            then = Then::More;
+            right()
+        }
+        Some(Fault::Header(name, value)) => {
+            let mut answer = right();
+            answer.headers.retain(|(old, _)| *old != name);
+            answer.headers.push((name, value));
+            answer
+        }
+        Some(Fault::Says(status, headers, body)) => Answer {
+            status,
+            headers,
+            body,
+        },
+    };
+    let first = Some(Bytes::from(answer.body));
+    let inner = inner.clone();
+    let mut response = Response::new(Sending { first, then, inner });
+    *response.status_mut() = answer.status.try_into().unwrap();
+    for (name, value) in answer.headers {
+        let value = HeaderValue::from_str(&value).unwrap();
+        let name = HeaderName::from_static(name);
+        response.headers_mut().append(name, value);
+    }
+    Ok(response)
+}
+
+/// A body, and how it is sent.
+struct Sending {
+    first: Option<Bytes>,
+    then: Then,
+    inner: Arc<Inner>,
+}
+
+/// What comes after what is right.
+enum Then {
+    End,
+    Silence,
+    More,
+}
+
+impl Body for Sending {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let bytes = match (self.first.take(), &self.then) {
+            (Some(first), _) => first,
+            (None, Then::End) => return Poll::Ready(None),
+            (None, Then::Silence) => return Poll::Pending,
+            (None, Then::More) => vec![b' '; 16 * 1024].into(),
+        };
+        let sent = &self.inner.sent_bytes;
+        sent.fetch_add(bytes.len(), Ordering::Relaxed);
+        Poll::Ready(Some(Ok(Frame::data(bytes))))
+    }
+}

@@ -1,0 +1,320 @@
+//! A GitHub that says no is never taken for one that is down, nor the other way round; and what a
+//! broken one says is not believed.
+
+use std::time::Duration;
+
+use drover_providers::ProviderError;
+use drover_providers::error::Refusal;
+use drover_providers::github::{Endpoints, Github, NotNow, Patience};
+use jiff::Timestamp;
+use secrecy::SecretString;
+use tokio::net::TcpListener;
+
+use super::fake::world::SECRET;
+use super::fake::{Fake, Fault};
+use super::{allowed, github, hurried, now, outcome, sign_in, spec, words};
+
+/// Everything that is read of a person.
+pub(super) const READ: [&str; 4] = [
+    "/api/v3/user",
+    "/api/v3/user/memberships/orgs",
+    "/api/v3/user/teams",
+    "/api/v3/organizations/10/team/19",
+];
+pub(super) const TOKEN: &str = "/login/oauth/access_token";
+
+/// Somebody of whom all of that is read.
+pub(super) fn people(fake: &Fake) {
+    let mut world = fake.world();
+    world.account(1, "alice");
+    world.organization(10, "acme", 1);
+    world.team(19, "everybody", 10, None, &[]);
+    world.team(20, "platform", 10, Some(19), &[1]);
+}
+
+/// So short that nothing comes in it, and so long that everything else does.
+pub(super) fn impatient() -> Patience {
+    Patience {
+        request: Duration::from_millis(400),
+        ..Fake::patience()
+    }
+}
+
+pub(super) fn says(status: u16, headers: &[(&'static str, &str)], message: &str) -> Fault {
+    let headers = headers
+        .iter()
+        .map(|(name, value)| (*name, (*value).to_owned()));
+    let body = serde_json::json!({ "message": message }).to_string();
+    Fault::Says(status, headers.collect(), body)
+}
+
+pub(super) fn down() -> Vec<Fault> {
+    vec![
+        says(500, &[], "Server Error"),
+        says(502, &[], "Bad credentials"),
+        says(503, &[("retry-after", "30")], "Unicorn!"),
+        says(429, &[], "Too many requests"),
+        says(
+            403,
+            &[("retry-after", "60")],
+            "You have exceeded a secondary rate limit.",
+        ),
+        says(
+            403,
+            &[
+                ("x-ratelimit-remaining", "0"),
+                ("x-ratelimit-reset", "1795338600"),
+            ],
+            "API rate limit exceeded for user ID 1.",
+        ),
+        says(403, &[], "You have triggered an abuse detection mechanism."),
+        says(403, &[], "Maximum number of login attempts exceeded."),
+        Fault::Says(
+            403,
+            vec![],
+            "<html>Blocked by the firewall</html>".to_owned(),
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn one_that_is_down_or_asked_too_often_refuses_nobody() {
+    let fake = Fake::start().await;
+    people(&fake);
+    let github = github(&fake);
+    let alice = sign_in(&fake, &github, 1).await.unwrap();
+    for path in READ {
+        for fault in down() {
+            fake.break_at(path, fault);
+            let error = github
+                .refresh(&alice.access_token, "1", now())
+                .await
+                .unwrap_err();
+            assert_eq!(outcome(&error), "unavailable", "{path}: {}", words(&error));
+            fake.mend();
+        }
+    }
+    for fault in down() {
+        fake.break_at(TOKEN, fault);
+        let error = sign_in(&fake, &github, 1).await.unwrap_err();
+        assert_eq!(outcome(&error), "unavailable", "{}", words(&error));
+        fake.mend();
+    }
+    assert!(
+        github
+            .refresh(&alice.access_token, "1", now())
+            .await
+            .is_ok()
+    );
+}
+
+#[tokio::test]
+async fn one_that_answers_too_slowly_refuses_nobody() {
+    let fake = Fake::start().await;
+    people(&fake);
+    let alice = sign_in(&fake, &github(&fake), 1).await.unwrap();
+    let hurried = hurried(&fake, impatient());
+    for path in [READ[0], READ[2]] {
+        for fault in [Fault::Silence, Fault::Stalls] {
+            fake.break_at(path, fault);
+            let error = hurried
+                .refresh(&alice.access_token, "1", now())
+                .await
+                .unwrap_err();
+            assert_eq!(outcome(&error), "unavailable", "{path}: {}", words(&error));
+            fake.mend();
+        }
+    }
+    fake.break_at(TOKEN, Fault::Stalls);
+    let error = sign_in(&fake, &hurried, 1).await.unwrap_err();
+    assert_eq!(outcome(&error), "unavailable", "{}", words(&error));
+}
+
+#[tokio::test]
+async fn many_answers_together_have_a_limit_of_time_too() {
+    let fake = Fake::start().await;
+    people(&fake);
+    let alice = sign_in(&fake, &github(&fake), 1).await.unwrap();
+    let patience = Patience {
+        whole: Duration::from_millis(400),
+        ..Fake::patience()
+    };
+    fake.break_at(READ[2], Fault::Silence);
+    let hurried = hurried(&fake, patience);
+    let error = hurried
+        .refresh(&alice.access_token, "1", now())
+        .await
+        .unwrap_err();
+    let ProviderError::Unavailable { source, .. } = &error else {
+        panic!("{}", words(&error));
+    };
+    assert!(
+        source.is::<tokio::time::error::Elapsed>(),
+        "{}",
+        words(&error)
+    );
+}
+
+#[tokio::test]
+async fn one_that_cannot_be_reached_or_believed_refuses_nobody() {
+    let fake = Fake::start().await;
+    people(&fake);
+    let secret = || SecretString::from(SECRET);
+    let token = SecretString::from("gho_00000001");
+    // Nothing listens there any more.
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let web = format!("https://{}/", listener.local_addr().unwrap());
+    drop(listener);
+    let gone = Endpoints {
+        api: format!("{web}api/v3/").parse().unwrap(),
+        web: web.parse().unwrap(),
+    };
+    let gone = Github::at(gone, &spec(&fake), secret(), Fake::patience()).unwrap();
+    // Somebody in between, whose certificate another authority signed.
+    let other = Fake::start().await;
+    let between = Github::at(fake.endpoints(), &spec(&other), secret(), Fake::patience()).unwrap();
+    for github in [gone, between] {
+        let error = github.refresh(&token, "1", now()).await.unwrap_err();
+        assert_eq!(outcome(&error), "unavailable", "{}", words(&error));
+        let (query, pending) = allowed(&fake, &github, 1);
+        let error = github.redeem(&query, &pending, now()).await.unwrap_err();
+        assert_eq!(outcome(&error), "unavailable", "{}", words(&error));
+        let error = github.revoke(&token, now()).await.unwrap_err();
+        assert_eq!(outcome(&error), "unavailable", "{}", words(&error));
+    }
+    assert!(
+        fake.asked().is_empty(),
+        "nothing was told to who is in between"
+    );
+}
+
+#[tokio::test]
+async fn one_that_says_when_to_ask_again_is_heard() {
+    let fake = Fake::start().await;
+    people(&fake);
+    let github = github(&fake);
+    let alice = sign_in(&fake, &github, 1).await.unwrap();
+    let reset = [
+        ("x-ratelimit-remaining", "0"),
+        ("x-ratelimit-reset", "1795338600"),
+    ];
+    for (fault, until) in [
+        (
+            says(429, &[("retry-after", "90")], ""),
+            "2026-11-22T09:01:30Z",
+        ),
+        (says(403, &reset, ""), "2026-11-22T09:10:00Z"),
+    ] {
+        fake.break_at(READ[1], fault);
+        let error = github
+            .refresh(&alice.access_token, "1", now())
+            .await
+            .unwrap_err();
+        let ProviderError::Unavailable { source, .. } = &error else {
+            panic!("{error}");
+        };
+        let until: Timestamp = until.parse().unwrap();
+        assert_eq!(source.downcast_ref::<NotNow>().unwrap().until, Some(until));
+        assert!(
+            words(&error).contains(&until.to_string()),
+            "{}",
+            words(&error)
+        );
+        fake.mend();
+    }
+}
+
+#[tokio::test]
+async fn one_that_says_no_is_believed_at_once_whatever_it_is_asked() {
+    let fake = Fake::start().await;
+    people(&fake);
+    let github = github(&fake);
+    let alice = sign_in(&fake, &github, 1).await.unwrap();
+    for (fault, expected) in [
+        (says(401, &[], "Bad credentials"), Refusal::Withdrawn),
+        (
+            says(401, &[("retry-after", "60")], "Requires authentication"),
+            Refusal::Withdrawn,
+        ),
+        (
+            says(403, &[], "Sorry. Your account was suspended."),
+            Refusal::Disabled,
+        ),
+        (
+            says(
+                403,
+                &[("x-ratelimit-remaining", "0")],
+                "Sorry. Your account was suspended",
+            ),
+            Refusal::Disabled,
+        ),
+    ] {
+        for path in READ {
+            fake.break_at(path, fault.clone());
+            let result = github.refresh(&alice.access_token, "1", now()).await;
+            assert!(
+                matches!(result, Err(ProviderError::Refused(found)) if found == expected),
+                "{path}: {result:?}"
+            );
+            fake.mend();
+        }
+    }
+    let body = r#"{"id":1,"login":"alice","suspended_at":"2026-11-22T08:59:00Z"}"#;
+    fake.break_at(READ[0], Fault::Says(200, vec![], body.to_owned()));
+    let result = github.refresh(&alice.access_token, "1", now()).await;
+    assert!(matches!(
+        result,
+        Err(ProviderError::Refused(Refusal::Disabled))
+    ));
+}
+
+#[tokio::test]
+async fn what_no_github_says_is_neither_believed_nor_a_no() {
+    let fake = Fake::start().await;
+    people(&fake);
+    let github = github(&fake);
+    let alice = sign_in(&fake, &github, 1).await.unwrap();
+    let page = |body: &str| Fault::Says(200, vec![], body.to_owned());
+    let strange = [
+        page("<html>Sign in to the guests' network</html>"),
+        page(""),
+        page("null"),
+        page(r#"{"id":"1","login":"alice"}"#),
+        page(r#"[{"id":1,"login":"alice"}]"#),
+        page(r#"[{"state":"active"}]"#),
+        says(400, &[], ""),
+        says(418, &[], ""),
+        Fault::Endless,
+    ];
+    for path in READ {
+        for fault in &strange {
+            fake.break_at(path, fault.clone());
+            let error = github
+                .refresh(&alice.access_token, "1", now())
+                .await
+                .unwrap_err();
+            assert_eq!(outcome(&error), "unbelievable", "{path}: {}", words(&error));
+            fake.mend();
+        }
+    }
+    // A list that is not there is not one of nothing.
+    for path in &READ[..3] {
+        fake.break_at(path, says(404, &[], "Not Found"));
+        let error = github
+            .refresh(&alice.access_token, "1", now())
+            .await
+            .unwrap_err();
+        assert_eq!(outcome(&error), "unbelievable", "{path}: {}", words(&error));
+        fake.mend();
+    }
+    fake.break_at(READ[3], page(r#"{"id":18,"slug":"owners"}"#));
+    let error = github
+        .refresh(&alice.access_token, "1", now())
+        .await
+        .unwrap_err();
+    assert_eq!(outcome(&error), "unbelievable", "{}", words(&error));
+    fake.mend();
+    fake.break_at(TOKEN, Fault::Endless);
+    let error = sign_in(&fake, &github, 1).await.unwrap_err();
+    assert_eq!(outcome(&error), "unbelievable", "{}", words(&error));
+}

@@ -1,0 +1,189 @@
+//! A GitHub, or somebody in its place, that wants what is not its own.
+
+use secrecy::ExposeSecret as _;
+
+use super::fake::world::SECRET;
+use super::fake::{Fake, Fault, Identity};
+use super::faults::{READ, TOKEN, down, impatient, people, says};
+use super::{allowed, github, hurried, now, outcome, sign_in, words};
+
+#[tokio::test]
+async fn a_token_goes_nowhere_but_to_its_github() {
+    // Nobody can tell the two apart by their certificate, so that only Drover's own care keeps
+    // anything from the other.
+    let identity = Identity::new();
+    let fake = Fake::start_as(&identity).await;
+    let evil = Fake::start_as(&identity).await;
+    people(&fake);
+    people(&evil);
+    let github = github(&fake);
+    let alice = sign_in(&fake, &github, 1).await.unwrap();
+    let elsewhere = |path: &str| evil.endpoints().web.join(path).unwrap().to_string();
+    for path in &READ[1..3] {
+        let next = format!("<{}>; rel=\"next\"", elsewhere(&path[1..]));
+        fake.break_at(path, Fault::Header("link", next));
+        let error = github
+            .refresh(&alice.access_token, "1", now())
+            .await
+            .unwrap_err();
+        assert_eq!(outcome(&error), "unbelievable", "{path}: {}", words(&error));
+        fake.mend();
+    }
+    let outside = fake.endpoints().web.join("acme/collect").unwrap();
+    fake.break_at(
+        READ[2],
+        Fault::Header("link", format!("<{outside}>; rel=next")),
+    );
+    fake.asked();
+    let error = github
+        .refresh(&alice.access_token, "1", now())
+        .await
+        .unwrap_err();
+    assert_eq!(outcome(&error), "unbelievable", "{}", words(&error));
+    assert!(
+        fake.asked()
+            .iter()
+            .all(|asked| asked.path.starts_with("/api/v3/user"))
+    );
+    fake.mend();
+    for status in [301, 302, 303, 307, 308] {
+        for path in READ {
+            let to = vec![("location", elsewhere(&path[1..]))];
+            fake.break_at(path, Fault::Says(status, to, String::new()));
+            let error = github
+                .refresh(&alice.access_token, "1", now())
+                .await
+                .unwrap_err();
+            assert_eq!(outcome(&error), "unbelievable", "{path}: {}", words(&error));
+            assert!(words(&error).contains("github.url"), "{}", words(&error));
+            fake.mend();
+        }
+        let to = vec![("location", elsewhere("login/oauth/access_token"))];
+        fake.break_at(TOKEN, Fault::Says(status, to.clone(), String::new()));
+        let error = sign_in(&fake, &github, 1).await.unwrap_err();
+        assert_eq!(outcome(&error), "unbelievable", "{}", words(&error));
+        fake.break_at(
+            "/api/v3/applications/",
+            Fault::Says(status, to, String::new()),
+        );
+        let error = github.revoke(&alice.access_token, now()).await.unwrap_err();
+        assert_eq!(outcome(&error), "unbelievable", "{}", words(&error));
+        fake.mend();
+    }
+    let asked = evil.asked();
+    assert!(asked.is_empty(), "{asked:?}");
+}
+
+#[tokio::test]
+async fn a_list_without_an_end_is_left() {
+    let fake = Fake::start().await;
+    people(&fake);
+    let github = github(&fake);
+    let alice = sign_in(&fake, &github, 1).await.unwrap();
+    let again = fake.endpoints().api.join("user/teams?page=1").unwrap();
+    fake.break_at(
+        READ[2],
+        Fault::Header("link", format!("<{again}>; rel=\"next\"")),
+    );
+    fake.asked();
+    let error = github
+        .refresh(&alice.access_token, "1", now())
+        .await
+        .unwrap_err();
+    assert_eq!(outcome(&error), "unbelievable", "{}", words(&error));
+    assert_eq!(fake.asked().len(), 100);
+    fake.mend();
+    fake.break_at(READ[2], Fault::Header("link", "<https://[".to_owned()));
+    let error = github
+        .refresh(&alice.access_token, "1", now())
+        .await
+        .unwrap_err();
+    assert_eq!(outcome(&error), "unbelievable", "{}", words(&error));
+}
+
+#[tokio::test]
+async fn an_answer_without_an_end_is_left() {
+    let fake = Fake::start().await;
+    people(&fake);
+    let github = github(&fake);
+    let alice = sign_in(&fake, &github, 1).await.unwrap();
+    for path in READ {
+        fake.break_at(path, Fault::Endless);
+        let before = fake.sent_bytes();
+        let error = github
+            .refresh(&alice.access_token, "1", now())
+            .await
+            .unwrap_err();
+        assert_eq!(outcome(&error), "unbelievable", "{path}: {}", words(&error));
+        let sent = fake.sent_bytes() - before;
+        // One is read; the buffers of two systems and of TLS hold some more.
+        assert!(sent < 64 * 1024 * 1024, "{path}: {sent} bytes");
+        fake.mend();
+    }
+}
+
+#[tokio::test]
+async fn no_error_holds_a_secret() {
+    let fake = Fake::start().await;
+    people(&fake);
+    let patient = github(&fake);
+    let hurried = hurried(&fake, impatient());
+    let alice = sign_in(&fake, &patient, 1).await.unwrap();
+    let token = alice.access_token.expose_secret().to_owned();
+    let mut secrets = vec![SECRET.to_owned(), token.clone()];
+    let mut errors = Vec::new();
+    let mut faults = down();
+    faults.extend([
+        Fault::Says(
+            200,
+            vec![],
+            format!(r#"{{"id":"{token}","login":"{SECRET}"}}"#),
+        ),
+        Fault::Says(200, vec![], format!("{token} {SECRET}")),
+        Fault::Says(
+            400,
+            vec![],
+            format!(r#"{{"error":"{SECRET}","message":"{token}"}}"#),
+        ),
+        Fault::Says(
+            200,
+            vec![],
+            format!(r#"{{"access_token":"{token} {SECRET}"}}"#),
+        ),
+        Fault::Says(
+            302,
+            vec![("location", format!("https://{token}/{SECRET}"))],
+            String::new(),
+        ),
+        Fault::Header("link", format!("<https://evil.example/{token}>; rel=next")),
+        says(401, &[], &token),
+    ]);
+    let faults = faults.into_iter().map(|fault| (fault, &patient));
+    for (fault, github) in faults.chain([(Fault::Stalls, &hurried)]) {
+        for path in [READ[0], READ[2], TOKEN, "/api/v3/applications/"] {
+            fake.break_at(path, fault.clone());
+            let (query, pending) = allowed(&fake, github, 1);
+            secrets.push(pending.verifier().expose_secret().to_owned());
+            secrets.push(pending.state().expose_secret().to_owned());
+            secrets.push(query.split('&').next().unwrap().replace("code=", ""));
+            errors.extend(github.redeem(&query, &pending, now()).await.err());
+            errors.extend(github.refresh(&alice.access_token, "1", now()).await.err());
+            errors.extend(github.revoke(&alice.access_token, now()).await.err());
+            fake.mend();
+            secrets.extend(fake.world().tokens.keys().cloned());
+            // What was ended is alive again for the next fault.
+            fake.world().tokens.insert(token.clone(), 1);
+        }
+    }
+    assert!(errors.len() > 90, "{}", errors.len());
+    let mut shown: Vec<_> = errors
+        .iter()
+        .map(|it| format!("{} {it:?}", words(it)))
+        .collect();
+    shown.push(format!("{patient:?} {alice:?}"));
+    for text in shown {
+        for secret in &secrets {
+            assert!(!text.contains(secret.as_str()), "{secret}: {text}");
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Who somebody is and stays, whatever they are called.
+
+use drover_providers::ProviderError;
+
+use super::fake::{Fake, Fault};
+use super::{github, groups, now, outcome, sign_in};
+
+#[tokio::test]
+async fn a_renamed_account_stays_the_same_person() {
+    let fake = Fake::start().await;
+    fake.world().account(1, "alice");
+    let github = github(&fake);
+    let before = sign_in(&fake, &github, 1).await.unwrap();
+    fake.world().account(1, "Alice-Liddell");
+    let after = github
+        .refresh(&before.access_token, "1", now())
+        .await
+        .unwrap();
+    assert_eq!(
+        (&*after.person.id, &*after.person.login),
+        ("1", "Alice-Liddell")
+    );
+    let again = sign_in(&fake, &github, 1).await.unwrap();
+    assert_eq!(again.person, after.person);
+}
+
+#[tokio::test]
+async fn who_takes_a_login_over_is_somebody_else() {
+    let fake = Fake::start().await;
+    fake.world().account(1, "alice");
+    let github = github(&fake);
+    let alice = sign_in(&fake, &github, 1).await.unwrap();
+    fake.world().account(1, "alice2");
+    fake.world().account(666, "alice");
+    let mallory = sign_in(&fake, &github, 666).await.unwrap();
+    assert_eq!(mallory.person.login, alice.person.login);
+    assert_eq!((&*alice.person.id, &*mallory.person.id), ("1", "666"));
+    let error = github
+        .refresh(&mallory.access_token, "1", now())
+        .await
+        .unwrap_err();
+    assert_eq!(outcome(&error), "unbelievable", "{error}");
+}
+
+#[tokio::test]
+async fn logins_that_differ_in_case_are_one_persons_or_two_by_their_number() {
+    let fake = Fake::start().await;
+    fake.world().account(1, "Alice");
+    let github = github(&fake);
+    let upper = sign_in(&fake, &github, 1).await.unwrap();
+    fake.world().account(1, "aLICE");
+    let lower = sign_in(&fake, &github, 1).await.unwrap();
+    assert_eq!(upper.person.id, lower.person.id);
+    fake.world().account(2, "alice");
+    let other = sign_in(&fake, &github, 2).await.unwrap();
+    assert_ne!(other.person.id, upper.person.id);
+}
+
+#[tokio::test]
+async fn a_token_that_is_another_persons_now_is_not_believed() {
+    let fake = Fake::start().await;
+    fake.world().account(1, "alice");
+    fake.world().account(12, "alice");
+    let github = github(&fake);
+    let alice = sign_in(&fake, &github, 1).await.unwrap();
+    for owner in fake.world().tokens.values_mut() {
+        *owner = 12;
+    }
+    let error = github
+        .refresh(&alice.access_token, "1", now())
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(&error, ProviderError::Unbelievable { problem, .. } if problem.contains("12")),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_renamed_organization_or_team_is_the_same_group_and_one_that_took_the_name_is_not() {
+    let fake = Fake::start().await;
+    fake.world().account(1, "alice");
+    fake.world().organization(10, "acme", 1);
+    fake.world().team(20, "platform", 10, None, &[1]);
+    let github = github(&fake);
+    let alice = sign_in(&fake, &github, 1).await.unwrap();
+    assert_eq!(
+        groups(&alice.person),
+        [("org:10", "acme"), ("team:20", "acme/platform")]
+    );
+    {
+        let mut world = fake.world();
+        world.organization(10, "acme-corp", 1);
+        world.team(20, "infra", 10, None, &[1]);
+        // Anybody can register the name that is free now.
+        world.account(666, "mallory");
+        world.organization(11, "acme", 666);
+        world.team(21, "platform", 11, None, &[666]);
+    }
+    let alice = github
+        .refresh(&alice.access_token, "1", now())
+        .await
+        .unwrap();
+    assert_eq!(
+        groups(&alice.person),
+        [("org:10", "acme-corp"), ("team:20", "acme-corp/infra")]
+    );
+    let mallory = sign_in(&fake, &github, 666).await.unwrap();
+    assert_eq!(
+        groups(&mallory.person),
+        [("org:11", "acme"), ("team:21", "acme/platform")]
+    );
+}
+
+#[tokio::test]
+async fn who_is_only_invited_is_in_no_group() {
+    let fake = Fake::start().await;
+    {
+        let mut world = fake.world();
+        world.account(1, "alice");
+        world.organization(10, "acme", 1);
+        world.team(20, "platform", 10, None, &[1]);
+        world.memberships.insert((1, 10), "pending");
+    }
+    let github = github(&fake);
+    let alice = sign_in(&fake, &github, 1).await.unwrap();
+    assert!(alice.person.groups.is_empty(), "{:?}", alice.person);
+    fake.world().memberships.insert((1, 10), "active");
+    let seen = github
+        .refresh(&alice.access_token, "1", now())
+        .await
+        .unwrap();
+    assert_eq!(seen.person.groups.len(), 2);
+    fake.world().memberships.remove(&(1, 10));
+    let seen = github
+        .refresh(&alice.access_token, "1", now())
+        .await
+        .unwrap();
+    assert!(seen.person.groups.is_empty(), "{:?}", seen.person);
+}
+
+#[tokio::test]
+async fn members_of_a_team_are_in_every_team_above_it() {
+    let fake = Fake::start().await;
+    {
+        let mut world = fake.world();
+        world.account(1, "alice");
+        world.organization(10, "acme", 1);
+        world.team(20, "everybody", 10, None, &[]);
+        world.team(21, "engineering", 10, Some(20), &[]);
+        world.team(22, "platform", 10, Some(21), &[1]);
+        world.team(23, "security", 10, Some(21), &[1]);
+        world.team(24, "sales", 10, Some(20), &[]);
+    }
+    let github = github(&fake);
+    let alice = sign_in(&fake, &github, 1).await.unwrap();
+    let teams = [
+        ("org:10", "acme"),
+        ("team:20", "acme/everybody"),
+        ("team:21", "acme/engineering"),
+        ("team:22", "acme/platform"),
+        ("team:23", "acme/security"),
+    ];
+    assert_eq!(groups(&alice.person), teams);
+    let above = fake.asked().into_iter();
+    let above = above.filter(|asked| asked.path.contains("/organizations/"));
+    assert_eq!(above.count(), 2, "each team above is read once");
+
+    // What they may not see is as far as it goes; a circle has an end.
+    fake.world().teams.get_mut(&21).unwrap().visible = false;
+    let seen = github
+        .refresh(&alice.access_token, "1", now())
+        .await
+        .unwrap();
+    let found = groups(&seen.person);
+    assert_eq!(found, [teams[0], teams[2], teams[3], teams[4]]);
+    fake.world().teams.get_mut(&21).unwrap().visible = true;
+    fake.world().teams.get_mut(&20).unwrap().parent = Some(22);
+    let seen = github
+        .refresh(&alice.access_token, "1", now())
+        .await
+        .unwrap();
+    assert_eq!(groups(&seen.person), teams);
+}
+
+#[tokio::test]
+async fn an_organization_that_asks_for_its_own_sign_on_does_not_count_and_is_named() {
+    let fake = Fake::start().await;
+    {
+        let mut world = fake.world();
+        world.account(1, "alice");
+        world.organization(10, "acme", 1);
+        world.organization(11, "globex", 1);
+        world.team(20, "platform", 10, None, &[1]);
+        world.team(21, "platform", 11, None, &[1]);
+    }
+    let github = github(&fake);
+    let partial = "partial-results; organizations=11,12".to_owned();
+    fake.break_at("/api/v3/user/teams", Fault::Header("x-github-sso", partial));
+    let alice = sign_in(&fake, &github, 1).await.unwrap();
+    assert_eq!(
+        groups(&alice.person),
+        [("org:10", "acme"), ("team:20", "acme/platform")]
+    );
+    assert_eq!(alice.withheld, ["org:11", "org:12"]);
+}
+
+#[tokio::test]
+async fn an_organization_that_keeps_a_list_back_does_not_end_the_sign_in() {
+    let required = "required; url=https://github.com/orgs/acme/sso?authorization_request=A";
+    let restricted = "Although you appear to have the correct authorization credentials, the `acme` \
+                      organization has enabled OAuth App access restrictions, meaning that data \
+                      access to third-parties is limited.";
+    let fake = Fake::start().await;
+    {
+        let mut world = fake.world();
+        world.account(1, "alice");
+        world.organization(10, "acme", 1);
+        world.team(19, "everybody", 10, None, &[]);
+        world.team(20, "platform", 10, Some(19), &[1]);
+    }
+    let github = github(&fake);
+    let body = serde_json::json!({ "message": restricted }).to_string();
+    for fault in [
+        Fault::Says(
+            403,
+            vec![("x-github-sso", required.to_owned())],
+            String::new(),
+        ),
+        Fault::Says(403, vec![], body),
+    ] {
+        for (path, expected) in [
+            ("/api/v3/user/memberships/orgs", &[][..]),
+            ("/api/v3/user/teams", &[("org:10", "acme")]),
+            (
+                "/api/v3/organizations/",
+                &[
+                    ("org:10", "acme"),
+                    ("team:19", "acme/everybody"),
+                    ("team:20", "acme/platform"),
+                ],
+            ),
+        ] {
+            fake.break_at(path, fault.clone());
+            let alice = sign_in(&fake, &github, 1).await.unwrap();
+            assert_eq!(groups(&alice.person), expected, "{path}");
+            fake.mend();
+        }
+    }
+}
+
+#[tokio::test]
+async fn more_groups_than_are_taken_in_is_an_error_and_not_a_part_of_them() {
+    let fake = Fake::start().await;
+    fake.world().account(1, "alice");
+    let github = github(&fake);
+    for id in 1..=600 {
+        fake.world().organization(id, &format!("org{id}"), 1);
+    }
+    for id in 1..=400 {
+        fake.world().team(id, &format!("team{id}"), id, None, &[1]);
+    }
+    let alice = sign_in(&fake, &github, 1).await.unwrap();
+    assert_eq!(alice.person.groups.len(), 1000);
+    fake.world().team(401, "team401", 1, None, &[1]);
+    let error = github
+        .refresh(&alice.access_token, "1", now())
+        .await
+        .unwrap_err();
+    assert_eq!(outcome(&error), "unbelievable");
+    assert!(error.to_string().contains("1,000"), "{error}");
+    for id in 601..=1100 {
+        fake.world().organization(id, &format!("org{id}"), 1);
+    }
+    fake.asked();
+    let error = github
+        .refresh(&alice.access_token, "1", now())
+        .await
+        .unwrap_err();
+    assert_eq!(outcome(&error), "unbelievable");
+    assert!(fake.asked().len() < 20);
+}

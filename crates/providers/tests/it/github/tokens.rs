@@ -1,0 +1,137 @@
+//! How the token of somebody who signed in ends.
+
+use drover_providers::ProviderError;
+use drover_providers::error::Refusal;
+use drover_providers::github::Github;
+use secrecy::SecretString;
+
+use super::fake::world::CLIENT;
+use super::fake::{Fake, Fault};
+use super::{github, now, outcome, sign_in, spec};
+
+async fn with_alice() -> (Fake, Github) {
+    let fake = Fake::start().await;
+    fake.world().account(1, "alice");
+    let github = github(&fake);
+    (fake, github)
+}
+
+#[tokio::test]
+async fn a_withdrawn_token_ends_access() {
+    let (fake, github) = with_alice().await;
+    let alice = sign_in(&fake, &github, 1).await.unwrap();
+    fake.world().tokens.clear();
+    let result = github.refresh(&alice.access_token, "1", now()).await;
+    assert!(
+        matches!(result, Err(ProviderError::Refused(Refusal::Withdrawn))),
+        "{result:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_deleted_account_ends_access() {
+    let (fake, github) = with_alice().await;
+    let alice = sign_in(&fake, &github, 1).await.unwrap();
+    fake.world().accounts.clear();
+    let result = github.refresh(&alice.access_token, "1", now()).await;
+    assert!(
+        matches!(result, Err(ProviderError::Refused(Refusal::Withdrawn))),
+        "{result:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_suspended_account_ends_access_until_it_is_not() {
+    let (fake, github) = with_alice().await;
+    let alice = sign_in(&fake, &github, 1).await.unwrap();
+    fake.world().accounts.get_mut(&1).unwrap().suspended = true;
+    let refreshed = github.refresh(&alice.access_token, "1", now()).await.err();
+    let signed_in = sign_in(&fake, &github, 1).await.err();
+    for error in [refreshed, signed_in] {
+        assert!(
+            matches!(error, Some(ProviderError::Refused(Refusal::Disabled))),
+            "{error:?}"
+        );
+    }
+    fake.world().accounts.get_mut(&1).unwrap().suspended = false;
+    assert!(
+        github
+            .refresh(&alice.access_token, "1", now())
+            .await
+            .is_ok()
+    );
+}
+
+#[tokio::test]
+async fn signing_out_ends_one_token_and_no_other() {
+    let (fake, github) = with_alice().await;
+    let desk = sign_in(&fake, &github, 1).await.unwrap().access_token;
+    let phone = sign_in(&fake, &github, 1).await.unwrap().access_token;
+    github.revoke(&desk, now()).await.unwrap();
+    let ended = github.refresh(&desk, "1", now()).await;
+    assert!(matches!(
+        ended,
+        Err(ProviderError::Refused(Refusal::Withdrawn))
+    ));
+    assert!(github.refresh(&phone, "1", now()).await.is_ok());
+    // It has ended, which is all that was wanted.
+    github.revoke(&desk, now()).await.unwrap();
+    let asked = fake.asked();
+    let (method, path) = ("DELETE", format!("/api/v3/applications/{CLIENT}/token"));
+    let ends = asked
+        .iter()
+        .filter(|it| it.method == method && it.path == path);
+    assert_eq!(ends.count(), 2);
+    // What the person allowed the app is not theirs to allow again.
+    assert!(!asked.iter().any(|it| it.path.ends_with("/grant")));
+}
+
+#[tokio::test]
+async fn a_token_that_could_not_be_ended_is_not_said_to_have_ended() {
+    let (fake, github) = with_alice().await;
+    let alice = sign_in(&fake, &github, 1).await.unwrap();
+    for (status, expected) in [
+        (500, "unavailable"),
+        (429, "unavailable"),
+        (403, "unavailable"),
+        (301, "unbelievable"),
+    ] {
+        let fault = Fault::Says(status, vec![], String::new());
+        fake.break_at("/api/v3/applications/", fault);
+        let error = github.revoke(&alice.access_token, now()).await.unwrap_err();
+        assert_eq!(outcome(&error), expected, "{status}");
+        fake.mend();
+    }
+    let secret = SecretString::from("another-secret");
+    let wrong = Github::at(fake.endpoints(), &spec(&fake), secret, Fake::patience()).unwrap();
+    let error = wrong.revoke(&alice.access_token, now()).await.unwrap_err();
+    assert_eq!(outcome(&error), "misconfigured");
+    assert!(
+        github
+            .refresh(&alice.access_token, "1", now())
+            .await
+            .is_ok()
+    );
+}
+
+#[tokio::test]
+async fn the_clients_secret_and_peoples_tokens_are_shown_where_they_belong() {
+    let (fake, github) = with_alice().await;
+    let alice = sign_in(&fake, &github, 1).await.unwrap();
+    github.revoke(&alice.access_token, now()).await.unwrap();
+    for asked in fake.asked() {
+        let authorization = asked.authorization.as_deref().unwrap_or_default();
+        let expected = match asked.path.as_str() {
+            "/login/oauth/access_token" => "",
+            path if path.starts_with("/api/v3/applications/") => "Basic ",
+            _ => "Bearer ",
+        };
+        assert!(authorization.starts_with(expected), "{}", asked.path);
+        assert_eq!(
+            authorization.is_empty(),
+            expected.is_empty(),
+            "{}",
+            asked.path
+        );
+    }
+}
