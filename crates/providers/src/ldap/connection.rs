@@ -21,6 +21,8 @@ use super::wire::message::{
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long one request may take until its last answer is there.
 pub(super) const OPERATION_TIMEOUT: Duration = Duration::from_secs(10);
+/// All answers of one connection are no longer; 5,000 groups have 2 MiB.
+const MAX_RECEIVED_BYTES: usize = 32 * 1024 * 1024;
 /// Of references to elsewhere, no more are skipped in one search.
 const MAX_ELSEWHERE: usize = 100;
 
@@ -84,6 +86,7 @@ pub(super) struct Found {
 pub(super) struct Connection {
     stream: TlsStream<TcpStream>,
     last_id: u32,
+    received_bytes: usize,
 }
 
 impl Connection {
@@ -110,6 +113,7 @@ impl Connection {
         Ok(Self {
             stream: stream.map_err(OpenError::Tls)?,
             last_id: START_TLS_ID,
+            received_bytes: 0,
         })
     }
 
@@ -180,7 +184,12 @@ impl Connection {
     }
 
     async fn answer(&mut self, id: u32) -> Result<Answer, Failure> {
-        answer_to(id, receive(&mut self.stream).await?)
+        let (message, length) = receive(&mut self.stream).await?;
+        self.received_bytes += length;
+        if self.received_bytes > MAX_RECEIVED_BYTES {
+            return Err(Failure::Unasked("more than anybody could be asking for"));
+        }
+        answer_to(id, message)
     }
 
     fn next_id(&mut self) -> u32 {
@@ -193,7 +202,8 @@ impl Connection {
 /// along with it without TLS can be taken for something that was said under it.
 async fn start_tls(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> Result<Outcome, Failure> {
     send(stream, &message::start_tls()).await?;
-    match answer_to(START_TLS_ID, receive(stream).await?)? {
+    let (message, _) = receive(stream).await?;
+    match answer_to(START_TLS_ID, message)? {
         Answer::Extended(outcome) => Ok(outcome),
         _ => Err(Failure::Unasked("another thing to StartTLS")),
     }
@@ -213,8 +223,8 @@ async fn send(stream: &mut (impl AsyncWrite + Unpin), request: &[u8]) -> Result<
     stream.flush().await.map_err(Failure::Broken)
 }
 
-/// Reads one message, and no byte after it.
-async fn receive(stream: &mut (impl AsyncRead + Unpin)) -> Result<Message, Failure> {
+/// Reads one message, and no byte after it; how many it has.
+async fn receive(stream: &mut (impl AsyncRead + Unpin)) -> Result<(Message, usize), Failure> {
     let mut bytes = Vec::with_capacity(MAX_HEADER_BYTES);
     let length = loop {
         bytes.push(stream.read_u8().await.map_err(Failure::Broken)?);
@@ -226,5 +236,5 @@ async fn receive(stream: &mut (impl AsyncRead + Unpin)) -> Result<Message, Failu
     bytes.resize(length, 0);
     let content = stream.read_exact(&mut bytes[header..]).await;
     content.map_err(Failure::Broken)?;
-    Ok(Message::parse(&bytes)?)
+    Ok((Message::parse(&bytes)?, length))
 }

@@ -24,7 +24,7 @@ const IN_CHAIN: &str = "1.2.840.113556.1.4.1941";
 /// LDAP_CAP_ACTIVE_DIRECTORY_OID: it is Active Directory (MS-ADTS §3.1.1.3.4.3.1).
 const ACTIVE_DIRECTORY: &[u8] = b"1.2.840.113556.1.4.800";
 
-/// Groups by id, each with the distinguished name that its own groups list.
+/// Groups by id.
 type Found = BTreeMap<String, Group>;
 
 /// Which groups somebody is in, sorted by id.
@@ -73,7 +73,12 @@ fn equal(attribute: &str, value: &str) -> Filter {
 /// Whether the directory itself can say which groups somebody is in by way of others.
 async fn follows_chains(session: &mut Session<'_>) -> Result<bool, ProviderError> {
     let capabilities = "supportedCapabilities";
-    let root = session.base(Place::Root, &[capabilities]).await?;
+    let root = match session.base(Place::Root, &[capabilities]).await {
+        Ok(root) => root,
+        // Whoever may not see it asks for each level.
+        Err(ProviderError::Misconfigured { .. }) => return Ok(false),
+        Err(error) => return Err(error),
+    };
     Ok(root
         .values(capabilities)
         .iter()

@@ -19,6 +19,8 @@ use crate::ProviderError;
 const PAGE: u32 = 500;
 /// Of pages, no more are asked for, however few entries they have.
 const MAX_PAGES: usize = 100;
+/// Entries in one answer, of a directory that has no pages.
+const MAX_AT_ONCE: usize = 10_000;
 /// No attributes (RFC 4511 §4.5.1.8).
 pub(super) const NO_ATTRIBUTES: &[&str] = &["1.1"];
 
@@ -201,23 +203,20 @@ impl<'a> Session<'a> {
             let found = found
                 .map_err(|failure| verdict::unanswered(&self.provider(), "search", failure))?;
             entries.extend(found.entries);
-            if entries.len() > max {
+            let complete = if entries.len() > max {
                 entries.truncate(max);
-                let complete = Complete::Bounded;
-                return Ok(Pages { entries, complete });
-            }
-            if verdict::is_limit(&found.outcome) {
-                let complete = Complete::Limited;
-                return Ok(Pages { entries, complete });
-            }
-            verdict::of_search(&self.provider(), place, entries.len(), found.outcome)?;
-            match found.next {
-                Some(cookie) => page.cookie = cookie,
-                None => {
-                    let complete = Complete::Yes;
-                    return Ok(Pages { entries, complete });
+                Complete::Bounded
+            } else if verdict::is_limit(&found.outcome) {
+                Complete::Limited
+            } else {
+                verdict::of_search(&self.provider(), place, entries.len(), found.outcome)?;
+                if let Some(cookie) = found.next {
+                    page.cookie = cookie;
+                    continue;
                 }
-            }
+                Complete::Yes
+            };
+            return Ok(Pages { entries, complete });
         }
         Err(ProviderError::Unbelievable {
             provider: self.provider(),
@@ -266,6 +265,3 @@ impl<'a> Session<'a> {
         }
     }
 }
-
-/// Entries in one answer, of a directory that has no pages.
-const MAX_AT_ONCE: usize = 10_000;

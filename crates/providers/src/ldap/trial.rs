@@ -115,11 +115,11 @@ impl Directory {
             Ok(mut session) => {
                 let sentence = format!("can sign in at {server}");
                 trial.add(Checked::ServiceAccount, Ok(sentence));
-                let people = people(&mut session, settings).await;
+                let people = self.in_time(people(&mut session, settings)).await;
                 let well = trial.add(Checked::People, people);
                 match &settings.groups {
                     Some(groups) => {
-                        let groups = self::groups(&mut session, groups).await;
+                        let groups = self.in_time(self::groups(&mut session, groups)).await;
                         trial.add(Checked::Groups, groups) && well
                     }
                     None => well,

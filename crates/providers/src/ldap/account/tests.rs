@@ -160,14 +160,14 @@ fn the_primary_group_is_found_by_its_sid() {
 #[test]
 fn an_entry_without_name_login_or_id_is_nobody() {
     let settings = settings(LdapSchema::Posix);
-    let uuid: (&str, &[u8]) = ("entryUUID", b"b0e1b1f4-7b4c-103e-8f0a-6d2b1c1e3a55");
-    let uid: (&str, &[u8]) = ("uid", b"jane");
+    let id: (&str, &[u8]) = ("entryUUID", b"b0e1b1f4-7b4c-103e-8f0a-6d2b1c1e3a55");
+    let login: (&str, &[u8]) = ("uid", b"jane");
     for (name, attributes) in [
-        ("", vec![uid, uuid]),
-        ("cn=jane", vec![uuid]),
-        ("cn=jane", vec![("uid", &b"a\0b"[..]), uuid]),
-        ("cn=jane", vec![uid]),
-        ("cn=jane", vec![uid, ("entryUUID", b"jane")]),
+        ("", vec![login, id]),
+        ("cn=jane", vec![id]),
+        ("cn=jane", vec![("uid", &b"a\0b"[..]), id]),
+        ("cn=jane", vec![login]),
+        ("cn=jane", vec![login, ("entryUUID", b"jane")]),
     ] {
         let entry = entry(name, &attributes);
         let read = Account::read(&entry, &settings, PROVIDER, now());

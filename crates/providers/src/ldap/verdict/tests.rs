@@ -13,12 +13,12 @@ fn outcome(code: u32, diagnostic: &str) -> Outcome {
 }
 
 /// What becomes of somebody, in a word.
-fn word(verdict: Result<(), ProviderError>) -> String {
+fn word(verdict: &Result<(), ProviderError>) -> String {
     match verdict {
         Ok(()) => "yes".to_owned(),
         Err(ProviderError::Refused(refusal)) => format!("{refusal:?}"),
         Err(ProviderError::Unavailable { .. }) => "down".to_owned(),
-        Err(ProviderError::Misconfigured { field, .. }) => field.to_owned(),
+        Err(ProviderError::Misconfigured { field, .. }) => (*field).to_owned(),
         Err(ProviderError::Unbelievable { .. }) => "unbelievable".to_owned(),
     }
 }
@@ -30,25 +30,25 @@ fn a_directory_that_is_down_refuses_nobody() {
     for code in [3, 51, 52, 53, 1, 80, 12_345] {
         let outcome = outcome(code, "");
         let bind = of_service_bind(PROVIDER, outcome.clone());
-        assert_eq!(word(bind), "down", "{code}");
+        assert_eq!(word(&bind), "down", "{code}");
         let search = of_search(PROVIDER, Place::People, 0, outcome.clone());
-        assert_eq!(word(search), "down", "{code}");
+        assert_eq!(word(&search), "down", "{code}");
         let person = of_person_bind(PROVIDER, LdapSchema::Posix, Standing::Active, outcome);
-        assert_eq!(word(person), "down", "{code}");
+        assert_eq!(word(&person), "down", "{code}");
     }
     for failure in [
         Failure::Broken(io::ErrorKind::ConnectionReset.into()),
         Failure::Slow,
         Failure::Ended(outcome(52, "")),
     ] {
-        assert_eq!(word(Err(unanswered(PROVIDER, "search", failure))), "down");
+        assert_eq!(word(&Err(unanswered(PROVIDER, "search", failure))), "down");
     }
     for failure in [
         Failure::Malformed(Malformed("it does not speak LDAP")),
         Failure::Unasked("what is for another request"),
     ] {
         let verdict = Err(unanswered(PROVIDER, "search", failure));
-        assert_eq!(word(verdict), "unbelievable");
+        assert_eq!(word(&verdict), "unbelievable");
     }
 }
 
@@ -64,7 +64,7 @@ fn a_service_account_that_is_not_taken_refuses_nobody() {
         (13, "ldap.bindDn"),
     ] {
         let verdict = of_service_bind(PROVIDER, outcome(code, ""));
-        assert_eq!(word(verdict), expected, "{code}");
+        assert_eq!(word(&verdict), expected, "{code}");
     }
 }
 
@@ -83,7 +83,7 @@ fn a_person_learns_that_an_account_is_disabled_by_its_right_password_only() {
         (53, Standing::Disabled, "Credentials"),
         (52, Standing::Disabled, "down"),
     ] {
-        assert_eq!(word(of(code, standing)), expected, "{code} {standing:?}");
+        assert_eq!(word(&of(code, standing)), expected, "{code} {standing:?}");
     }
 }
 
@@ -108,8 +108,8 @@ fn active_directorys_reasons_are_told_where_it_gives_them_to_right_passwords_onl
     ] {
         let outcome = outcome(49, &said(code));
         let of = |schema| of_person_bind(PROVIDER, schema, Standing::Active, outcome.clone());
-        assert_eq!(word(of(LdapSchema::ActiveDirectory)), expected, "{code}");
-        assert_eq!(word(of(LdapSchema::Posix)), "Credentials", "{code}");
+        assert_eq!(word(&of(LdapSchema::ActiveDirectory)), expected, "{code}");
+        assert_eq!(word(&of(LdapSchema::Posix)), "Credentials", "{code}");
     }
     for other in ["", " data ", "data 533", "Invalid credentials"] {
         assert_eq!(of_sub_code(other), Refusal::Credentials, "{other}");
@@ -130,7 +130,7 @@ fn a_search_that_cannot_be_made_names_the_field() {
     ] {
         for (place, expected) in [(Place::People, people), (Place::Groups, groups)] {
             let verdict = of_search(PROVIDER, place, 0, outcome(code, ""));
-            assert_eq!(word(verdict), expected, "{code}");
+            assert_eq!(word(&verdict), expected, "{code}");
         }
     }
 }

@@ -233,12 +233,10 @@ fn entry(content: &[u8]) -> Result<Entry, Malformed> {
         let mut attribute = Reader::new(list.expect(SEQUENCE)?);
         let name = attribute.text()?.to_ascii_lowercase();
         let mut set = Reader::new(attribute.expect(SET)?);
-        let mut values = Vec::new();
+        // Some directories name one twice, which adds to its values.
+        let values: &mut Vec<_> = attributes.entry(name).or_default();
         while !set.is_empty() {
             values.push(set.expect(OCTETS)?.to_vec());
-        }
-        if attributes.insert(name, values).is_some() {
-            return Err(Malformed("an entry has an attribute twice"));
         }
     }
     Ok(Entry { name, attributes })

@@ -1,0 +1,9 @@
+//! Providers as they are: real ones where they can be had, and faithful fakes.
+
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+mod ldap;
