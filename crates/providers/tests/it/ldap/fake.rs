@@ -30,6 +30,27 @@ pub(crate) fn answer(id: u8, tag: u8, code: u8) -> Vec<u8> {
     vec![0x30, 12, 2, 1, id, tag, 7, 0x0a, 1, code, 4, 0, 4, 0]
 }
 
+/// An entry that was found, short enough for lengths of one byte.
+pub(crate) fn entry(id: u8, name: &str, attributes: &[(&str, &str)]) -> Vec<u8> {
+    let element = |tag: u8, content: &[u8]| {
+        let length = u8::try_from(content.len()).unwrap();
+        // From 128 on, one byte of length follows the byte that says so.
+        let header = if length < 128 {
+            vec![tag, length]
+        } else {
+            vec![tag, 0x81, length]
+        };
+        [&header, content].concat()
+    };
+    let text = |text: &str| element(4, text.as_bytes());
+    let attribute = |(name, value): &(&str, &str)| {
+        element(0x30, &[text(name), element(0x31, &text(value))].concat())
+    };
+    let attributes: Vec<u8> = attributes.iter().flat_map(attribute).collect();
+    let found = element(0x64, &[text(name), element(0x30, &attributes)].concat());
+    element(0x30, &[&[2, 1, id][..], &found].concat())
+}
+
 /// Passes everything on, and counts connections.
 pub(crate) struct Relay {
     port: u16,

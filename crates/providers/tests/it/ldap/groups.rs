@@ -111,6 +111,14 @@ async fn groups_come_in_pages_and_none_is_left_out() {
 }
 
 #[tokio::test]
+async fn more_groups_than_anybody_can_have_are_an_error() {
+    let slapd = Slapd::with(&many(5_001));
+    let (field, problem) = field(jane_in(&slapd, |_| ()).await);
+    assert_eq!(field, "ldap.groups.filter");
+    assert!(problem.contains("more than the 5000"), "{problem}");
+}
+
+#[tokio::test]
 async fn a_directory_that_gives_only_some_groups_gives_none() {
     let slapd = Slapd::limited(&many(700), "size.prtotal=600");
     let (field, problem) = field(jane_in(&slapd, |_| ()).await);

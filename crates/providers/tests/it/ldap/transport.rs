@@ -5,7 +5,9 @@ use drover_providers::error::Refusal;
 use tokio::net::TcpListener;
 
 use super::authority::Authority;
-use super::fake::{BIND_ID, BOUND, DONE, EXTENDED, Fake, HOST, SEARCH_ID, START_TLS_ID, answer};
+use super::fake::{
+    BIND_ID, BOUND, DONE, EXTENDED, Fake, HOST, SEARCH_ID, START_TLS_ID, answer, entry,
+};
 use super::slapd::{Slapd, person};
 use super::{DROVER, DROVER_PASSWORD, directory, field, refusal, secret, spec, unavailable};
 
@@ -55,6 +57,8 @@ async fn a_server_or_a_man_in_the_middle_that_strips_starttls_hears_no_bind() {
         ),
         ("no end", vec![vec![0x30, 0x84, 0x7f, 0xff, 0xff, 0xff]]),
     ] {
+        let first: &[u8] = answers.first().map_or(&[], Vec::as_slice);
+        let agreed = first.starts_with(&success);
         let fake = Fake::in_clear(answers).await;
         let directory = directory(&spec(&[fake.url("ldap")], &authority.pem()));
         let signed_in = directory.sign_in("jane", &secret("password of jane")).await;
@@ -69,13 +73,14 @@ async fn a_server_or_a_man_in_the_middle_that_strips_starttls_hears_no_bind() {
         for secret in [DROVER, DROVER_PASSWORD, "jane"] {
             assert!(!contains(&heard, secret), "{what}: {secret} was sent");
         }
-        // After the request comes the first record of TLS, or nothing.
+        // Only where StartTLS is said to be spoken, the first record of TLS follows.
         let rest = heard.strip_prefix(start_tls().as_slice()).unwrap();
-        let tls = [0x16, 3, 1];
-        assert!(
-            rest.starts_with(&tls) || rest.starts_with(&start_tls()),
-            "{what}: {rest:x?}"
-        );
+        let next = if agreed {
+            &[0x16, 3, 1]
+        } else {
+            &start_tls()[..3]
+        };
+        assert!(rest.starts_with(next), "{what}: {rest:x?}");
     }
 }
 
@@ -99,8 +104,9 @@ async fn a_certificate_of_another_authority_or_for_another_host_is_not_believed(
 #[tokio::test]
 async fn the_next_server_is_asked_when_one_is_down_and_all_down_refuse_nobody() {
     let mut slapd = Slapd::with(&person("jane", ""));
-    let closed = TcpListener::bind((HOST, 0)).await.unwrap();
-    let closed = format!("ldaps://{}", closed.local_addr().unwrap());
+    let listener = TcpListener::bind((HOST, 0)).await.unwrap();
+    let closed = format!("ldaps://{}", listener.local_addr().unwrap());
+    drop(listener);
     let busy = vec![answer(BIND_ID, BOUND, 51)];
     let busy = Fake::under_tls(slapd.authority(), busy).await;
     let mut spec = slapd.spec();
@@ -143,10 +149,8 @@ async fn what_a_server_says_under_tls_decides_who_is_down_and_who_is_wrong() {
     let authority = Authority::new();
     let bound = answer(BIND_ID, BOUND, 0);
     let search = |code| vec![bound.clone(), answer(SEARCH_ID, DONE, code)];
-    // An entry with a name and nothing else; a reference of almost as much as an answer may have.
-    let entry = vec![
-        0x30, 12, 2, 1, SEARCH_ID, 0x64, 7, 4, 3, b'a', b'=', b'b', 0x30, 0,
-    ];
+    let entry = entry(SEARCH_ID, "uid=jane", &[]);
+    // A reference of almost as much as an answer may have.
     let mut reference = vec![
         0x30, 0x83, 0x0f, 0, 8, 2, 1, SEARCH_ID, 0x73, 0x83, 0x0f, 0, 0,
     ];
@@ -228,4 +232,27 @@ async fn references_to_other_servers_are_not_followed() {
     let answer = directory.sign_in("jane", &secret("password of jane")).await;
     assert_eq!(field(answer).0, "ldap.users.base");
     assert!(elsewhere.heard().is_empty());
+}
+
+#[tokio::test]
+async fn an_answer_about_somebody_else_is_not_believed() {
+    let authority = Authority::new();
+    let ids = [
+        "b0e1b1f4-7b4c-103e-8f0a-6d2b1c1e3a55",
+        "b0e1b1f4-7b4c-103e-8f0a-6d2b1c1e3a56",
+    ];
+    let found = [("uid", "jane"), ("entryUUID", ids[0])];
+    let found = entry(SEARCH_ID, "uid=jane,ou=people", &found);
+    let done = answer(SEARCH_ID, DONE, 0);
+    let answers = vec![answer(BIND_ID, BOUND, 0), [found, done].concat()];
+    let fake = Fake::under_tls(&authority, answers).await;
+    let mut spec = spec(&[fake.url("ldaps")], &authority.pem());
+    spec.groups = None;
+    let directory = directory(&spec);
+    assert_eq!(directory.refresh(ids[0]).await.unwrap().login, "jane");
+    let other = directory.refresh(ids[1]).await;
+    assert!(
+        matches!(other, Err(ProviderError::Unbelievable { .. })),
+        "{other:?}"
+    );
 }
