@@ -82,7 +82,6 @@ pub(super) struct Found {
 }
 
 /// A connection under TLS; there is no other kind, so nothing can be said without.
-#[derive(Debug)]
 pub(super) struct Connection {
     stream: TlsStream<TcpStream>,
     last_id: u32,

@@ -27,43 +27,56 @@ const ACTIVE_DIRECTORY: &[u8] = b"1.2.840.113556.1.4.800";
 /// Groups by id.
 type Found = BTreeMap<String, Group>;
 
+/// What is known on the way from somebody to the groups they are in. The configuration's filter
+/// says which of them count; by the others there is still a way, as Active Directory has it.
+#[derive(Default)]
+struct Way {
+    counted: Found,
+    passed: Found,
+}
+
 /// Which groups somebody is in, sorted by id.
 pub(super) async fn of(
     session: &mut Session<'_>,
     groups: &GroupsOf,
     who: &Account,
 ) -> Result<Vec<Group>, ProviderError> {
-    let mut found = Found::new();
+    let mut way = Way::default();
     match &groups.members {
         Members::Logins(attribute) => {
             let logins = who.logins.iter();
             let logins = logins.map(|login| equal(attribute, login)).collect();
-            search(session, groups, Filter::Or(logins), &mut found).await?;
+            let filter = groups.like(Filter::Or(logins));
+            search(session, groups, &filter, &mut way.counted).await?;
         }
         Members::Names { attribute, nested } => {
             let mut names = vec![who.name.clone()];
             if let Some(sid) = &who.primary_group {
                 let primary = Filter::Equal("objectSid".to_owned(), sid.clone());
-                names.extend(search(session, groups, primary, &mut found).await?);
+                names.extend(step(session, groups, &primary, &mut way).await?);
             }
             if !nested {
-                let direct = equal(attribute, &who.name);
-                search(session, groups, direct, &mut found).await?;
+                let filter = groups.like(equal(attribute, &who.name));
+                search(session, groups, &filter, &mut way.counted).await?;
             } else if follows_chains(session).await? {
-                let chain = |name: &String| Filter::Rule {
-                    rule: Some(IN_CHAIN.to_owned()),
-                    attribute: Some(attribute.clone()),
-                    value: name.clone().into_bytes(),
-                    name_too: false,
-                };
-                let chains = Filter::Or(names.iter().map(chain).collect());
-                search(session, groups, chains, &mut found).await?;
+                let filter = groups.like(chains(attribute, &names));
+                search(session, groups, &filter, &mut way.counted).await?;
             } else {
-                walk(session, groups, attribute, names, &mut found).await?;
+                walk(session, groups, attribute, names, &mut way).await?;
             }
         }
     }
-    Ok(found.into_values().collect())
+    Ok(way.counted.into_values().collect())
+}
+
+fn chains(attribute: &str, names: &[String]) -> Filter {
+    let chain = |name: &String| Filter::Rule {
+        rule: Some(IN_CHAIN.to_owned()),
+        attribute: Some(attribute.to_owned()),
+        value: name.clone().into_bytes(),
+        name_too: false,
+    };
+    Filter::Or(names.iter().map(chain).collect())
 }
 
 fn equal(attribute: &str, value: &str) -> Filter {
@@ -92,14 +105,14 @@ async fn walk(
     groups: &GroupsOf,
     member: &str,
     mut names: Vec<String>,
-    found: &mut Found,
+    way: &mut Way,
 ) -> Result<(), ProviderError> {
     for _ in 0..MAX_LEVELS {
         let mut above = Vec::new();
         for some in names.chunks(NAMES_AT_ONCE) {
             let any = some.iter().map(|name| equal(member, name)).collect();
-            above.extend(search(session, groups, Filter::Or(any), found).await?);
-            if found.len() > MAX_NESTED_GROUPS {
+            above.extend(step(session, groups, &Filter::Or(any), way).await?);
+            if way.passed.len() > MAX_NESTED_GROUPS {
                 return Err(unending(&format!(
                     "somebody is in more than {MAX_NESTED_GROUPS} groups"
                 )));
@@ -126,17 +139,34 @@ fn unending(what: &str) -> ProviderError {
     }
 }
 
-/// Adds the groups that are like this; the names of those that were not known before.
+/// Passes the groups that are like this, and counts those of them that the configuration allows;
+/// the names of those that were not passed before.
+async fn step(
+    session: &mut Session<'_>,
+    groups: &GroupsOf,
+    condition: &Filter,
+    way: &mut Way,
+) -> Result<Vec<String>, ProviderError> {
+    let new = search(session, groups, condition, &mut way.passed).await?;
+    if groups.filter.is_some() {
+        let filter = groups.like(condition.clone());
+        search(session, groups, &filter, &mut way.counted).await?;
+    } else {
+        way.counted.clone_from(&way.passed);
+    }
+    Ok(new)
+}
+
+/// Adds the groups that a filter matches; the names of those that were not known before.
 async fn search(
     session: &mut Session<'_>,
     groups: &GroupsOf,
-    condition: Filter,
+    filter: &Filter,
     found: &mut Found,
 ) -> Result<Vec<String>, ProviderError> {
-    let filter = groups.like(condition);
     let attributes = [groups.id.name.as_str(), "cn"];
     let entries = session
-        .all(Place::Groups, &filter, &attributes, MAX_GROUPS)
+        .all(Place::Groups, filter, &attributes, MAX_GROUPS)
         .await?;
     let mut new = Vec::new();
     for entry in entries {

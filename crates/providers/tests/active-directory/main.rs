@@ -111,6 +111,7 @@ async fn people_of_active_directory_are_who_it_says_they_are() {
     samba.change(&entries());
     let directory = Directory::new(&spec(&samba, samba.ldaps()), secret(PASSWORD)).unwrap();
     groups_of_groups_and_the_primary_group_count(&samba, &directory).await;
+    what_the_filter_leaves_out_is_still_a_way_to_what_counts(&samba).await;
     groups_come_in_pages(&directory).await;
     an_account_that_is_disabled_is_told_to_its_right_password_only(&directory).await;
     nothing_that_is_typed_is_part_of_a_filter(&directory).await;
@@ -134,6 +135,18 @@ async fn groups_of_groups_and_the_primary_group_count(samba: &Samba, directory: 
 
     let by_starttls = Directory::new(&spec(samba, samba.ldap()), secret(PASSWORD)).unwrap();
     assert_eq!(by_starttls.refresh(&jane.id).await.unwrap(), jane);
+}
+
+/// As in a directory where Drover goes from group to group itself.
+async fn what_the_filter_leaves_out_is_still_a_way_to_what_counts(samba: &Samba) {
+    let mut spec = spec(samba, samba.ldaps());
+    let counted = "(|(cn=level20)(cn=Users)(cn=others))";
+    spec.groups.as_mut().unwrap().filter = Some(counted.to_owned());
+    let directory = Directory::new(&spec, secret(PASSWORD)).unwrap();
+    let jane = directory.sign_in("jane", &secret(PASSWORD)).await.unwrap();
+    let mut found = names(&jane);
+    found.sort_unstable();
+    assert_eq!(found, ["Users", "level20"]);
 }
 
 async fn groups_come_in_pages(directory: &Directory) {

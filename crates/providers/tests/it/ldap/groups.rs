@@ -69,6 +69,12 @@ async fn groups_of_groups_count_where_they_are_asked_for_and_circles_end() {
     );
     let direct = jane_in(&slapd, |_| ()).await;
     assert_eq!(groups_of(&direct.unwrap()), ["inner"]);
+    // What the filter leaves out does not count, and is still a way to what does.
+    let some = jane_in(&slapd, |groups| {
+        groups.nested = true;
+        groups.filter = Some("(|(cn=outer)(cn=unrelated))".to_owned());
+    });
+    assert_eq!(groups_of(&some.await.unwrap()), ["outer"]);
 }
 
 #[tokio::test]
