@@ -71,21 +71,25 @@ impl Account {
         provider: &str,
         now: SystemTime,
     ) -> Result<Self, ProviderError> {
-        let unbelievable = |problem: &str| ProviderError::Unbelievable {
-            provider: provider.to_owned(),
-            problem: problem.to_owned(),
-        };
         // A bind with an empty name is nobody's, whatever the password (RFC 4513 §5.1.1).
         if entry.name.is_empty() {
-            return Err(unbelievable("somebody's entry has no name"));
+            return Err(ProviderError::Unbelievable {
+                provider: provider.to_owned(),
+                problem: "somebody's entry has no name".to_owned(),
+            });
         }
         let logins = entry.values(&settings.people.login_attribute).iter();
         let mut logins: Vec<String> = logins.filter_map(|value| shown(value)).collect();
         logins.sort();
         if logins.is_empty() {
-            return Err(unbelievable(
-                "somebody's entry lacks the login that it was found by",
-            ));
+            return Err(ProviderError::Misconfigured {
+                field: "ldap.users.loginAttribute",
+                problem: format!(
+                    "{} has no value that ldap.bindDn may see and that can be shown, in one of \
+                     the entries at least; let it be readable, or choose another attribute",
+                    settings.people.login_attribute
+                ),
+            });
         }
         let one = |attribute| {
             entry

@@ -29,7 +29,8 @@ pub(super) struct Settings {
 #[derive(Clone, Debug)]
 pub(super) struct People {
     pub(super) base: String,
-    pub(super) filter: Option<Filter>,
+    /// Who counts: what the configuration says, and what the schema says of people.
+    filters: Vec<Filter>,
     pub(super) login_attribute: String,
     pub(super) id: IdAttribute,
 }
@@ -108,7 +109,10 @@ impl People {
         let id = users.id_attribute.as_deref();
         Ok(Self {
             base: name("ldap.users.base", &users.base)?,
-            filter: filter("ldap.users.filter", users.filter.as_deref())?,
+            filters: filter("ldap.users.filter", users.filter.as_deref())?
+                .into_iter()
+                .chain(only_people(schema))
+                .collect(),
             login_attribute: attribute("ldap.users.loginAttribute", login)?,
             id: IdAttribute::of("ldap.users.idAttribute", id, schema)?,
         })
@@ -116,7 +120,20 @@ impl People {
 
     /// Those that the configuration allows, and that are like this.
     pub(super) fn like(&self, condition: Filter) -> Filter {
-        both(self.filter.as_ref(), condition)
+        let filters = self.filters.iter().cloned();
+        Filter::And(filters.chain([condition]).collect())
+    }
+}
+
+/// Groups and computers of Active Directory have the login attribute as well, and computers have
+/// passwords.
+fn only_people(schema: LdapSchema) -> Vec<Filter> {
+    let class = |name: &[u8]| Filter::Equal("objectClass".to_owned(), name.to_vec());
+    match schema {
+        LdapSchema::Posix => Vec::new(),
+        LdapSchema::ActiveDirectory => {
+            vec![class(b"user"), Filter::Not(Box::new(class(b"computer")))]
+        }
     }
 }
 
@@ -150,7 +167,10 @@ impl GroupsOf {
 
     /// Those that the configuration allows, and that are like this.
     pub(super) fn like(&self, condition: Filter) -> Filter {
-        both(self.filter.as_ref(), condition)
+        match &self.filter {
+            Some(filter) => Filter::And(vec![filter.clone(), condition]),
+            None => condition,
+        }
     }
 }
 
@@ -218,13 +238,6 @@ impl IdAttribute {
 
 fn is_id(text: &str) -> bool {
     (1..=MAX_ID_CHARS).contains(&text.chars().count()) && !text.contains(char::is_control)
-}
-
-fn both(filter: Option<&Filter>, condition: Filter) -> Filter {
-    match filter {
-        Some(filter) => Filter::And(vec![filter.clone(), condition]),
-        None => condition,
-    }
 }
 
 fn wrong(field: &'static str, problem: &str) -> ProviderError {

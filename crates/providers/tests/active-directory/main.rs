@@ -114,7 +114,7 @@ async fn people_of_active_directory_are_who_it_says_they_are() {
     what_the_filter_leaves_out_is_still_a_way_to_what_counts(&samba).await;
     groups_come_in_pages(&directory).await;
     an_account_that_is_disabled_is_told_to_its_right_password_only(&directory).await;
-    nothing_that_is_typed_is_part_of_a_filter(&directory).await;
+    nothing_that_is_typed_is_part_of_a_filter_or_another_kind(&directory).await;
     a_trial_works_and_a_wrong_service_account_does_not(&samba, &directory).await;
     whoever_is_renamed_stays_and_whoever_comes_again_is_new(&samba, &directory).await;
     whoever_is_disabled_later_is_refused(&samba, &directory).await;
@@ -167,7 +167,7 @@ async fn an_account_that_is_disabled_is_told_to_its_right_password_only(director
     }
 }
 
-async fn nothing_that_is_typed_is_part_of_a_filter(directory: &Directory) {
+async fn nothing_that_is_typed_is_part_of_a_filter_or_another_kind(directory: &Directory) {
     for login in [
         "*",
         "j*",
@@ -180,6 +180,9 @@ async fn nothing_that_is_typed_is_part_of_a_filter(directory: &Directory) {
         let answer = directory.sign_in(login, &secret(PASSWORD)).await;
         assert_eq!(refusal(answer), Refusal::Credentials, "{login:?}");
     }
+    // A group, which has the login attribute too.
+    let group = directory.sign_in("Domain Users", &secret(PASSWORD)).await;
+    assert_eq!(refusal(group), Refusal::Credentials);
     let empty = directory.sign_in("jane", &secret("")).await;
     assert_eq!(refusal(empty), Refusal::Credentials);
 }

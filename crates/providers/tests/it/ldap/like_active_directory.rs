@@ -152,3 +152,20 @@ async fn whether_somebody_is_disabled_must_be_readable() {
     assert_eq!(field, "ldap.bindDn");
     assert!(problem.contains("userAccountControl"), "{problem}");
 }
+
+#[tokio::test]
+async fn groups_and_computers_are_nobody() {
+    let password = "\nuserPassword: password of jane\n";
+    let computer = user("host$", 2, 512, NEVER).replace("Class: user", "Class: computer");
+    let team = group("team", 3, &[]).trim_end().to_owned() + "\nsAMAccountName: team" + password;
+    let slapd = Slapd::with(&(user("jane", 1, 512, NEVER) + &computer + &team));
+    let directory = directory(&active(&slapd));
+    directory
+        .sign_in("jane", &secret("password of jane"))
+        .await
+        .unwrap();
+    for (login, password) in [("host$", "password of host$"), ("team", "password of jane")] {
+        let answer = directory.sign_in(login, &secret(password)).await;
+        assert_eq!(refusal(answer), Refusal::Credentials, "{login}");
+    }
+}

@@ -40,8 +40,9 @@ attributetype ( 1.2.840.113556.1.4.98 NAME 'primaryGroupID' EQUALITY integerMatc
 objectclass ( 1.2.840.113556.1.5.9 NAME 'user' SUP inetOrgPerson STRUCTURAL
   MUST ( sAMAccountName $ objectGUID )
   MAY ( userAccountControl $ accountExpires $ objectSid $ primaryGroupID ) )
+objectclass ( 1.2.840.113556.1.3.30 NAME 'computer' SUP user STRUCTURAL )
 objectclass ( 1.2.840.113556.1.5.8 NAME 'group' SUP top STRUCTURAL
-  MUST ( cn $ objectGUID ) MAY ( member $ objectSid $ sAMAccountName ) )
+  MUST ( cn $ objectGUID ) MAY ( member $ objectSid $ sAMAccountName $ userPassword ) )
 ";
 
 /// What every directory holds.
