@@ -17,6 +17,7 @@ use crate::authority::Authority;
 pub(crate) const USERS: &str = "CN=Users,DC=dir,DC=test";
 
 const SAMBA: &str = "/usr/sbin/samba";
+const SETPRIV: &str = "/usr/bin/setpriv";
 const SAMBA_TOOL: &str = "/usr/bin/samba-tool";
 const LDAPMODIFY: &str = "/usr/bin/ldapmodify";
 const ADMINISTRATOR_PASSWORD: &str = "Of the domain 1";
@@ -61,12 +62,13 @@ impl Samba {
         write("authority.pem", &authority.pem());
         provision(folder.path(), address);
         let log = std::fs::File::create(folder.path().join("samba.log")).unwrap();
-        let process = Command::new(SAMBA)
+        // It does not outlive the test, whatever becomes of that.
+        let process = Command::new(SETPRIV)
+            .args(["--pdeathsig", "KILL", SAMBA])
             .args(["--foreground", "--no-process-group", "--model=single"])
             .args(["--debug-stdout", "--configfile"])
             .arg(folder.path().join("domain/etc/smb.conf"))
-            // It ends when its standard input does, so it does not outlive the test either.
-            .stdin(Stdio::piped())
+            .stdin(Stdio::null())
             .stdout(log.try_clone().unwrap())
             .stderr(log)
             .spawn()

@@ -15,6 +15,7 @@ use super::authority::Authority;
 use super::{DROVER, DROVER_PASSWORD};
 
 const SLAPD: &str = "/usr/sbin/slapd";
+const SETPRIV: &str = "/usr/bin/setpriv";
 const LDAPMODIFY: &str = "/usr/bin/ldapmodify";
 const ROOT: &str = "cn=root,dc=example,dc=org";
 const ROOT_PASSWORD: &str = "of the administrator";
@@ -130,15 +131,13 @@ impl Slapd {
         self.folder.path().join(name)
     }
 
-    /// The program under one of its names: slapd is its own tools as well.
-    fn program(&self, name: &str) -> Command {
-        let mut command = Command::new(self.path("program"));
-        command.arg0(name).arg("-f").arg(self.path("slapd.conf"));
-        command
-    }
-
     fn fill(&self) {
-        let mut command = self.program("slapadd");
+        let mut command = Command::new(self.path("program"));
+        // Under this name it is the tool of that name.
+        command
+            .arg0("slapadd")
+            .arg("-f")
+            .arg(self.path("slapd.conf"));
         command.arg("-q").arg("-l").arg(self.path("entries.ldif"));
         let output = command.output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
@@ -159,7 +158,12 @@ impl Slapd {
                 self.ldaps,
                 self.socket()
             );
-            let mut command = self.program("slapd");
+            // It does not outlive the test, whatever becomes of that.
+            let mut command = Command::new(SETPRIV);
+            command
+                .args(["--pdeathsig", "KILL"])
+                .arg(self.path("program"));
+            command.arg("-f").arg(self.path("slapd.conf"));
             command.args(["-d", "0", "-h", &urls]);
             command
                 .stdin(Stdio::null())
