@@ -1,7 +1,7 @@
 #![no_main]
 
-#[path = "../properties.rs"]
+#[path = "../properties/github.rs"]
 #[expect(dead_code, reason = "each target uses one property")]
-mod properties;
+mod github;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| properties::callback(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| github::callback(data));

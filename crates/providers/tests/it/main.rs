@@ -1,6 +1,12 @@
-//! Providers, real ones and faithful fakes: who somebody is, and what is not believed.
+//! Providers as they are: real ones where they can be had, and faithful fakes.
 
-#[cfg(test)]
-mod fuzz_corpora;
-#[cfg(test)]
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+mod corpora;
 mod github;
+mod ldap;
+mod oidc;

@@ -1,0 +1,50 @@
+//! What must hold for any bytes; run by the fuzzer and, over the corpus, by `cargo test`.
+
+use drover_providers::ldap::wire::filter::Filter;
+use drover_providers::ldap::wire::message::{
+    self, Answer, MAX_MESSAGE_BYTES, Message, Query, Scope,
+};
+
+/// Whatever a directory sends is read to its end or refused, and nothing of it is longer than it.
+pub(crate) fn message(data: &[u8]) {
+    let Ok(Some(length)) = message::length(data) else {
+        return;
+    };
+    assert!((2..=MAX_MESSAGE_BYTES).contains(&length));
+    let Some(bytes) = data.get(..length) else {
+        return;
+    };
+    // A message and more is not one message.
+    assert!(length == data.len() || Message::parse(data).is_err());
+    let Ok(message) = Message::parse(bytes) else {
+        return;
+    };
+    match message.answer {
+        Answer::Bound(outcome) | Answer::Extended(outcome) | Answer::Done { outcome, .. } => {
+            assert!(!outcome.diagnostic.contains(char::is_control));
+        }
+        Answer::Entry(entry) => assert!(entry.name.len() < length),
+        Answer::Elsewhere => {}
+    }
+}
+
+/// A filter that was read is sent as one element, however it is written.
+pub(crate) fn filter(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let Ok(filter) = Filter::parse(text) else {
+        return;
+    };
+    assert!(text.starts_with('(') && text.ends_with(')'));
+    let query = Query {
+        base: "",
+        scope: Scope::Base,
+        filter: &filter,
+        attributes: &[],
+        size_limit: 0,
+        time_limit: 0,
+    };
+    let request = message::search(1, &query, None);
+    assert_eq!(message::length(&request), Ok(Some(request.len())));
+}

@@ -1,0 +1,26 @@
+//! The fuzzers' corpora, as ordinary tests.
+
+#[path = "../../../fuzz/properties.rs"]
+mod properties;
+
+fn replay(target: &str, property: fn(&[u8])) {
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fuzz/corpus")
+        .join(target);
+    let mut seen = 0;
+    for entry in std::fs::read_dir(&corpus).unwrap() {
+        property(&std::fs::read(entry.unwrap().path()).unwrap());
+        seen += 1;
+    }
+    assert!(seen >= 5, "{} has only {seen} entries", corpus.display());
+}
+
+#[test]
+fn corpus_of_ldap_messages_holds() {
+    replay("ldap_message", properties::ldap_message);
+}
+
+#[test]
+fn corpus_of_ldap_filters_holds() {
+    replay("ldap_filter", properties::ldap_filter);
+}

@@ -1,0 +1,156 @@
+//! Which groups somebody is in.
+
+use std::fmt::Write as _;
+
+use super::slapd::{Slapd, group, person};
+use super::{directory, field, groups_of, secret};
+
+const JANE: &str = "uid=jane,ou=people,dc=example,dc=org";
+
+fn named(name: &str) -> String {
+    format!("cn={name},ou=groups,dc=example,dc=org")
+}
+
+/// Groups of which each is in the next, the first holding Jane.
+fn chain(count: usize) -> String {
+    let mut entries = person("jane", "");
+    let mut member = JANE.to_owned();
+    for number in 1..=count {
+        let name = format!("level{number:02}");
+        entries += &group(&name, &[&member]);
+        member = named(&name);
+    }
+    entries
+}
+
+async fn jane_in(
+    slapd: &Slapd,
+    change: impl FnOnce(&mut drover_api::kinds::LdapGroups),
+) -> Result<drover_providers::Person, drover_providers::ProviderError> {
+    let mut spec = slapd.spec();
+    change(spec.groups.as_mut().unwrap());
+    directory(&spec)
+        .sign_in("jane", &secret("password of jane"))
+        .await
+}
+
+#[tokio::test]
+async fn posix_groups_list_logins() {
+    let posix = |name: &str, number: u32, members: &str| {
+        format!(
+            "\ndn: {}\nobjectClass: posixGroup\ncn: {name}\ngidNumber: {number}\n{members}\n",
+            named(name)
+        )
+    };
+    let entries = person("jane", "")
+        + &posix("admins", 1, "memberUid: jane\nmemberUid: john")
+        + &posix("others", 2, "memberUid: john\nmemberUid: janet");
+    let slapd = Slapd::with(&entries);
+    let jane = jane_in(&slapd, |groups| {
+        groups.member_attribute = Some("memberUid".to_owned());
+    });
+    assert_eq!(groups_of(&jane.await.unwrap()), ["admins"]);
+}
+
+#[tokio::test]
+async fn groups_of_groups_count_where_they_are_asked_for_and_circles_end() {
+    // inner ⊂ middle ⊂ outer ⊂ inner, and middle ⊂ beside.
+    let entries = person("jane", "")
+        + &group("inner", &[JANE, &named("outer")])
+        + &group("middle", &[&named("inner")])
+        + &group("outer", &[&named("middle"), &named("outer")])
+        + &group("beside", &[&named("middle")])
+        + &group("unrelated", &["cn=nobody"]);
+    let slapd = Slapd::with(&entries);
+    let nested = jane_in(&slapd, |groups| groups.nested = true).await;
+    assert_eq!(
+        groups_of(&nested.unwrap()),
+        ["beside", "inner", "middle", "outer"]
+    );
+    let direct = jane_in(&slapd, |_| ()).await;
+    assert_eq!(groups_of(&direct.unwrap()), ["inner"]);
+    // What the filter leaves out does not count, and is still a way to what does.
+    let some = jane_in(&slapd, |groups| {
+        groups.nested = true;
+        groups.filter = Some("(|(cn=outer)(cn=unrelated))".to_owned());
+    });
+    assert_eq!(groups_of(&some.await.unwrap()), ["outer"]);
+}
+
+#[tokio::test]
+async fn groups_nested_too_deep_are_an_error_and_not_a_part_of_them() {
+    let slapd = Slapd::with(&chain(15));
+    let jane = jane_in(&slapd, |groups| groups.nested = true).await;
+    assert_eq!(jane.unwrap().groups.len(), 15);
+
+    let slapd = Slapd::with(&chain(20));
+    let answer = jane_in(&slapd, |groups| groups.nested = true).await;
+    let (field, problem) = field(answer);
+    assert_eq!(field, "ldap.groups.nested");
+    assert!(problem.contains("more than 15 deep"), "{problem}");
+    // Without them she has what she is in herself.
+    let direct = jane_in(&slapd, |_| ()).await;
+    assert_eq!(groups_of(&direct.unwrap()), ["level01"]);
+}
+
+fn many(count: usize) -> String {
+    let mut entries = person("jane", "");
+    for number in 0..count {
+        write!(entries, "{}", group(&format!("group{number:04}"), &[JANE])).unwrap();
+    }
+    entries
+}
+
+#[tokio::test]
+async fn groups_come_in_pages_and_none_is_left_out() {
+    let slapd = Slapd::with(&many(1_200));
+    let jane = jane_in(&slapd, |_| ()).await.unwrap();
+    let names = groups_of(&jane);
+    assert_eq!(names.len(), 1_200);
+    assert_eq!((names[0], names[1_199]), ("group0000", "group1199"));
+    assert!(jane.groups.is_sorted_by(|one, next| one.id < next.id));
+
+    let nested = jane_in(&slapd, |groups| groups.nested = true).await;
+    let (field, problem) = field(nested);
+    assert_eq!(field, "ldap.groups.nested");
+    assert!(problem.contains("more than 1000 groups"), "{problem}");
+}
+
+#[tokio::test]
+async fn more_groups_than_anybody_can_have_are_an_error() {
+    let slapd = Slapd::with(&many(5_001));
+    let (field, problem) = field(jane_in(&slapd, |_| ()).await);
+    assert_eq!(field, "ldap.groups.filter");
+    assert!(problem.contains("more than the 5000"), "{problem}");
+}
+
+#[tokio::test]
+async fn a_directory_that_gives_only_some_groups_gives_none() {
+    let slapd = Slapd::limited(&many(700), "size.prtotal=600");
+    let (field, problem) = field(jane_in(&slapd, |_| ()).await);
+    assert_eq!(field, "ldap.groups.filter");
+    assert!(problem.contains("size.prtotal=unlimited"), "{problem}");
+}
+
+#[tokio::test]
+async fn groups_that_the_filter_does_not_match_are_not_there() {
+    let entries = person("jane", "")
+        + &group("admins", &[JANE])
+        + &group("team", &[JANE]).replace("cn: team", "cn: team\ndescription: drover");
+    let slapd = Slapd::with(&entries);
+    let jane = jane_in(&slapd, |groups| {
+        groups.filter = Some("(description=drover)".to_owned());
+    });
+    assert_eq!(groups_of(&jane.await.unwrap()), ["team"]);
+}
+
+#[tokio::test]
+async fn nobody_is_in_groups_where_there_are_none() {
+    let slapd = Slapd::with(&(person("jane", "") + &group("admins", &[JANE])));
+    let mut spec = slapd.spec();
+    spec.groups = None;
+    let jane = directory(&spec)
+        .sign_in("jane", &secret("password of jane"))
+        .await;
+    assert!(jane.unwrap().groups.is_empty());
+}

@@ -1,0 +1,218 @@
+//! Who somebody is, by what they typed.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use drover_providers::error::Refusal;
+use drover_providers::ldap::Directory;
+use tokio::net::TcpListener;
+
+use super::fake::Relay;
+use super::slapd::{Slapd, group, person};
+use super::{directory, field, groups_of, refusal, secret};
+
+const JANE: &str = "uid=jane,ou=people,dc=example,dc=org";
+
+#[tokio::test]
+async fn somebody_is_known_by_an_id_of_the_directory_over_ldaps_and_starttls() {
+    let entries = person("jane", "displayName: Jane Doe") + &group("admins", &[JANE]);
+    let slapd = Slapd::with(&entries);
+    let mut ids = Vec::new();
+    for server in [slapd.ldaps(), slapd.ldap()] {
+        let mut spec = slapd.spec();
+        spec.servers = vec![server];
+        let jane = directory(&spec)
+            .sign_in("jane", &secret("password of jane"))
+            .await
+            .unwrap();
+        assert_eq!(jane.login, "jane");
+        assert_eq!(jane.display_name.as_deref(), Some("Jane Doe"));
+        assert_eq!(jane.email.as_deref(), Some("jane@example.org"));
+        assert_eq!(groups_of(&jane), ["admins"]);
+        assert_eq!((jane.id.len(), jane.groups[0].id.len()), (36, 36));
+        ids.push(jane.id);
+    }
+    assert_eq!(ids[0], ids[1]);
+}
+
+#[tokio::test]
+async fn a_wrong_password_and_an_unknown_name_have_one_answer_after_the_same_conversation() {
+    let slapd = Slapd::with(&person("jane", ""));
+    let mut conversations = Vec::new();
+    for (login, password) in [
+        ("jane", "password of john"),
+        ("john", "password of john"),
+        ("jane ", "password of jane "),
+    ] {
+        let relay = Relay::to(slapd.port()).await;
+        let mut spec = slapd.spec();
+        spec.servers = vec![relay.ldap()];
+        let answer = directory(&spec).sign_in(login, &secret(password)).await;
+        assert_eq!(refusal(answer), Refusal::Credentials, "{login}");
+        conversations.push(relay.connections());
+    }
+    assert_eq!(conversations, [2, 2, 2]);
+}
+
+#[tokio::test]
+async fn an_empty_password_is_refused_before_anything_is_sent() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let server = format!("ldap://{}", listener.local_addr().unwrap());
+    let authority = super::authority::Authority::new();
+    let directory = directory(&super::spec(&[server], &authority.pem()));
+    let long = "x".repeat(1025);
+    for (login, password) in [
+        ("jane", ""),
+        ("jane", "\0"),
+        ("jane", "password of jane\0"),
+        ("jane", long.as_str()),
+        ("", "password of jane"),
+        // What follows the zero byte is not compared by every directory.
+        ("jane\0", "password of jane"),
+        ("jane\n", "password of jane"),
+        ("  ", "password of jane"),
+        (long.as_str(), "password of jane"),
+    ] {
+        let answer = directory.sign_in(login, &secret(password)).await;
+        assert_eq!(refusal(answer), Refusal::Credentials, "{login:?}");
+    }
+    let connected = tokio::select! {
+        biased;
+        connected = listener.accept() => Some(connected),
+        () = std::future::ready(()) => None,
+    };
+    assert!(connected.is_none());
+}
+
+#[tokio::test]
+async fn an_empty_password_of_the_service_account_is_no_configuration() {
+    let authority = super::authority::Authority::new();
+    let spec = super::spec(&["ldaps://localhost".to_owned()], &authority.pem());
+    let (field, _) = field(Directory::new(&spec, secret("")));
+    assert_eq!(field, "ldap.bindPassword");
+}
+
+#[tokio::test]
+async fn nothing_that_is_typed_is_part_of_a_filter() {
+    let odd = [
+        "star*",
+        "(paren)",
+        r"back\\slash",
+        "Jürgen",
+        "日本",
+        "a=b,c",
+    ];
+    let mut entries = person("jane", "");
+    for (number, login) in odd.iter().enumerate() {
+        let login = login.replace(r"\\", r"\");
+        let more = format!("uid:: {}", STANDARD.encode(&login));
+        entries += &person(&format!("odd{number}"), &more);
+    }
+    let slapd = Slapd::with(&entries);
+    let directory = directory(&slapd.spec());
+    for injection in [
+        "*",
+        "j*",
+        "*)(uid=*",
+        "*)(uid=jane",
+        "jane)(uid=*",
+        "jane)(|(uid=*)",
+        "jane)(objectClass=*",
+        r"jan\65",
+        r"\2a",
+        "jane\0",
+        "\0",
+        "star",
+        "paren",
+        "odd\u{fffd}",
+        "uid=jane,ou=people,dc=example,dc=org",
+        ")",
+        "(",
+        "\\",
+        "jane)(&",
+        "*)(|(mail=*",
+    ] {
+        let answer = directory
+            .sign_in(injection, &secret("password of jane"))
+            .await;
+        assert_eq!(refusal(answer), Refusal::Credentials, "{injection:?}");
+    }
+    for (number, login) in odd.iter().enumerate() {
+        let login = login.replace(r"\\", r"\");
+        let password = secret(&format!("password of odd{number}"));
+        let person = directory.sign_in(&login, &password).await.unwrap();
+        assert_eq!(
+            person.email,
+            Some(format!("odd{number}@example.org")),
+            "{login}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_login_that_several_people_have_lets_none_of_them_in() {
+    let twin = person("jane", "").replace("uid=jane,", "cn=jane of the tests,");
+    let slapd = Slapd::with(&(person("jane", "") + &twin));
+    let answer = directory(&slapd.spec())
+        .sign_in("jane", &secret("password of jane"))
+        .await;
+    let (field, problem) = field(answer);
+    assert_eq!(field, "ldap.users.loginAttribute");
+    assert!(problem.contains("narrow ldap.users.base"), "{problem}");
+}
+
+#[tokio::test]
+async fn whom_the_filter_does_not_match_cannot_sign_in() {
+    let entries = person("jane", "employeeType: staff") + &person("john", "");
+    let slapd = Slapd::with(&entries);
+    let mut spec = slapd.spec();
+    spec.users.filter = Some("(&(objectClass=inetOrgPerson)(employeeType=staff))".to_owned());
+    let directory = directory(&spec);
+    let jane = directory.sign_in("jane", &secret("password of jane")).await;
+    let john = directory.sign_in("john", &secret("password of john")).await;
+    assert_eq!(jane.unwrap().login, "jane");
+    assert_eq!(refusal(john), Refusal::Credentials);
+}
+
+#[tokio::test]
+async fn a_disabled_account_is_told_to_its_right_password_only() {
+    // Slapd checks passwords, and leaves these to whoever asks.
+    let slapd = Slapd::with(&person("jane", "shadowExpire: 1"));
+    let directory = directory(&slapd.spec());
+    let right = directory.sign_in("jane", &secret("password of jane")).await;
+    let wrong = directory.sign_in("jane", &secret("password of john")).await;
+    assert_eq!(refusal(right), Refusal::Disabled);
+    assert_eq!(refusal(wrong), Refusal::Credentials);
+}
+
+#[tokio::test]
+async fn a_locked_account_cannot_sign_in() {
+    let locked = "pwdAccountLockedTime: 000001010000Z";
+    let slapd = Slapd::with(&(person("jane", locked) + &person("john", "")));
+    let directory = directory(&slapd.spec());
+    // Slapd does not say why it does not take the password.
+    let jane = directory.sign_in("jane", &secret("password of jane")).await;
+    let john = directory.sign_in("john", &secret("password of john")).await;
+    assert_eq!(refusal(jane), Refusal::Credentials);
+    assert_eq!(john.unwrap().login, "john");
+}
+
+#[tokio::test]
+async fn no_password_is_in_what_can_be_printed() {
+    let slapd = Slapd::with(&person("jane", ""));
+    let mut spec = slapd.spec();
+    let good = directory(&spec);
+    spec.users.base = "ou=nowhere,dc=example,dc=org".to_owned();
+    let bad = directory(&spec);
+    let wrong = Directory::new(&slapd.spec(), secret("wrong for the service")).unwrap();
+    for directory in [&good, &bad, &wrong] {
+        let answer = directory.sign_in("jane", &secret("typed by jane")).await;
+        let text = format!("{directory:?} {answer:?} {}", answer.as_ref().unwrap_err());
+        for password in [
+            "typed by jane",
+            "of the service account",
+            "wrong for the service",
+        ] {
+            assert!(!text.contains(password), "{text}");
+        }
+    }
+}

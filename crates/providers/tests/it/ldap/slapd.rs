@@ -1,0 +1,323 @@
+//! Debian's slapd as a plain process, with a configuration, a port and a folder of its own.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use drover_api::kinds::LdapSpec;
+use tempfile::TempDir;
+
+use super::authority::Authority;
+use super::{DROVER, DROVER_PASSWORD};
+
+const SLAPD: &str = "/usr/sbin/slapd";
+const SETPRIV: &str = "/usr/bin/setpriv";
+const LDAPMODIFY: &str = "/usr/bin/ldapmodify";
+const ROOT: &str = "cn=root,dc=example,dc=org";
+const ROOT_PASSWORD: &str = "of the administrator";
+const HOST: &str = "127.0.0.1";
+/// A free port can be taken by another before slapd has it.
+const STARTS: usize = 10;
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What of Active Directory's schema is needed, with equality, which Debian's msuser.schema lacks.
+const ACTIVE_DIRECTORY: &str = "
+attributetype ( 1.2.840.113556.1.4.221 NAME 'sAMAccountName' EQUALITY caseIgnoreMatch
+  SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 SINGLE-VALUE )
+attributetype ( 1.2.840.113556.1.4.8 NAME 'userAccountControl' EQUALITY integerMatch
+  SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )
+attributetype ( 1.2.840.113556.1.4.159 NAME 'accountExpires' EQUALITY integerMatch
+  SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )
+attributetype ( 1.2.840.113556.1.4.2 NAME 'objectGUID' EQUALITY octetStringMatch
+  SYNTAX 1.3.6.1.4.1.1466.115.121.1.40 SINGLE-VALUE )
+attributetype ( 1.2.840.113556.1.4.146 NAME 'objectSid' EQUALITY octetStringMatch
+  SYNTAX 1.3.6.1.4.1.1466.115.121.1.40 SINGLE-VALUE )
+attributetype ( 1.2.840.113556.1.4.98 NAME 'primaryGroupID' EQUALITY integerMatch
+  SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )
+objectclass ( 1.2.840.113556.1.5.9 NAME 'user' SUP inetOrgPerson STRUCTURAL
+  MUST ( sAMAccountName $ objectGUID )
+  MAY ( userAccountControl $ accountExpires $ objectSid $ primaryGroupID ) )
+objectclass ( 1.2.840.113556.1.3.30 NAME 'computer' SUP user STRUCTURAL )
+objectclass ( 1.2.840.113556.1.5.8 NAME 'group' SUP top STRUCTURAL
+  MUST ( cn $ objectGUID ) MAY ( member $ objectSid $ sAMAccountName $ userPassword ) )
+";
+
+/// What every directory holds.
+const TREE: &str = "
+dn: dc=example,dc=org
+objectClass: domain
+dc: example
+
+dn: ou=people,dc=example,dc=org
+objectClass: organizationalUnit
+ou: people
+
+dn: ou=groups,dc=example,dc=org
+objectClass: organizationalUnit
+ou: groups
+
+dn: cn=lockout,dc=example,dc=org
+objectClass: device
+objectClass: pwdPolicy
+cn: lockout
+pwdAttribute: userPassword
+pwdLockout: TRUE
+pwdMaxFailure: 1000
+";
+
+/// A directory that runs until it is dropped.
+pub(crate) struct Slapd {
+    folder: TempDir,
+    authority: Authority,
+    process: Option<Child>,
+    ldap: u16,
+    ldaps: u16,
+}
+
+impl Slapd {
+    /// Starts a directory that holds the tree and these entries, LDIF.
+    pub(crate) fn with(entries: &str) -> Self {
+        // Of a search without pages, 500 entries are given; of one with pages, all.
+        Self::limited(entries, "size.prtotal=unlimited")
+    }
+
+    /// Likewise, with these limits for the service account.
+    pub(crate) fn limited(entries: &str, limits: &str) -> Self {
+        for (program, package) in [(SLAPD, "slapd"), (LDAPMODIFY, "ldap-utils")] {
+            assert!(
+                Path::new(program).exists(),
+                "{program} is missing: run .ci/install test, or apt-get install {package}"
+            );
+        }
+        let authority = Authority::new();
+        let folder = tempfile::tempdir().unwrap();
+        let certified = authority.certify(HOST);
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
+        write("certificate.pem", &certified.certificate).unwrap();
+        write("key.pem", &certified.key).unwrap();
+        write("authority.pem", &authority.pem()).unwrap();
+        write("active-directory.schema", ACTIVE_DIRECTORY).unwrap();
+        write("slapd.conf", &configuration(folder.path(), limits)).unwrap();
+        let drover = format!(
+            "\ndn: {DROVER}\nobjectClass: organizationalRole\nobjectClass: simpleSecurityObject\n\
+             cn: drover\nuserPassword: {DROVER_PASSWORD}\n"
+        );
+        write("entries.ldif", &format!("{TREE}{drover}\n{entries}")).unwrap();
+        std::fs::create_dir(folder.path().join("database")).unwrap();
+        // Where AppArmor confines slapd, it goes by the program's path. Another process copies it:
+        // what another test starts meanwhile would hold this one's file open for writing, and a
+        // program that is being written does not start.
+        let mut copy = Command::new("/bin/cp");
+        let copied = copy.arg(SLAPD).arg(folder.path().join("program")).status();
+        assert!(copied.unwrap().success());
+
+        let mut slapd = Self {
+            folder,
+            authority,
+            process: None,
+            ldap: 0,
+            ldaps: 0,
+        };
+        slapd.fill();
+        slapd.start();
+        slapd
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn fill(&self) {
+        let mut command = Command::new(self.path("program"));
+        // Under this name it is the tool of that name.
+        command
+            .arg0("slapadd")
+            .arg("-f")
+            .arg(self.path("slapd.conf"));
+        command.arg("-q").arg("-l").arg(self.path("entries.ldif"));
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "slapadd: {said}");
+    }
+
+    /// Starts it where it was before, or where there is room.
+    pub(crate) fn start(&mut self) {
+        for _ in 0..STARTS {
+            if self.ldap == 0 {
+                let free = [(); 2].map(|()| TcpListener::bind((HOST, 0)).unwrap());
+                [self.ldap, self.ldaps] = free.map(|free| free.local_addr().unwrap().port());
+            }
+            let log = std::fs::File::create(self.path("log")).unwrap();
+            let urls = format!(
+                "ldap://{HOST}:{}/ ldaps://{HOST}:{}/ {}",
+                self.ldap,
+                self.ldaps,
+                self.socket()
+            );
+            // It does not outlive the test, whatever becomes of that.
+            let mut command = Command::new(SETPRIV);
+            command
+                .args(["--pdeathsig", "KILL"])
+                .arg(self.path("program"));
+            command.arg("-f").arg(self.path("slapd.conf"));
+            command.args(["-d", "0", "-h", &urls]);
+            command
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(log);
+            let mut process = command.spawn().unwrap();
+            if self.is_up(&mut process) {
+                self.process = Some(process);
+                return;
+            }
+            self.ldap = 0;
+        }
+        let log = std::fs::read_to_string(self.path("log")).unwrap();
+        panic!("slapd did not start: {log}");
+    }
+
+    fn is_up(&self, process: &mut Child) -> bool {
+        let deadline = Instant::now() + START_TIMEOUT;
+        while Instant::now() < deadline {
+            if process.try_wait().unwrap().is_some() {
+                return false;
+            }
+            let ports = [self.ldap, self.ldaps];
+            if ports
+                .iter()
+                .all(|port| TcpStream::connect((HOST, *port)).is_ok())
+            {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("slapd is neither up nor down after {START_TIMEOUT:?}");
+    }
+
+    /// Ends it; nobody listens on its ports any more.
+    pub(crate) fn stop(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.kill().unwrap();
+            process.wait().unwrap();
+        }
+    }
+
+    fn socket(&self) -> String {
+        let path = self.path("socket").to_str().unwrap().replace('/', "%2F");
+        format!("ldapi://{path}")
+    }
+
+    /// Makes changes, LDIF, as the directory's administrator.
+    pub(crate) fn change(&self, changes: &str) {
+        let mut command = Command::new(LDAPMODIFY);
+        command.args(["-x", "-H", &self.socket(), "-D", ROOT, "-w", ROOT_PASSWORD]);
+        // The relax control allows what the directory writes itself.
+        command.args(["-e", "!relax"]);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        let mut input = process.stdin.take().unwrap();
+        input.write_all(changes.as_bytes()).unwrap();
+        drop(input);
+        let output = process.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "ldapmodify: {said}");
+    }
+
+    pub(crate) fn authority(&self) -> &Authority {
+        &self.authority
+    }
+
+    pub(crate) fn ldap(&self) -> String {
+        format!("ldap://{HOST}:{}", self.ldap)
+    }
+
+    pub(crate) fn ldaps(&self) -> String {
+        format!("ldaps://{HOST}:{}", self.ldaps)
+    }
+
+    /// The port on which StartTLS is spoken.
+    pub(crate) fn port(&self) -> u16 {
+        self.ldap
+    }
+
+    /// A configuration that reaches it.
+    pub(crate) fn spec(&self) -> LdapSpec {
+        super::spec(&[self.ldaps()], &self.authority.pem())
+    }
+}
+
+impl Drop for Slapd {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn configuration(folder: &Path, limits: &str) -> String {
+    let folder = folder.to_str().unwrap();
+    let mut text = String::new();
+    for schema in ["core", "cosine", "nis", "inetorgperson"] {
+        writeln!(text, "include /etc/ldap/schema/{schema}.schema").unwrap();
+    }
+    write!(
+        text,
+        "include {folder}/active-directory.schema
+modulepath /usr/lib/ldap
+moduleload back_mdb
+moduleload ppolicy
+TLSCertificateFile {folder}/certificate.pem
+TLSCertificateKeyFile {folder}/key.pem
+sizelimit 500
+threads 4
+database mdb
+suffix dc=example,dc=org
+directory {folder}/database
+maxsize 67108864
+dbnosync
+rootdn {ROOT}
+rootpw \"{ROOT_PASSWORD}\"
+index objectClass,uid,member,memberUid,entryUUID eq
+limits dn.exact={DROVER} {limits}
+access to attrs=userPassword by anonymous auth by * none
+access to * by dn.exact={DROVER} read by * none
+overlay ppolicy
+ppolicy_default cn=lockout,dc=example,dc=org
+"
+    )
+    .unwrap();
+    text
+}
+
+/// Somebody with `password of LOGIN`, and more lines of LDIF.
+pub(crate) fn person(login: &str, more: &str) -> String {
+    format!(
+        "
+dn: uid={login},ou=people,dc=example,dc=org
+objectClass: inetOrgPerson
+objectClass: shadowAccount
+uid: {login}
+cn: {login} of the tests
+sn: Tests
+mail: {login}@example.org
+userPassword: password of {login}
+{more}
+"
+    )
+}
+
+/// A group of distinguished names.
+pub(crate) fn group(name: &str, members: &[&str]) -> String {
+    let mut text = format!(
+        "\ndn: cn={name},ou=groups,dc=example,dc=org\nobjectClass: groupOfNames\ncn: {name}\n"
+    );
+    for member in members {
+        writeln!(text, "member: {member}").unwrap();
+    }
+    text
+}
