@@ -28,13 +28,13 @@ pub use authenticate::{
     Authenticate, AuthenticateError, Authenticated, Bearer, bearer, with_standing_groups,
 };
 pub use bootstrap::{BootstrapObject, Reconciled, bootstrap_objects, reconcile};
+pub use drover_rbac::Rule;
 pub use escalation::{RoleWrite, check_role_write};
 pub use identity::{Caller, ServiceAccountName};
 pub use impersonation::Impersonation;
 pub use keys::{GenerateKeyError, Keys, LoadKeysError};
 pub use rbac::{Rbac, RbacKind};
 pub use review::{ReviewKind, Reviews};
-pub use drover_rbac::Rule;
 pub use token::{BoundTo, Claims, Clock, IssueError, NameAndUid, Subject, Tokens, TokensOptions};
 pub(crate) use token_request::seconds_only;
 pub use token_request::{TokenRequest, issue_requested};

@@ -5,6 +5,7 @@
 //! hands in configuration, secrets and what came back, and is told who it is.
 
 pub mod error;
+pub mod oidc;
 pub mod person;
 
 pub use error::ProviderError;

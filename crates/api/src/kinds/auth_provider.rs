@@ -64,11 +64,17 @@ pub struct AuthProviderSpec {
 pub struct Allowed {
     /// The provider's ids of people, which names are not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(feature = "crd", schemars(length(max = 1000), inner(length(min = 1, max = 253))))]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(length(max = 1000), inner(length(min = 1, max = 253)))
+    )]
     pub users: Vec<String>,
     /// The provider's ids of groups, which names are not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(feature = "crd", schemars(length(max = 1000), inner(length(min = 1, max = 253))))]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(length(max = 1000), inner(length(min = 1, max = 253)))
+    )]
     pub groups: Vec<String>,
 }
 
@@ -103,7 +109,10 @@ pub struct OidcSpec {
     pub client_secret: Option<SecretKey>,
     /// What is asked for beside `openid`.
     #[serde(default = "oidc_scopes")]
-    #[cfg_attr(feature = "crd", schemars(length(max = 32), inner(length(min = 1, max = 128))))]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(length(max = 32), inner(length(min = 1, max = 128)))
+    )]
     pub scopes: Vec<String>,
     /// Claim that lists a person's groups; a dot leads into an object.
     #[serde(default = "oidc_groups_claim")]
@@ -163,7 +172,10 @@ pub struct LdapSpec {
     pub schema: LdapSchema,
     /// `ldaps://host[:port]`, or `ldap://host[:port]` where StartTLS follows; asked in this order
     /// until one answers.
-    #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 8), inner(length(min = 1, max = 512))))]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(length(min = 1, max = 8), inner(length(min = 1, max = 512)))
+    )]
     #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.all(url, url.startsWith('ldaps://') || url.startsWith('ldap://'))")
         .message("each must begin with ldaps:// or, where StartTLS is spoken, ldap://")))]
     pub servers: Vec<String>,

@@ -256,7 +256,9 @@ impl Authorizer for Rbac {
         self.index
             .read()
             .visit(attributes.caller, namespace, |visited| match visited {
-                Ok((binding, subject, rule)) if rule.allows(attributes.verb, attributes.target.asked()) => {
+                Ok((binding, subject, rule))
+                    if rule.allows(attributes.verb, attributes.target.asked()) =>
+                {
                     let source = binding.describe(subject);
                     verdict = Some(Verdict::allow(format!("RBAC: allowed by {source}")));
                     true

@@ -1,0 +1,120 @@
+//! Whether a provider can be used, before anybody depends on it.
+
+use jiff::Timestamp;
+use secrecy::SecretString;
+
+use super::Oidc;
+use super::exchange::{self, Grant};
+use super::issuer::quoted;
+use super::known::{fetch_keys, fetch_metadata};
+use super::metadata::{ClientAuthentication, Metadata};
+use super::pending::Pending;
+use crate::ProviderError;
+
+/// One thing that was tried, for people.
+#[derive(Debug)]
+pub struct Check {
+    /// What, in a few words.
+    pub what: &'static str,
+    /// What was found, or what is wrong.
+    pub found: Result<String, ProviderError>,
+}
+
+impl Check {
+    fn good(what: &'static str, found: impl Into<String>) -> Self {
+        Self {
+            what,
+            found: Ok(found.into()),
+        }
+    }
+}
+
+impl Oidc {
+    /// Tries everything that can be tried without a person, in the order in which it is needed;
+    /// ends with the first thing without which the rest cannot be tried.
+    ///
+    /// Nothing of what is kept is asked or changed. The token endpoint is sent a code that nobody
+    /// was given, to learn whether it takes the client.
+    pub async fn check(&self, now: Timestamp) -> Vec<Check> {
+        let metadata = match fetch_metadata(&self.web, &self.issuer).await {
+            Ok(metadata) => metadata,
+            Err(error) => {
+                return vec![Check {
+                    what: "Discovery",
+                    found: Err(error),
+                }];
+            }
+        };
+        let found = format!("{} describes itself", self.issuer);
+        let mut checks = vec![Check::good("Discovery", found), sign_in(&metadata)];
+        let keys = fetch_keys(&self.web, &metadata).await;
+        checks.push(Check {
+            what: "Keys",
+            found: keys.map(|keys| {
+                let algorithms: Vec<String> = metadata
+                    .algorithms
+                    .iter()
+                    .map(|algorithm| format!("{algorithm:?}"))
+                    .collect();
+                let (count, algorithms) = (keys.len(), algorithms.join(", "));
+                format!("{count} that Drover can use; tokens are signed with {algorithms}")
+            }),
+        });
+        checks.push(Check {
+            what: "Client",
+            found: self.client(&metadata, now).await,
+        });
+        checks.push(Check::good(
+            "Signing out",
+            match metadata.end_session {
+                Some(_) => "signs out at the provider too",
+                None => "ends here only: the provider has no address for it",
+            },
+        ));
+        checks
+    }
+
+    /// Whether the provider takes the client: one that does refuses the code and not the client.
+    async fn client(&self, metadata: &Metadata, now: Timestamp) -> Result<String, ProviderError> {
+        let pending = Pending::begin(self.issuer.as_str(), self.issuer.discovery(), now);
+        let pending = pending.ok_or_else(|| self.no_randomness())?;
+        let code = SecretString::from("drover-tries-its-client");
+        let grant = Grant::Code {
+            code: &code,
+            pending: &pending,
+        };
+        let way = match (&self.client.secret, metadata.authentication) {
+            (None, _) => "without a secret",
+            (Some(_), Some(ClientAuthentication::Basic)) => "by client_secret_basic",
+            (Some(_), Some(ClientAuthentication::Post)) => "by client_secret_post",
+            (Some(_), None) => return Err(exchange::no_way()),
+        };
+        let id = quoted(&self.client.id);
+        match exchange::exchange(&self.web, metadata, &self.client, grant).await {
+            Err(ProviderError::Refused(_)) => Ok(format!("{id} is taken, {way}")),
+            Ok(_) => Err(self
+                .web
+                .unbelievable("it gives tokens for a code that it never gave")),
+            // What it says of such a code is its own affair; whom it takes, it does not say.
+            Err(ProviderError::Unbelievable { .. }) => Ok(format!(
+                "{id} will be tried {way} by the first sign-in: the provider does not say whether \
+                 it takes it"
+            )),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn sign_in(metadata: &Metadata) -> Check {
+    let pkce = if metadata.says_pkce {
+        "with PKCE (S256)"
+    } else {
+        "with PKCE (S256), of which the provider says nothing"
+    };
+    let names_itself = if metadata.names_itself {
+        "; answers name their issuer"
+    } else {
+        ""
+    };
+    Check::good("Signing in", format!("by code, {pkce}{names_itself}"))
+}
