@@ -29,7 +29,6 @@ use serde_json::{Map, Value};
 
 pub use check::Check;
 pub use pending::Pending;
-pub use web::Limits;
 
 use crate::error::Refusal;
 use crate::{Person, ProviderError};
@@ -73,17 +72,8 @@ impl Oidc {
         spec: &OidcSpec,
         client_secret: Option<SecretString>,
     ) -> Result<Self, ProviderError> {
-        Self::with_limits(spec, client_secret, Limits::default())
-    }
-
-    /// The same, for a provider that may take less or more.
-    pub fn with_limits(
-        spec: &OidcSpec,
-        client_secret: Option<SecretString>,
-        limits: Limits,
-    ) -> Result<Self, ProviderError> {
         let issuer = Issuer::parse(&spec.issuer)?;
-        let web = Web::new(issuer.clone(), spec.ca_bundle.as_deref(), limits)?;
+        let web = Web::new(issuer.clone(), spec.ca_bundle.as_deref())?;
         Ok(Self {
             client: registration(spec, client_secret)?,
             scopes: scopes(spec)?,

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::issuer::Issuer;
 use super::keys::KeySet;
 use super::metadata::Metadata;
-use super::web::Web;
+use super::web::{PATIENCE, Web};
 use crate::ProviderError;
 
 /// How long a provider's words about itself, and its keys, are believed; a key that it withdrew is
@@ -104,7 +104,7 @@ impl Known {
 
     /// Waits for another's fetch no longer than for one of its own.
     async fn lock(&self, web: &Web) -> Result<MutexGuard<'_, Option<Entry>>, ProviderError> {
-        timeout(web.patience(), self.0.lock())
+        timeout(PATIENCE, self.0.lock())
             .await
             .map_err(|elapsed| web.unavailable("learn what it says of itself", elapsed.into()))
     }

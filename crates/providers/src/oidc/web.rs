@@ -11,23 +11,10 @@ use rustls::CertificateError;
 use super::issuer::Issuer;
 use crate::ProviderError;
 
-/// How long a provider may take, and how much it may say.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// For one request, from its connection to the last byte of its answer.
-    pub request: Duration,
-    /// Of one answer's body.
-    pub body_bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            request: Duration::from_secs(10),
-            body_bytes: 1024 * 1024,
-        }
-    }
-}
+/// How long one request may take, from its connection to the last byte of its answer.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+/// Longest body of an answer, in bytes.
+const LONGEST_BODY: usize = 1024 * 1024;
 
 /// What a provider answered: anything but that it cannot now, and but a redirect.
 #[derive(Debug)]
@@ -50,16 +37,11 @@ impl Answer {
 pub(super) struct Web {
     pub(super) client: Client,
     issuer: Issuer,
-    limits: Limits,
 }
 
 impl Web {
     /// A client that believes the authorities of `ca_bundle` only, or the system's.
-    pub(super) fn new(
-        issuer: Issuer,
-        ca_bundle: Option<&str>,
-        limits: Limits,
-    ) -> Result<Self, ProviderError> {
+    pub(super) fn new(issuer: Issuer, ca_bundle: Option<&str>) -> Result<Self, ProviderError> {
         let misconfigured = |problem: String| ProviderError::Misconfigured {
             field: "oidc.caBundle",
             problem,
@@ -70,7 +52,7 @@ impl Web {
             .https_only(true)
             // A redirect could carry a code or a secret to somebody else.
             .redirect(redirect::Policy::none())
-            .timeout(limits.request)
+            .timeout(PATIENCE)
             .user_agent(concat!("drover/", env!("CARGO_PKG_VERSION")));
         if let Some(bundle) = ca_bundle {
             let found = Certificate::from_pem_bundle(bundle.as_bytes());
@@ -87,11 +69,7 @@ impl Web {
                  provider's certificate, as PEM"
             ))
         })?;
-        Ok(Self {
-            client,
-            issuer,
-            limits,
-        })
+        Ok(Self { client, issuer })
     }
 
     /// Sends a request; `what` completes "could not …".
@@ -126,10 +104,8 @@ impl Web {
             .await
             .map_err(|error| self.unsent(what, error))?
         {
-            if body.len() + chunk.len() > self.limits.body_bytes {
-                let most = self.limits.body_bytes;
-                let problem = format!("its answer is longer than {most} bytes");
-                return Err(self.unbelievable(&problem));
+            if body.len() + chunk.len() > LONGEST_BODY {
+                return Err(self.unbelievable("its answer is longer than 1 MiB"));
             }
             body.extend_from_slice(&chunk);
         }
@@ -138,11 +114,6 @@ impl Web {
             headers,
             body,
         })
-    }
-
-    /// How long a request may take.
-    pub(super) fn patience(&self) -> Duration {
-        self.limits.request
     }
 
     pub(super) fn unbelievable(&self, problem: &str) -> ProviderError {
@@ -171,7 +142,8 @@ impl Web {
             matches!(
                 error.downcast_ref(),
                 Some(rustls::Error::InvalidCertificate(
-                    CertificateError::UnknownIssuer
+                    // The latter where another authority has the same name.
+                    CertificateError::UnknownIssuer | CertificateError::BadSignature
                 ))
             )
         });
