@@ -3,9 +3,7 @@
 pub use jsonwebtoken::Algorithm;
 
 use jsonwebtoken::DecodingKey;
-use jsonwebtoken::jwk::{
-    AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, KeyOperations, PublicKeyUse,
-};
+use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyOperations, PublicKeyUse};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -16,7 +14,7 @@ const MOST_KEYS: usize = 100;
 ///
 /// Never `none`, and never an HMAC, whose key would be one that everybody can read (RFC 8725 §2.1
 /// and §3.1). ES512 is not in jsonwebtoken; every provider has RS256 (OpenID Connect Core §15.1).
-const ALGORITHMS: [(Algorithm, &str); 9] = [
+const ALGORITHMS: [(Algorithm, &str); 10] = [
     (Algorithm::RS256, "RS256"),
     (Algorithm::RS384, "RS384"),
     (Algorithm::RS512, "RS512"),
@@ -26,6 +24,8 @@ const ALGORITHMS: [(Algorithm, &str); 9] = [
     (Algorithm::ES256, "ES256"),
     (Algorithm::ES384, "ES384"),
     (Algorithm::EdDSA, "EdDSA"),
+    // The newer name of the same (RFC 9864 §2.2).
+    (Algorithm::EdDSA, "Ed25519"),
 ];
 
 /// The algorithm of this name (RFC 7518 §3.1), if it is one that is believed.
@@ -61,7 +61,7 @@ struct Key {
     id: Option<String>,
     kind: Kind,
     /// The only algorithm that it is for, if it says one.
-    only: Option<KeyAlgorithm>,
+    only: Option<String>,
     decoding: DecodingKey,
 }
 
@@ -129,6 +129,9 @@ impl KeySet {
 impl Key {
     /// `None` if it cannot have signed an ID token.
     fn read(value: Value) -> Option<Self> {
+        // The library does not know the newer names.
+        let only = value.get("alg").map(|name| name.as_str().unwrap_or(""));
+        let only = only.map(str::to_owned);
         let jwk: Jwk = serde_json::from_value(value).ok()?;
         let kind = match &jwk.algorithm {
             AlgorithmParameters::RSA(_) => Kind::Rsa,
@@ -154,7 +157,7 @@ impl Key {
         (signs && verifies).then(|| Self {
             id: jwk.common.key_id,
             kind,
-            only: jwk.common.key_algorithm,
+            only,
             decoding,
         })
     }
@@ -172,7 +175,7 @@ impl Key {
             Algorithm::EdDSA => Kind::Ed25519,
             _ => return false,
         };
-        let only = self.only.is_none_or(|only| only == algorithm.into());
-        self.kind == kind && only
+        let only = self.only.as_deref();
+        self.kind == kind && only.is_none_or(|name| self::algorithm(name) == Some(algorithm))
     }
 }

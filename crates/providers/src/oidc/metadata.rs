@@ -126,8 +126,13 @@ fn algorithms(listed: Option<&[String]>) -> Vec<Algorithm> {
     match listed {
         None => vec![Algorithm::RS256],
         Some(listed) => {
-            let known = listed.iter().filter_map(|name| keys::algorithm(name));
-            known.collect()
+            let mut known = Vec::new();
+            for algorithm in listed.iter().filter_map(|name| keys::algorithm(name)) {
+                if !known.contains(&algorithm) {
+                    known.push(algorithm);
+                }
+            }
+            known
         }
     }
 }

@@ -1,6 +1,7 @@
 //! OpenID Connect: what is believed (pure), a hostile issuer, and a certified one.
 
 mod callbacks;
+mod certified;
 mod documents;
 mod hostile;
 mod issuer;
@@ -17,8 +18,8 @@ use serde_json::json;
 /// The time at which a test believes to be.
 const NOW: i64 = 1_700_000_000;
 const CLIENT: &str = "drover";
-/// Every character of it that has a meaning in a form, a header or both.
-const SECRET: &str = "s:e/c+r e%t&=ü";
+/// Full of characters that mean something in a form, a header or both.
+const SECRET: &str = "s:e/c+r e%t&=~";
 
 fn now() -> Timestamp {
     after(0)

@@ -138,7 +138,7 @@ async fn a_person_signs_in_by_code_with_pkce_and_a_secret_that_survives_the_head
 
     let asked = &world.issuer.asked("/token")[0];
     let header = asked.authorization.as_deref().unwrap();
-    let encoded = "drover:s%3Ae%2Fc%2Br+e%25t%26%3D%C3%BC";
+    let encoded = "drover:s%3Ae%2Fc%2Br+e%25t%26%3D%7E";
     assert_eq!(basic_header(encoded), header);
     let form: HashMap<String, String> = form_urlencoded::parse(asked.body.as_bytes())
         .into_owned()
@@ -175,7 +175,7 @@ async fn a_client_proves_itself_as_the_provider_takes_it() {
     begun.ends(&world.oidc).await.unwrap();
     let asked = &world.issuer.asked("/token")[0];
     assert_eq!(asked.authorization, None);
-    let secret = "client_id=drover&client_secret=s%3Ae%2Fc%2Br+e%25t%26%3D%C3%BC";
+    let secret = "client_id=drover&client_secret=s%3Ae%2Fc%2Br+e%25t%26%3D%7E";
     assert!(asked.body.ends_with(secret), "{}", asked.body);
 
     methods(json!(["private_key_jwt"]));

@@ -62,6 +62,22 @@ fn a_token_is_believed_with_each_algorithm_of_the_list() {
 }
 
 #[test]
+fn both_names_of_ed25519_are_one() {
+    let signer = Signer::new("one", Algorithm::EdDSA);
+    for (alg, published) in [
+        ("EdDSA", "Ed25519"),
+        ("Ed25519", "EdDSA"),
+        ("Ed25519", "Ed25519"),
+    ] {
+        let mut key = signer.published();
+        key["alg"] = published.into();
+        let header = json!({"alg": alg, "kid": "one"});
+        let token = signer.sign_with(&header, &but(&json!({})));
+        assert!(believed(&token, &set(&[key])).is_ok(), "{alg} {published}");
+    }
+}
+
+#[test]
 fn a_token_that_says_something_wrong_is_not_believed() {
     let signer = Signer::new("one", Algorithm::ES256);
     let keys = set(&[signer.published()]);
