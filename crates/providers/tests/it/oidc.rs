@@ -2,6 +2,7 @@
 
 mod callbacks;
 mod certified;
+mod corpora;
 mod documents;
 mod hostile;
 mod issuer;

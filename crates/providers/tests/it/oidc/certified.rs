@@ -186,7 +186,7 @@ async fn a_provider_with_other_habits_is_understood() {
     for settings in [
         Settings {
             authentication: "client_secret_post",
-            algorithm: "ES256",
+            algorithm: "RS256",
             claims_in_token: true,
         },
         Settings {

@@ -97,7 +97,7 @@ impl Browser {
             .append_pair("prompt", "none");
         let back = self.go(url).await.away();
         let error = back.query_pairs().find(|(name, _)| name == "error");
-        !error.is_some_and(|(_, value)| value == "login_required")
+        error.is_none_or(|(_, value)| value != "login_required")
     }
 
     /// Withdraws a token, as Drover (RFC 7009).

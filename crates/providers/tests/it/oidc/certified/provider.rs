@@ -39,7 +39,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             authentication: "client_secret_basic",
-            algorithm: "RS256",
+            algorithm: "ES256",
             claims_in_token: false,
         }
     }
@@ -96,7 +96,10 @@ impl Provider {
             "client": client,
         });
         let said = provider.tell(&told).await;
-        provider.issuer = said["issuer"].as_str().unwrap().to_owned();
+        said["issuer"]
+            .as_str()
+            .unwrap()
+            .clone_into(&mut provider.issuer);
         provider
     }
 
