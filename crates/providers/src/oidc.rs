@@ -37,7 +37,7 @@ use exchange::{Grant, Registration, Tokens, exchange};
 use id_token::{Claims, Expected, TokenError, verify};
 use issuer::{Issuer, quoted};
 use known::Known;
-use metadata::Metadata;
+use metadata::{Metadata, has_offline};
 use pending::Callback;
 use web::Web;
 
@@ -108,7 +108,7 @@ impl Oidc {
             .append_pair("nonce", pending.nonce.expose_secret())
             .append_pair("code_challenge", &pending.challenge())
             .append_pair("code_challenge_method", "S256");
-        if self.scopes.iter().any(|scope| scope == "offline_access") {
+        if has_offline(&self.scopes) {
             // Without it the scope is ignored (OpenID Connect Core §11).
             url.query_pairs_mut().append_pair("prompt", "consent");
         }

@@ -7,7 +7,7 @@ use super::Oidc;
 use super::exchange::{self, Grant};
 use super::issuer::quoted;
 use super::known::{fetch_keys, fetch_metadata};
-use super::metadata::{ClientAuthentication, Metadata};
+use super::metadata::{ClientAuthentication, Metadata, has_offline};
 use super::pending::Pending;
 use crate::ProviderError;
 
@@ -64,6 +64,7 @@ impl Oidc {
             what: "Client",
             found: self.client(&metadata, now).await,
         });
+        checks.push(self.renewing(&metadata));
         checks.push(Check::good(
             "Signing out",
             match metadata.end_session {
@@ -102,6 +103,22 @@ impl Oidc {
             )),
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether groups can be renewed while nobody is there.
+    fn renewing(&self, metadata: &Metadata) -> Check {
+        let found = match (has_offline(&self.scopes), metadata.offers_offline) {
+            (true, _) => "with offline_access, for which people are asked to agree",
+            (false, true) => {
+                "only if the provider gives refresh tokens without being asked: else add \
+                 offline_access to oidc.scopes, or people have to sign in again"
+            }
+            (false, false) => {
+                "only if the provider gives refresh tokens, which the first sign-in shows: else \
+                 people have to sign in again"
+            }
+        };
+        Check::good("Renewing", found)
     }
 }
 

@@ -35,6 +35,8 @@ pub struct Metadata {
     pub authentication: Option<ClientAuthentication>,
     /// Whether it says that it knows PKCE's S256; many that do say nothing.
     pub says_pkce: bool,
+    /// Whether it says that it gives tokens that outlive a session there, for `offline_access`.
+    pub offers_offline: bool,
     /// Whether each of its callbacks names it (RFC 9207), which ends mix-ups.
     pub names_itself: bool,
 }
@@ -52,6 +54,8 @@ struct Document {
     id_token_signing_alg_values_supported: Option<Vec<String>>,
     token_endpoint_auth_methods_supported: Option<Vec<String>>,
     code_challenge_methods_supported: Option<Vec<String>>,
+    #[serde(default)]
+    scopes_supported: Vec<String>,
     #[serde(default)]
     authorization_response_iss_parameter_supported: bool,
 }
@@ -116,6 +120,7 @@ impl Metadata {
                 document.token_endpoint_auth_methods_supported.as_deref(),
             ),
             says_pkce: document.code_challenge_methods_supported.is_some(),
+            offers_offline: has_offline(&document.scopes_supported),
             names_itself: document.authorization_response_iss_parameter_supported,
         })
     }
@@ -150,6 +155,11 @@ fn authentication(listed: Option<&[String]>) -> Option<ClientAuthentication> {
     } else {
         None
     }
+}
+
+/// Whether a refresh token is among what is offered or asked for (OpenID Connect Core §11).
+pub(super) fn has_offline(scopes: &[String]) -> bool {
+    scopes.iter().any(|scope| scope == "offline_access")
 }
 
 fn endpoint(issuer: &Issuer, name: &str, text: &str) -> Result<Url, ProviderError> {
