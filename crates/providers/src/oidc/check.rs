@@ -1,6 +1,7 @@
 //! Whether a provider can be used, before anybody depends on it.
 
 use jiff::Timestamp;
+use reqwest::Url;
 use secrecy::SecretString;
 
 use super::Oidc;
@@ -34,8 +35,8 @@ impl Oidc {
     /// ends with the first thing without which the rest cannot be tried.
     ///
     /// Nothing of what is kept is asked or changed. The token endpoint is sent a code that nobody
-    /// was given, to learn whether it takes the client.
-    pub async fn check(&self, now: Timestamp) -> Vec<Check> {
+    /// was given, for `redirect_uri`, to learn whether it takes the client.
+    pub async fn check(&self, redirect_uri: &Url, now: Timestamp) -> Vec<Check> {
         let metadata = match fetch_metadata(&self.web, &self.issuer).await {
             Ok(metadata) => metadata,
             Err(error) => {
@@ -47,22 +48,13 @@ impl Oidc {
         };
         let found = format!("{} describes itself", self.issuer);
         let mut checks = vec![Check::good("Discovery", found), sign_in(&metadata)];
-        let keys = fetch_keys(&self.web, &metadata).await;
         checks.push(Check {
             what: "Keys",
-            found: keys.map(|keys| {
-                let algorithms: Vec<String> = metadata
-                    .algorithms
-                    .iter()
-                    .map(|algorithm| format!("{algorithm:?}"))
-                    .collect();
-                let (count, algorithms) = (keys.len(), algorithms.join(", "));
-                format!("{count} that Drover can use; tokens are signed with {algorithms}")
-            }),
+            found: self.keys(&metadata).await,
         });
         checks.push(Check {
             what: "Client",
-            found: self.client(&metadata, now).await,
+            found: self.client(&metadata, redirect_uri, now).await,
         });
         checks.push(self.renewing(&metadata));
         checks.push(Check::good(
@@ -75,9 +67,24 @@ impl Oidc {
         checks
     }
 
+    async fn keys(&self, metadata: &Metadata) -> Result<String, ProviderError> {
+        let keys = fetch_keys(&self.web, metadata).await?;
+        let algorithms = metadata.algorithms.iter();
+        let algorithms: Vec<String> = algorithms.map(|one| format!("{one:?}")).collect();
+        let (count, algorithms) = (keys.len(), algorithms.join(", "));
+        Ok(format!(
+            "{count} that Drover can use; tokens are signed with {algorithms}"
+        ))
+    }
+
     /// Whether the provider takes the client: one that does refuses the code and not the client.
-    async fn client(&self, metadata: &Metadata, now: Timestamp) -> Result<String, ProviderError> {
-        let pending = Pending::begin(self.issuer.as_str(), self.issuer.discovery(), now);
+    async fn client(
+        &self,
+        metadata: &Metadata,
+        redirect_uri: &Url,
+        now: Timestamp,
+    ) -> Result<String, ProviderError> {
+        let pending = Pending::begin(self.issuer.as_str(), redirect_uri, now);
         let pending = pending.ok_or_else(|| self.no_randomness())?;
         let code = SecretString::from("drover-tries-its-client");
         let grant = Grant::Code {

@@ -212,12 +212,12 @@ async fn a_provider_with_other_habits_is_understood() {
 #[tokio::test]
 async fn a_test_before_enabling_finds_a_wrong_secret() {
     let (provider, oidc) = started().await;
-    for check in oidc.check(Timestamp::now()).await {
+    for check in oidc.check(&back(), Timestamp::now()).await {
         assert!(check.found.is_ok(), "{}: {:?}", check.what, check.found);
     }
     let spec = spec(&provider.issuer, &provider.authority);
     let wrong = Oidc::new(&spec, Some("another secret".into())).unwrap();
-    let checks = wrong.check(Timestamp::now()).await;
+    let checks = wrong.check(&back(), Timestamp::now()).await;
     let client = checks.iter().find(|check| check.what == "Client").unwrap();
     let wanted = Verdict::Misconfigured("oidc.clientSecret");
     assert_eq!(verdict(&client.found), wanted);

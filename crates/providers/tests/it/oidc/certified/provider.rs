@@ -1,5 +1,7 @@
 //! The process of the provider, and the packages that it needs.
 
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -51,6 +53,8 @@ pub(super) struct Provider {
     pub(super) authority: String,
     child: Child,
     input: ChildStdin,
+    /// What it complained of.
+    errors: File,
     output: Lines<BufReader<ChildStdout>>,
 }
 
@@ -59,12 +63,13 @@ impl Provider {
         let package = installed()
             .await
             .join("node_modules/oidc-provider/lib/index.js");
+        let errors = tempfile::tempfile().unwrap();
         let mut child = Command::new("node")
             .arg(sources().join("server.mjs"))
             .arg(package)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(errors.try_clone().unwrap())
             .kill_on_drop(true)
             .spawn()
             .expect(NEEDED);
@@ -75,6 +80,7 @@ impl Provider {
             authority: certified.authority.clone(),
             child,
             input,
+            errors,
             output: BufReader::new(output).lines(),
         };
         let mut client = json!({
@@ -124,12 +130,21 @@ impl Provider {
         loop {
             let said = timeout(ANSWER_LIMIT, self.output.next_line()).await;
             let said = said.expect("the provider answers").unwrap();
-            let said = said.expect("the provider is still there");
+            let Some(said) = said else {
+                unreachable!("the provider ended ({NEEDED}): {}", self.complaints());
+            };
             // It prints advice, too.
             if let Ok(said) = serde_json::from_str(&said) {
                 return said;
             }
         }
+    }
+
+    fn complaints(&mut self) -> String {
+        let mut text = String::new();
+        self.errors.seek(SeekFrom::Start(0)).unwrap();
+        self.errors.read_to_string(&mut text).unwrap();
+        text
     }
 }
 

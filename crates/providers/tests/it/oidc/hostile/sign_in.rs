@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::super::issuer::{Answer, Issuer};
 use super::super::{CLIENT, Verdict, now, spec, verdict};
-use super::{BACK, Begun, World, client, parameters, secret};
+use super::{BACK, Begun, World, back, client, parameters, secret};
 
 #[tokio::test]
 async fn a_person_signs_in_by_code_with_pkce_and_a_secret_that_survives_the_header() {
@@ -241,7 +241,7 @@ async fn a_test_before_enabling_says_what_was_found_and_what_is_wrong() {
     let world = World::start().await;
     let error = |error: &str| Answer::Json(400, json!({ "error": error }));
     let words = async |oidc: &Oidc| -> Vec<(&str, Verdict)> {
-        let checks = oidc.check(now()).await;
+        let checks = oidc.check(&back(), now()).await;
         checks
             .iter()
             .map(|check| (check.what, verdict(&check.found)))
