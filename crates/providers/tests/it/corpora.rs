@@ -1,7 +1,11 @@
 //! The fuzzers' corpora, as ordinary tests.
 
-#[path = "../../fuzz/properties.rs"]
-mod properties;
+#[path = "../../fuzz/properties/github.rs"]
+mod github;
+#[path = "../../fuzz/properties/ldap.rs"]
+mod ldap;
+#[path = "../../fuzz/properties/oidc.rs"]
+mod oidc;
 
 fn replay(target: &str, property: fn(&[u8])) {
     let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -16,16 +20,23 @@ fn replay(target: &str, property: fn(&[u8])) {
 }
 
 #[test]
-fn corpus_of_links_holds() {
-    replay("link", properties::link);
+fn corpora_of_github_hold() {
+    replay("link", github::link);
+    replay("withheld", github::withheld);
+    replay("callback", github::callback);
 }
 
 #[test]
-fn corpus_of_withheld_organizations_holds() {
-    replay("withheld", properties::withheld);
+fn corpora_of_directories_hold() {
+    replay("ldap_message", ldap::message);
+    replay("ldap_filter", ldap::filter);
 }
 
 #[test]
-fn corpus_of_returns_holds() {
-    replay("callback", properties::callback);
+fn corpora_of_openid_connect_hold() {
+    replay("oidc_callback", oidc::callback);
+    replay("oidc_id_token", oidc::id_token);
+    replay("oidc_metadata", oidc::metadata);
+    replay("oidc_keys", oidc::keys);
+    replay("oidc_claims", oidc::claims);
 }

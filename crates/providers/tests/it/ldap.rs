@@ -2,7 +2,6 @@
 
 mod authority;
 mod configuration;
-mod corpus;
 mod fake;
 mod groups;
 mod like_active_directory;

@@ -1,0 +1,194 @@
+//! The token endpoint (RFC 6749 §3.2, OpenID Connect Core 1.0 §3.1.3 and §12).
+
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{RequestBuilder, StatusCode};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Deserialize;
+
+use super::issuer::quoted;
+use super::metadata::{ClientAuthentication, Metadata};
+use super::pending::Pending;
+use super::web::{Answer, Web};
+use crate::ProviderError;
+use crate::error::Refusal;
+
+/// What Drover is to the provider.
+#[derive(Debug)]
+pub(super) struct Registration {
+    pub(super) id: String,
+    /// A public client if it has none.
+    pub(super) secret: Option<SecretString>,
+}
+
+/// What tokens are asked for with.
+#[derive(Clone, Copy)]
+pub(super) enum Grant<'a> {
+    Code {
+        code: &'a SecretString,
+        pending: &'a Pending,
+    },
+    Refresh(&'a SecretString),
+}
+
+impl Grant<'_> {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Code { .. } => "authorization_code",
+            Self::Refresh(_) => "refresh_token",
+        }
+    }
+
+    fn what(self) -> &'static str {
+        match self {
+            Self::Code { .. } => "redeem the code of a sign-in",
+            Self::Refresh(_) => "renew a sign-in",
+        }
+    }
+}
+
+/// What a provider gives for a grant.
+pub(super) struct Tokens {
+    pub(super) access: SecretString,
+    pub(super) id: Option<SecretString>,
+    pub(super) refresh: Option<SecretString>,
+}
+
+#[derive(Deserialize)]
+struct Document {
+    access_token: String,
+    token_type: String,
+    id_token: Option<String>,
+    refresh_token: Option<String>,
+}
+
+/// Asks for tokens.
+pub(super) async fn exchange(
+    web: &Web,
+    metadata: &Metadata,
+    client: &Registration,
+    grant: Grant<'_>,
+) -> Result<Tokens, ProviderError> {
+    let request = request(web, metadata, client, grant)?;
+    let answer = web.send(grant.what(), request).await?;
+    if answer.status != StatusCode::OK {
+        return Err(verdict(web, &answer, grant));
+    }
+    let document: Document = serde_json::from_slice(&answer.body)
+        .map_err(|_| web.unbelievable("its token endpoint did not answer with tokens as JSON"))?;
+    if !document.token_type.eq_ignore_ascii_case("Bearer") {
+        return Err(web.unbelievable("its access token is no bearer token (RFC 6750)"));
+    }
+    let filled = |token: Option<String>| token.filter(|token| !token.is_empty());
+    Ok(Tokens {
+        access: document.access_token.into(),
+        id: filled(document.id_token).map(SecretString::from),
+        refresh: filled(document.refresh_token).map(SecretString::from),
+    })
+}
+
+fn request(
+    web: &Web,
+    metadata: &Metadata,
+    client: &Registration,
+    grant: Grant<'_>,
+) -> Result<RequestBuilder, ProviderError> {
+    let mut form = url::form_urlencoded::Serializer::new(String::new());
+    form.append_pair("grant_type", grant.name());
+    match grant {
+        Grant::Code { code, pending } => form
+            .append_pair("code", code.expose_secret())
+            .append_pair("redirect_uri", &pending.redirect_uri)
+            .append_pair("code_verifier", pending.verifier.expose_secret()),
+        Grant::Refresh(token) => form.append_pair("refresh_token", token.expose_secret()),
+    };
+    let mut request = web.client.post(metadata.token.clone());
+    match (&client.secret, metadata.authentication) {
+        (None, _) => {
+            form.append_pair("client_id", &client.id);
+        }
+        (Some(secret), Some(ClientAuthentication::Basic)) => {
+            // Both are encoded before they are joined (RFC 6749 §2.3.1).
+            let encoded = |text: &str| -> String {
+                url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
+            };
+            let (id, secret) = (encoded(&client.id), encoded(secret.expose_secret()));
+            request = request.basic_auth(id, Some(secret));
+        }
+        (Some(secret), Some(ClientAuthentication::Post)) => {
+            form.append_pair("client_id", &client.id)
+                .append_pair("client_secret", secret.expose_secret());
+        }
+        (Some(_), None) => return Err(no_way()),
+    }
+    Ok(request
+        .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .body(form.finish()))
+}
+
+/// A client with a secret, at a provider that takes none.
+pub(super) fn no_way() -> ProviderError {
+    ProviderError::Misconfigured {
+        field: "oidc.clientSecret",
+        problem: "the provider takes neither client_secret_basic nor client_secret_post: allow \
+                  one of them there, or register a public client and leave the secret out"
+            .to_owned(),
+    }
+}
+
+/// What an answer means that gives no tokens (RFC 6749 §5.2, OpenID Connect Core §3.1.2.6).
+///
+/// Only the words that say no of this grant are a refusal. That the provider cannot answer now, or
+/// that Drover is set up wrongly, takes nothing from anybody.
+fn verdict(web: &Web, answer: &Answer, grant: Grant<'_>) -> ProviderError {
+    #[derive(Deserialize)]
+    struct Document {
+        error: String,
+    }
+    let document: Option<Document> = serde_json::from_slice(&answer.body).ok();
+    let error = document.map(|document| document.error);
+    let misconfigured =
+        |field: &'static str, problem: String| ProviderError::Misconfigured { field, problem };
+    match error.as_deref() {
+        Some(
+            "invalid_grant"
+            | "access_denied"
+            | "login_required"
+            | "interaction_required"
+            | "consent_required",
+        ) => ProviderError::Refused(Refusal::Withdrawn),
+        Some("temporarily_unavailable" | "server_error" | "slow_down") => {
+            web.unavailable(grant.what(), "it says that it cannot now".into())
+        }
+        Some("invalid_client") => misconfigured(
+            "oidc.clientSecret",
+            "the provider does not take it, or does not know oidc.clientId: copy both from there"
+                .to_owned(),
+        ),
+        Some("unauthorized_client" | "unsupported_grant_type") => misconfigured(
+            "oidc.clientId",
+            format!(
+                "the provider does not allow this client the grant {}: allow it there",
+                grant.name()
+            ),
+        ),
+        Some("invalid_scope") => misconfigured(
+            "oidc.scopes",
+            "the provider does not know one of them, or does not allow it: remove it here or \
+             allow it there"
+                .to_owned(),
+        ),
+        None if answer.status == StatusCode::UNAUTHORIZED => misconfigured(
+            "oidc.clientSecret",
+            "the provider does not take it (401): copy it from there".to_owned(),
+        ),
+        Some(error) => web.unbelievable(&format!(
+            "its token endpoint answered {} with the error {}",
+            answer.status,
+            quoted(error)
+        )),
+        None => web.unbelievable(&format!(
+            "its token endpoint answered {} without an error as JSON",
+            answer.status
+        )),
+    }
+}

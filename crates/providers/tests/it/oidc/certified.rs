@@ -1,0 +1,224 @@
+//! The certified `oidc-provider` of npm, on Node: another's reading of the specifications.
+
+mod browser;
+mod provider;
+
+use drover_providers::error::Refusal;
+use drover_providers::oidc::{Oidc, Pending, SignedIn};
+use drover_providers::{Group, ProviderError};
+use jiff::{SignedDuration, Timestamp};
+use reqwest::Url;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::{Value, json};
+
+use super::{SECRET, Verdict, shown, spec, verdict};
+use browser::Browser;
+use provider::{BACK, HOME, Provider, Settings};
+
+/// Drover, as a client of a provider.
+fn drover(provider: &Provider, settings: &Settings) -> Oidc {
+    let mut spec = spec(&provider.issuer, &provider.authority);
+    spec.scopes = ["profile", "email", "groups", "offline_access"]
+        .map(str::to_owned)
+        .to_vec();
+    if settings.authentication == "none" {
+        spec.client_secret = None;
+    }
+    let secret = spec.client_secret.is_some().then(|| SECRET.into());
+    Oidc::new(&spec, secret).unwrap()
+}
+
+/// A provider and Drover, with what most providers do.
+async fn started() -> (Provider, Oidc) {
+    let settings = Settings::default();
+    let provider = Provider::start(&settings).await;
+    let oidc = drover(&provider, &settings);
+    (provider, oidc)
+}
+
+fn back() -> Url {
+    BACK.parse().unwrap()
+}
+
+/// Signs somebody in, in a browser of their own.
+async fn sign_in(oidc: &Oidc, provider: &Provider, login: &str) -> SignedIn {
+    let mut browser = Browser::new(&provider.authority);
+    let (url, pending) = oidc.authorize(&back(), Timestamp::now()).await.unwrap();
+    let came_back = browser.sign_in(url, login).await;
+    let query = came_back.query().unwrap();
+    oidc.redeem(query, &pending, Timestamp::now())
+        .await
+        .unwrap()
+}
+
+async fn refresh(oidc: &Oidc, token: &SecretString, id: &str) -> Result<SignedIn, ProviderError> {
+    oidc.refresh(token, id, Timestamp::now()).await
+}
+
+fn groups(signed_in: &SignedIn) -> Vec<&str> {
+    let groups = signed_in.person.groups.iter();
+    groups.map(|group| group.id.as_str()).collect()
+}
+
+#[tokio::test]
+async fn somebody_signs_in_and_their_groups_are_renewed_with_tokens_that_serve_once() {
+    let (mut provider, oidc) = started().await;
+    let ann = sign_in(&oidc, &provider, "ann").await;
+    assert_eq!(ann.person.id, "ann");
+    assert_eq!(ann.person.login, "ann");
+    assert_eq!(ann.person.display_name.as_deref(), Some("Ann"));
+    assert_eq!(ann.person.email.as_deref(), Some("ann@example.com"));
+    let wanted = [("Team%20B", "Team B"), ("team-a", "team-a")].map(|(id, name)| Group {
+        id: id.to_owned(),
+        name: name.to_owned(),
+    });
+    assert_eq!(ann.person.groups, wanted);
+
+    provider.change("ann", &json!({"groups": ["team-c"]})).await;
+    let first = ann.refresh_token.unwrap();
+    let renewed = refresh(&oidc, &first, "ann").await.unwrap();
+    assert_eq!(groups(&renewed), ["team-c"]);
+    let second = renewed.refresh_token.unwrap();
+    assert_ne!(first.expose_secret(), second.expose_secret());
+    let again = refresh(&oidc, &second, "ann").await.unwrap();
+    let third = again.refresh_token.unwrap();
+
+    // Not hers to the provider, so not hers here.
+    let result = refresh(&oidc, &third, "bob").await;
+    assert_eq!(verdict(&result), Verdict::Unbelievable);
+
+    // One that was used before was stolen: the provider ends what it belongs to.
+    let withdrawn = Verdict::Refused(Refusal::Withdrawn);
+    assert_eq!(verdict(&refresh(&oidc, &first, "ann").await), withdrawn);
+    assert_eq!(verdict(&refresh(&oidc, &third, "ann").await), withdrawn);
+}
+
+#[tokio::test]
+async fn what_a_provider_ends_is_refused_and_what_it_cannot_say_is_not() {
+    let (mut provider, oidc) = started().await;
+    let withdrawn = Verdict::Refused(Refusal::Withdrawn);
+
+    let bob = sign_in(&oidc, &provider, "bob").await;
+    let token = bob.refresh_token.unwrap();
+    Browser::new(&provider.authority)
+        .revoke(&provider.issuer, token.expose_secret())
+        .await;
+    assert_eq!(verdict(&refresh(&oidc, &token, "bob").await), withdrawn);
+
+    let ann = sign_in(&oidc, &provider, "ann").await;
+    let ann = refresh(&oidc, &ann.refresh_token.unwrap(), "ann").await;
+    let token = ann.unwrap().refresh_token.unwrap();
+    provider.change("ann", &json!({"disabled": true})).await;
+    assert_eq!(verdict(&refresh(&oidc, &token, "ann").await), withdrawn);
+
+    provider.stop().await;
+    let result = refresh(&oidc, &token, "ann").await;
+    assert_eq!(verdict(&result), Verdict::Unavailable);
+    let text = shown(result);
+    assert!(!text.contains(token.expose_secret()), "{text}");
+}
+
+#[tokio::test]
+async fn who_says_no_at_the_provider_is_refused() {
+    let (provider, oidc) = started().await;
+    let (url, pending) = oidc.authorize(&back(), Timestamp::now()).await.unwrap();
+    let came_back = Browser::new(&provider.authority).say_no(url).await;
+    let query = came_back.query().unwrap();
+    let result = oidc.redeem(query, &pending, Timestamp::now()).await;
+    assert_eq!(verdict(&result), Verdict::Refused(Refusal::Denied));
+}
+
+#[tokio::test]
+async fn a_code_serves_only_who_began() {
+    let (provider, oidc) = started().await;
+    let mut browser = Browser::new(&provider.authority);
+    let (url, pending) = oidc.authorize(&back(), Timestamp::now()).await.unwrap();
+    let came_back = browser.sign_in(url, "ann").await;
+    let query = came_back.query().unwrap();
+
+    // The thief of a code has no verifier of it, even if they have all the rest.
+    let mut stolen: Value = serde_json::to_value(&pending).unwrap();
+    stolen["verifier"] = "a".repeat(43).into();
+    let stolen: Pending = serde_json::from_value(stolen).unwrap();
+    let result = oidc.redeem(query, &stolen, Timestamp::now()).await;
+    assert_eq!(verdict(&result), Verdict::Refused(Refusal::Withdrawn));
+
+    // And a sign-in in another browser does not take it.
+    let (_, other) = oidc.authorize(&back(), Timestamp::now()).await.unwrap();
+    let result = oidc.redeem(query, &other, Timestamp::now()).await;
+    assert_eq!(verdict(&result), Verdict::Unbelievable);
+}
+
+#[tokio::test]
+async fn new_keys_of_a_provider_are_found() {
+    let (mut provider, oidc) = started().await;
+    let ann = sign_in(&oidc, &provider, "ann").await;
+    provider.rotate().await;
+    let in_a_minute = Timestamp::now() + SignedDuration::from_secs(61);
+    let token = ann.refresh_token.unwrap();
+    let renewed = oidc.refresh(&token, "ann", in_a_minute).await;
+    assert_eq!(renewed.unwrap().person.id, "ann");
+}
+
+#[tokio::test]
+async fn who_signs_out_is_signed_out_at_the_provider_and_comes_home() {
+    let (provider, oidc) = started().await;
+    let mut browser = Browser::new(&provider.authority);
+    let (url, pending) = oidc.authorize(&back(), Timestamp::now()).await.unwrap();
+    let came_back = browser.sign_in(url, "ann").await;
+    let query = came_back.query().unwrap();
+    let ann = oidc
+        .redeem(query, &pending, Timestamp::now())
+        .await
+        .unwrap();
+    assert!(browser.is_signed_in(&provider.issuer).await);
+
+    let hint = ann.id_token.unwrap();
+    let home: Url = HOME.parse().unwrap();
+    let url = oidc.logout_url(&hint, &home, Timestamp::now()).await;
+    let came_home = browser.sign_out(url.unwrap().unwrap()).await;
+    assert_eq!(came_home.as_str(), HOME);
+    assert!(!browser.is_signed_in(&provider.issuer).await);
+}
+
+#[tokio::test]
+async fn a_provider_with_other_habits_is_understood() {
+    for settings in [
+        Settings {
+            authentication: "client_secret_post",
+            algorithm: "RS256",
+            claims_in_token: true,
+        },
+        Settings {
+            authentication: "none",
+            algorithm: "Ed25519",
+            claims_in_token: true,
+        },
+        Settings {
+            authentication: "client_secret_basic",
+            algorithm: "PS256",
+            claims_in_token: false,
+        },
+    ] {
+        let provider = Provider::start(&settings).await;
+        let oidc = drover(&provider, &settings);
+        let ann = sign_in(&oidc, &provider, "ann").await;
+        assert_eq!(groups(&ann), ["Team%20B", "team-a"], "{settings:?}");
+        let renewed = refresh(&oidc, &ann.refresh_token.unwrap(), "ann").await;
+        assert_eq!(renewed.unwrap().person, ann.person, "{settings:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_test_before_enabling_finds_a_wrong_secret() {
+    let (provider, oidc) = started().await;
+    for check in oidc.check(&back(), Timestamp::now()).await {
+        assert!(check.found.is_ok(), "{}: {:?}", check.what, check.found);
+    }
+    let spec = spec(&provider.issuer, &provider.authority);
+    let wrong = Oidc::new(&spec, Some("another secret".into())).unwrap();
+    let checks = wrong.check(&back(), Timestamp::now()).await;
+    let client = checks.iter().find(|check| check.what == "Client").unwrap();
+    let wanted = Verdict::Misconfigured("oidc.clientSecret");
+    assert_eq!(verdict(&client.found), wanted);
+}

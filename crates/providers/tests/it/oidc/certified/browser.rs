@@ -1,0 +1,167 @@
+//! What a person's browser does at the provider.
+
+use std::collections::HashMap;
+
+use reqwest::header::{CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
+use reqwest::{Certificate, Client, RequestBuilder, Response, Url, redirect};
+
+use super::super::{CLIENT, SECRET};
+use super::provider::{BACK, HOME};
+
+/// Redirects of one step; more are a circle.
+const MOST_STEPS: usize = 20;
+
+/// A browser: redirects are followed with cookies, and forms are sent.
+pub(super) struct Browser {
+    client: Client,
+    cookies: HashMap<String, String>,
+}
+
+/// Where a browser stands: on a page, or where it was sent away from the provider.
+enum Place {
+    Page { at: Url, text: String },
+    Away(Url),
+}
+
+impl Place {
+    fn away(self) -> Url {
+        match self {
+            Self::Away(url) => url,
+            Self::Page { at, text } => unreachable!("still at {at}: {text}"),
+        }
+    }
+}
+
+impl Browser {
+    pub(super) fn new(authority: &str) -> Self {
+        let authority = Certificate::from_pem(authority.as_bytes()).unwrap();
+        let client = Client::builder()
+            .redirect(redirect::Policy::none())
+            .tls_certs_only([authority])
+            .build();
+        Self {
+            client: client.unwrap(),
+            cookies: HashMap::new(),
+        }
+    }
+
+    /// Signs in and agrees; gives where the provider sends the browser back to.
+    pub(super) async fn sign_in(&mut self, url: Url, login: &str) -> Url {
+        let mut place = self.go(url).await;
+        for form in [
+            vec![("prompt", "login"), ("login", login), ("password", "any")],
+            vec![("prompt", "consent")],
+        ] {
+            let Place::Page { at, .. } = &place else {
+                break;
+            };
+            place = self.send(at.clone(), &form).await;
+        }
+        place.away()
+    }
+
+    /// Leaves the sign-in page by its link.
+    pub(super) async fn say_no(&mut self, url: Url) -> Url {
+        let Place::Page { at, .. } = self.go(url).await else {
+            unreachable!("nobody was asked");
+        };
+        let abort = format!("{at}/abort").parse().unwrap();
+        self.go(abort).await.away()
+    }
+
+    /// Agrees to sign out.
+    pub(super) async fn sign_out(&mut self, url: Url) -> Url {
+        let Place::Page { at, text } = self.go(url).await else {
+            unreachable!("nobody was asked");
+        };
+        let between = |start: &str| {
+            let rest = text.split(start).nth(1).unwrap();
+            rest.split('"').next().unwrap().to_owned()
+        };
+        let xsrf = between("name=\"xsrf\" value=\"");
+        let action = at.join(&between("action=\"")).unwrap();
+        let form = [("xsrf", xsrf.as_str()), ("logout", "yes")];
+        self.send(action, &form).await.away()
+    }
+
+    /// Whether the provider would ask who this is.
+    pub(super) async fn is_signed_in(&mut self, issuer: &str) -> bool {
+        let mut url: Url = format!("{issuer}/auth").parse().unwrap();
+        url.query_pairs_mut()
+            .append_pair("client_id", CLIENT)
+            .append_pair("response_type", "code")
+            .append_pair("redirect_uri", BACK)
+            .append_pair("scope", "openid")
+            .append_pair("code_challenge_method", "S256")
+            .append_pair("code_challenge", &"a".repeat(43))
+            .append_pair("prompt", "none");
+        let back = self.go(url).await.away();
+        let error = back.query_pairs().find(|(name, _)| name == "error");
+        error.is_none_or(|(_, value)| value != "login_required")
+    }
+
+    /// Withdraws a token, as Drover (RFC 7009).
+    pub(super) async fn revoke(&mut self, issuer: &str, token: &str) {
+        let encoded =
+            |text: &str| -> String { url::form_urlencoded::byte_serialize(text.as_bytes()).collect() };
+        let request = self.client.post(format!("{issuer}/token/revocation"));
+        let request = request.basic_auth(encoded(CLIENT), Some(encoded(SECRET)));
+        let response = form(request, &[("token", token)]).send().await.unwrap();
+        assert!(response.status().is_success(), "{}", response.status());
+    }
+
+    async fn go(&mut self, url: Url) -> Place {
+        let request = self.client.get(url.clone());
+        self.follow(url, request).await
+    }
+
+    async fn send(&mut self, url: Url, fields: &[(&str, &str)]) -> Place {
+        let request = form(self.client.post(url.clone()), fields);
+        self.follow(url, request).await
+    }
+
+    async fn follow(&mut self, mut at: Url, mut request: RequestBuilder) -> Place {
+        for _ in 0..MOST_STEPS {
+            let response = request.header(COOKIE, self.cookies()).send().await.unwrap();
+            self.keep_cookies(&response);
+            let Some(location) = response.headers().get(LOCATION) else {
+                let text = response.text().await.unwrap();
+                return Place::Page { at, text };
+            };
+            at = at.join(location.to_str().unwrap()).unwrap();
+            if at.as_str().starts_with(BACK) || at.as_str().starts_with(HOME) {
+                return Place::Away(at);
+            }
+            request = self.client.get(at.clone());
+        }
+        unreachable!("redirected in a circle, at last to {at}")
+    }
+
+    fn cookies(&self) -> String {
+        let cookies = self.cookies.iter();
+        let cookies: Vec<String> = cookies
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        cookies.join("; ")
+    }
+
+    fn keep_cookies(&mut self, response: &Response) {
+        for cookie in response.headers().get_all(SET_COOKIE) {
+            let pair = cookie.to_str().unwrap().split(';').next().unwrap();
+            let (name, value) = pair.split_once('=').unwrap();
+            if value.is_empty() {
+                self.cookies.remove(name);
+            } else {
+                self.cookies.insert(name.to_owned(), value.to_owned());
+            }
+        }
+    }
+}
+
+fn form(request: RequestBuilder, fields: &[(&str, &str)]) -> RequestBuilder {
+    let mut form = url::form_urlencoded::Serializer::new(String::new());
+    form.extend_pairs(fields);
+    request
+        .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .body(form.finish())
+}

@@ -1,0 +1,197 @@
+//! The process of the provider, and the packages that it needs.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::OnceCell;
+use tokio::time::timeout;
+
+use super::super::issuer::certified;
+use super::super::{CLIENT, SECRET};
+
+/// Where the browser comes back to, and where it ends; nothing is there.
+pub(super) const BACK: &str = "https://drover.example.com/v1/auth/oidc/callback";
+pub(super) const HOME: &str = "https://drover.example.com/signed-out";
+/// Longest that the packages may take to come.
+const INSTALL_LIMIT: Duration = Duration::from_mins(5);
+/// Longest that the provider may take to say something, on a busy machine.
+const ANSWER_LIMIT: Duration = Duration::from_mins(1);
+const NEEDED: &str = "Node 20 or newer is needed, with npm: see https://nodejs.org";
+
+/// How a provider does things.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    /// How Drover proves itself.
+    pub(super) authentication: &'static str,
+    /// What it signs ID tokens with.
+    pub(super) algorithm: &'static str,
+    /// Whether all claims are in the ID token, and not at userinfo only.
+    pub(super) claims_in_token: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            authentication: "client_secret_basic",
+            algorithm: "ES256",
+            claims_in_token: false,
+        }
+    }
+}
+
+/// A running provider; it ends with the test, whose end closes its standard input.
+pub(super) struct Provider {
+    pub(super) issuer: String,
+    pub(super) authority: String,
+    child: Child,
+    input: ChildStdin,
+    /// What it complained of.
+    errors: File,
+    output: Lines<BufReader<ChildStdout>>,
+}
+
+impl Provider {
+    pub(super) async fn start(settings: &Settings) -> Self {
+        let package = installed()
+            .await
+            .join("node_modules/oidc-provider/lib/index.js");
+        let errors = tempfile::tempfile().unwrap();
+        let mut child = Command::new("node")
+            .arg(sources().join("server.mjs"))
+            .arg(package)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(errors.try_clone().unwrap())
+            .kill_on_drop(true)
+            .spawn()
+            .expect(NEEDED);
+        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let certified = certified();
+        let mut provider = Self {
+            issuer: String::new(),
+            authority: certified.authority.clone(),
+            child,
+            input,
+            errors,
+            output: BufReader::new(output).lines(),
+        };
+        let mut client = json!({
+            "client_id": CLIENT,
+            "redirect_uris": [BACK],
+            "post_logout_redirect_uris": [HOME],
+            "grant_types": ["authorization_code", "refresh_token"],
+            "response_types": ["code"],
+            "token_endpoint_auth_method": settings.authentication,
+            "id_token_signed_response_alg": settings.algorithm,
+        });
+        if settings.authentication != "none" {
+            client["client_secret"] = SECRET.into();
+        }
+        let told = json!({
+            "key": certified.key.serialize_pem(),
+            "certificate": certified.certificate.pem(),
+            "claimsInToken": settings.claims_in_token,
+            "client": client,
+        });
+        let said = provider.tell(&told).await;
+        said["issuer"]
+            .as_str()
+            .unwrap()
+            .clone_into(&mut provider.issuer);
+        provider
+    }
+
+    /// Signs with other keys from now on, and forgets the ones before.
+    pub(super) async fn rotate(&mut self) {
+        self.tell(&json!({"rotate": true})).await;
+    }
+
+    /// Changes what is known of somebody.
+    pub(super) async fn change(&mut self, who: &str, to: &Value) {
+        self.tell(&json!({"change": who, "to": to})).await;
+    }
+
+    /// Ends it.
+    pub(super) async fn stop(&mut self) {
+        self.child.kill().await.unwrap();
+    }
+
+    async fn tell(&mut self, told: &Value) -> Value {
+        let line = format!("{told}\n");
+        self.input.write_all(line.as_bytes()).await.unwrap();
+        loop {
+            let said = timeout(ANSWER_LIMIT, self.output.next_line()).await;
+            let said = said.expect("the provider answers").unwrap();
+            let Some(said) = said else {
+                unreachable!("the provider ended ({NEEDED}): {}", self.complaints());
+            };
+            // It prints advice, too.
+            if let Ok(said) = serde_json::from_str(&said) {
+                return said;
+            }
+        }
+    }
+
+    fn complaints(&mut self) -> String {
+        let mut text = String::new();
+        self.errors.seek(SeekFrom::Start(0)).unwrap();
+        self.errors.read_to_string(&mut text).unwrap();
+        text
+    }
+}
+
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oidc-provider")
+}
+
+/// A folder with exactly the packages of the lock file; they are fetched once a machine.
+async fn installed() -> &'static PathBuf {
+    static INSTALLED: OnceCell<PathBuf> = OnceCell::const_new();
+    INSTALLED.get_or_init(install).await
+}
+
+async fn install() -> PathBuf {
+    let lock = std::fs::read(sources().join("package-lock.json")).unwrap();
+    let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &lock);
+    let hash = URL_SAFE_NO_PAD.encode(&hash.as_ref()[..12]);
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || {
+        std::env::home_dir()
+            .expect("there is a home")
+            .join(".cache")
+    };
+    let cache = cache.unwrap_or_else(home).join("drover/oidc-provider");
+    let folder = cache.join(hash);
+    if folder.is_dir() {
+        return folder;
+    }
+    std::fs::create_dir_all(&cache).unwrap();
+    let fresh = tempfile::tempdir_in(&cache).unwrap();
+    for file in ["package.json", "package-lock.json"] {
+        std::fs::copy(sources().join(file), fresh.path().join(file)).unwrap();
+    }
+    let ended = Command::new("npm")
+        .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+        .current_dir(fresh.path())
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output();
+    let ended = timeout(INSTALL_LIMIT, ended).await.expect("npm ci ends");
+    let ended = ended.expect(NEEDED);
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success(), "npm ci: {said}");
+    // Another process may have been first, with the same.
+    if std::fs::rename(fresh.path(), &folder).is_ok() {
+        let _ = fresh.keep();
+    }
+    assert!(folder.is_dir(), "{} was not made", folder.display());
+    folder
+}

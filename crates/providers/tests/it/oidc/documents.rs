@@ -1,0 +1,239 @@
+//! What a provider may say of itself, and what an administrator may write of it.
+
+use drover_providers::ProviderError;
+use drover_providers::oidc::Oidc;
+use drover_providers::oidc::issuer::Issuer;
+use drover_providers::oidc::keys::{Algorithm, KeySet};
+use drover_providers::oidc::metadata::{ClientAuthentication, Metadata};
+use secrecy::SecretString;
+use serde_json::{Value, json};
+
+use super::{SECRET, Verdict, spec, verdict};
+
+const ISSUER: &str = "https://id.example.com/realms/a";
+
+fn document(change: &Value) -> Value {
+    let mut document = json!({
+        "issuer": ISSUER,
+        "authorization_endpoint": "https://id.example.com/a",
+        "token_endpoint": "https://id.example.com/t",
+        "jwks_uri": "https://keys.example.com/k",
+    });
+    for (name, value) in change.as_object().unwrap() {
+        document[name] = value.clone();
+    }
+    document
+}
+
+fn read(document: &Value) -> Result<Metadata, ProviderError> {
+    let issuer = Issuer::parse(ISSUER).unwrap();
+    Metadata::parse(&issuer, document.to_string().as_bytes())
+}
+
+#[test]
+fn a_provider_that_says_the_least_is_taken_as_the_specification_says() {
+    let metadata = read(&document(&json!({}))).unwrap();
+    assert_eq!(metadata.algorithms, [Algorithm::RS256]);
+    let basic = Some(ClientAuthentication::Basic);
+    assert_eq!(metadata.authentication, basic);
+    assert_eq!(metadata.userinfo, None);
+    assert_eq!(metadata.end_session, None);
+    assert!(!metadata.names_itself && !metadata.says_pkce);
+}
+
+#[test]
+fn a_provider_is_used_only_as_itself_over_tls_by_code_with_pkce_and_signatures() {
+    let issuer = Verdict::Misconfigured("oidc.issuer");
+    for (change, wanted) in [
+        (json!({"issuer": "https://id.example.com/realms/b"}), issuer),
+        (
+            json!({"issuer": "https://id.example.com/realms/a/"}),
+            issuer,
+        ),
+        (json!({"issuer": "https://ID.example.com/realms/a"}), issuer),
+        (
+            json!({"issuer": "https://id.example.com:443/realms/a"}),
+            issuer,
+        ),
+        (json!({"issuer": ""}), issuer),
+        (json!({"issuer": null}), Verdict::Unbelievable),
+        (
+            json!({"response_types_supported": ["id_token", "code token"]}),
+            issuer,
+        ),
+        (
+            json!({"code_challenge_methods_supported": ["plain"]}),
+            issuer,
+        ),
+        (json!({"code_challenge_methods_supported": []}), issuer),
+        (
+            json!({"id_token_signing_alg_values_supported": ["none", "HS256"]}),
+            issuer,
+        ),
+        (json!({"id_token_signing_alg_values_supported": []}), issuer),
+        (json!({"token_endpoint": null}), Verdict::Unbelievable),
+        (json!({"jwks_uri": null}), Verdict::Unbelievable),
+        (
+            json!({"authorization_endpoint": null}),
+            Verdict::Unbelievable,
+        ),
+        (
+            json!({"token_endpoint": "http://id.example.com/t"}),
+            Verdict::Unbelievable,
+        ),
+        (
+            json!({"jwks_uri": "file:///etc/passwd"}),
+            Verdict::Unbelievable,
+        ),
+        (json!({"jwks_uri": "/k"}), Verdict::Unbelievable),
+        (
+            json!({"userinfo_endpoint": "http://id.example.com/u"}),
+            Verdict::Unbelievable,
+        ),
+        (
+            json!({"end_session_endpoint": "javascript:alert(1)"}),
+            Verdict::Unbelievable,
+        ),
+        (
+            json!({"authorization_endpoint": "javascript:alert(1)"}),
+            Verdict::Unbelievable,
+        ),
+        (
+            json!({"authorization_endpoint": "https://u:p@id.example.com/a"}),
+            Verdict::Unbelievable,
+        ),
+        (
+            json!({"authorization_endpoint": "https://id.example.com/a#b"}),
+            Verdict::Unbelievable,
+        ),
+        (json!({"token_endpoint": 7}), Verdict::Unbelievable),
+    ] {
+        assert_eq!(verdict(&read(&document(&change))), wanted, "{change}");
+    }
+    for text in ["", "[]", "<html>", "{\"issuer\":\"a\",\"issuer\":\"b\"}"] {
+        let issuer = Issuer::parse(ISSUER).unwrap();
+        let result = Metadata::parse(&issuer, text.as_bytes());
+        assert_eq!(verdict(&result), Verdict::Unbelievable, "{text}");
+    }
+}
+
+#[test]
+fn a_providers_words_in_an_error_are_short_and_harmless() {
+    let name = format!("https://x/\u{1b}[2J\n{}", "y".repeat(5000));
+    let text = read(&document(&json!({ "issuer": name })))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        text.len() < 400 && !text.contains('\u{1b}') && !text.contains('\n'),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_issuer_is_an_address_that_hides_nothing() {
+    for (text, wanted) in [
+        ("https://id.example.com", true),
+        ("https://id.example.com/", true),
+        ("https://id.example.com:8443/realms/a", true),
+        ("https://127.0.0.1", true),
+        ("http://id.example.com", false),
+        ("HTTP://id.example.com", false),
+        ("id.example.com", false),
+        ("https://", false),
+        ("https://u@id.example.com", false),
+        ("https://u:p@id.example.com", false),
+        ("https://:p@id.example.com", false),
+        ("https://id.example.com?x=1", false),
+        ("https://id.example.com/?", false),
+        ("https://id.example.com#x", false),
+        ("https://id.example.com/#", false),
+        ("file:///etc/passwd", false),
+        ("", false),
+    ] {
+        assert_eq!(Issuer::parse(text).is_ok(), wanted, "{text}");
+    }
+    let long = format!("https://id.example.com/{}", "a".repeat(2048));
+    assert!(Issuer::parse(&long).is_err());
+}
+
+#[test]
+fn a_document_lies_below_the_issuer_whatever_slash_it_ends_with() {
+    for (text, wanted) in [
+        (
+            "https://a.example",
+            "https://a.example/.well-known/openid-configuration",
+        ),
+        (
+            "https://a.example/",
+            "https://a.example/.well-known/openid-configuration",
+        ),
+        (
+            "https://a.example/b/",
+            "https://a.example/b/.well-known/openid-configuration",
+        ),
+    ] {
+        let issuer = Issuer::parse(text).unwrap();
+        assert_eq!(issuer.discovery().as_str(), wanted);
+        assert_eq!(issuer.as_str(), text);
+    }
+}
+
+#[test]
+fn a_configuration_that_cannot_be_names_its_field() {
+    let new = |change: Value, secret: Option<&str>| {
+        let mut value = serde_json::to_value(spec(ISSUER, "")).unwrap();
+        value.as_object_mut().unwrap().remove("caBundle");
+        for (name, member) in change.as_object().unwrap() {
+            value[name] = member.clone();
+        }
+        let spec = serde_json::from_value(value).unwrap();
+        verdict(&Oidc::new(&spec, secret.map(SecretString::from)))
+    };
+    for (change, secret, field) in [
+        (json!({"issuer": "http://x"}), Some(SECRET), "oidc.issuer"),
+        (json!({"clientId": ""}), Some(SECRET), "oidc.clientId"),
+        (json!({}), Some(""), "oidc.clientSecret"),
+        (json!({}), None, "oidc.clientSecret"),
+        (
+            json!({"clientSecret": null}),
+            Some(SECRET),
+            "oidc.clientSecret",
+        ),
+        (json!({"scopes": ["a b"]}), Some(SECRET), "oidc.scopes"),
+        (json!({"scopes": [""]}), Some(SECRET), "oidc.scopes"),
+        (
+            json!({"groupsClaim": "a..b"}),
+            Some(SECRET),
+            "oidc.groupsClaim",
+        ),
+        (json!({"loginClaim": "."}), Some(SECRET), "oidc.loginClaim"),
+        (json!({"caBundle": ""}), Some(SECRET), "oidc.caBundle"),
+        (json!({"caBundle": "no PEM"}), Some(SECRET), "oidc.caBundle"),
+        (
+            json!({"caBundle": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"}),
+            Some(SECRET),
+            "oidc.caBundle",
+        ),
+    ] {
+        assert_eq!(
+            new(change.clone(), secret),
+            Verdict::Misconfigured(field),
+            "{change}"
+        );
+    }
+}
+
+#[test]
+fn keys_that_are_not_understood_are_left_out_and_the_others_stay() {
+    let good = super::signer::Signer::new("one", Algorithm::ES256).published();
+    let set = json!({"keys": [
+        good,
+        {"kty": "EC", "crv": "secp256k1", "x": "AA", "y": "AA"},
+        {"kty": "oct", "k": "AAAA"},
+        {"kty": "OKP", "crv": "X25519", "x": "AA"},
+        {"kty": "RSA", "n": "!", "e": "AQAB"},
+        {"kty": "new"}, 7, null, {},
+    ]});
+    let keys = KeySet::parse(set.to_string().as_bytes()).unwrap();
+    assert_eq!(keys.len(), 1);
+}

@@ -1,0 +1,283 @@
+//! Sign-ins and renewals, and what is sent for them.
+
+use std::collections::HashMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use drover_api::kinds::auth_provider::OidcSpec;
+use drover_providers::error::Refusal;
+use drover_providers::oidc::{Oidc, Pending};
+use reqwest::Url;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::{Value, json};
+
+use super::super::issuer::{Answer, Issuer};
+use super::super::{CLIENT, Verdict, now, spec, verdict};
+use super::{BACK, Begun, World, back, client, parameters, secret};
+
+#[tokio::test]
+async fn a_person_signs_in_by_code_with_pkce_and_a_secret_that_survives_the_header() {
+    let world = World::start().await;
+    let begun = Begun::at(&world.oidc).await;
+    let sent = &begun.sent;
+    assert_eq!(sent["response_type"], "code");
+    assert_eq!(sent["client_id"], CLIENT);
+    assert_eq!(sent["redirect_uri"], BACK);
+    assert_eq!(sent["scope"], "openid profile email");
+    assert_eq!(sent["code_challenge_method"], "S256");
+    for name in ["state", "nonce", "code_challenge"] {
+        assert_eq!(sent[name].len(), 43, "256 bits: {name}");
+    }
+    world.gives(&world.claims(begun.nonce()));
+    let signed_in = begun.ends(&world.oidc).await.unwrap();
+    assert_eq!(signed_in.person.id, "ann-1");
+    assert_eq!(signed_in.person.login, "ann");
+    let refresh = signed_in.refresh_token.unwrap();
+    assert_eq!(refresh.expose_secret(), "refresh-2");
+
+    let asked = &world.issuer.asked("/token")[0];
+    let header = asked.authorization.as_deref().unwrap();
+    let encoded = "drover:s%3Ae%2Fc%2Br+e%25t%26%3D%7E";
+    assert_eq!(basic_header(encoded), header);
+    let form: HashMap<String, String> = url::form_urlencoded::parse(asked.body.as_bytes())
+        .into_owned()
+        .collect();
+    assert_eq!(form["grant_type"], "authorization_code");
+    assert_eq!(form["code"], "a-code");
+    assert_eq!(form["redirect_uri"], BACK);
+    assert!(!form.contains_key("client_secret"));
+    let hash =
+        aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, form["code_verifier"].as_bytes());
+    assert_eq!(base64url(hash.as_ref()), sent["code_challenge"]);
+    assert!(world.issuer.asked("/me").is_empty(), "nothing was missing");
+}
+
+fn basic_header(text: &str) -> String {
+    let encoded = STANDARD.encode(text);
+    format!("Basic {encoded}")
+}
+
+fn base64url(bytes: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+#[tokio::test]
+async fn a_client_proves_itself_as_the_provider_takes_it() {
+    let world = World::start().await;
+    let methods = |list: Value| {
+        let change = json!({ "token_endpoint_auth_methods_supported": list });
+        world.issuer.describes_itself_with(&change);
+    };
+    methods(json!(["private_key_jwt", "client_secret_post"]));
+    let begun = Begun::at(&world.oidc).await;
+    world.gives(&world.claims(begun.nonce()));
+    begun.ends(&world.oidc).await.unwrap();
+    let asked = &world.issuer.asked("/token")[0];
+    assert_eq!(asked.authorization, None);
+    let secret = "client_id=drover&client_secret=s%3Ae%2Fc%2Br+e%25t%26%3D%7E";
+    assert!(asked.body.ends_with(secret), "{}", asked.body);
+
+    methods(json!(["private_key_jwt"]));
+    let oidc = client(&world.issuer);
+    let result = Begun::at(&oidc).await.ends(&oidc).await;
+    assert_eq!(
+        verdict(&result),
+        Verdict::Misconfigured("oidc.clientSecret")
+    );
+
+    let public = OidcSpec {
+        client_secret: None,
+        ..spec(&world.issuer.url, &world.issuer.authority)
+    };
+    let oidc = Oidc::new(&public, None).unwrap();
+    let begun = Begun::at(&oidc).await;
+    world.gives(&world.claims(begun.nonce()));
+    begun.ends(&oidc).await.unwrap();
+    let asked = world.issuer.asked("/token").pop().unwrap();
+    assert_eq!(asked.authorization, None);
+    assert!(asked.body.ends_with("&client_id=drover"), "{}", asked.body);
+}
+
+#[tokio::test]
+async fn an_address_keeps_its_own_query_and_offline_access_asks_for_consent() {
+    let issuer = Issuer::start().await;
+    let at = format!("{}/authorize?tenant=a%26b", issuer.url);
+    issuer.describes_itself_with(&json!({ "authorization_endpoint": at }));
+    let mut spec = spec(&issuer.url, &issuer.authority);
+    spec.scopes = ["openid", "offline_access", "groups"]
+        .map(str::to_owned)
+        .to_vec();
+    let oidc = Oidc::new(&spec, Some(secret())).unwrap();
+    let sent = Begun::at(&oidc).await.sent;
+    assert_eq!(sent["tenant"], "a&b");
+    assert_eq!(sent["scope"], "openid offline_access groups");
+    assert_eq!(sent["prompt"], "consent");
+}
+
+#[tokio::test]
+async fn each_sign_in_has_secrets_of_its_own() {
+    let issuer = Issuer::start().await;
+    let oidc = client(&issuer);
+    let (one, two) = (Begun::at(&oidc).await, Begun::at(&oidc).await);
+    for name in ["state", "nonce", "code_challenge"] {
+        assert_ne!(one.sent[name], two.sent[name], "{name}");
+    }
+    let shown = format!("{:?}", one.pending);
+    assert!(!shown.contains(&one.sent["state"]) && !shown.contains(one.nonce()));
+    // What was sealed ends the sign-in as well as what was not.
+    let sealed = serde_json::to_string(&one.pending).unwrap();
+    let opened: Pending = serde_json::from_str(&sealed).unwrap();
+    let query = format!("error=access_denied&state={}", one.sent["state"]);
+    let result = oidc.redeem(&query, &opened, now()).await;
+    assert_eq!(verdict(&result), Verdict::Refused(Refusal::Denied));
+}
+
+#[tokio::test]
+async fn groups_come_from_userinfo_if_the_token_has_none_and_only_of_the_same_person() {
+    let world = World::start().await;
+    let without_groups = |nonce: &str| {
+        let mut claims = world.claims(nonce);
+        claims.as_object_mut().unwrap().remove("groups");
+        world.signer.sign(&claims)
+    };
+    let me = |sub: &str| json!({"sub": sub, "groups": ["team-b"], "preferred_username": "eve"});
+    world.issuer.says("/me", Answer::Json(200, me("ann-1")));
+    let person = world.sign_in_with(without_groups).await.unwrap().person;
+    assert_eq!(person.groups[0].id, "team-b");
+    assert_eq!(person.login, "ann", "the token goes first");
+    let asked = &world.issuer.asked("/me")[0];
+    assert_eq!(
+        asked.authorization.as_deref(),
+        Some("Bearer an-access-token")
+    );
+
+    let raw = |media| Answer::Raw(200, media, me("ann-1").to_string().into_bytes());
+    for (what, answer) in [
+        ("somebody else", Answer::Json(200, me("eve-1"))),
+        ("somebody like her", Answer::Json(200, me("ANN-1"))),
+        ("nobody", Answer::Json(200, json!({"groups": ["team-b"]}))),
+        ("no object", Answer::Json(200, json!(["team-b"]))),
+        ("another media type", raw("application/jwt")),
+        ("no", Answer::Json(401, json!({"error": "invalid_token"}))),
+        (
+            "forbidden",
+            Answer::Json(403, json!({"error": "insufficient_scope"})),
+        ),
+    ] {
+        world.issuer.says("/me", answer);
+        let result = world.sign_in_with(without_groups).await;
+        assert_eq!(verdict(&result), Verdict::Unbelievable, "{what}");
+    }
+}
+
+#[tokio::test]
+async fn a_renewal_is_about_the_same_person_or_not_believed() {
+    let world = World::start().await;
+    let mut ann = world.claims("");
+    ann.as_object_mut().unwrap().remove("nonce");
+    ann["groups"] = json!(["team-c"]);
+    world.gives(&ann);
+    let renewed = world.refresh().await.unwrap();
+    assert_eq!(renewed.person.groups[0].id, "team-c");
+    let asked = &world.issuer.asked("/token")[0];
+    assert_eq!(
+        asked.body,
+        "grant_type=refresh_token&refresh_token=refresh-1"
+    );
+
+    for (name, value) in [
+        ("sub", "eve-1"),
+        ("iss", "https://evil.example.com"),
+        ("aud", "other"),
+    ] {
+        let mut other = ann.clone();
+        other[name] = value.into();
+        world.gives(&other);
+        let result = world.refresh().await;
+        assert_eq!(verdict(&result), Verdict::Unbelievable, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_renewal_without_an_id_token_is_believed_if_userinfo_says_whose_it_is() {
+    let world = World::start().await;
+    let tokens = json!({"access_token": "an-access-token", "token_type": "Bearer"});
+    world.issuer.says("/token", Answer::Json(200, tokens));
+    let me = |sub: &str| Answer::Json(200, json!({"sub": sub, "groups": ["team-d"]}));
+    world.issuer.says("/me", me("ann-1"));
+    let renewed = world.refresh().await.unwrap();
+    assert_eq!(renewed.person.groups[0].id, "team-d");
+    assert!(renewed.refresh_token.is_none() && renewed.id_token.is_none());
+    world.issuer.says("/me", me("eve-1"));
+    assert_eq!(verdict(&world.refresh().await), Verdict::Unbelievable);
+
+    let silent = json!({"userinfo_endpoint": null});
+    world.issuer.describes_itself_with(&silent);
+    let oidc = client(&world.issuer);
+    let token = SecretString::from("refresh-1");
+    let result = oidc.refresh(&token, "ann-1", now()).await;
+    assert_eq!(verdict(&result), Verdict::Unbelievable);
+}
+
+#[tokio::test]
+async fn signing_out_there_too_is_offered_where_there_is_an_address() {
+    let issuer = Issuer::start().await;
+    let oidc = client(&issuer);
+    let hint = SecretString::from("an-id-token");
+    let home: Url = "https://drover.example.com/".parse().unwrap();
+    let url = oidc.logout_url(&hint, &home, now()).await.unwrap().unwrap();
+    assert!(url.as_str().starts_with(&format!("{}/bye?", issuer.url)));
+    let sent = parameters(&url);
+    assert_eq!(sent["id_token_hint"], "an-id-token");
+    assert_eq!(sent["post_logout_redirect_uri"], home.as_str());
+    assert_eq!(sent["client_id"], CLIENT);
+    issuer.describes_itself_with(&json!({"end_session_endpoint": null}));
+    let url = client(&issuer).logout_url(&hint, &home, now()).await;
+    assert_eq!(url.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_test_before_enabling_says_what_was_found_and_what_is_wrong() {
+    let world = World::start().await;
+    let error = |error: &str| Answer::Json(400, json!({ "error": error }));
+    let words = async |oidc: &Oidc| -> Vec<(&str, Verdict)> {
+        let checks = oidc.check(&back(), now()).await;
+        checks
+            .iter()
+            .map(|check| (check.what, verdict(&check.found)))
+            .collect()
+    };
+    world.issuer.says("/token", error("invalid_grant"));
+    let checks = words(&world.oidc).await;
+    let all = [
+        "Discovery",
+        "Signing in",
+        "Keys",
+        "Client",
+        "Renewing",
+        "Signing out",
+    ];
+    assert_eq!(checks, all.map(|what| (what, Verdict::Good)));
+    assert_eq!(world.issuer.asked("/keys").len(), 1);
+
+    world.issuer.says("/token", error("invalid_client"));
+    world.issuer.says("/keys", Answer::Json(500, json!({})));
+    let checks = words(&world.oidc).await;
+    assert_eq!(checks[2], ("Keys", Verdict::Unavailable));
+    assert_eq!(
+        checks[3],
+        ("Client", Verdict::Misconfigured("oidc.clientSecret"))
+    );
+
+    world.issuer.says("/token", error("invalid_request"));
+    assert_eq!(words(&world.oidc).await[3], ("Client", Verdict::Good));
+
+    world
+        .issuer
+        .describes_itself_with(&json!({"issuer": "https://other.example.com"}));
+    let checks = words(&world.oidc).await;
+    assert_eq!(
+        checks,
+        [("Discovery", Verdict::Misconfigured("oidc.issuer"))]
+    );
+}
