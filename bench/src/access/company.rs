@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use drover_access::grants::{Facts, RoleFacts, UserFacts, Who};
+use drover_access::grants::{Facts, ProviderFacts, RoleFacts, UserFacts, Who};
 use drover_access::names::{GroupName, UserName};
 use drover_access::permit::Target;
 use drover_access::roles::built_in_role_templates;
-use drover_api::ids::{ClusterUid, RoleUid, UserUid};
+use drover_api::ids::{ClusterUid, ProviderUid, RoleUid, UserUid};
 use drover_api::kinds::{
-    BindingSubject, ClusterReference, ClusterRoleTemplateBindingSpec, RoleContext, RoleReference,
-    RoleTemplateSpec, UserReference,
+    BindingSubject, ClusterReference, ClusterRoleTemplateBindingSpec, GroupReference, RoleContext,
+    RoleReference, RoleTemplateSpec, UserReference,
 };
 
 const CLUSTERS: usize = 200;
@@ -50,7 +50,10 @@ impl Company {
                 let group = group(scattered(n + 2) % GROUPS);
                 BindingSubject {
                     user: None,
-                    group: group.map(|name| name.to_string()),
+                    group: group.map(|name| GroupReference {
+                        name: name.to_string(),
+                        provider_uid: Some(ProviderUid::new("p")),
+                    }),
                 }
             } else {
                 let user = scattered(n + 2) % users;
@@ -105,6 +108,10 @@ impl Company {
             (name.as_str(), facts)
         });
         let bindings = self.bindings.iter();
+        let provider = ProviderFacts {
+            uid: ProviderUid::new("p"),
+            enabled: true,
+        };
         Facts {
             role_templates: roles
                 .map(|(name, spec)| (*name, RoleFacts { uid: name, spec }))
@@ -116,7 +123,7 @@ impl Company {
                 .map(|(name, _, uid)| (name.as_str(), uid.clone()))
                 .collect(),
             users: users.collect::<HashMap<_, _>>(),
-            providers: ["oidc"].into(),
+            providers: [("oidc", provider)].into(),
             ..Facts::default()
         }
     }

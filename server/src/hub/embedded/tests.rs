@@ -227,8 +227,8 @@ fn what_is_known_of_kubernetes_own_roles_is_what_this_hub_makes_of_them() {
     for name in ["admin", "cluster-admin", "edit", "view"] {
         let role = all.iter().find(|role| role.name == name).unwrap();
         let (known, made) = (known_rules(name), gathered(role, &all));
-        assert_eq!(missing(&made, &known), [], "{name} is less than is known");
-        assert_eq!(missing(&known, &made), [], "{name} is more than is known");
+        assert_eq!(missing(&made, known), [], "{name} is less than is known");
+        assert_eq!(missing(known, &made), [], "{name} is more than is known");
     }
     assert_eq!(known_rules("something-else"), []);
 }

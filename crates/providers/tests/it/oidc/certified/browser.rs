@@ -102,8 +102,9 @@ impl Browser {
 
     /// Withdraws a token, as Drover (RFC 7009).
     pub(super) async fn revoke(&mut self, issuer: &str, token: &str) {
-        let encoded =
-            |text: &str| -> String { url::form_urlencoded::byte_serialize(text.as_bytes()).collect() };
+        let encoded = |text: &str| -> String {
+            url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
+        };
         let request = self.client.post(format!("{issuer}/token/revocation"));
         let request = request.basic_auth(encoded(CLIENT), Some(encoded(SECRET)));
         let response = form(request, &[("token", token)]).send().await.unwrap();
