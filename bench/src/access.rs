@@ -95,7 +95,7 @@ fn decide(company: &Company, grants: &Grants, turn: usize) -> Result<f64, Access
     }
     let took: Duration = start.elapsed();
     // Both answers must be common, or one branch alone is measured.
-    if allowed < DECISIONS / 10 || allowed > DECISIONS * 9 / 10 {
+    if !(DECISIONS / 10..=DECISIONS * 9 / 10).contains(&allowed) {
         return Err(AccessError::Lopsided(allowed));
     }
     #[expect(clippy::cast_precision_loss, reason = "few enough to be exact")]
