@@ -16,6 +16,7 @@ pub mod issuer;
 pub mod keys;
 mod known;
 pub mod metadata;
+mod object;
 pub mod pending;
 mod web;
 

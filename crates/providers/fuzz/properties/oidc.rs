@@ -65,8 +65,10 @@ pub(crate) fn metadata(data: &[u8]) {
     let Ok(metadata) = Metadata::parse(&issuer, data) else {
         return;
     };
-    let document: Value = serde_json::from_slice(data).expect("it was read");
-    assert_eq!(document["issuer"], ISSUER);
+    // Members that nobody asked for need not be text.
+    if let Ok(document) = serde_json::from_slice::<Value>(data) {
+        assert_eq!(document["issuer"], ISSUER);
+    }
     assert!(!metadata.algorithms.is_empty());
     let all = [&metadata.authorization, &metadata.token, &metadata.jwks];
     let more = metadata.userinfo.iter().chain(&metadata.end_session);
@@ -82,7 +84,9 @@ pub(crate) fn keys(data: &[u8]) {
         return;
     };
     assert!(keys.len() <= 100);
-    let document: Value = serde_json::from_slice(data).expect("it was read");
+    let Ok(document) = serde_json::from_slice::<Value>(data) else {
+        return;
+    };
     let published = document["keys"].as_array().expect("it was read");
     let public = published.iter().filter(|key| key["kty"] != "oct").count();
     assert!(keys.len() <= public);

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::issuer::quoted;
 use super::metadata::{ClientAuthentication, Metadata};
+use super::object::object;
 use super::pending::Pending;
 use super::web::{Answer, Web};
 use crate::ProviderError;
@@ -73,8 +74,8 @@ pub(super) async fn exchange(
     if answer.status != StatusCode::OK {
         return Err(verdict(web, &answer, grant));
     }
-    let document: Document = serde_json::from_slice(&answer.body)
-        .map_err(|_| web.unbelievable("its token endpoint did not answer with tokens as JSON"))?;
+    let document: Document = object(&answer.body)
+        .ok_or_else(|| web.unbelievable("its token endpoint did not answer with tokens as JSON"))?;
     if !document.token_type.eq_ignore_ascii_case("Bearer") {
         return Err(web.unbelievable("its access token is no bearer token (RFC 6750)"));
     }
@@ -144,7 +145,7 @@ fn verdict(web: &Web, answer: &Answer, grant: Grant<'_>) -> ProviderError {
     struct Document {
         error: String,
     }
-    let document: Option<Document> = serde_json::from_slice(&answer.body).ok();
+    let document: Option<Document> = object(&answer.body);
     let error = document.map(|document| document.error);
     let misconfigured =
         |field: &'static str, problem: String| ProviderError::Misconfigured { field, problem };

@@ -7,11 +7,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use subtle::ConstantTimeEq as _;
 use thiserror::Error;
 
 use super::keys::{self, Algorithm, KeySet, NoKey};
+use super::object::object;
 
 /// Longest token that is read, in bytes.
 const LONGEST: usize = 64 * 1024;
@@ -182,9 +184,9 @@ fn signed(token: &str, keys: &KeySet) -> Result<(Algorithm, Map<String, Value>),
     Ok((algorithm, claims))
 }
 
-fn decoded<T: for<'a> Deserialize<'a>>(part: &str) -> Option<T> {
+fn decoded<T: DeserializeOwned>(part: &str) -> Option<T> {
     let json = URL_SAFE_NO_PAD.decode(part).ok()?;
-    serde_json::from_slice(&json).ok()
+    object(&json)
 }
 
 fn text<'a>(claims: &'a Map<String, Value>, name: &str) -> Option<&'a str> {

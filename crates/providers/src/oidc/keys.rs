@@ -7,6 +7,8 @@ use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyOperations, 
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::object::object;
+
 /// Most keys that are kept; a provider has two or three.
 const MOST_KEYS: usize = 100;
 
@@ -84,7 +86,7 @@ impl KeySet {
         struct Document {
             keys: Vec<Value>,
         }
-        let document: Document = serde_json::from_slice(document).ok()?;
+        let document: Document = object(document)?;
         if document.keys.len() > MOST_KEYS {
             return None;
         }

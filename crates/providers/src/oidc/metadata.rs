@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::issuer::{Issuer, quoted, unfit};
 use super::keys::{self, Algorithm};
+use super::object::object;
 use crate::ProviderError;
 
 /// How Drover proves to the token endpoint who it is (OpenID Connect Core 1.0 §9).
@@ -66,7 +67,7 @@ impl Metadata {
     /// `Misconfigured` if it belongs to another issuer or cannot do what Drover needs;
     /// `Unbelievable` if it is no such document.
     pub fn parse(issuer: &Issuer, document: &[u8]) -> Result<Self, ProviderError> {
-        let document: Document = serde_json::from_slice(document).map_err(|_| {
+        let document: Document = object(document).ok_or_else(|| {
             unbelievable(
                 issuer,
                 "its discovery document is not JSON with the members of OpenID Connect Discovery",

@@ -90,6 +90,10 @@ async fn only_a_providers_own_no_is_a_refusal_of_a_renewal() {
         (page(403), Verdict::Unbelievable),
         (page(404), Verdict::Unbelievable),
         (page(200), Verdict::Unbelievable),
+        (
+            Answer::Json(400, json!(["invalid_grant"])),
+            Verdict::Unbelievable,
+        ),
         (error(200, "invalid_grant"), Verdict::Unbelievable),
         (
             Answer::Raw(400, "text/plain", b"{\"error\":\"invalid_grant\"".to_vec()),

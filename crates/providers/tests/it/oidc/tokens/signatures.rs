@@ -170,6 +170,7 @@ fn a_header_brings_no_key_and_no_extension() {
         (json!({"alg": "ES256", "kid": 7}), TokenError::Shape),
         (json!({"kid": "one"}), TokenError::Shape),
         (json!([]), TokenError::Shape),
+        (json!(["ES256", "one", null, null]), TokenError::Shape),
     ] {
         assert_eq!(
             believed(&signer.sign_with(&header, &claims), &keys),
