@@ -11,7 +11,8 @@ pub enum ProviderError {
     /// withdrawn. What they had ends at once.
     #[error("{0}")]
     Refused(Refusal),
-    /// It does not answer, or not now. What they had stays for a bounded time.
+    /// It does not answer, or not now. What they had stays for a bounded time, from the last time
+    /// that it said who they are.
     #[error("{provider} cannot be asked: could not {what}")]
     Unavailable {
         /// Which one, for people: a URL without credentials.
@@ -21,7 +22,8 @@ pub enum ProviderError {
         /// What the client said.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// An administrator must put its configuration right.
+    /// An administrator must put its configuration right. What they had stays as long as if it did
+    /// not answer.
     #[error("{field}: {problem}")]
     Misconfigured {
         /// Of the AuthProvider's spec, such as `oidc.issuer`.
@@ -29,7 +31,8 @@ pub enum ProviderError {
         /// What is wrong and what to do.
         problem: String,
     },
-    /// Its answer breaks the protocol, or is about somebody else: nothing of it is believed.
+    /// Its answer breaks the protocol, or is about somebody else: nothing of it is believed, and what
+    /// they had stays as long as if it did not answer.
     #[error("what {provider} answered is not to be believed: {problem}")]
     Unbelievable {
         /// Which one, for people: a URL without credentials.

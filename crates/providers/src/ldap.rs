@@ -169,6 +169,9 @@ impl Directory {
             // A directory shows an empty place, too, to whoever may not look there any more, and
             // that is no word about anybody.
             session.base(Place::People, session::NO_ATTRIBUTES).await?;
+            if !session.sees_people().await? {
+                return Err(unseen(id_attribute));
+            }
             return Err(ProviderError::Refused(Refusal::Gone));
         };
         if account.id != id {
@@ -233,4 +236,17 @@ fn can_be_login(login: &str) -> bool {
 fn can_be_password(password: &SecretString) -> bool {
     let password = password.expose_secret();
     !password.is_empty() && password.len() <= MAX_PASSWORD_BYTES && !password.contains('\0')
+}
+
+/// Nobody at all: one right or one word of the configuration that is missing would otherwise end
+/// everybody's access at once.
+fn unseen(id: &settings::IdAttribute) -> ProviderError {
+    ProviderError::Misconfigured {
+        field: id.field,
+        problem: format!(
+            "nobody is seen who has {}; correct the attribute or ldap.users.filter, or let the \
+             service account read it",
+            id.name
+        ),
+    }
 }

@@ -53,16 +53,37 @@ pub struct Oidc {
     known: Known,
 }
 
-/// Somebody whom the provider signed in, or whose sign-in it renewed.
+/// Somebody whom the provider signed in.
 #[derive(Debug)]
 pub struct SignedIn {
     /// Who it is.
     pub person: Person,
-    /// What renews the sign-in; the one before is to be kept if this is `None`, and to be forgotten
-    /// if it is not.
+    /// What renews the sign-in, if it can be renewed.
     pub refresh_token: Option<SecretString>,
-    /// What tells the provider who signs out; renewing may give none, and the one before serves.
+    /// What tells the provider who signs out.
     pub id_token: Option<SecretString>,
+}
+
+/// What came of renewing a sign-in.
+#[derive(Debug)]
+pub struct Renewed {
+    /// What renews it next time: to be kept at once and whatever the outcome is, because many
+    /// providers take the former one no more. The former stays if this is `None`.
+    pub refresh_token: Option<SecretString>,
+    /// What tells the provider who signs out; the former serves if this is `None`.
+    pub id_token: Option<SecretString>,
+    /// Who it is now, or why that could not be found out.
+    pub outcome: Result<Person, ProviderError>,
+}
+
+impl Renewed {
+    fn failed(error: ProviderError) -> Self {
+        Self {
+            refresh_token: None,
+            id_token: None,
+            outcome: Err(error),
+        }
+    }
 }
 
 impl Oidc {
@@ -142,7 +163,11 @@ impl Oidc {
         let claims = self.believed(&metadata, &tokens, nonce, now).await?;
         let claims = claims.ok_or_else(|| self.web.unbelievable("it sent no ID token"))?;
         let beside = self.beside(&metadata, &tokens, &claims).await?;
-        self.signed_in(&claims.subject, &claims.all, &beside, tokens)
+        Ok(SignedIn {
+            person: self.meaning.person(&claims.subject, &claims.all, &beside)?,
+            refresh_token: tokens.refresh,
+            id_token: tokens.id,
+        })
     }
 
     /// Renews the sign-in of the person with this id: who they are now, and in which groups.
@@ -150,18 +175,33 @@ impl Oidc {
     /// `Refused(Withdrawn)` if the provider takes the refresh token no more. A provider that sends
     /// no new ID token (OpenID Connect Core §12.2) must say at its userinfo endpoint that the
     /// access token is the same person's.
-    pub async fn refresh(
+    pub async fn refresh(&self, refresh_token: &SecretString, id: &str, now: Timestamp) -> Renewed {
+        let exchanged = async {
+            let metadata = self.metadata(now).await?;
+            let grant = Grant::Refresh(refresh_token);
+            let tokens = exchange(&self.web, &metadata, &self.client, grant).await?;
+            Ok((metadata, tokens))
+        };
+        match exchanged.await {
+            Err(error) => Renewed::failed(error),
+            Ok((metadata, tokens)) => Renewed {
+                outcome: self.renewed(&metadata, &tokens, id, now).await,
+                refresh_token: tokens.refresh,
+                id_token: tokens.id,
+            },
+        }
+    }
+
+    async fn renewed(
         &self,
-        refresh_token: &SecretString,
+        metadata: &Metadata,
+        tokens: &Tokens,
         id: &str,
         now: Timestamp,
-    ) -> Result<SignedIn, ProviderError> {
-        let metadata = self.metadata(now).await?;
-        let grant = Grant::Refresh(refresh_token);
-        let tokens = exchange(&self.web, &metadata, &self.client, grant).await?;
-        let (token, beside) = match self.believed(&metadata, &tokens, None, now).await? {
+    ) -> Result<Person, ProviderError> {
+        let (token, beside) = match self.believed(metadata, tokens, None, now).await? {
             Some(claims) if claims.subject == id => {
-                let beside = self.beside(&metadata, &tokens, &claims).await?;
+                let beside = self.beside(metadata, tokens, &claims).await?;
                 (claims.all, beside)
             }
             Some(_) => return Err(self.web.unbelievable("it renewed somebody else's sign-in")),
@@ -173,7 +213,7 @@ impl Oidc {
                 (Map::new(), self.userinfo(url, &tokens.access, id).await?)
             }
         };
-        self.signed_in(id, &token, &beside, tokens)
+        self.meaning.person(id, &token, &beside)
     }
 
     /// Where the browser is to go to sign out at the provider too; `None` if that has no such
@@ -230,20 +270,6 @@ impl Oidc {
         believed
             .map(Some)
             .map_err(|error| self.web.unbelievable(&error.to_string()))
-    }
-
-    fn signed_in(
-        &self,
-        id: &str,
-        token: &Map<String, Value>,
-        beside: &Map<String, Value>,
-        tokens: Tokens,
-    ) -> Result<SignedIn, ProviderError> {
-        Ok(SignedIn {
-            person: self.meaning.person(id, token, beside)?,
-            refresh_token: tokens.refresh,
-            id_token: tokens.id,
-        })
     }
 
     /// What an ID token leaves out, if the provider can be asked for it.

@@ -24,3 +24,10 @@ pub struct Group {
     /// What people call it.
     pub name: String,
 }
+
+/// Whether a text can be shown beside others: nothing in it moves the cursor, hides, or turns the
+/// direction of what follows, to look like somebody else.
+pub(crate) fn is_plain(text: &str) -> bool {
+    let disguises = |c| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
+    !text.chars().any(|c| c.is_control() || disguises(c))
+}

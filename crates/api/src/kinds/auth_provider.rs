@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
     )
 )]
 #[cfg_attr(feature = "crd", x_kube(
-    validation = Rule::new("has(self.oidc) == has(oldSelf.oidc) && has(self.github) == has(oldSelf.github) && has(self.ldap) == has(oldSelf.ldap) && (!has(self.oidc) || self.oidc.issuer == oldSelf.oidc.issuer)")
+    validation = Rule::new("has(self.oidc) == has(oldSelf.oidc) && has(self.github) == has(oldSelf.github) && has(self.ldap) == has(oldSelf.ldap) && (!has(self.oidc) || (self.oidc.issuer == oldSelf.oidc.issuer && self.oidc.clientId == oldSelf.oidc.clientId && self.oidc.groupsClaim == oldSelf.oidc.groupsClaim)) && (!has(self.github) || has(self.github.url) == has(oldSelf.github.url) && (!has(self.github.url) || self.github.url == oldSelf.github.url)) && (!has(self.ldap) || (self.ldap.schema == oldSelf.ldap.schema && has(self.ldap.users.idAttribute) == has(oldSelf.ldap.users.idAttribute) && (!has(self.ldap.users.idAttribute) || self.ldap.users.idAttribute == oldSelf.ldap.users.idAttribute)))")
         .message("people and groups are known by ids of this provider, which mean others elsewhere: make another AuthProvider for another issuer or directory"),
     validation = Rule::new("[has(self.oidc), has(self.github), has(self.ldap)].exists_one(set, set)")
         .message("set exactly one of oidc, github and ldap")

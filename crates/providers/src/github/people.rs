@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 
 use serde::Deserialize;
 
+use crate::person::is_plain;
 use crate::{Group, Person};
 
 /// Organizations and teams of one person.
@@ -102,26 +103,22 @@ pub(super) fn person(
             "the person is in more than 1,000 organizations and teams; let them leave some",
         );
     }
-    if !is_plain(&user.login) || !groups.iter().all(|group| is_plain(&group.name)) {
+    if !is_name(&user.login) || !groups.iter().all(|group| is_name(&group.name)) {
         return Err("a login, or the name of an organization or a team, is no name");
     }
     Ok(Person {
         id: user.id.to_string(),
         login: user.login,
         // People write these as they like.
-        display_name: user.name.filter(|name| is_plain(name)),
-        email: user.email.filter(|email| is_plain(email)),
+        display_name: user.name.filter(|name| is_name(name)),
+        email: user.email.filter(|email| is_name(email)),
         groups,
     })
 }
 
-/// Whether a name can be shown: not empty, not long, and nothing in it that changes how what stands
-/// beside it looks.
-fn is_plain(name: &str) -> bool {
-    let reorders = |c| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
-    !name.trim().is_empty()
-        && name.chars().count() <= MOST_NAME_CHARS
-        && !name.chars().any(|c| c.is_control() || reorders(c))
+/// Whether it is a name: not empty, not long, and one that can be shown.
+fn is_name(name: &str) -> bool {
+    !name.trim().is_empty() && name.chars().count() <= MOST_NAME_CHARS && is_plain(name)
 }
 
 #[cfg(test)]

@@ -59,7 +59,9 @@ pub(super) fn of(answer: &Answer, now: Timestamp) -> Verdict {
             "it answered {status}, which leads elsewhere, and Drover does not follow; is github.url \
              the address that it has now?"
         )),
-        401 => Verdict::Refused(Refusal::Withdrawn),
+        // Whoever stands in front of an Enterprise Server may answer so, too.
+        401 if is_in_words(answer) => Verdict::Refused(Refusal::Withdrawn),
+        401 => not_now(),
         403 => {
             let message = message(&answer.body);
             if is_about_suspension(&message) {
@@ -189,7 +191,6 @@ mod tests {
         let table = [
             (401, "Bad credentials", Refusal::Withdrawn),
             (401, "Requires authentication", Refusal::Withdrawn),
-            (401, "", Refusal::Withdrawn),
             (403, SUSPENDED, Refusal::Disabled),
             (403, "Sorry. Your account was suspended", Refusal::Disabled),
             (403, "Your account is suspended.", Refusal::Disabled),
@@ -322,7 +323,7 @@ mod tests {
     #[test]
     fn an_answer_that_is_no_json_is_judged_by_its_status() {
         for (status, expected) in [
-            (401, Verdict::Refused(Refusal::Withdrawn)),
+            (401, not_now(401, None)),
             (403, not_now(403, None)),
             (500, not_now(500, None)),
         ] {

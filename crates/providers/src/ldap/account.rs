@@ -7,6 +7,7 @@ use drover_api::kinds::LdapSchema;
 use super::settings::Settings;
 use super::wire::message::Entry;
 use crate::ProviderError;
+use crate::person::is_plain;
 
 /// `UF_ACCOUNTDISABLE` of `userAccountControl` (MS-ADTS §2.2.16).
 const ACCOUNT_DISABLED: i64 = 0x2;
@@ -115,9 +116,7 @@ impl Account {
 /// A value that people can be shown.
 pub(super) fn shown(value: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(value).ok()?.trim();
-    let good = !text.is_empty()
-        && !text.contains(char::is_control)
-        && text.chars().count() <= MAX_SHOWN_CHARS;
+    let good = !text.is_empty() && is_plain(text) && text.chars().count() <= MAX_SHOWN_CHARS;
     good.then(|| text.to_owned())
 }
 

@@ -164,6 +164,26 @@ impl<'a> Session<'a> {
         found.entries.pop().map(|entry| read(&entry)).transpose()
     }
 
+    /// Whether the service account sees anybody at all with the attribute that people are known by.
+    pub(super) async fn sees_people(&mut self) -> Result<bool, ProviderError> {
+        let people = &self.settings.people;
+        let filter = people.like(Filter::Present(people.id.name.clone()));
+        let query = Query {
+            size_limit: 1,
+            ..self.query(Place::People, Scope::Subtree, &filter, NO_ATTRIBUTES)
+        };
+        let found = self.connection.search(&query, None, 1).await;
+        let found =
+            found.map_err(|failure| verdict::unanswered(&self.provider(), "search", failure))?;
+        let count = found.entries.len();
+        // Of more than one, a directory says that there are more than were asked for.
+        if count > 0 {
+            return Ok(true);
+        }
+        verdict::of_search(&self.provider(), Place::People, count, found.outcome)?;
+        Ok(false)
+    }
+
     /// All that are like this, which must be no more than `max`.
     pub(super) async fn all(
         &mut self,

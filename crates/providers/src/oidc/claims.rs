@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use super::id_token::subject;
+use crate::person::is_plain;
 use crate::{Group, Person, ProviderError};
 
 /// Most groups of one person.
@@ -173,12 +174,4 @@ fn showable(value: &Value) -> Option<String> {
     let text = value.as_str()?.trim();
     let fits = !text.is_empty() && text.chars().count() <= LONGEST_TEXT && is_plain(text);
     fits.then(|| text.to_owned())
-}
-
-/// Whether nothing in it moves the cursor or turns the direction of what follows, to look like
-/// something else.
-fn is_plain(text: &str) -> bool {
-    !text.chars().any(|char| {
-        char.is_control() || matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
-    })
 }

@@ -12,6 +12,7 @@ mod tokens;
 use drover_api::kinds::auth_provider::{OidcSpec, SecretKey};
 use drover_providers::ProviderError;
 use drover_providers::error::Refusal;
+use drover_providers::oidc::{Renewed, SignedIn};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -39,6 +40,15 @@ fn spec(issuer: &str, ca: &str) -> OidcSpec {
         }),
         ..serde_json::from_value(spec).unwrap()
     }
+}
+
+/// A renewal as a sign-in, where nothing of it is looked at when it fails.
+fn as_sign_in(renewed: Renewed) -> Result<SignedIn, ProviderError> {
+    renewed.outcome.map(|person| SignedIn {
+        person,
+        refresh_token: renewed.refresh_token,
+        id_token: renewed.id_token,
+    })
 }
 
 /// What became of something, in one word, to compare.

@@ -31,7 +31,7 @@ async fn somebody_who_is_renamed_and_moved_stays_who_they_are() {
 
 #[tokio::test]
 async fn somebody_new_of_the_same_name_is_somebody_else() {
-    let slapd = Slapd::with(&person("jane", ""));
+    let slapd = Slapd::with(&["jane", "john"].map(|login| person(login, "")).concat());
     let directory = directory(&slapd.spec());
     let password = secret("password of jane");
     let before = directory.sign_in("jane", &password).await.unwrap();

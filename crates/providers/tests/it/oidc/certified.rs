@@ -11,7 +11,7 @@ use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
-use super::{SECRET, Verdict, shown, spec, verdict};
+use super::{SECRET, Verdict, as_sign_in, shown, spec, verdict};
 use browser::Browser;
 use provider::{BACK, HOME, Provider, Settings};
 
@@ -52,7 +52,7 @@ async fn sign_in(oidc: &Oidc, provider: &Provider, login: &str) -> SignedIn {
 }
 
 async fn refresh(oidc: &Oidc, token: &SecretString, id: &str) -> Result<SignedIn, ProviderError> {
-    oidc.refresh(token, id, Timestamp::now()).await
+    as_sign_in(oidc.refresh(token, id, Timestamp::now()).await)
 }
 
 fn groups(signed_in: &SignedIn) -> Vec<&str> {
@@ -157,7 +157,7 @@ async fn new_keys_of_a_provider_are_found() {
     let in_a_minute = Timestamp::now() + SignedDuration::from_secs(61);
     let token = ann.refresh_token.unwrap();
     let renewed = oidc.refresh(&token, "ann", in_a_minute).await;
-    assert_eq!(renewed.unwrap().person.id, "ann");
+    assert_eq!(renewed.outcome.unwrap().id, "ann");
 }
 
 #[tokio::test]

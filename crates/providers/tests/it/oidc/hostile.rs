@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::issuer::{Answer, DISCOVERY, Issuer};
 use super::signer::{Signer, claims, document};
-use super::{SECRET, now, spec};
+use super::{SECRET, as_sign_in, now, spec};
 
 const BACK: &str = "https://drover.example.com/v1/auth/oidc/callback";
 
@@ -112,7 +112,7 @@ impl World {
 
     async fn refresh(&self) -> Result<SignedIn, ProviderError> {
         let token = SecretString::from("refresh-1");
-        self.oidc.refresh(&token, "ann-1", now()).await
+        as_sign_in(self.oidc.refresh(&token, "ann-1", now()).await)
     }
 }
 

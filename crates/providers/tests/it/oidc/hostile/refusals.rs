@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use serde_json::json;
 
 use super::super::issuer::{Answer, DISCOVERY, Issuer, certified};
-use super::super::{Verdict, after, now, shown, spec, verdict};
+use super::super::{Verdict, after, as_sign_in, now, shown, spec, verdict};
 use super::{Begun, World, back, secret, sign_in_to_the_end};
 
 #[tokio::test]
@@ -126,7 +126,7 @@ async fn an_issuer_that_is_down_refuses_nobody() {
     let token = SecretString::from("refresh-1");
     // What was learnt of it is still known, and then no more.
     for later in [0, 7200] {
-        let result = world.oidc.refresh(&token, "ann-1", after(later)).await;
+        let result = as_sign_in(world.oidc.refresh(&token, "ann-1", after(later)).await);
         assert_eq!(verdict(&result), Verdict::Unavailable, "after {later} s");
     }
     let oidc = Oidc::new(&spec(&url, &authority), Some(secret())).unwrap();
@@ -143,7 +143,7 @@ async fn an_impostor_with_another_certificate_refuses_nobody() {
     );
     let oidc = Oidc::new(&spec(&issuer.url, &certified().authority), Some(secret())).unwrap();
     let token = SecretString::from("refresh-1");
-    let result = oidc.refresh(&token, "ann-1", now()).await;
+    let result = as_sign_in(oidc.refresh(&token, "ann-1", now()).await);
     assert_eq!(verdict(&result), Verdict::Unavailable);
     let text = shown(result);
     assert!(text.contains("oidc.caBundle"), "{text}");

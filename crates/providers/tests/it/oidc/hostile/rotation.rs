@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::issuer::{Answer, DISCOVERY};
 use super::super::signer::{Signer, document};
-use super::super::{NOW, Verdict, after, now, verdict};
+use super::super::{NOW, Verdict, after, as_sign_in, now, verdict};
 use super::{Begun, World};
 
 #[tokio::test]
@@ -89,9 +89,9 @@ async fn a_withdrawn_key_is_believed_no_longer_than_an_hour() {
     claims["exp"] = (NOW + 86_400).into();
     world.gives(&claims);
     let token = SecretString::from("refresh-1");
-    let result = world.oidc.refresh(&token, "ann-1", after(3599)).await;
+    let result = as_sign_in(world.oidc.refresh(&token, "ann-1", after(3599)).await);
     assert_eq!(verdict(&result), Verdict::Good);
-    let result = world.oidc.refresh(&token, "ann-1", after(3600)).await;
+    let result = as_sign_in(world.oidc.refresh(&token, "ann-1", after(3600)).await);
     assert_eq!(verdict(&result), Verdict::Unbelievable);
 }
 

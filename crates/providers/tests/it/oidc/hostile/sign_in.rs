@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
 use super::super::issuer::{Answer, Issuer};
-use super::super::{CLIENT, Verdict, now, spec, verdict};
+use super::super::{CLIENT, Verdict, as_sign_in, now, spec, verdict};
 use super::{BACK, Begun, World, back, client, parameters, secret};
 
 #[tokio::test]
@@ -199,6 +199,32 @@ async fn a_renewal_is_about_the_same_person_or_not_believed() {
 }
 
 #[tokio::test]
+async fn a_token_that_renewed_a_sign_in_is_kept_though_the_rest_of_the_renewal_fails() {
+    let world = World::start().await;
+    let tokens = json!({
+        "access_token": "an-access-token", "token_type": "Bearer", "refresh_token": "refresh-2",
+    });
+    world.issuer.says("/token", Answer::Json(200, tokens));
+    for (answer, wanted) in [
+        (Answer::Json(503, json!({})), Verdict::Unavailable),
+        (
+            Answer::Json(200, json!({"sub": "eve-1"})),
+            Verdict::Unbelievable,
+        ),
+    ] {
+        world.issuer.says("/me", answer);
+        let token = SecretString::from("refresh-1");
+        let renewed = world.oidc.refresh(&token, "ann-1", now()).await;
+        let kept = renewed
+            .refresh_token
+            .as_ref()
+            .map(|token| token.expose_secret());
+        assert_eq!(kept, Some("refresh-2"));
+        assert_eq!(verdict(&as_sign_in(renewed)), wanted);
+    }
+}
+
+#[tokio::test]
 async fn a_renewal_without_an_id_token_is_believed_if_userinfo_says_whose_it_is() {
     let world = World::start().await;
     let tokens = json!({"access_token": "an-access-token", "token_type": "Bearer"});
@@ -215,7 +241,7 @@ async fn a_renewal_without_an_id_token_is_believed_if_userinfo_says_whose_it_is(
     world.issuer.describes_itself_with(&silent);
     let oidc = client(&world.issuer);
     let token = SecretString::from("refresh-1");
-    let result = oidc.refresh(&token, "ann-1", now()).await;
+    let result = as_sign_in(oidc.refresh(&token, "ann-1", now()).await);
     assert_eq!(verdict(&result), Verdict::Unbelievable);
 }
 
