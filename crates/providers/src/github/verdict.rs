@@ -59,9 +59,8 @@ pub(super) fn of(answer: &Answer, now: Timestamp) -> Verdict {
             "it answered {status}, which leads elsewhere, and Drover does not follow; is github.url \
              the address that it has now?"
         )),
-        // Whoever stands in front of an Enterprise Server may answer so, too.
+        // Whoever stands in front of an Enterprise Server may answer so, too, in other words.
         401 if is_in_words(answer) => Verdict::Refused(Refusal::Withdrawn),
-        401 => not_now(),
         403 => {
             let message = message(&answer.body);
             if is_about_suspension(&message) {
@@ -75,7 +74,7 @@ pub(super) fn of(answer: &Answer, now: Timestamp) -> Verdict {
             }
         }
         404 => Verdict::Absent,
-        408 | 425 | 429 | 500..=599 => not_now(),
+        401 | 408 | 425 | 429 | 500..=599 => not_now(),
         _ => Verdict::Strange(format!("it answered {status}")),
     }
 }

@@ -218,7 +218,7 @@ async fn a_token_that_renewed_a_sign_in_is_kept_though_the_rest_of_the_renewal_f
         let kept = renewed
             .refresh_token
             .as_ref()
-            .map(|token| token.expose_secret());
+            .map(SecretString::expose_secret);
         assert_eq!(kept, Some("refresh-2"));
         assert_eq!(verdict(&as_sign_in(renewed)), wanted);
     }
