@@ -165,23 +165,13 @@ impl<'a> Session<'a> {
     }
 
     /// Whether the service account sees anybody at all with the attribute that people are known by.
+    ///
+    /// By pages, although one would do: Samba heeds no limit on a search's size.
     pub(super) async fn sees_people(&mut self) -> Result<bool, ProviderError> {
         let people = &self.settings.people;
         let filter = people.like(Filter::Present(people.id.name.clone()));
-        let query = Query {
-            size_limit: 1,
-            ..self.query(Place::People, Scope::Subtree, &filter, NO_ATTRIBUTES)
-        };
-        let found = self.connection.search(&query, None, 1).await;
-        let found =
-            found.map_err(|failure| verdict::unanswered(&self.provider(), "search", failure))?;
-        let count = found.entries.len();
-        // Of more than one, a directory says that there are more than were asked for.
-        if count > 0 {
-            return Ok(true);
-        }
-        verdict::of_search(&self.provider(), Place::People, count, found.outcome)?;
-        Ok(false)
+        let pages = self.pages(Place::People, &filter, NO_ATTRIBUTES, 1).await?;
+        Ok(!pages.entries.is_empty())
     }
 
     /// All that are like this, which must be no more than `max`.

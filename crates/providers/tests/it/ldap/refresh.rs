@@ -143,6 +143,13 @@ async fn a_configuration_that_fails_refuses_nobody_and_names_the_field() {
         .sign_in("jane", &secret("password of jane"))
         .await;
     assert_eq!(field(answer).0, "ldap.users.idAttribute");
+    // Nobody has it, so that nobody is found by it says nothing about anybody.
+    let answer = directory(&spec).refresh(&id).await;
+    assert_eq!(field(answer).0, "ldap.users.idAttribute");
+    let mut spec = slapd.spec();
+    spec.users.filter = Some("(employeeType=staff)".to_owned());
+    let answer = directory(&spec).refresh(&id).await;
+    assert_eq!(field(answer).0, "ldap.users.idAttribute");
 
     let mut spec = slapd.spec();
     spec.groups.as_mut().unwrap().base = "ou=nowhere,dc=example,dc=org".to_owned();
