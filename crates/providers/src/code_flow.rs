@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret as _, SecretString};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 use thiserror::Error;
 use url::{Origin, form_urlencoded};
@@ -26,19 +26,12 @@ const ENTROPY_BYTES: usize = 32;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pending {
-    #[serde(serialize_with = "exposed", deserialize_with = "hidden")]
+    #[serde(with = "exposed")]
     state: SecretString,
-    #[serde(serialize_with = "exposed", deserialize_with = "hidden")]
+    #[serde(with = "exposed")]
     verifier: SecretString,
     redirect_uri: String,
     issued_at: Timestamp,
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "exposed_if_there",
-        deserialize_with = "hidden_if_there"
-    )]
-    nonce: Option<SecretString>,
 }
 
 /// What somebody came back with is not the end of the sign-in that was begun.
@@ -69,16 +62,6 @@ impl Pending {
             verifier: random(),
             redirect_uri: redirect_uri.into(),
             issued_at: now,
-            nonce: None,
-        }
-    }
-
-    /// The same with a nonce, which an ID token must repeat (OpenID Connect Core 1.0 §3.1.2.1).
-    #[must_use]
-    pub fn with_nonce(self) -> Self {
-        Self {
-            nonce: Some(random()),
-            ..self
         }
     }
 
@@ -92,11 +75,6 @@ impl Pending {
         &self.verifier
     }
 
-    /// What an ID token must repeat, if one is asked for.
-    pub fn nonce(&self) -> Option<&SecretString> {
-        self.nonce.as_ref()
-    }
-
     /// Where the provider sends somebody back to.
     pub fn redirect_uri(&self) -> &str {
         &self.redirect_uri
@@ -105,6 +83,17 @@ impl Pending {
     /// What the provider is told of the verifier beforehand: its S256 (RFC 7636 §4.2).
     pub fn challenge(&self) -> String {
         URL_SAFE_NO_PAD.encode(digest(&SHA256, self.verifier.expose_secret().as_bytes()))
+    }
+
+    /// Whether what came back is the state that was sent.
+    pub(crate) fn is_state(&self, state: &str) -> bool {
+        same(state, self.state.expose_secret())
+    }
+
+    /// Whether it may still end.
+    pub(crate) fn is_current(&self, now: Timestamp) -> bool {
+        let age = now.duration_since(self.issued_at);
+        (-CLOCK_SKEW..=LONGEST_SIGN_IN).contains(&age)
     }
 
     /// The code in what somebody came back with, if it is the end of this very sign-in.
@@ -118,17 +107,10 @@ impl Pending {
         now: Timestamp,
     ) -> Result<SecretString, ReturnError> {
         let returned = Returned::read(query)?;
-        let state = returned.state.unwrap_or_default();
-        if !bool::from(
-            state
-                .as_bytes()
-                .ct_eq(self.state.expose_secret().as_bytes()),
-        ) {
+        if !self.is_state(&returned.state.unwrap_or_default()) {
             return Err(ReturnError::Foreign);
         }
-        if now.duration_since(self.issued_at) > LONGEST_SIGN_IN
-            || self.issued_at.duration_since(now) > CLOCK_SKEW
-        {
+        if !self.is_current(now) {
             return Err(ReturnError::Late);
         }
         if let Some(iss) = returned.iss
@@ -145,7 +127,6 @@ impl Pending {
 }
 
 /// The parameters that are looked at; all others are ignored (RFC 6749 §4.1.2).
-#[derive(Default)]
 struct Returned {
     state: Option<String>,
     iss: Option<String>,
@@ -158,22 +139,30 @@ impl Returned {
         if query.len() > MOST_QUERY_BYTES {
             return Err(ReturnError::Malformed("it is too long"));
         }
-        let mut returned = Self::default();
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            let place = match &*name {
-                "state" => &mut returned.state,
-                "iss" => &mut returned.iss,
-                "error" => &mut returned.error,
-                "code" => &mut returned.code,
-                _ => continue,
-            };
-            // Two readers could each believe another one (RFC 6749 §3.1).
-            if place.replace(value.into_owned()).is_some() {
-                return Err(ReturnError::Malformed("a parameter is there twice"));
-            }
-        }
-        Ok(returned)
+        let [state, iss, error, code] = once(query, ["state", "iss", "error", "code"])
+            .ok_or(ReturnError::Malformed("a parameter is there twice"))?;
+        Ok(Self {
+            state,
+            iss,
+            error,
+            code,
+        })
     }
+}
+
+/// The values of these parameters; `None` if one is there twice, because two readers could each
+/// believe another one (RFC 6749 §3.1).
+pub(crate) fn once<const N: usize>(query: &str, names: [&str; N]) -> Option<[Option<String>; N]> {
+    let mut values = names.map(|_| None);
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        let Some(place) = names.iter().position(|known| *known == name) else {
+            continue;
+        };
+        if values[place].replace(value.into_owned()).is_some() {
+            return None;
+        }
+    }
+    Some(values)
 }
 
 /// What a provider calls an error, as far as it is a word of the protocol: whoever makes the link can
@@ -187,6 +176,11 @@ fn word(error: &str) -> String {
     }
 }
 
+/// Whether two secrets are one, in a time that tells nothing of where they differ.
+pub(crate) fn same(one: &str, other: &str) -> bool {
+    one.as_bytes().ct_eq(other.as_bytes()).into()
+}
+
 /// 256 random bits as text that needs no escaping.
 pub(crate) fn random() -> SecretString {
     let mut bytes = [0; ENTROPY_BYTES];
@@ -194,27 +188,23 @@ pub(crate) fn random() -> SecretString {
     SecretString::from(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-fn exposed<S: Serializer>(secret: &SecretString, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(secret.expose_secret())
-}
+/// Secrets of what is sealed as a whole.
+pub(crate) mod exposed {
+    use secrecy::{ExposeSecret as _, SecretString};
+    use serde::{Deserialize as _, Deserializer, Serializer};
 
-fn hidden<'de, D: Deserializer<'de>>(from: D) -> Result<SecretString, D::Error> {
-    String::deserialize(from).map(SecretString::from)
-}
+    pub(crate) fn serialize<S: Serializer>(
+        secret: &SecretString,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.serialize_str(secret.expose_secret())
+    }
 
-#[expect(clippy::ref_option, reason = "serde hands over the field")]
-fn exposed_if_there<S: Serializer>(
-    secret: &Option<SecretString>,
-    to: S,
-) -> Result<S::Ok, S::Error> {
-    secret
-        .as_ref()
-        .map(SecretString::expose_secret)
-        .serialize(to)
-}
-
-fn hidden_if_there<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SecretString>, D::Error> {
-    Ok(Option::<String>::deserialize(from)?.map(SecretString::from))
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<SecretString, D::Error> {
+        String::deserialize(from).map(SecretString::from)
+    }
 }
 
 #[cfg(test)]
@@ -246,10 +236,9 @@ mod tests {
 
     #[test]
     fn no_two_sign_ins_share_a_secret_and_none_shows_one() {
-        let [one, other] = [(); 2].map(|()| Pending::begin(BACK, now()).with_nonce());
+        let [one, other] = [(); 2].map(|()| Pending::begin(BACK, now()));
         let secrets = |of: &Pending| {
-            [&of.state, &of.verifier, of.nonce.as_ref().unwrap()]
-                .map(|secret| secret.expose_secret().to_owned())
+            [&of.state, &of.verifier].map(|secret| secret.expose_secret().to_owned())
         };
         let (one_secrets, other_secrets) = (secrets(&one), secrets(&other));
         let shown = format!("{one:?}");
@@ -262,15 +251,11 @@ mod tests {
 
     #[test]
     fn a_sealed_sign_in_is_the_same_when_it_is_opened() {
-        for pending in [
-            Pending::begin(BACK, now()),
-            Pending::begin(BACK, now()).with_nonce(),
-        ] {
-            let sealed = serde_json::to_string(&pending).unwrap();
-            let opened: Pending = serde_json::from_str(&sealed).unwrap();
-            assert_eq!(serde_json::to_string(&opened).unwrap(), sealed);
-            assert_eq!(opened.challenge(), pending.challenge());
-        }
+        let pending = Pending::begin(BACK, now());
+        let sealed = serde_json::to_string(&pending).unwrap();
+        let opened: Pending = serde_json::from_str(&sealed).unwrap();
+        assert_eq!(serde_json::to_string(&opened).unwrap(), sealed);
+        assert_eq!(opened.challenge(), pending.challenge());
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub mod allowed;
 pub mod code_flow;
 pub mod error;
 pub mod github;
+mod http;
 pub mod ldap;
 pub mod oidc;
 pub mod person;

@@ -118,7 +118,6 @@ impl Oidc {
     ) -> Result<(Url, Pending), ProviderError> {
         let metadata = self.metadata(now).await?;
         let pending = Pending::begin(self.issuer.as_str(), redirect_uri, now);
-        let pending = pending.ok_or_else(|| self.no_randomness())?;
         let mut url = metadata.authorization.clone();
         // The address may have a query of its own, which stays (RFC 6749 §3.1).
         url.query_pairs_mut()
@@ -126,9 +125,9 @@ impl Oidc {
             .append_pair("client_id", &self.client.id)
             .append_pair("redirect_uri", redirect_uri.as_str())
             .append_pair("scope", &self.scopes.join(" "))
-            .append_pair("state", pending.state.expose_secret())
+            .append_pair("state", pending.flow.state().expose_secret())
             .append_pair("nonce", pending.nonce.expose_secret())
-            .append_pair("code_challenge", &pending.challenge())
+            .append_pair("code_challenge", &pending.flow.challenge())
             .append_pair("code_challenge_method", "S256");
         if has_offline(&self.scopes) {
             // Without it the scope is ignored (OpenID Connect Core §11).
@@ -340,11 +339,6 @@ impl Oidc {
                 self.web.unbelievable(&problem)
             }
         }
-    }
-
-    fn no_randomness(&self) -> ProviderError {
-        let source = "this system gives no randomness".into();
-        self.web.unavailable("begin a sign-in", source)
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn callback(data: &[u8]) {
     };
     let pending = json!({
         "issuer": ISSUER, "state": "a-state", "nonce": "n", "verifier": "v",
-        "redirect_uri": "https://drover.example.com/", "issued_at": Timestamp::UNIX_EPOCH,
+        "redirectUri": "https://drover.example.com/", "issuedAt": Timestamp::UNIX_EPOCH,
     });
     let pending: Pending = serde_json::from_value(pending).expect("it is one");
     let values = |wanted: &str| -> Vec<String> {

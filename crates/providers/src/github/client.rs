@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use reqwest::header::{ACCEPT, HeaderMap};
-use reqwest::{Certificate, Method, RequestBuilder, redirect};
-use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use reqwest::{Method, RequestBuilder};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::de::DeserializeOwned;
 use url::Url;
@@ -13,9 +12,8 @@ use url::Url;
 use super::endpoints::Endpoints;
 use super::verdict::{self, Verdict};
 use crate::ProviderError;
+use crate::http::{self, MOST_BYTES};
 
-/// An answer greater than this is not read; a team has some 5 KiB, with its organization and parent.
-const MOST_BYTES: usize = 1024 * 1024;
 /// The version that these requests are written for; github.com keeps it until March 2028 at least,
 /// and Enterprise Servers of 2023 know it. Without it, an answer is of whatever version is the first
 /// that is kept.
@@ -76,28 +74,16 @@ impl Client {
             field: "github.caBundle",
             problem,
         };
-        if CryptoProvider::get_default().is_none() {
-            // Fails only if another thread was faster, with the one provider that there is.
-            let _ = aws_lc_rs::default_provider().install_default();
-        }
-        let mut builder = reqwest::Client::builder()
-            .https_only(true)
-            // A redirect could carry a token elsewhere.
-            .redirect(redirect::Policy::none())
-            .connect_timeout(patience.request)
-            .timeout(patience.request)
-            .user_agent(concat!("drover/", env!("CARGO_PKG_VERSION")));
-        if let Some(bundle) = ca_bundle {
-            let found = Certificate::from_pem_bundle(bundle.as_bytes());
-            let found = found.ok().filter(|found| !found.is_empty());
-            builder = builder.tls_certs_only(found.ok_or_else(|| {
+        let authorities = ca_bundle.map(|bundle| {
+            http::authorities(bundle).ok_or_else(|| {
                 misconfigured(
                     "it holds no certificate in PEM form: give the authority's, which begins with \
                      -----BEGIN CERTIFICATE-----"
                         .to_owned(),
                 )
-            })?);
-        }
+            })
+        });
+        let builder = http::client(authorities.transpose()?, patience.request);
         let http = builder.build().map_err(|error| {
             misconfigured(match ca_bundle {
                 Some(_) => format!("its certificates cannot be authorities ({error})"),
@@ -153,13 +139,9 @@ impl Client {
     ) -> Result<Answer, ProviderError> {
         let failed = |error: reqwest::Error| self.unavailable(what, error.without_url());
         let mut response = request.send().await.map_err(failed)?;
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(failed)? {
-            if body.len() + chunk.len() > MOST_BYTES {
-                return Err(self.unbelievable(format!("it has more than {MOST_BYTES} bytes")));
-            }
-            body.extend_from_slice(&chunk);
-        }
+        let body = http::body(&mut response).await.map_err(failed)?;
+        let body =
+            body.ok_or_else(|| self.unbelievable(format!("it has more than {MOST_BYTES} bytes")))?;
         Ok(Answer {
             status: response.status().as_u16(),
             headers: std::mem::take(response.headers_mut()),

@@ -85,7 +85,6 @@ impl Oidc {
         now: Timestamp,
     ) -> Result<String, ProviderError> {
         let pending = Pending::begin(self.issuer.as_str(), redirect_uri, now);
-        let pending = pending.ok_or_else(|| self.no_randomness())?;
         let code = SecretString::from("drover-tries-its-client");
         let grant = Grant::Code {
             code: &code,

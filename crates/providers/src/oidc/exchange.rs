@@ -98,8 +98,8 @@ fn request(
     match grant {
         Grant::Code { code, pending } => form
             .append_pair("code", code.expose_secret())
-            .append_pair("redirect_uri", &pending.redirect_uri)
-            .append_pair("code_verifier", pending.verifier.expose_secret()),
+            .append_pair("redirect_uri", pending.flow.redirect_uri())
+            .append_pair("code_verifier", pending.flow.verifier().expose_secret()),
         Grant::Refresh(token) => form.append_pair("refresh_token", token.expose_secret()),
     };
     let mut request = web.client.post(metadata.token.clone());

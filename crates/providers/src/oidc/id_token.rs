@@ -9,11 +9,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use subtle::ConstantTimeEq as _;
 use thiserror::Error;
 
 use super::keys::{self, Algorithm, KeySet, NoKey};
 use super::object::object;
+use crate::code_flow::same;
 
 /// Longest token that is read, in bytes.
 const LONGEST: usize = 64 * 1024;
@@ -136,11 +136,6 @@ pub fn verify(
         subject,
         all: claims,
     })
-}
-
-/// Whether two secrets are one, in a time that tells nothing of where they differ.
-pub(super) fn same(one: &str, other: &str) -> bool {
-    one.as_bytes().ct_eq(other.as_bytes()).into()
 }
 
 /// The id of whom claims are about, if it can be one.

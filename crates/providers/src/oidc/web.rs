@@ -5,16 +5,15 @@ use std::io;
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
-use reqwest::{Certificate, Client, RequestBuilder, StatusCode, redirect};
+use reqwest::{Client, RequestBuilder, StatusCode};
 use rustls::CertificateError;
 
 use super::issuer::Issuer;
 use crate::ProviderError;
+use crate::http;
 
 /// How long one request may take, from its connection to the last byte of its answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
-/// Longest body of an answer, in bytes.
-const LONGEST_BODY: usize = 1024 * 1024;
 
 /// What a provider answered: anything but that it cannot now, and but a redirect.
 #[derive(Debug)]
@@ -46,22 +45,11 @@ impl Web {
             field: "oidc.caBundle",
             problem,
         };
-        // The one who was first stays, and is the same: no other provider is in the programs.
-        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-        let mut builder = Client::builder()
-            .https_only(true)
-            // A redirect could carry a code or a secret to somebody else.
-            .redirect(redirect::Policy::none())
-            .timeout(PATIENCE)
-            .user_agent(concat!("drover/", env!("CARGO_PKG_VERSION")));
-        if let Some(bundle) = ca_bundle {
-            let found = Certificate::from_pem_bundle(bundle.as_bytes());
-            let found = found.ok().filter(|found| !found.is_empty());
-            let found = found.ok_or_else(|| {
-                misconfigured("holds no certificates: write them as PEM".to_owned())
-            })?;
-            builder = builder.tls_certs_only(found);
-        }
+        let authorities = ca_bundle.map(|bundle| {
+            http::authorities(bundle)
+                .ok_or_else(|| misconfigured("holds no certificates: write them as PEM".to_owned()))
+        });
+        let builder = http::client(authorities.transpose()?, PATIENCE);
         let client = builder.build().map_err(|error| {
             let problem = innermost(&error);
             misconfigured(format!(
@@ -98,17 +86,10 @@ impl Web {
             return Err(self.unbelievable(&problem));
         }
         let headers = response.headers().clone();
-        let mut body = Vec::new();
-        while let Some(chunk) = response
-            .chunk()
-            .await
+        let body = http::body(&mut response).await;
+        let body = body
             .map_err(|error| self.unsent(what, error))?
-        {
-            if body.len() + chunk.len() > LONGEST_BODY {
-                return Err(self.unbelievable("its answer is longer than 1 MiB"));
-            }
-            body.extend_from_slice(&chunk);
-        }
+            .ok_or_else(|| self.unbelievable("its answer is longer than 1 MiB"))?;
         Ok(Answer {
             status,
             headers,

@@ -15,7 +15,7 @@ fn pending() -> drover_providers::oidc::Pending {
     let at = after(-5).to_string();
     serde_json::from_value(json!({
         "issuer": ISSUER, "state": "a-state", "nonce": "n", "verifier": "v",
-        "redirect_uri": "https://drover.example.com/back", "issued_at": at,
+        "redirectUri": "https://drover.example.com/back", "issuedAt": at,
     }))
     .unwrap()
 }
