@@ -14,7 +14,6 @@ mod bindings;
 mod projects;
 mod templates;
 
-use drover_api::ids::ClusterUid;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -186,26 +185,17 @@ impl<T> Before<T> {
 
 /// Whether somebody has everything, on the hub and in every cluster.
 fn all(writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
-    let everything = Scoped {
-        cluster: Rights::everything(),
-        project: Rights::default(),
-    };
-    writer.check(|who| {
-        known.grants.may_give(who, &everything, &Place::Hub)?;
-        known
-            .grants
-            .may_give(who, &everything, &Place::EveryCluster)
-    })
+    everything_at(writer, known, &Place::Hub)?;
+    everything_at(writer, known, &Place::EveryCluster)
 }
 
-/// Whether somebody has everything in a cluster.
-fn everything_in(writer: &Giver, known: Known<'_>, cluster: &ClusterUid) -> Result<(), Refusal> {
+/// Whether somebody has everything at a place.
+fn everything_at(writer: &Giver, known: Known<'_>, place: &Place) -> Result<(), Refusal> {
     let everything = Scoped {
         cluster: Rights::everything(),
         project: Rights::default(),
     };
-    let place = Place::Cluster(cluster.clone());
-    writer.check(|who| known.grants.may_give(who, &everything, &place))
+    writer.check(|who| known.grants.may_give(who, &everything, place))
 }
 
 /// The roles of the start are as they are: others inherit from them, and people rely on them.

@@ -117,7 +117,7 @@ impl Change<'_> {
                 self.must("update", "projects/namespaces", &there)
             }
             // Nobody's, so whatever is in it is for those who have all of the cluster.
-            (true, None) => super::everything_in(self.writer, self.known, self.cluster),
+            (true, None) => super::everything_at(self.writer, self.known, &self.whole()),
         }
     }
 

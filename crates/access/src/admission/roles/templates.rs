@@ -78,8 +78,10 @@ fn heirs_hold(name: &str, said: &RoleTemplateSpec, known: Known<'_>) -> Result<(
         .collect();
     others.sort_unstable();
     for other in others {
-        let held = matches!(resolve(other, find), Some(Ok(_)));
-        if let (true, Err(problem)) = (held, resolved_with(other, name, said, known)) {
+        let Err(problem) = resolved_with(other, name, said, known) else {
+            continue;
+        };
+        if matches!(resolve(other, find), Some(Ok(_))) {
             return Err(Refusal::new(format!(
                 "the role {other:?} inherits from {name:?}, and would allow nothing any more: \
                  {problem}"
