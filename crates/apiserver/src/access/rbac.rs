@@ -251,14 +251,13 @@ impl Authorizer for Rbac {
             Target::Resource { namespace, .. } => namespace,
             Target::Path(_) => "",
         };
+        let asked = attributes.target.asked();
         let mut verdict = None;
         let mut errors = Vec::new();
         self.index
             .read()
             .visit(attributes.caller, namespace, |visited| match visited {
-                Ok((binding, subject, rule))
-                    if rule.allows(attributes.verb, attributes.target.asked()) =>
-                {
+                Ok((binding, subject, rule)) if rule.allows(attributes.verb, asked) => {
                     let source = binding.describe(subject);
                     verdict = Some(Verdict::allow(format!("RBAC: allowed by {source}")));
                     true
