@@ -3,17 +3,7 @@ use std::collections::BTreeMap;
 use drover_api::kinds::{RoleContext, RoleTemplateSpec};
 
 use super::*;
-
-/// `rule("", "pods", "get list")`.
-fn rule(group: &str, resources: &str, verbs: &str) -> PolicyRule {
-    let list = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-    PolicyRule {
-        api_groups: Some(vec![group.to_owned()]),
-        resources: Some(list(resources)),
-        verbs: list(verbs),
-        ..Default::default()
-    }
-}
+use crate::grants::tests::world::rule;
 
 fn role(rules: Vec<PolicyRule>, inherits: &[&str]) -> RoleTemplateSpec {
     RoleTemplateSpec {

@@ -4,11 +4,11 @@ use drover_api::ids::ClusterUid;
 use drover_api::kinds::{ProjectNamespace, ProjectSpec};
 
 use super::{Giver, Known, spec};
-use crate::admission::{Operation, Refusal, Write};
+use crate::admission::{Operation, Refusal, Write, is_listed};
 use crate::grants::{Place, ProjectFacts};
 
-/// How the names of namespaces begin that are no project's.
-const RESERVED: &[&str] = &["kube-", "drover-"];
+/// Namespaces that are no project's.
+const RESERVED: &[&str] = &["kube-*", "drover-*"];
 
 pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
     if write.operation == Operation::Update && !write.changes("/spec") {
@@ -100,7 +100,7 @@ impl Change<'_> {
 
     fn gain(&self, namespace: &ProjectNamespace) -> Result<(), Refusal> {
         let name = namespace.name.as_str();
-        if RESERVED.iter().any(|prefix| name.starts_with(prefix)) {
+        if is_listed(RESERVED, name) {
             return Err(Refusal::new(format!(
                 "the namespace {name:?} is Kubernetes' own or Drover's, and no project's: choose \
                  another"
