@@ -11,6 +11,7 @@ pub mod definitions;
 pub mod embedded;
 pub mod error;
 pub mod follow;
+pub mod grants;
 pub mod keys;
 pub mod lease;
 pub mod mirror;

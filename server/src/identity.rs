@@ -7,6 +7,7 @@ pub mod accounts;
 pub mod administrators;
 pub mod authenticator;
 pub mod first_administrator;
+pub mod groups;
 pub mod last_use;
 pub mod limits;
 pub mod login;

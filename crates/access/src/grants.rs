@@ -5,6 +5,7 @@
 //! A binding that is not pinned, or that names what is not there, gives nothing, and
 //! [`Grants::problems`] says why.
 
+mod basis;
 mod downstream;
 mod escalation;
 mod explain;
@@ -23,6 +24,7 @@ use thiserror::Error;
 use crate::names::{GroupName, UserName};
 use crate::roles::{Rights, Scoped, Unresolved};
 
+pub use basis::Basis;
 pub use downstream::{Bound, Downstream, Scope};
 pub use escalation::Escalation;
 pub use explain::{Answer, Question, Through};
@@ -68,7 +70,7 @@ pub enum Place {
     Project(ClusterUid, ProjectUid),
 }
 
-/// The three kinds of bindings.
+/// The three kinds of bindings, and what stands for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BindingKind {
     /// Of a GlobalRole.
@@ -77,6 +79,8 @@ pub enum BindingKind {
     Cluster,
     /// Of a RoleTemplate in a project.
     Project,
+    /// None: the User says that they administer Drover.
+    Administrator,
 }
 
 impl BindingKind {
@@ -86,6 +90,7 @@ impl BindingKind {
             Self::Global => "GlobalRoleBinding",
             Self::Cluster => "ClusterRoleTemplateBinding",
             Self::Project => "ProjectRoleTemplateBinding",
+            Self::Administrator => "User",
         }
     }
 }
@@ -93,7 +98,7 @@ impl BindingKind {
 /// A binding, as people find it on the hub.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BindingId {
-    /// Which of the three.
+    /// Which of them.
     pub kind: BindingKind,
     /// The object's name.
     pub name: String,
@@ -116,6 +121,24 @@ pub struct Role {
     pub scoped: Scoped,
     /// What it allows in single namespaces of the hub, by their names.
     pub namespaced: BTreeMap<String, Rights>,
+}
+
+/// UID of the role of those who administer Drover by their User object; no object has it.
+pub const ADMINISTRATOR: &str = "administrator";
+
+impl Role {
+    /// Of those who administer Drover by their User object.
+    fn administrator() -> Self {
+        Self {
+            name: ADMINISTRATOR.to_owned(),
+            uid: ADMINISTRATOR.to_owned(),
+            scoped: Scoped {
+                cluster: Rights::everything(),
+                project: Rights::default(),
+            },
+            namespaced: BTreeMap::new(),
+        }
+    }
 }
 
 /// That somebody has a role somewhere, through a binding.

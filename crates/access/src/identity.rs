@@ -40,7 +40,7 @@ pub struct Identity {
     pub user_name: String,
     /// What others see.
     pub display_name: Option<String>,
-    /// May do everything, everywhere, until roles exist.
+    /// Whether they may do everything on the hub and in every cluster.
     pub administrator: bool,
     /// Groups, by their names in clusters.
     pub groups: Vec<GroupName>,
@@ -86,9 +86,9 @@ impl Account {
 }
 
 impl Identity {
-    /// How this person appears in clusters.
-    pub fn in_clusters(&self) -> KubernetesIdentity {
-        let identity = KubernetesIdentity::new(UserName::of(&self.user_uid), self.groups.clone())
+    /// How this person appears where these of their groups count.
+    pub fn with_groups(&self, groups: Vec<GroupName>) -> KubernetesIdentity {
+        let identity = KubernetesIdentity::new(UserName::of(&self.user_uid), groups)
             .with_extra(EXTRA_TOKEN_ID, self.token.id.clone());
         match &self.display_name {
             Some(name) => identity.with_extra(EXTRA_DISPLAY_NAME, name.clone()),

@@ -5,8 +5,9 @@ use drover_api::kinds::TokenPurpose;
 use jiff::Timestamp;
 use thiserror::Error;
 
+use crate::grants::{Basis, Grants, Who};
 use crate::identity::{Account, Identity, Principal};
-use crate::names::KubernetesIdentity;
+use crate::names::{KubernetesIdentity, UserName};
 
 /// Where a request wants to go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,8 +39,8 @@ pub enum Holder {
         token_id: String,
         /// Their name and groups at the target.
         identity: KubernetesIdentity,
-        /// Whether `kubectl --as` may be asked for; the cluster has its own say.
-        may_impersonate: bool,
+        /// The roles that it stands on; when any of them is lost, it is.
+        basis: Basis,
     },
     /// A service account of the hub, which appears there as itself.
     Account(Account),
@@ -86,53 +87,69 @@ pub enum Denied {
 }
 
 /// Decides whether somebody may use a target now.
-pub fn decide(who: Principal, target: Target, now: Timestamp) -> Result<Permit, Denied> {
+///
+/// Whether a person can work at all is known before this: their [`Identity`] says so.
+pub fn decide(
+    who: &Principal,
+    target: &Target,
+    grants: &Grants,
+    now: Timestamp,
+) -> Result<Permit, Denied> {
     match who {
-        Principal::Person(identity) => decide_person(&identity, target, now),
+        Principal::Person(identity) => decide_person(identity, target, grants, now),
         Principal::Account(account) => decide_account(account, target, now),
     }
 }
 
 /// Order: what the token may do at all, its time, its cluster, then the person's bindings.
-fn decide_person(identity: &Identity, target: Target, now: Timestamp) -> Result<Permit, Denied> {
+fn decide_person(
+    identity: &Identity,
+    target: &Target,
+    grants: &Grants,
+    now: Timestamp,
+) -> Result<Permit, Denied> {
     if identity.token.purpose == TokenPurpose::PasswordChange {
         return Err(Denied::PasswordChangeRequired);
     }
     if now >= identity.token.expires_at {
         return Err(Denied::Expired);
     }
-    match (&identity.token.cluster, &target) {
+    match (&identity.token.cluster, target) {
         (None, _) => {}
         (Some(only), Target::Cluster(asked)) if only == asked => {}
         (Some(_), _) => return Err(Denied::OtherCluster),
     }
-    if !identity.administrator {
-        return Err(Denied::NoBinding);
-    }
+    let user = UserName::of(&identity.user_uid);
+    let who = Who {
+        user: &user,
+        groups: &identity.groups,
+    };
+    let basis = grants.basis(who, target).ok_or(Denied::NoBinding)?;
+    let groups = grants.groups_at(&identity.groups, target);
     Ok(Permit {
-        target,
+        target: target.clone(),
         expires_at: identity.token.expires_at,
         holder: Holder::Person {
             user: identity.user_uid.clone(),
             token_id: identity.token.id.clone(),
-            identity: identity.in_clusters(),
-            may_impersonate: identity.administrator,
+            identity: identity.with_groups(groups),
+            basis,
         },
     })
 }
 
 /// What an account may do on the hub is for the hub's own roles to say, as if it came there
 /// straight. In a cluster its name would be somebody else's.
-fn decide_account(account: Account, target: Target, now: Timestamp) -> Result<Permit, Denied> {
+fn decide_account(account: &Account, target: &Target, now: Timestamp) -> Result<Permit, Denied> {
     if now >= account.expires_at {
         return Err(Denied::Expired);
     }
     match target {
         Target::Cluster(_) => Err(Denied::OnlyTheHub),
         Target::Hub => Ok(Permit {
-            target,
+            target: Target::Hub,
             expires_at: account.expires_at,
-            holder: Holder::Account(account),
+            holder: Holder::Account(account.clone()),
         }),
     }
 }
@@ -141,20 +158,23 @@ fn decide_account(account: Account, target: Target, now: Timestamp) -> Result<Pe
 mod tests {
     use super::*;
     use crate::account_token::AccountToken;
+    use crate::grants::tests::world::{World, group, rule, user};
     use crate::identity::TokenLimits;
-    use crate::names::AccountName;
+    use crate::names::{AccountName, GroupName};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn identity(purpose: TokenPurpose, scope: Option<&str>, administrator: bool) -> Identity {
+    fn identity(user: &str, purpose: TokenPurpose, scope: Option<&str>) -> Identity {
         Identity {
-            user_uid: UserUid::new("u"),
-            user_name: "ann".into(),
+            user_uid: UserUid::new(user),
+            user_name: user.into(),
             display_name: None,
-            administrator,
-            groups: Vec::new(),
+            administrator: false,
+            groups: ["drover:oidc:devs", "drover:oidc:others"]
+                .map(|name| GroupName::parse(name).unwrap())
+                .to_vec(),
             token: TokenLimits {
                 id: "t".into(),
                 purpose,
@@ -167,41 +187,72 @@ mod tests {
     #[test]
     fn a_permit_needs_a_living_token_its_cluster_and_a_binding() {
         use TokenPurpose::{Api, PasswordChange};
-        let a = || Target::Cluster(ClusterUid::new("a"));
-        for (purpose, scope, administrator, target, now, wanted) in [
-            (Api, None, true, a(), 99, Ok(())),
-            (Api, None, true, Target::Hub, 99, Ok(())),
-            (Api, Some("a"), true, a(), 99, Ok(())),
-            (Api, Some("b"), true, a(), 99, Err(Denied::OtherCluster)),
+        let world = World::new()
+            .cluster_role("reader", &[rule("", "pods", "get")])
+            .in_cluster("one", "reader", "a", &user("ann"))
+            .in_cluster("two", "reader", "b", &user("ann"))
+            .administrator("adm");
+        let grants = world.gather();
+        let cluster = |uid| Target::Cluster(ClusterUid::new(uid));
+        for (who, purpose, scope, target, now, wanted) in [
+            ("ann", Api, None, cluster("a"), 99, Ok(())),
+            ("ann", Api, Some("a"), cluster("a"), 99, Ok(())),
             (
+                "ann",
+                Api,
+                Some("b"),
+                cluster("a"),
+                99,
+                Err(Denied::OtherCluster),
+            ),
+            ("ann", Api, None, Target::Hub, 99, Err(Denied::NoBinding)),
+            ("ann", Api, None, cluster("c"), 99, Err(Denied::NoBinding)),
+            ("ann", Api, None, cluster("a"), 100, Err(Denied::Expired)),
+            ("adm", Api, None, Target::Hub, 99, Ok(())),
+            ("adm", Api, None, cluster("c"), 99, Ok(())),
+            (
+                "adm",
                 Api,
                 Some("a"),
-                true,
                 Target::Hub,
                 99,
                 Err(Denied::OtherCluster),
             ),
-            (Api, None, true, a(), 100, Err(Denied::Expired)),
-            (Api, None, false, a(), 99, Err(Denied::NoBinding)),
-            (Api, None, false, Target::Hub, 99, Err(Denied::NoBinding)),
+            ("bob", Api, None, cluster("a"), 99, Err(Denied::NoBinding)),
             (
+                "adm",
                 PasswordChange,
                 None,
-                true,
-                a(),
+                cluster("a"),
                 99,
                 Err(Denied::PasswordChangeRequired),
             ),
         ] {
-            let who = Principal::Person(identity(purpose, scope, administrator));
-            let got = decide(who, target.clone(), at(now));
+            let who = Principal::Person(identity(who, purpose, scope));
+            let got = decide(&who, &target, &grants, at(now));
             assert_eq!(
                 got.map(|_| ()),
                 wanted,
-                "{purpose:?} {scope:?} {target:?} {now}"
+                "{who:?} {purpose:?} {scope:?} {target:?} {now}"
             );
         }
     }
+
+    #[test]
+    fn a_cluster_hears_of_those_groups_only_that_have_a_role_there() {
+        let world = World::new()
+            .cluster_role("reader", &[rule("", "pods", "get")])
+            .in_cluster("one", "reader", "a", &group("drover:oidc:devs"));
+        let who = Principal::Person(identity("ann", TokenPurpose::Api, None));
+        let target = Target::Cluster(ClusterUid::new("a"));
+        let permit = decide(&who, &target, &world.gather(), at(1)).unwrap();
+        let Holder::Person { identity, .. } = permit.holder() else {
+            panic!("a person");
+        };
+        let groups: Vec<_> = identity.groups().iter().map(GroupName::as_str).collect();
+        assert_eq!(groups, ["drover:oidc:devs"]);
+    }
+
     #[test]
     fn an_account_of_the_hub_goes_to_the_hub_as_itself_and_nowhere_else() {
         // {} . {"sub":"system:serviceaccount:apps:puller"} . x
@@ -219,7 +270,8 @@ mod tests {
             (Target::Hub, 100, Err(Denied::Expired)),
             (a, 99, Err(Denied::OnlyTheHub)),
         ] {
-            let got = decide(Principal::Account(account.clone()), target, at(now));
+            let who = Principal::Account(account.clone());
+            let got = decide(&who, &target, &Grants::default(), at(now));
             assert_eq!(got.map(|permit| permit.holder), wanted, "{now}");
         }
     }

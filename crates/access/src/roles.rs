@@ -77,6 +77,13 @@ impl Rights {
         self.rules.is_empty() && self.external.is_empty()
     }
 
+    /// Whether one rule each allows everything that objects and paths can be asked for.
+    pub fn is_everything(&self) -> bool {
+        everything()
+            .iter()
+            .all(|part| self.rules.iter().any(|rule| rule == part))
+    }
+
     /// Adds what others allow; what is said twice is kept once.
     pub fn extend(&mut self, others: &Self) {
         let mut said: HashSet<&Rule> = self.rules.iter().collect();

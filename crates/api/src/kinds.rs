@@ -37,8 +37,15 @@ pub fn definitions()
 {
     use kube::CustomResourceExt as _;
     vec![
+        AuthProvider::crd(),
         Cluster::crd(),
         ClusterRegistrationToken::crd(),
+        ClusterRoleTemplateBinding::crd(),
+        GlobalRole::crd(),
+        GlobalRoleBinding::crd(),
+        Project::crd(),
+        ProjectRoleTemplateBinding::crd(),
+        RoleTemplate::crd(),
         Setting::crd(),
         Token::crd(),
         User::crd(),

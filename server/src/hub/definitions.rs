@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     /// SHA-256 of the definitions of [`SCHEMA_REVISION`].
-    const DIGEST: &str = "Z5W2q3tN27E36vfFe47vxdZ1nxSoplDvzZqwmK8qiSU=";
+    const DIGEST: &str = "EEfF+FWPmQQlES3g64OFLn0zPo/q0/AirJ/mZjeK39U=";
 
     #[test]
     fn a_changed_schema_has_a_new_revision() {

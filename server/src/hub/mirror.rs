@@ -54,7 +54,7 @@ impl Changed {
         self.0.subscribe()
     }
 
-    fn tick(&self) {
+    pub(super) fn tick(&self) {
         self.0.send_modify(|count| *count = count.wrapping_add(1));
     }
 }
@@ -72,6 +72,32 @@ impl<K> std::fmt::Debug for Mirror<K> {
         f.debug_struct("Mirror")
             .field("len", &self.shared.index.read().by_name.len())
             .finish_non_exhaustive()
+    }
+}
+
+/// What every mirror knows of itself, whatever its kind.
+pub(super) trait Followed {
+    /// Whether the whole kind has been listed once.
+    fn is_synced(&self) -> bool;
+
+    /// How long ago the hub last proved that it is current.
+    fn age(&self) -> Duration;
+
+    /// Takes a listing without objects.
+    fn clear(&self);
+}
+
+impl<K: ResourceExt> Followed for Mirror<K> {
+    fn is_synced(&self) -> bool {
+        self.is_synced()
+    }
+
+    fn age(&self) -> Duration {
+        self.age()
+    }
+
+    fn clear(&self) {
+        self.replace(Vec::new());
     }
 }
 

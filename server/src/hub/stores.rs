@@ -2,14 +2,18 @@
 
 use std::time::Duration;
 
-use drover_api::kinds::{Cluster, ClusterRegistrationToken, Setting, Token, User};
+use drover_api::kinds::{
+    AuthProvider, Cluster, ClusterRegistrationToken, ClusterRoleTemplateBinding, GlobalRole,
+    GlobalRoleBinding, Project, ProjectRoleTemplateBinding, RoleTemplate, Setting, Token, User,
+};
 use kube::Client;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::follow::follow;
-use super::mirror::{Changed, Mirror};
+use super::grants::LiveGrants;
+use super::mirror::{Changed, Followed, Mirror};
 use crate::status::Status;
 
 /// How long decisions hold with the hub out of reach; afterwards everything is refused.
@@ -28,6 +32,22 @@ pub struct Stores {
     pub settings: Mirror<Setting>,
     /// Registration tokens by id, which is their name.
     pub registration_tokens: Mirror<ClusterRegistrationToken>,
+    /// Identity providers by name.
+    pub auth_providers: Mirror<AuthProvider>,
+    /// Roles in clusters and projects by name.
+    pub role_templates: Mirror<RoleTemplate>,
+    /// Roles on the hub and in every cluster by name.
+    pub global_roles: Mirror<GlobalRole>,
+    /// Who has which global role.
+    pub global_role_bindings: Mirror<GlobalRoleBinding>,
+    /// Who has which role in a cluster.
+    pub cluster_role_template_bindings: Mirror<ClusterRoleTemplateBinding>,
+    /// Who has which role in a project.
+    pub project_role_template_bindings: Mirror<ProjectRoleTemplateBinding>,
+    /// Sets of namespaces by name.
+    pub projects: Mirror<Project>,
+    /// Who has which role where.
+    pub grants: LiveGrants,
     changed: Changed,
 }
 
@@ -81,21 +101,71 @@ impl Stores {
             clusters: Mirror::new(changed.clone()),
             settings: Mirror::new(changed.clone()),
             registration_tokens: Mirror::new(changed.clone()),
+            auth_providers: Mirror::new(changed.clone()),
+            role_templates: Mirror::new(changed.clone()),
+            global_roles: Mirror::new(changed.clone()),
+            global_role_bindings: Mirror::new(changed.clone()),
+            cluster_role_template_bindings: Mirror::new(changed.clone()),
+            project_role_template_bindings: Mirror::new(changed.clone()),
+            projects: Mirror::new(changed.clone()),
+            grants: LiveGrants::default(),
             changed,
         }
     }
 
+    /// Stores that have heard that the hub holds nothing.
+    pub fn of_an_empty_hub() -> Self {
+        let stores = Self::new();
+        for mirror in stores.mirrors() {
+            mirror.clear();
+        }
+        stores
+    }
+
     /// Fills the stores from the hub until `stop`; every task is on `tasks`.
     pub fn follow(&self, client: &Client, tasks: &TaskTracker, stop: &CancellationToken) {
-        tasks.spawn(follow(client.clone(), self.users.clone(), stop.clone()));
-        tasks.spawn(follow(client.clone(), self.tokens.clone(), stop.clone()));
-        tasks.spawn(follow(client.clone(), self.clusters.clone(), stop.clone()));
-        tasks.spawn(follow(client.clone(), self.settings.clone(), stop.clone()));
-        tasks.spawn(follow(
-            client.clone(),
-            self.registration_tokens.clone(),
-            stop.clone(),
-        ));
+        macro_rules! follow_each {
+            ($($kind:ident),* $(,)?) => {$(
+                tasks.spawn(follow(client.clone(), self.$kind.clone(), stop.clone()));
+            )*};
+        }
+        follow_each!(
+            users,
+            tokens,
+            clusters,
+            settings,
+            registration_tokens,
+            auth_providers,
+            role_templates,
+            global_roles,
+            global_role_bindings,
+            cluster_role_template_bindings,
+            project_role_template_bindings,
+            projects,
+        );
+        tasks.spawn(self.grants.clone().follow(self.clone(), stop.clone()));
+    }
+
+    pub(super) fn tick(&self) {
+        self.changed.tick();
+    }
+
+    /// Every mirror.
+    fn mirrors(&self) -> [&dyn Followed; 12] {
+        [
+            &self.users,
+            &self.tokens,
+            &self.clusters,
+            &self.settings,
+            &self.registration_tokens,
+            &self.auth_providers,
+            &self.role_templates,
+            &self.global_roles,
+            &self.global_role_bindings,
+            &self.cluster_role_template_bindings,
+            &self.project_role_template_bindings,
+            &self.projects,
+        ]
     }
 
     /// A receiver whose `changed()` resolves after the next change of any kind.
@@ -105,23 +175,11 @@ impl Stores {
 
     /// What the stores know, and since when.
     pub fn health(&self) -> StoresHealth {
-        let mirrors = [
-            (self.users.is_synced(), self.users.age()),
-            (self.tokens.is_synced(), self.tokens.age()),
-            (self.clusters.is_synced(), self.clusters.age()),
-            (self.settings.is_synced(), self.settings.age()),
-            (
-                self.registration_tokens.is_synced(),
-                self.registration_tokens.age(),
-            ),
-        ];
+        let mirrors = self.mirrors();
+        let ages = mirrors.iter().map(|mirror| mirror.age());
         StoresHealth {
-            synced: mirrors.iter().all(|(synced, _)| *synced),
-            oldest: mirrors
-                .iter()
-                .map(|(_, age)| *age)
-                .max()
-                .unwrap_or_default(),
+            synced: mirrors.iter().all(|mirror| mirror.is_synced()),
+            oldest: ages.max().unwrap_or_default(),
         }
     }
 
@@ -147,12 +205,12 @@ mod tests {
     async fn decisions_hold_a_bounded_time_without_the_hub_then_fail_closed() {
         let stores = Stores::new();
         assert_eq!(stores.health().check().unwrap_err().code(), 503);
-        stores.users.replace(Vec::new());
-        stores.tokens.replace(Vec::new());
-        stores.clusters.replace(Vec::new());
-        stores.settings.replace(Vec::new());
+        let mirrors = stores.mirrors();
+        for mirror in &mirrors[1..] {
+            mirror.clear();
+        }
         assert!(!stores.health().is_trusted(), "one kind is missing");
-        stores.registration_tokens.replace(Vec::new());
+        mirrors[0].clear();
         assert!(stores.health().is_trusted());
         tokio::time::advance(Duration::from_secs(599)).await;
         assert!(stores.health().is_trusted());

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use drover_access::account_token::AccountToken;
 use drover_access::credential::{self, CredentialError, Presented};
+use drover_access::grants::Who;
 use drover_access::identity::{Identity, Principal, TokenLimits};
+use drover_access::names::UserName;
 use drover_access::same_origin::{self, Foreign, Head};
 use drover_access::token::{TokenHash, UserToken};
 use drover_api::ids::UserUid;
@@ -17,9 +19,10 @@ use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 
 use super::accounts::Accounts;
+use super::groups::groups_of;
 use super::last_use::{LAG, LastUse};
 use super::lookup::{Lookup, LookupError};
-use crate::hub::{Hub, StoresHealth};
+use crate::hub::{Hub, Stores, StoresHealth};
 use crate::status::Status;
 
 /// Why a request has no identity.
@@ -218,7 +221,7 @@ impl Authenticator {
             .filter(|(token, _)| matches && way.serves(token.spec.purpose))
             .ok_or(IdentifyError::Unknown)?;
         let now = Timestamp::now();
-        let identity = decide(&token, user.as_deref(), now)?;
+        let identity = decide(&token, user.as_deref(), self.hub.stores(), now)?;
         if is_idle(&token, now) && !self.last_use.is_noted(bearer.id()) {
             return Err(IdentifyError::Expired);
         }
@@ -272,7 +275,12 @@ impl Way {
 pub(super) type Found = (Arc<Token>, Option<Arc<User>>);
 
 /// What a token with the right secret is worth now.
-fn decide(token: &Token, user: Option<&User>, now: Timestamp) -> Result<Identity, IdentifyError> {
+fn decide(
+    token: &Token,
+    user: Option<&User>,
+    stores: &Stores,
+    now: Timestamp,
+) -> Result<Identity, IdentifyError> {
     if token.metadata.deletion_timestamp.is_some() {
         return Err(IdentifyError::Unknown);
     }
@@ -283,12 +291,21 @@ fn decide(token: &Token, user: Option<&User>, now: Timestamp) -> Result<Identity
         .filter(|user| user.metadata.uid.as_deref() == Some(token.spec.user_uid.as_str()))
         .filter(|user| user.spec.enabled && user.metadata.deletion_timestamp.is_none())
         .ok_or(IdentifyError::UserGone)?;
+    let (name, groups) = (
+        UserName::of(&token.spec.user_uid),
+        groups_of(user, stores, now),
+    );
+    let who = Who {
+        user: &name,
+        groups: &groups,
+    };
     Ok(Identity {
         user_uid: UserUid::new(token.spec.user_uid.as_str()),
         user_name: user.name_any(),
         display_name: user.spec.display_name.clone(),
-        administrator: user.spec.administrator,
-        groups: Vec::new(),
+        // What their User says holds before the grants have heard of it.
+        administrator: user.spec.administrator || stores.grants.current().administers(who),
+        groups,
         token: TokenLimits {
             id: token.name_any(),
             purpose: token.spec.purpose,

@@ -1,6 +1,7 @@
 //! `kubectl --as` through Drover: acting as another of Drover's people.
 //!
-//! Both sides must allow it. The hub's side: the person is an administrator. The cluster's side:
+//! Both sides must allow it. The hub's side: a role of the person's there lets them impersonate
+//! users. The cluster's side:
 //! its own RBAC, asked with a SubjectAccessReview about the person's name there, because the
 //! account that carries the request may impersonate everybody who has a binding (CVE-2026-44945).
 //!
@@ -11,6 +12,7 @@
 
 use std::time::Duration;
 
+use drover_access::grants::Who;
 use drover_access::impersonation::{self, ImpersonationError};
 use drover_access::names::{AUTHENTICATED, KubernetesIdentity};
 use drover_access::permit::{Holder, Permit, Target};
@@ -47,14 +49,17 @@ impl Road {
         let Some(asked) = impersonation::requested(headers, resolve)? else {
             return Ok(None);
         };
-        let Holder::Person {
-            identity: who,
-            may_impersonate: true,
-            ..
-        } = permit.holder()
-        else {
+        let Holder::Person { identity: who, .. } = permit.holder() else {
             return Err(Refusal::MayNotActAs);
         };
+        let holder = Who {
+            user: who.user(),
+            groups: who.groups(),
+        };
+        let grants = self.hub.stores().grants.current();
+        if !grants.may_act_as_others(holder, permit.target()) {
+            return Err(Refusal::MayNotActAs);
+        }
         // Asked for by UID, a user must be there as well.
         let user = users.by_uid(asked.user().uid().as_str());
         if !user.is_some_and(|user| may_be_acted_as(&user)) {

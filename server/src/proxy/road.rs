@@ -10,7 +10,7 @@ use drover_access::headers::{self, Unrepresentable};
 use drover_access::identity::Principal;
 use drover_access::names::KubernetesIdentity;
 use drover_access::path::{ClusterName, ClusterPath};
-use drover_access::permit::{self, Holder, Permit, Target};
+use drover_access::permit::{self, Denied, Holder, Permit, Target};
 use drover_api::group::LOCAL_CLUSTER;
 use drover_api::ids::{ClusterUid, UserUid};
 use http::header::{EXPECT, HOST, RETRY_AFTER};
@@ -197,12 +197,25 @@ impl Road {
             Found::Cluster(uid) => Target::Cluster(uid.clone()),
             Found::Deleting | Found::Nothing => Target::Cluster(ClusterUid::default()),
         };
-        let permit = permit::decide(who, target, Timestamp::now())?;
+        let permit = self.decide(who, target)?;
         match found {
             Found::Nothing => Err(Refusal::NoCluster(name.to_owned())),
             Found::Deleting => Err(Refusal::Deleting(name.to_owned())),
             Found::Hub => Ok((permit, None)),
             Found::Cluster(uid) => Ok((permit, Some(uid))),
+        }
+    }
+
+    /// What was written just now may not be among the grants yet, so nobody is refused by old ones.
+    fn decide(&self, who: Principal, target: Target) -> Result<Permit, Denied> {
+        let (stores, now) = (self.hub.stores(), Timestamp::now());
+        let grants = stores.grants.current();
+        match permit::decide(&who, &target, &grants, now) {
+            Err(Denied::NoBinding) => {
+                let grants = stores.grants.fresh(stores);
+                permit::decide(&who, &target, &grants, now)
+            }
+            decided => decided,
         }
     }
 

@@ -24,6 +24,8 @@ pub struct UserFacts {
     pub uid: UserUid,
     /// Whether they can work at all.
     pub enabled: bool,
+    /// Whether they may do everything, everywhere, by their User object.
+    pub administrator: bool,
 }
 
 /// An identity provider as it is stored.

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{
-    Binding, BindingId, BindingKind, Facts, Given, Grant, Grants, Names, Place, Problem, Roles,
-    Subject,
+    Binding, BindingId, BindingKind, Facts, Given, Grant, Grants, Names, Place, Problem, Role,
+    Roles, Subject,
 };
+use crate::names::UserName;
 
 impl Grants {
     /// Reads all bindings.
@@ -42,11 +43,35 @@ impl Grants {
                 roles.subject(&spec.subject),
             );
         }
+        grants.administrators(facts);
         for project in facts.projects.values() {
             let namespaces = project.namespaces.clone();
             grants.namespaces.insert(project.uid.clone(), namespaces);
         }
         grants
+    }
+
+    /// Those who administer Drover by their User object, with no binding that could be lost.
+    fn administrators(&mut self, facts: &Facts<'_>) {
+        let users = facts.users.iter();
+        let mut administrators: Vec<_> = users
+            .filter(|(_, user)| user.enabled && user.administrator)
+            .collect();
+        administrators.sort_unstable_by_key(|(name, _)| **name);
+        let role = Arc::new(Role::administrator());
+        for (name, user) in administrators {
+            for place in [Place::Hub, Place::EveryCluster] {
+                self.add(Grant {
+                    subject: Subject::User(UserName::of(&user.uid)),
+                    role: Arc::clone(&role),
+                    place,
+                    binding: BindingId {
+                        kind: BindingKind::Administrator,
+                        name: (*name).to_owned(),
+                    },
+                });
+            }
+        }
     }
 
     fn bind(

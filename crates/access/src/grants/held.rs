@@ -67,6 +67,35 @@ impl Grants {
         self.of(who).any(|grant| leads_to(grant, target))
     }
 
+    /// Whether somebody may do everything on the hub and in every cluster.
+    pub fn administers(&self, who: Who<'_>) -> bool {
+        [Place::Hub, Place::EveryCluster].iter().all(|place| {
+            let mut own = self.of(who).filter(|grant| grant.place == *place);
+            own.any(|grant| grant.role.scoped.cluster.is_everything())
+        })
+    }
+
+    /// Whether somebody's roles at a target let them act as others (`kubectl --as`).
+    pub fn may_act_as_others(&self, who: Who<'_>, target: &Target) -> bool {
+        let place = match target {
+            Target::Hub => Place::Hub,
+            Target::Cluster(cluster) => Place::Cluster(cluster.clone()),
+        };
+        let asked = Asked::Resource {
+            group: "",
+            resource: "users",
+            subresource: "",
+            name: "",
+        };
+        let mut parts = self.of(who).flat_map(|grant| parts_at(grant, &place));
+        parts.any(|rights| {
+            rights
+                .rules
+                .iter()
+                .any(|rule| rule.allows("impersonate", asked))
+        })
+    }
+
     /// Those of somebody's groups that have a role at a target: a cluster knows no others, and would
     /// refuse a request that carries one.
     pub fn groups_at(&self, groups: &[GroupName], target: &Target) -> Vec<GroupName> {
@@ -99,7 +128,7 @@ fn parts_at<'a>(grant: &'a Grant, place: &Place) -> impl Iterator<Item = &'a Rig
 }
 
 /// A role that allows nothing on the hub does not lead there: one of a cluster is not for the hub.
-fn leads_to(grant: &Grant, target: &Target) -> bool {
+pub(super) fn leads_to(grant: &Grant, target: &Target) -> bool {
     match target {
         Target::Hub => {
             let role = &grant.role;

@@ -2,6 +2,7 @@ mod laws;
 pub(crate) mod world;
 
 use drover_rbac::Asked;
+use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use self::world::{World, cluster, group, project, rule, user};
 use super::*;
@@ -463,4 +464,146 @@ fn who_can_do_something_is_told_with_the_binding_that_lets_them() {
         ask("delete", "pods", None),
         ["drover:user:eve by three Perhaps(\"made-here\")"]
     );
+}
+
+#[test]
+fn who_administers_drover_by_their_user_object_may_do_everything_everywhere_until_disabled() {
+    let world = World::new().administrator("adm");
+    let grants = world.gather();
+    let (adm, ann) = (user("adm"), user("ann"));
+    for place in [
+        Place::Hub,
+        Place::EveryCluster,
+        Place::Cluster(cluster("a")),
+        Place::Cluster(cluster("yet to come")),
+    ] {
+        assert!(
+            has(&grants, adm.who(), &place, &Rights::everything()),
+            "{place:?}"
+        );
+    }
+    assert!(grants.administers(adm.who()));
+    assert!(!grants.administers(ann.who()));
+    let bound = &grants.downstream(&cluster("a")).bound;
+    assert_eq!(bound.len(), 1);
+    assert_eq!(bound[0].uid, ADMINISTRATOR);
+    let disabled = world.disabled("adm").gather();
+    assert!(!disabled.administers(adm.who()));
+    assert_eq!(
+        disabled.downstream(&cluster("a")),
+        Downstream::default(),
+        "nothing of them is left"
+    );
+}
+
+#[test]
+fn everything_by_a_role_and_its_binding_is_administering_as_well() {
+    let every = [
+        rule("*", "*", "*"),
+        PolicyRule {
+            non_resource_urls: Some(vec!["*".to_owned()]),
+            verbs: vec!["*".to_owned()],
+            ..PolicyRule::default()
+        },
+    ];
+    let ops = group("drover:oidc:ops");
+    let world = World::new()
+        .cluster_role("all", &every)
+        .global_role("boss", &every, &["all"])
+        .global_role("hub-only", &every, &[])
+        .global("one", "boss", &ops)
+        .global("two", "hub-only", &user("bob"));
+    let grants = world.gather();
+    let ann = user("ann").in_groups(&["drover:oidc:ops"]);
+    assert!(grants.administers(ann.who()));
+    assert!(!grants.administers(user("ann").who()));
+    assert!(!grants.administers(user("bob").who()));
+}
+
+#[test]
+fn only_who_may_impersonate_users_at_a_place_may_ask_to_act_as_others_there() {
+    let world = World::new()
+        .cluster_role("reader", &[rule("", "pods", "get")])
+        .cluster_role("actor", &[rule("", "users", "impersonate")])
+        .in_cluster("one", "reader", "a", &user("bob"))
+        .in_cluster("two", "actor", "a", &user("ann"));
+    let grants = world.gather();
+    let may = |somebody: &str, name| {
+        let target = Target::Cluster(cluster(name));
+        grants.may_act_as_others(user(somebody).who(), &target)
+    };
+    assert!(may("ann", "a"));
+    assert!(!may("ann", "b"));
+    assert!(!may("bob", "a"));
+    assert!(!grants.may_act_as_others(user("ann").who(), &Target::Hub));
+}
+
+#[test]
+fn a_decision_falls_with_any_right_it_stood_on_and_with_nothing_else() {
+    let reader = [rule("", "pods", "get")];
+    let world = || {
+        World::new()
+            .cluster_role("reader", &reader)
+            .cluster_role("logs", &[rule("", "pods/log", "get")])
+            .project_role("worker", &[rule("", "secrets", "get")], &[])
+            .in_cluster("one", "reader", "a", &user("ann"))
+    };
+    let ann = user("ann");
+    let a = Target::Cluster(cluster("a"));
+    let both = || world().in_cluster("two", "logs", "a", &user("ann"));
+    let in_project = |namespaces: &[&str]| {
+        world()
+            .project("p", "a", namespaces)
+            .in_project("three", "worker", "p", &user("ann"))
+    };
+    let narrowed = World::new()
+        .cluster_role("reader", &[rule("", "pods", "list")])
+        .in_cluster("one", "reader", "a", &user("ann"));
+    let widened = World::new()
+        .cluster_role("reader", &[rule("", "pods", "get list")])
+        .in_cluster("one", "reader", "a", &user("ann"));
+    let by_another = World::new().cluster_role("reader", &reader).in_cluster(
+        "other",
+        "reader",
+        "a",
+        &user("ann"),
+    );
+    for (then, now, holds, why) in [
+        (world(), world(), true, "nothing changed"),
+        (world(), both(), true, "there is more"),
+        (both(), world(), false, "one of two roles is gone"),
+        (world(), narrowed, false, "the role allows less"),
+        (world(), widened, true, "the role allows more"),
+        (world(), by_another, true, "another binding gives the same"),
+        (world(), World::new(), false, "all is gone"),
+        (
+            in_project(&["shop"]),
+            in_project(&["shop", "new"]),
+            true,
+            "the project has more",
+        ),
+        (
+            in_project(&["shop", "old"]),
+            in_project(&["shop"]),
+            false,
+            "a namespace has left the project",
+        ),
+    ] {
+        let basis = then.gather().basis(ann.who(), &a).unwrap();
+        assert_eq!(now.gather().still_has(ann.who(), &basis), holds, "{why}");
+    }
+    assert_eq!(world().gather().basis(user("bob").who(), &a), None);
+}
+
+#[test]
+fn a_group_that_is_lost_takes_what_stood_on_it() {
+    let world = World::new()
+        .cluster_role("reader", &[rule("", "pods", "get")])
+        .in_cluster("one", "reader", "a", &group("drover:oidc:devs"));
+    let grants = world.gather();
+    let in_it = user("ann").in_groups(&["drover:oidc:devs"]);
+    let basis = grants.basis(in_it.who(), &Target::Cluster(cluster("a")));
+    let basis = basis.unwrap();
+    assert!(grants.still_has(in_it.who(), &basis));
+    assert!(!grants.still_has(user("ann").who(), &basis));
 }

@@ -78,7 +78,7 @@ fn a_token_is_worth_what_it_and_its_user_are_now() {
             "gone",
         ),
     ] {
-        let got = match decide(token, user.as_ref(), at(now)) {
+        let got = match decide(token, user.as_ref(), &Stores::new(), at(now)) {
             Ok(_) => "ok",
             Err(IdentifyError::Expired) => "expired",
             Err(IdentifyError::Unknown) => "unknown",
@@ -108,12 +108,8 @@ fn empty_hub(stores: Stores) -> (Hub, Arc<std::sync::atomic::AtomicUsize>) {
 }
 
 fn synced() -> Stores {
-    let stores = Stores::new();
+    let stores = Stores::of_an_empty_hub();
     stores.users.replace(vec![user("u1")]);
-    stores.tokens.replace(Vec::new());
-    stores.clusters.replace(Vec::new());
-    stores.settings.replace(Vec::new());
-    stores.registration_tokens.replace(Vec::new());
     stores
 }
 

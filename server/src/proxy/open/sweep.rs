@@ -1,11 +1,15 @@
 //! Ends requests whose permit is gone, within seconds of the hub saying so.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use drover_access::grants::{Basis, Grants, Who};
+use drover_access::names::UserName;
 use drover_access::permit::{Holder, Permit, Target};
 use drover_api::ids::UserUid;
 use drover_api::kinds::{Token, User};
 use jiff::Timestamp;
+use kube::ResourceExt as _;
 use tokio_util::sync::CancellationToken;
 
 use super::super::journey::Journey;
@@ -13,6 +17,7 @@ use super::{CutReason, OpenStreams};
 use crate::audit::Audit;
 use crate::hub::Stores;
 use crate::identity::accounts::Standing;
+use crate::identity::groups::groups_of;
 use crate::identity::{Accounts, Authenticator, LastUse};
 
 /// Time between looks without a change: tokens expire by the clock alone.
@@ -41,9 +46,10 @@ pub async fn watch_permits(
         loop {
             let now = Timestamp::now();
             let trusted = stores.health().is_trusted();
+            let grants = stores.grants.fresh(&stores);
             let cut = open.cut_if(|permit, journey| {
                 if trusted {
-                    let verdict = withdrawn(permit, &stores, accounts, last_use, now);
+                    let verdict = withdrawn(permit, (&stores, &grants), accounts, last_use, now);
                     settled(&verdict, journey).or_else(|| acted_as_gone(journey, &stores))
                 } else {
                     Some(CutReason::Untrusted)
@@ -125,8 +131,8 @@ pub(in crate::proxy) fn is_in_memory(permit: &Permit, stores: &Stores) -> bool {
     match permit.holder() {
         Holder::Person { user, token_id, .. } => {
             let token = stores.tokens.by_name(token_id);
-            let right = persons_right(user, token.as_deref(), stores);
-            !matches!(right, Verdict::Missing(_))
+            let standing = persons_standing(user, token.as_deref(), stores);
+            standing.is_ok()
         }
         // Its token is in memory since the hub has judged it.
         Holder::Account(_) => true,
@@ -135,7 +141,7 @@ pub(in crate::proxy) fn is_in_memory(permit: &Permit, stores: &Stores) -> bool {
 
 fn withdrawn(
     permit: &Permit,
-    stores: &Stores,
+    (stores, grants): (&Stores, &Grants),
     accounts: &Accounts,
     last_use: &LastUse,
     now: Timestamp,
@@ -144,13 +150,21 @@ fn withdrawn(
         return Verdict::Withdrawn(CutReason::TokenExpired);
     }
     let right = match permit.holder() {
-        Holder::Person { user, token_id, .. } => {
+        Holder::Person {
+            user,
+            token_id,
+            basis,
+            ..
+        } => {
             let token = stores.tokens.by_name(token_id);
             // A session with something open is in use: a page shows it.
             if let Some(token) = token.as_deref().filter(|t| t.spec.idle_seconds.is_some()) {
                 last_use.note(token);
             }
-            persons_right(user, token.as_deref(), stores)
+            match persons_standing(user, token.as_deref(), stores) {
+                Ok(person) => persons_roles(&person, basis, (stores, grants), now),
+                Err(verdict) => verdict,
+            }
         }
         Holder::Account(account) => match accounts.standing(account.token) {
             Standing::Good => Verdict::Holds,
@@ -169,23 +183,47 @@ fn withdrawn(
     }
 }
 
-fn persons_right(user: &UserUid, token: Option<&Token>, stores: &Stores) -> Verdict {
+/// The person, while their token holds and they can work.
+fn persons_standing(
+    user: &UserUid,
+    token: Option<&Token>,
+    stores: &Stores,
+) -> Result<Arc<User>, Verdict> {
     match token {
-        None => return Verdict::Missing(CutReason::TokenGone),
+        None => return Err(Verdict::Missing(CutReason::TokenGone)),
         // Another token under the same id is another token.
         Some(token)
             if token.metadata.deletion_timestamp.is_some() || token.spec.user_uid != *user =>
         {
-            return Verdict::Withdrawn(CutReason::TokenGone);
+            return Err(Verdict::Withdrawn(CutReason::TokenGone));
         }
         Some(_) => {}
     }
     match stores.users.by_uid(user.as_str()) {
-        None => Verdict::Missing(CutReason::UserGone),
+        None => Err(Verdict::Missing(CutReason::UserGone)),
         Some(user) if !user.spec.enabled || user.metadata.deletion_timestamp.is_some() => {
-            Verdict::Withdrawn(CutReason::UserGone)
+            Err(Verdict::Withdrawn(CutReason::UserGone))
         }
-        Some(user) if !user.spec.administrator => Verdict::Withdrawn(CutReason::RightGone),
-        Some(_) => Verdict::Holds,
+        Some(user) => Ok(user),
+    }
+}
+
+/// Whether they still have every role that the permit stands on.
+fn persons_roles(
+    person: &User,
+    basis: &Basis,
+    (stores, grants): (&Stores, &Grants),
+    now: Timestamp,
+) -> Verdict {
+    let user = UserName::of(&UserUid::new(person.uid().unwrap_or_default()));
+    let groups = groups_of(person, stores, now);
+    let who = Who {
+        user: &user,
+        groups: &groups,
+    };
+    if grants.still_has(who, basis) {
+        Verdict::Holds
+    } else {
+        Verdict::Withdrawn(CutReason::RightGone)
     }
 }

@@ -46,12 +46,8 @@ struct Whole {
 
 impl Whole {
     fn new() -> Self {
-        let (writes, stores) = (Arc::new(AtomicUsize::new(0)), Stores::new());
-        stores.users.replace(Vec::new());
-        stores.tokens.replace(Vec::new());
+        let (writes, stores) = (Arc::new(AtomicUsize::new(0)), Stores::of_an_empty_hub());
         stores.clusters.replace(vec![cluster()]);
-        stores.settings.replace(Vec::new());
-        stores.registration_tokens.replace(Vec::new());
         let client = kube::Client::new(barren(Arc::clone(&writes)), "default");
         let hub = Hub::new(client, stores.clone(), Keys::generate().unwrap());
         let folder = tempfile::tempdir().unwrap();

@@ -131,7 +131,7 @@ impl Rig {
     }
 
     pub(super) async fn with_hub(hub: HubService) -> Self {
-        let stores = Stores::new();
+        let stores = Stores::of_an_empty_hub();
         let (ann, bob) = (token(1, "ann", None), token(2, "bob", None));
         stores
             .users
@@ -140,8 +140,6 @@ impl Rig {
             .tokens
             .replace(vec![ann.token.clone(), bob.token.clone()]);
         stores.clusters.replace(vec![cluster("a"), cluster("b")]);
-        stores.settings.replace(Vec::new());
-        stores.registration_tokens.replace(Vec::new());
         let service = tower::service_fn(move |request| {
             let answer = hub(request);
             async move { Ok::<_, Infallible>(answer.await) }

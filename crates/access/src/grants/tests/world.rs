@@ -1,6 +1,6 @@
 //! A hub's objects for tests, each with its name as its UID.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use drover_api::ids::{ClusterUid, ProjectUid, ProviderUid, RoleUid, UserUid};
 use drover_api::kinds::{
@@ -111,6 +111,7 @@ pub(crate) struct World {
     projects: BTreeMap<String, (String, Vec<String>)>,
     clusters: BTreeMap<String, String>,
     users: BTreeMap<String, (String, bool)>,
+    administrators: BTreeSet<String>,
     providers: BTreeMap<&'static str, (&'static str, bool)>,
 }
 
@@ -125,6 +126,14 @@ impl World {
             providers: [("oidc", ("oidc", true))].into(),
             ..Self::default()
         }
+    }
+
+    /// Somebody of whom their User object says so.
+    pub(crate) fn administrator(mut self, name: &str) -> Self {
+        let name = name.to_owned();
+        self.users.insert(name.clone(), (name.clone(), true));
+        self.administrators.insert(name);
+        self
     }
 
     fn template(mut self, name: &str, spec: RoleTemplateSpec) -> Self {
@@ -377,6 +386,7 @@ impl World {
         let clusters = self.clusters.iter();
         let users = self.users.iter().map(|(name, (uid, enabled))| {
             let facts = UserFacts {
+                administrator: self.administrators.contains(name),
                 uid: UserUid::new(uid.as_str()),
                 enabled: *enabled,
             };

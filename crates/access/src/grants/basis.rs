@@ -1,0 +1,70 @@
+//! What a decision stood on, so that it can be seen later whether it still does.
+
+use std::sync::Arc;
+
+use super::held::leads_to;
+use super::{Grants, Place, Role, Who};
+use crate::permit::Target;
+
+/// The roles that led somebody somewhere, with what they allowed by then.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Basis(Vec<Ground>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Ground {
+    role: Arc<Role>,
+    place: Place,
+    /// Those of the project, where the place is one.
+    namespaces: Vec<String>,
+}
+
+impl Grants {
+    /// The roles by which somebody may use a target; `None` if they have none there.
+    pub fn basis(&self, who: Who<'_>, target: &Target) -> Option<Basis> {
+        let leading = self.of(who).filter(|grant| leads_to(grant, target));
+        let grounds: Vec<_> = leading
+            .map(|grant| Ground {
+                role: Arc::clone(&grant.role),
+                place: grant.place.clone(),
+                namespaces: self.namespaces_of(&grant.place).to_vec(),
+            })
+            .collect();
+        (!grounds.is_empty()).then_some(Basis(grounds))
+    }
+
+    /// Whether somebody still has all that a decision about them stood on, by whichever roles.
+    pub fn still_has(&self, who: Who<'_>, basis: &Basis) -> bool {
+        basis.0.iter().all(|ground| self.carries(who, ground))
+    }
+
+    fn carries(&self, who: Who<'_>, ground: &Ground) -> bool {
+        let now = self.namespaces_of(&ground.place);
+        if !ground.namespaces.iter().all(|name| now.contains(name)) {
+            return false;
+        }
+        let mut own = self.of(who).filter(|grant| grant.place == ground.place);
+        // Roles are made anew with every change of any binding, so they are compared.
+        if own.any(|grant| *grant.role == *ground.role) {
+            return true;
+        }
+        let (scoped, place) = (&ground.role.scoped, &ground.place);
+        let whole = match place {
+            Place::Project(cluster, _) => Place::Cluster(cluster.clone()),
+            _ => place.clone(),
+        };
+        let mut namespaced = ground.role.namespaced.iter();
+        self.held(who, &whole).missing(&scoped.cluster).is_none()
+            && self.held(who, place).missing(&scoped.project).is_none()
+            && namespaced.all(|(namespace, rights)| {
+                let held = self.held_in_hub_namespace(who, namespace);
+                held.missing(rights).is_none()
+            })
+    }
+
+    fn namespaces_of(&self, place: &Place) -> &[String] {
+        match place {
+            Place::Project(_, project) => self.namespaces(project),
+            Place::Hub | Place::EveryCluster | Place::Cluster(_) => &[],
+        }
+    }
+}
