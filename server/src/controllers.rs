@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use drover_api::ids::ClusterUid;
 use kube::ResourceExt as _;
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -32,6 +33,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// Pause after a change, so that a burst of them is one look.
 const BREATH: Duration = Duration::from_millis(100);
 
+/// Clusters to which access is applied at a time.
+const APPLY_AT_ONCE: usize = 32;
+
 /// What every controller stands on; cheap to clone.
 #[derive(Clone)]
 pub struct Controllers {
@@ -39,6 +43,8 @@ pub struct Controllers {
     tunnels: Tunnels,
     settings: Settings,
     notices: Arc<Notices>,
+    /// Clusters to which access is applied at a time.
+    applying: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for Controllers {
@@ -66,6 +72,7 @@ impl Controllers {
             tunnels,
             settings,
             notices,
+            applying: Arc::new(Semaphore::new(APPLY_AT_ONCE)),
         }
     }
 

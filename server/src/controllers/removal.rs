@@ -18,7 +18,9 @@ use kube::{Client, Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::access::act::{AccessError, call as cluster_call, is_gone, remove};
+use super::access::PART_LABEL;
+use super::access::act::{AccessError, apply, call as cluster_call, is_gone};
+use super::access::wanted::Wanted;
 use super::keeper::Shared;
 use crate::backoff::Backoff;
 use crate::hub::{Hub, HubError, call};
@@ -145,7 +147,7 @@ async fn clean(shared: &Shared, problem: &mut Option<String>) {
 
 /// People's access first; the agent last, since everything goes through it.
 async fn clean_once(client: &Client) -> Result<(), AccessError> {
-    remove(client).await?;
+    apply(client, PART_LABEL, &Wanted::default()).await?;
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let found = namespaces.get_opt(AGENT_NAMESPACE);
     let Some(namespace) = cluster_call("read the agent's namespace".to_owned(), found).await?
