@@ -14,5 +14,8 @@ pub const SERVER_FIELD_MANAGER: &str = "drover-server";
 pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
 /// Value of [`MANAGED_BY_LABEL`].
 pub const MANAGED_BY: &str = "drover";
+/// Label of the roles and bindings in a managed cluster that follow from people's roles on the hub;
+/// what carries it is the server's to change and to delete.
+pub const ACCESS_LABEL: &str = "management.drover.dev/access";
 /// Reserved cluster name: the hub itself.
 pub const LOCAL_CLUSTER: &str = "local";

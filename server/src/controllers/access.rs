@@ -7,7 +7,8 @@
 //! [`keep`] knows when.
 //!
 //! Objects are named by the role's UID, and each set of names or people is cut into chunks, because
-//! an object has a bounded size. What carries [`PART_LABEL`] is Drover's to change and to delete,
+//! an object has a bounded size. What carries
+//! [`ACCESS_LABEL`](drover_api::group::ACCESS_LABEL) is Drover's to change and to delete,
 //! and nothing else is.
 
 pub mod act;
@@ -17,9 +18,7 @@ pub mod wanted;
 
 /// People in one chunk.
 pub const CHUNK: usize = 1000;
-/// Label of the objects that are Drover's to prune in a managed cluster.
-pub const PART_LABEL: &str = "management.drover.dev/access";
-/// The same on the hub, which may be a managed cluster as well.
+/// Label of the same on the hub, which may be a managed cluster as well.
 pub const HUB_LABEL: &str = "management.drover.dev/hub-access";
 
 /// ClusterRole, and its binding, with the `n`th chunk of names that the user lane may take.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use drover_api::agent::Lane;
+use drover_api::group::ACCESS_LABEL;
 
-use super::PART_LABEL;
 use super::act::{AccessError, apply};
 use super::wanted::in_cluster;
 use crate::controllers::cluster::decide::AccessState;
@@ -12,6 +12,8 @@ use crate::controllers::keeper::Shared;
 
 /// What somebody changed in the cluster is put right at least this often.
 const REPAIR_EVERY: Duration = Duration::from_mins(5);
+/// Least time between a look and the next because somebody touched something.
+const SETTLED_AFTER: Duration = Duration::from_secs(1);
 /// After a failure.
 const RETRY_AFTER: Duration = Duration::from_secs(20);
 
@@ -22,7 +24,7 @@ pub(in crate::controllers) async fn keep(shared: &Shared) {
     loop {
         reachable(shared, applied).await;
         changed.mark_unchanged();
-        let digest = digest(shared);
+        let (digest, heard) = (digest(shared), shared.heard_access());
         let done = Box::pin(apply_once(shared)).await;
         let pause = match &done {
             Ok(()) => REPAIR_EVERY,
@@ -42,6 +44,7 @@ pub(in crate::controllers) async fn keep(shared: &Shared) {
         let _ = tokio::time::timeout(pause, async {
             tokio::select! {
                 () = others => {}
+                () = touched(shared, heard.clone()) => {}
                 () = reconnected(shared) => {}
             }
         })
@@ -58,7 +61,7 @@ async fn apply_once(shared: &Shared) -> Result<(), AccessError> {
     let wanted = in_cluster(&grants.downstream(&shared.uid));
     drop(grants);
     let client = controllers.tunnels.client(&shared.uid, Lane::Controller);
-    apply(&client, PART_LABEL, &wanted).await
+    apply(&client, ACCESS_LABEL, &wanted).await
 }
 
 /// Waits until an agent is connected; meanwhile, what was applied may become wrong.
@@ -74,6 +77,17 @@ async fn reachable(shared: &Shared, applied: Option<u64>) {
                 return shared.connected().await;
             },
         }
+    }
+}
+
+/// Resolves when the agent tells that the cluster's roles or bindings are others than `before`. What
+/// was written here is among that, so that each change is followed by one look that finds nothing.
+async fn touched(shared: &Shared, before: Option<String>) {
+    tokio::time::sleep(SETTLED_AFTER).await;
+    let mut told = shared.changed();
+    while shared.heard_access() == before {
+        // The sender lives in `shared`, so this cannot fail.
+        let _ = told.changed().await;
     }
 }
 

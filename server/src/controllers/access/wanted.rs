@@ -12,7 +12,9 @@ use k8s_openapi::api::rbac::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::{CHUNK, HUB_LABEL, PART_LABEL, user_lane_name};
+use drover_api::group::ACCESS_LABEL;
+
+use super::{CHUNK, HUB_LABEL, user_lane_name};
 use crate::registration::manifest::{account, labels, role_ref};
 
 /// Group of Kubernetes' roles, which people are named under in bindings.
@@ -41,7 +43,7 @@ struct Site {
 }
 
 const CLUSTER: Site = Site {
-    label: PART_LABEL,
+    label: ACCESS_LABEL,
     prefix: "drover",
 };
 const HUB: Site = Site {

@@ -1,14 +1,13 @@
 //! What a Cluster that is being deleted says about its clean-up.
 
 use drover_api::conditions::{CLEANED_UP, Tristate, Verdict, set_condition};
-use drover_api::group::AGENT_NAMESPACE;
+use drover_api::group::{ACCESS_LABEL, AGENT_NAMESPACE};
 use drover_api::kinds::Cluster;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use kube::api::PostParams;
 
 use super::CLEAN_WITHIN;
-use crate::controllers::access::PART_LABEL;
 use crate::controllers::keeper::Shared;
 use crate::hub::call;
 use crate::registration::manifest::{AGENT, NAME_LABEL};
@@ -55,7 +54,7 @@ pub(super) fn failed(problem: Option<&str>) -> Verdict {
 fn commands() -> String {
     format!(
         "kubectl delete clusterrolebindings,clusterroles -l {NAME_LABEL}={AGENT} && \
-         kubectl delete clusterrolebindings,clusterroles,rolebindings -A -l {PART_LABEL} && \
+         kubectl delete clusterrolebindings,clusterroles,rolebindings -A -l {ACCESS_LABEL} && \
          kubectl delete namespace {AGENT_NAMESPACE}"
     )
 }

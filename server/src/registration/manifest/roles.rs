@@ -150,6 +150,13 @@ fn controller_here() -> Vec<PolicyRule> {
 fn report() -> Vec<PolicyRule> {
     vec![
         rule("", &["nodes", "pods", "events"], &[], &["list", "watch"]),
+        // Whether somebody touched what the server applied.
+        rule(
+            RBAC,
+            &["clusterroles", "clusterrolebindings", "rolebindings"],
+            &[],
+            &["list", "watch"],
+        ),
         rule("metrics.k8s.io", &["nodes"], &[], &["list"]),
         health(),
     ]

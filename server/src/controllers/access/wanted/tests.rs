@@ -213,7 +213,7 @@ fn a_global_role_is_on_the_hub_as_a_whole_and_in_single_namespaces() {
         let labels = labels.as_ref().unwrap();
         assert!(labels.contains_key(HUB_LABEL));
         assert!(
-            !labels.contains_key(PART_LABEL),
+            !labels.contains_key(ACCESS_LABEL),
             "a hub may be managed as well"
         );
     }
