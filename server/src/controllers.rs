@@ -1,13 +1,16 @@
 //! What keeps clusters as the hub wants them: observe → decide (pure) → act.
 //!
-//! Each cluster has a keeper, a task with four loops that meet in `keeper::Shared`: the report
-//! stream, access, the agent's upgrade, and the one place that writes the Cluster's status. Beside
-//! them, one loop says on users and tokens whether they can be used (`credentials`).
+//! Each cluster has a keeper, a task with five loops that meet in `keeper::Shared`: the report
+//! stream, access, projects, the agent's upgrade, and the one place that writes the Cluster's status.
+//! Beside them, one loop says on users and tokens whether they can be used (`credentials`), and one
+//! lets projects go whose cluster is not there any more (`projects`).
 
 pub mod access;
 pub mod cluster;
 pub mod credentials;
 mod keeper;
+pub mod objects;
+pub mod projects;
 pub mod registration_tokens;
 pub mod removal;
 pub mod upgrade;
@@ -33,7 +36,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// Pause after a change, so that a burst of them is one look.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// Clusters to which access is applied at a time.
+/// Clusters to which access or projects are applied at a time.
 const APPLY_AT_ONCE: usize = 32;
 
 /// What every controller stands on; cheap to clone.
@@ -43,7 +46,7 @@ pub struct Controllers {
     tunnels: Tunnels,
     settings: Settings,
     notices: Arc<Notices>,
-    /// Clusters to which access is applied at a time.
+    /// Clusters to which access or projects are applied at a time.
     applying: Arc<Semaphore>,
 }
 
@@ -101,6 +104,7 @@ impl Controllers {
         tokio::join!(
             self.keep_clusters(),
             credentials::keep(&self.hub),
+            projects::status::end_strays(&self.hub),
             registration_tokens::purge(&self.hub),
         );
     }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::group::HUB_NAMESPACE;
-use drover_api::kinds::{Cluster, ClusterRegistrationToken, Setting, Token, User};
+use drover_api::kinds::{Cluster, ClusterRegistrationToken, Project, Setting, Token, User};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 
@@ -98,6 +98,11 @@ impl Hub {
 
     /// Calls about Clusters.
     pub fn clusters(&self) -> Api<Cluster> {
+        Api::all(self.client())
+    }
+
+    /// Calls about Projects.
+    pub fn projects(&self) -> Api<Project> {
         Api::all(self.client())
     }
 

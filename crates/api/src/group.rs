@@ -17,5 +17,8 @@ pub const MANAGED_BY: &str = "drover";
 /// Label of the roles and bindings in a managed cluster that follow from people's roles on the hub;
 /// what carries it is the server's to change and to delete.
 pub const ACCESS_LABEL: &str = "management.drover.dev/access";
+/// Label, with a Project's UID, of the namespaces in a managed cluster that are the project's, and of
+/// the quota and limits in them. It says what the hub decided, and decides nothing.
+pub const PROJECT_LABEL: &str = "management.drover.dev/project";
 /// Reserved cluster name: the hub itself.
 pub const LOCAL_CLUSTER: &str = "local";

@@ -3,8 +3,8 @@
 
 use drover_apiserver::crd;
 use drover_apiserver::resource::Resource;
-use drover_apiserver::schema::quantity::Quantity;
 use drover_apiserver::table;
+use drover_quantity::Quantity;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

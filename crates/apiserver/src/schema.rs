@@ -13,7 +13,6 @@ pub mod object;
 pub mod path;
 mod pattern;
 mod prune;
-pub mod quantity;
 mod read;
 mod validate;
 

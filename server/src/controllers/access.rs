@@ -3,7 +3,7 @@
 //! What has to be there follows from the [`Grants`](drover_access::grants::Grants): for each part of
 //! each role that somebody has, a ClusterRole and bindings, in the whole cluster or in a project's
 //! namespaces; and the names that the user lane's service account may take. [`wanted`] says which
-//! objects that are, [`differ`] what is to be done about those that are there, [`act`] does it, and
+//! objects that are, [`compare`] when two mean the same, [`act`] does what is to be done, and
 //! [`keep`] knows when.
 //!
 //! Objects are named by the role's UID, and each set of names or people is cut into chunks, because
@@ -12,7 +12,7 @@
 //! and nothing else is.
 
 pub mod act;
-pub mod differ;
+pub mod compare;
 pub(super) mod keep;
 pub mod wanted;
 

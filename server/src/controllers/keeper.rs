@@ -1,4 +1,4 @@
-//! The keeper of one cluster: four loops and what they share.
+//! The keeper of one cluster: five loops and what they share.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::cluster::decide::{AccessState, Known, SETTLED_AFTER, UpgradeState};
 use super::cluster::heard::Heard;
-use super::{Controllers, access, cluster, removal, upgrade};
+use super::{Controllers, access, cluster, projects, removal, upgrade};
 
 /// What the loops of one keeper tell each other.
 pub(super) struct Shared {
@@ -77,6 +77,18 @@ impl Shared {
                 std::future::pending::<()>().await;
             }
         }
+    }
+
+    /// Resolves when the cluster was away and is back.
+    pub(super) async fn reconnected(&self) {
+        let mut tunnels = self.controllers.tunnels.watch_cluster(&self.uid);
+        while self.is_connected() && tunnels.changed().await.is_ok() {}
+        self.connected().await;
+    }
+
+    /// Whether not everything has been heard yet: the server started, or was cut off from the hub.
+    pub(super) fn is_settling(&self) -> bool {
+        self.begun.elapsed() < SETTLED_AFTER
     }
 
     /// What the agent's Deployment runs, as last heard.
@@ -153,7 +165,7 @@ impl Shared {
             heard: state.heard.clone(),
             silence: state.heard_at.map(|at| at.elapsed()),
             access: state.access.clone(),
-            settling: self.begun.elapsed() < SETTLED_AFTER,
+            settling: self.is_settling(),
             upgrade: match &state.upgrade {
                 Upgrade::Idle => UpgradeState::Idle,
                 Upgrade::Failed(why) => UpgradeState::Failed(why.clone()),
@@ -185,6 +197,7 @@ pub(super) async fn keep(controllers: Controllers, uid: ClusterUid) {
             cluster::listen::listen(&shared),
             cluster::status::keep(&shared),
             access::keep::keep(&shared),
+            projects::keep::keep(&shared),
             upgrade::keep(&shared),
         );
     };

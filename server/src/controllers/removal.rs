@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use drover_api::agent::Lane;
 use drover_api::group::{ACCESS_LABEL, AGENT_NAMESPACE};
+use drover_api::ids::ClusterUid;
 use drover_api::kinds::Cluster;
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
@@ -18,9 +19,11 @@ use kube::{Client, Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::access::act::{AccessError, apply, call as cluster_call, is_gone};
+use super::access::act::apply;
 use super::access::wanted::Wanted;
 use super::keeper::Shared;
+use super::objects::{ApplyError, call as cluster_call, is_gone};
+use super::projects;
 use crate::backoff::Backoff;
 use crate::hub::{Hub, HubError, call};
 
@@ -145,8 +148,9 @@ async fn clean(shared: &Shared, problem: &mut Option<String>) {
 }
 
 /// People's access first; the agent last, since everything goes through it.
-async fn clean_once(client: &Client) -> Result<(), AccessError> {
+async fn clean_once(client: &Client) -> Result<(), ApplyError> {
     apply(client, ACCESS_LABEL, &Wanted::default()).await?;
+    projects::act::clean(client).await?;
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let found = namespaces.get_opt(AGENT_NAMESPACE);
     let Some(namespace) = cluster_call("read the agent's namespace".to_owned(), found).await?
@@ -167,14 +171,14 @@ async fn clean_once(client: &Client) -> Result<(), AccessError> {
 }
 
 /// What somebody else has taken away already needs nothing more.
-fn unless_gone<T>(done: Result<T, AccessError>) -> Result<(), AccessError> {
+fn unless_gone<T>(done: Result<T, ApplyError>) -> Result<(), ApplyError> {
     match done {
-        Err(AccessError::Refused { source, .. }) if is_gone(&source) => Ok(()),
+        Err(ApplyError::Refused { source, .. }) if is_gone(&source) => Ok(()),
         other => other.map(drop),
     }
 }
 
-async fn give_to<K>(client: &Client, owner: &Namespace) -> Result<(), AccessError>
+async fn give_to<K>(client: &Client, owner: &Namespace) -> Result<(), ApplyError>
 where
     K: Resource<DynamicType = (), Scope = k8s_openapi::ClusterResourceScope>
         + DeserializeOwned
@@ -198,10 +202,10 @@ where
 
 /// Deletes what speaks of the Cluster on the hub, then lets it go.
 async fn forget(hub: &Hub, cluster: &Cluster) -> Result<(), HubError> {
-    let uid = cluster.uid().unwrap_or_default();
+    let uid = &ClusterUid::new(cluster.uid().unwrap_or_default());
     let params = DeleteParams::default();
     for token in hub.stores().registration_tokens.all() {
-        if token.spec.cluster_uid.as_str() == uid {
+        if token.spec.cluster_uid == *uid {
             let api = hub.registration_tokens();
             gone(
                 call(
@@ -217,11 +221,16 @@ async fn forget(hub: &Hub, cluster: &Cluster) -> Result<(), HubError> {
             .spec
             .cluster
             .as_ref()
-            .is_some_and(|scope| scope.uid.as_str() == uid)
+            .is_some_and(|scope| scope.uid == *uid)
         {
             let api = hub.tokens();
             gone(call("delete a token", api.delete(&token.name_any(), &params)).await)?;
         }
+    }
+    for project in projects::of_cluster(hub.stores(), uid) {
+        projects::status::release(hub, &project).await?;
+        let (api, name) = (hub.projects(), project.name_any());
+        gone(call("delete a project", api.delete(&name, &params)).await)?;
     }
     let rest: Vec<String> = cluster
         .finalizers()

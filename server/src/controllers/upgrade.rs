@@ -10,8 +10,8 @@ use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::access::act::{AccessError, call};
 use super::keeper::{Shared, Upgrade};
+use super::objects::{ApplyError, call};
 use crate::registration::import::wanted_image;
 use crate::registration::manifest::AGENT;
 
@@ -75,7 +75,7 @@ fn next(shared: &Shared) -> Option<String> {
     decide(&cluster.spec.agent, &wanted, &runs)
 }
 
-async fn patch(shared: &Shared, image: &str) -> Result<(), AccessError> {
+async fn patch(shared: &Shared, image: &str) -> Result<(), ApplyError> {
     let client = shared
         .controllers
         .tunnels

@@ -6,9 +6,13 @@ use crate::{members, read, run};
 /// no place yet: give it one.
 const ROOMS: &[(&str, &[&str])] = &[
     ("drover-api", &[]),
+    ("drover-quantity", &[]),
     ("drover-rbac", &[]),
-    ("drover-access", &["drover-api", "drover-rbac"]),
-    ("drover-apiserver", &["drover-rbac"]),
+    (
+        "drover-access",
+        &["drover-api", "drover-quantity", "drover-rbac"],
+    ),
+    ("drover-apiserver", &["drover-quantity", "drover-rbac"]),
     ("drover-providers", &["drover-api"]),
     ("drover-simulate", &["drover-apiserver"]),
     ("drover-tunnel", &["drover-access", "drover-api"]),
@@ -173,6 +177,7 @@ fn reserved_crates_are_named_only_where_they_belong() {
 fn pure_rooms_know_no_runtime_client_or_disk() {
     assert_absent("drover-api", IMPURE);
     assert_absent("drover-access", IMPURE);
+    assert_absent("drover-quantity", IMPURE);
     assert_absent("drover-rbac", IMPURE);
     assert_absent("drover-ui-core", IMPURE);
 }
@@ -183,6 +188,7 @@ fn pure_rooms_read_no_clock_and_no_file() {
         let pure = [
             "crates/api/src/",
             "crates/access/src/",
+            "crates/quantity/src/",
             "crates/rbac/src/",
             "frontend/core/src/",
         ];

@@ -12,7 +12,10 @@
 
 mod bindings;
 mod projects;
+pub mod quota;
 mod templates;
+
+pub use projects::is_reserved;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;

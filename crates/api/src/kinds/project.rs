@@ -123,6 +123,9 @@ pub struct ProjectStatus {
     /// The namespaces that are its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<OwnedNamespace>,
+    /// The namespaces that the server is making for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub making: Vec<NamespaceInMaking>,
     /// `Ready`: whether its namespaces are as it says.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
@@ -139,4 +142,16 @@ pub struct OwnedNamespace {
     pub name: String,
     /// Its UID in the cluster.
     pub uid: String,
+}
+
+/// A namespace that the server is making: should it stop before it has written that it has, it finds
+/// its own again by the proof, and nobody can pass another namespace off as that.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct NamespaceInMaking {
+    /// Its name.
+    pub name: String,
+    /// SHA-256, in hexadecimal digits, of what the namespace is made with and nobody else knows.
+    pub digest: String,
 }

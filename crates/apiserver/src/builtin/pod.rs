@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::schema::look::{default, field, flag, items, list, make, number, object, text};
 use crate::schema::object::put;
-use crate::schema::quantity::Quantity;
+use drover_quantity::Quantity;
 
 const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// Seconds; a bound token is renewed long before.

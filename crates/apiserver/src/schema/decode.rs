@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::definition::is_zero;
-use super::quantity::{Quantity, QuantityError};
 use super::{GoStruct, Node, Shape, Written, tell_unknown};
+use drover_quantity::{Quantity, QuantityError};
 
 /// Why an object cannot be read as its kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -5,10 +5,11 @@ use std::time::Duration;
 use drover_api::agent::Lane;
 use drover_api::group::ACCESS_LABEL;
 
-use super::act::{AccessError, apply};
+use super::act::apply;
 use super::wanted::in_cluster;
 use crate::controllers::cluster::decide::AccessState;
 use crate::controllers::keeper::Shared;
+use crate::controllers::objects::ApplyError;
 
 /// What somebody changed in the cluster is put right at least this often.
 const REPAIR_EVERY: Duration = Duration::from_mins(5);
@@ -45,7 +46,7 @@ pub(in crate::controllers) async fn keep(shared: &Shared) {
             tokio::select! {
                 () = others => {}
                 () = touched(shared, heard.clone()) => {}
-                () = reconnected(shared) => {}
+                () = shared.reconnected() => {}
             }
         })
         .await;
@@ -53,7 +54,7 @@ pub(in crate::controllers) async fn keep(shared: &Shared) {
     }
 }
 
-async fn apply_once(shared: &Shared) -> Result<(), AccessError> {
+async fn apply_once(shared: &Shared) -> Result<(), ApplyError> {
     let controllers = &shared.controllers;
     // Taken by few at a time: what everybody has everywhere changes in all clusters at once.
     let _turn = controllers.applying.acquire().await;
@@ -89,13 +90,6 @@ async fn touched(shared: &Shared, before: Option<String>) {
         // The sender lives in `shared`, so this cannot fail.
         let _ = told.changed().await;
     }
-}
-
-/// Resolves when the cluster was away and is back.
-async fn reconnected(shared: &Shared) {
-    let mut tunnels = shared.controllers.tunnels.watch_cluster(&shared.uid);
-    while shared.is_connected() && tunnels.changed().await.is_ok() {}
-    shared.connected().await;
 }
 
 /// Of what has to be in the cluster now.

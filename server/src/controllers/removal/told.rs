@@ -1,7 +1,7 @@
 //! What a Cluster that is being deleted says about its clean-up.
 
 use drover_api::conditions::{CLEANED_UP, Tristate, Verdict, set_condition};
-use drover_api::group::{ACCESS_LABEL, AGENT_NAMESPACE};
+use drover_api::group::{ACCESS_LABEL, AGENT_NAMESPACE, PROJECT_LABEL};
 use drover_api::kinds::Cluster;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
@@ -55,6 +55,8 @@ fn commands() -> String {
     format!(
         "kubectl delete clusterrolebindings,clusterroles -l {NAME_LABEL}={AGENT} && \
          kubectl delete clusterrolebindings,clusterroles,rolebindings -A -l {ACCESS_LABEL} && \
+         kubectl delete resourcequotas,limitranges -A -l {PROJECT_LABEL} && \
+         kubectl label namespaces -l {PROJECT_LABEL} {PROJECT_LABEL}- && \
          kubectl delete namespace {AGENT_NAMESPACE}"
     )
 }

@@ -122,6 +122,9 @@ fn controller() -> Vec<PolicyRule> {
         rule(RBAC, &["clusterroles"], &[], &write),
         rule(RBAC, &["clusterroles"], &[], &["bind", "escalate"]),
         rule(RBAC, &bindings, &[], &write),
+        // Projects: their namespaces, and what those may use. It deletes no namespace.
+        rule("", &["namespaces"], &[], &["list", "create", "patch"]),
+        rule("", &["resourcequotas", "limitranges"], &[], &write),
         // Removal of the agent, when the Cluster is deleted at the server.
         rule("", &["namespaces"], &[AGENT_NAMESPACE], &["get", "delete"]),
         rule(

@@ -3,12 +3,17 @@
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::{ProjectNamespace, ProjectSpec};
 
-use super::{Giver, Known, spec};
+use super::{Giver, Known, quota, spec};
 use crate::admission::{Operation, Refusal, Write, is_listed};
 use crate::grants::{Place, ProjectFacts};
 
 /// Namespaces that are no project's.
 const RESERVED: &[&str] = &["kube-*", "drover-*"];
+
+/// Whether a namespace is Kubernetes' own or Drover's, and so no project's.
+pub fn is_reserved(namespace: &str) -> bool {
+    is_listed(RESERVED, namespace)
+}
 
 pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
     if write.operation == Operation::Update && !write.changes("/spec") {
@@ -61,7 +66,8 @@ impl Change<'_> {
         if limits(after) != limits(&unlimited) {
             self.must("update", "projects", &self.whole())?;
         }
-        self.gains(&[], &after.namespaces)
+        self.gains(&[], &after.namespaces)?;
+        holds(after)
     }
 
     fn changed(&self, before: &ProjectSpec, after: &ProjectSpec) -> Result<(), Refusal> {
@@ -78,7 +84,8 @@ impl Change<'_> {
         if before.namespaces != after.namespaces {
             self.must("update", "projects/namespaces", &self.own()?)?;
         }
-        self.gains(&before.namespaces, &after.namespaces)
+        self.gains(&before.namespaces, &after.namespaces)?;
+        holds(after)
     }
 
     fn deleted(&self) -> Result<(), Refusal> {
@@ -100,7 +107,7 @@ impl Change<'_> {
 
     fn gain(&self, namespace: &ProjectNamespace) -> Result<(), Refusal> {
         let name = namespace.name.as_str();
-        if is_listed(RESERVED, name) {
+        if is_reserved(name) {
             return Err(Refusal::new(format!(
                 "the namespace {name:?} is Kubernetes' own or Drover's, and no project's: choose \
                  another"
@@ -160,6 +167,11 @@ impl Change<'_> {
 /// What the cluster's owners say of a project, whoever else may change it.
 fn limits(said: &ProjectSpec) -> impl PartialEq + use<'_> {
     (&said.quota, &said.container_defaults, said.pod_security)
+}
+
+/// Whether what a project says of quota and defaults can be.
+fn holds(said: &ProjectSpec) -> Result<(), Refusal> {
+    quota::check(said).map_err(|error| Refusal::new(error.to_string()))
 }
 
 fn uid() -> Refusal {

@@ -8,7 +8,7 @@ use super::placement;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
 use crate::schema::look::{field, list, number, object, text};
-use crate::schema::quantity::Quantity;
+use drover_quantity::Quantity;
 
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 const HANDLERS: [&str; 5] = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"];

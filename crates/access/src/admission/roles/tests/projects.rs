@@ -68,10 +68,19 @@ fn a_project_gains_namespaces_and_leave_from_those_who_may_give_them() {
             "quota",
             spec(
                 json!([{"name": "shop"}]),
-                json!({"quota": {"project": {"pods": "9"}}}),
+                json!({"quota": {"project": {"pods": "9"}, "namespace": {"pods": "9"}}}),
             ),
             false,
             true,
+        ),
+        (
+            "quota that nobody keeps",
+            spec(
+                json!([{"name": "shop"}]),
+                json!({"quota": {"project": {"pods": "9"}}}),
+            ),
+            false,
+            false,
         ),
         (
             "what pods may do",

@@ -1,8 +1,10 @@
 use std::collections::BTreeMap;
 
+use kube::ResourceExt as _;
 use kube::api::ObjectMeta;
 
 use super::*;
+use crate::controllers::objects::differ::differ;
 
 fn rule(verbs: &[&str]) -> PolicyRule {
     PolicyRule {

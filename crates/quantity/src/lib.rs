@@ -1,4 +1,4 @@
-//! Quantities such as `500m` and `64Mi` (apimachinery `resource.Quantity`).
+//! Kubernetes' quantities, such as `500m` and `64Mi` (apimachinery `resource.Quantity`).
 
 use std::fmt;
 

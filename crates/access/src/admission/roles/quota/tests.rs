@@ -1,0 +1,128 @@
+use drover_api::kinds::ProjectSpec;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn project(count: usize, more: Value) -> ProjectSpec {
+    let namespaces: Vec<_> = (0..count)
+        .map(|n| json!({"name": format!("n{n}")}))
+        .collect();
+    let mut spec = json!({"cluster": {"name": "a"}, "namespaces": namespaces});
+    let more = more.as_object().cloned().unwrap();
+    spec.as_object_mut().unwrap().extend(more);
+    serde_json::from_value(spec).unwrap()
+}
+
+fn quota(project: Value, namespace: Value) -> Value {
+    json!({"quota": {"project": project, "namespace": namespace}})
+}
+
+fn defaults(requests: Value, limits: Value) -> Value {
+    json!({"containerDefaults": {"requests": requests, "limits": limits}})
+}
+
+#[test]
+fn a_project_that_adds_up_is_taken() {
+    for (what, count, more) in [
+        ("nothing", 3, json!({})),
+        (
+            "namespaces alone",
+            3,
+            quota(json!({}), json!({"pods": "4"})),
+        ),
+        (
+            "exactly all of it",
+            3,
+            quota(json!({"pods": "12"}), json!({"pods": "4"})),
+        ),
+        (
+            "in other words",
+            2,
+            quota(
+                json!({"requests.cpu": "1"}),
+                json!({"requests.cpu": "500m"}),
+            ),
+        ),
+        (
+            "binary",
+            4,
+            quota(
+                json!({"requests.memory": "4Gi"}),
+                json!({"requests.memory": "1024Mi"}),
+            ),
+        ),
+        (
+            "no namespace yet",
+            0,
+            quota(json!({"pods": "1"}), json!({"pods": "4"})),
+        ),
+        (
+            "defaults",
+            1,
+            defaults(
+                json!({"cpu": "100m"}),
+                json!({"cpu": "0.1", "memory": "1Gi"}),
+            ),
+        ),
+    ] {
+        assert_eq!(check(&project(count, more)), Ok(()), "{what}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_field_and_the_numbers() {
+    for (count, more, words) in [
+        (
+            4,
+            quota(json!({"pods": "12"}), json!({"pods": "4"})),
+            &[
+                "spec.quota.project",
+                "12 of \"pods\"",
+                "4 namespaces with 4 each",
+            ][..],
+        ),
+        (
+            1,
+            quota(json!({"pods": "12", "secrets": "1"}), json!({"pods": "4"})),
+            &["spec.quota.namespace", "\"secrets\""],
+        ),
+        (
+            1,
+            quota(json!({}), json!({"requests.cpu": "many"})),
+            &[
+                "spec.quota.namespace[\"requests.cpu\"]",
+                "\"many\"",
+                "no quantity",
+            ],
+        ),
+        (
+            1,
+            quota(json!({"pods": "-1"}), json!({"pods": "-1"})),
+            &["spec.quota.project[\"pods\"]", "less than nothing"],
+        ),
+        (
+            1,
+            defaults(json!({"cpu": "2"}), json!({"cpu": "1500m"})),
+            &[
+                "spec.containerDefaults.requests",
+                "2 of \"cpu\"",
+                "only 1500m",
+            ],
+        ),
+        (
+            1,
+            defaults(json!({}), json!({"memory": "1Zi"})),
+            &["spec.containerDefaults.limits[\"memory\"]", "no quantity"],
+        ),
+        (
+            500,
+            quota(json!({"pods": "1e19"}), json!({"pods": "1e19"})),
+            &["500 namespaces with 1e19 each"],
+        ),
+    ] {
+        let refused = check(&project(count, more)).unwrap_err().to_string();
+        for word in words {
+            assert!(refused.contains(word), "{word} is not in: {refused}");
+        }
+    }
+}

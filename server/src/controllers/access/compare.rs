@@ -1,0 +1,74 @@
+//! When roles and bindings mean the same. Pure.
+
+use std::collections::BTreeSet;
+
+use drover_access::roles::Rights;
+use k8s_openapi::api::rbac::v1::{
+    ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
+};
+
+use crate::controllers::objects::differ::Comparable;
+
+impl Comparable for ClusterRole {
+    fn means(&self, other: &Self) -> bool {
+        self.aggregation_rule == other.aggregation_rule && allow_the_same(&self.rules, &other.rules)
+    }
+
+    fn can_become(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Comparable for Role {
+    fn means(&self, other: &Self) -> bool {
+        allow_the_same(&self.rules, &other.rules)
+    }
+
+    fn can_become(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Comparable for ClusterRoleBinding {
+    fn means(&self, other: &Self) -> bool {
+        self.can_become(other) && name_the_same(&self.subjects, &other.subjects)
+    }
+
+    fn can_become(&self, other: &Self) -> bool {
+        same_role(&self.role_ref, &other.role_ref)
+    }
+}
+
+impl Comparable for RoleBinding {
+    fn means(&self, other: &Self) -> bool {
+        self.can_become(other) && name_the_same(&self.subjects, &other.subjects)
+    }
+
+    fn can_become(&self, other: &Self) -> bool {
+        same_role(&self.role_ref, &other.role_ref)
+    }
+}
+
+fn same_role(one: &RoleRef, other: &RoleRef) -> bool {
+    (&one.kind, &one.name) == (&other.kind, &other.name)
+}
+
+fn allow_the_same(one: &Option<Vec<PolicyRule>>, other: &Option<Vec<PolicyRule>>) -> bool {
+    let rights = |rules: &Option<Vec<PolicyRule>>| Rights::of(rules.as_deref().unwrap_or_default());
+    rights(one) == rights(other)
+}
+
+fn name_the_same(one: &Option<Vec<Subject>>, other: &Option<Vec<Subject>>) -> bool {
+    let names = |subjects: &Option<Vec<Subject>>| -> BTreeSet<(String, String, String)> {
+        let subjects = subjects.iter().flatten();
+        let name = |subject: &Subject| {
+            let namespace = subject.namespace.clone().unwrap_or_default();
+            (subject.kind.clone(), namespace, subject.name.clone())
+        };
+        subjects.map(name).collect()
+    };
+    names(one) == names(other)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! Whose a namespace is, and what is in it. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use drover_access::admission::roles::{is_reserved, quota};
+use drover_api::kinds::{NamespaceInMaking, OwnedNamespace, Project};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::ResourceExt as _;
+
+use super::MADE_WITH_ANNOTATION;
+
+/// The namespaces of a cluster by name.
+pub type Found = BTreeMap<String, ObjectMeta>;
+
+/// What becomes of the projects of a cluster, by their UIDs.
+pub type Plan = BTreeMap<String, Standing>;
+
+/// What becomes of one project.
+#[derive(Debug, Default, PartialEq)]
+pub struct Standing {
+    /// Namespaces that are its own already, and stay so: UIDs by name.
+    pub keeps: BTreeMap<String, String>,
+    /// Namespaces that are there and become its own: UIDs by name.
+    pub gains: BTreeMap<String, String>,
+    /// Namespaces that are not there, and are made for it.
+    pub makes: BTreeSet<String>,
+    /// What is not as it says.
+    pub impeded: Vec<Impediment>,
+}
+
+/// Why something is not as a project says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Impediment {
+    /// Its quota or defaults cannot be; what is there of them stays as it is.
+    Limits(quota::QuotaError),
+    /// A namespace is not its own.
+    Namespace {
+        /// Its name.
+        name: String,
+        /// Why.
+        why: Why,
+    },
+}
+
+/// Why a namespace is not a project's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It is Kubernetes' own or Drover's.
+    Reserved,
+    /// It is this project's, or about to be.
+    Held(String),
+    /// It is there, and nobody said that it is to be taken over.
+    There,
+    /// It is being deleted.
+    Terminating,
+}
+
+impl Standing {
+    /// Its namespaces, those that are there by the end of this look: UIDs by name.
+    pub fn own(&self) -> impl Iterator<Item = (&String, &String)> {
+        self.keeps.iter().chain(&self.gains)
+    }
+
+    /// Whether its quota and defaults can be.
+    pub fn is_bounded(&self) -> bool {
+        let limits = |it: &Impediment| matches!(it, Impediment::Limits(_));
+        !self.impeded.iter().any(limits)
+    }
+}
+
+/// What becomes of the projects of one cluster. The older of two has its way.
+pub fn decide(projects: &[Arc<Project>], found: &Found) -> Plan {
+    let mut projects: Vec<&Project> = projects.iter().map(|project| &**project).collect();
+    projects.sort_by_key(|project| (project.creation_timestamp(), project.uid()));
+    let mut claims = Claims::of(&projects);
+    let mut plan = Plan::new();
+    for project in &projects {
+        let keeps = claims.keeps(project, found);
+        let standing = Standing {
+            keeps,
+            ..Standing::default()
+        };
+        plan.insert(uid(project), standing);
+    }
+    for project in &projects {
+        if let Some(standing) = plan.get_mut(&uid(project)) {
+            claims.gains(project, found, standing);
+        }
+    }
+    plan
+}
+
+/// Which project has a namespace by its status, or comes first for it.
+struct Claims<'a> {
+    /// By the namespace's name.
+    stated: BTreeMap<&'a str, Vec<&'a Project>>,
+    kept: BTreeSet<String>,
+    claimed: BTreeMap<String, String>,
+}
+
+impl<'a> Claims<'a> {
+    fn of(projects: &[&'a Project]) -> Self {
+        let mut stated: BTreeMap<&str, Vec<&Project>> = BTreeMap::new();
+        for project in projects {
+            for own in stated_of(project) {
+                stated.entry(&own.name).or_default().push(project);
+            }
+        }
+        Self {
+            stated,
+            kept: BTreeSet::new(),
+            claimed: BTreeMap::new(),
+        }
+    }
+
+    fn keeps(&mut self, project: &Project, found: &Found) -> BTreeMap<String, String> {
+        let mut keeps = BTreeMap::new();
+        if is_ending(project) {
+            return keeps;
+        }
+        let wanted: BTreeSet<&str> = project
+            .spec
+            .namespaces
+            .iter()
+            .map(|wanted| wanted.name.as_str())
+            .collect();
+        for own in stated_of(project) {
+            let same = found.get(&own.name).is_some_and(|there| {
+                there.uid.as_ref() == Some(&own.uid) && there.deletion_timestamp.is_none()
+            });
+            let stays = same && wanted.contains(own.name.as_str()) && !is_reserved(&own.name);
+            // Two can only have the same if something else than this wrote it; the older has it.
+            if stays && self.kept.insert(own.name.clone()) {
+                keeps.insert(own.name.clone(), own.uid.clone());
+            }
+        }
+        keeps
+    }
+
+    fn gains(&mut self, project: &Project, found: &Found, standing: &mut Standing) {
+        if is_ending(project) {
+            return;
+        }
+        if let Err(error) = quota::check(&project.spec) {
+            standing.impeded.push(Impediment::Limits(error));
+        }
+        for wanted in &project.spec.namespaces {
+            let name = &wanted.name;
+            if standing.keeps.contains_key(name) {
+                continue;
+            }
+            let found = found.get(name);
+            if let Some(why) = self.impeded(project, name, wanted.adopt, found) {
+                let name = name.clone();
+                standing.impeded.push(Impediment::Namespace { name, why });
+                continue;
+            }
+            // More namespaces would be more than the project may use.
+            if !standing.is_bounded() {
+                continue;
+            }
+            self.claimed.insert(name.clone(), project.name_any());
+            match found.and_then(|found| found.uid.clone()) {
+                Some(uid) => _ = standing.gains.insert(name.clone(), uid),
+                None => _ = standing.makes.insert(name.clone()),
+            }
+        }
+    }
+
+    fn impeded(
+        &self,
+        project: &Project,
+        name: &str,
+        adopt: bool,
+        found: Option<&ObjectMeta>,
+    ) -> Option<Why> {
+        if is_reserved(name) {
+            return Some(Why::Reserved);
+        }
+        let stated = self.stated.get(name).into_iter().flatten();
+        let mut others = stated.filter(|other| other.uid() != project.uid());
+        let holder = others.next().map(|other| other.name_any());
+        if let Some(holder) = holder.or_else(|| self.claimed.get(name).cloned()) {
+            return Some(Why::Held(holder));
+        }
+        let found = found?;
+        if found.deletion_timestamp.is_some() {
+            return Some(Why::Terminating);
+        }
+        (!adopt && !is_made_for(project, name, found)).then_some(Why::There)
+    }
+}
+
+/// Whether the server made it for this project, and did not come to write that it has.
+fn is_made_for(project: &Project, name: &str, found: &ObjectMeta) -> bool {
+    let made_with = found
+        .annotations
+        .as_ref()
+        .and_then(|annotations| annotations.get(MADE_WITH_ANNOTATION));
+    let making = project.status.iter().flat_map(|status| &status.making);
+    let mut same = making.filter(|making| making.name == name);
+    made_with.is_some_and(|made_with| same.any(|making| making.digest == digest_of(made_with)))
+}
+
+/// What the status says of a namespace that is made with a secret.
+pub fn in_making(name: &str, secret: &str) -> NamespaceInMaking {
+    NamespaceInMaking {
+        name: name.to_owned(),
+        digest: digest_of(secret),
+    }
+}
+
+fn digest_of(secret: &str) -> String {
+    let bytes = digest(&SHA256, secret.as_bytes());
+    bytes
+        .as_ref()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// Whether it is being deleted, so that nothing is its own any more.
+pub fn is_ending(project: &Project) -> bool {
+    project.metadata.deletion_timestamp.is_some()
+}
+
+/// UID of a project.
+pub fn uid(project: &Project) -> String {
+    project.uid().unwrap_or_default()
+}
+
+fn stated_of(project: &Project) -> impl Iterator<Item = &OwnedNamespace> {
+    project.status.iter().flat_map(|status| &status.namespaces)
+}
+
+#[cfg(test)]
+pub(super) mod tests;

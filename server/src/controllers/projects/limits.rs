@@ -1,0 +1,226 @@
+//! What is in a namespace of a project: labels, quota, what containers get. Pure.
+
+use std::collections::BTreeMap;
+
+use drover_api::group::{MANAGED_BY, MANAGED_BY_LABEL, PROJECT_LABEL};
+use drover_api::kinds::{PodSecurity, Project};
+use drover_quantity::Quantity as Amount;
+use k8s_openapi::api::core::v1::{
+    LimitRange, LimitRangeItem, LimitRangeSpec, ResourceQuota, ResourceQuotaSpec,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::ResourceExt as _;
+use serde_json::{Map, Value, json};
+
+use super::decide::uid;
+use super::{LEVEL_ANNOTATION, MADE_WITH_ANNOTATION, NAME_ANNOTATION};
+use crate::controllers::objects::differ::Comparable;
+
+/// Name of the quota and of the limits in each namespace of a project.
+const NAME: &str = "drover-project";
+/// Labels that the cluster reads a level of pod security from: what it refuses, and what it warns of.
+const LEVEL_LABELS: [&str; 2] = [
+    "pod-security.kubernetes.io/enforce",
+    "pod-security.kubernetes.io/warn",
+];
+
+type Texts = BTreeMap<String, String>;
+type Amounts = BTreeMap<String, Quantity>;
+
+fn level(project: &Project) -> Option<&'static str> {
+    project.spec.pod_security.map(|level| match level {
+        PodSecurity::Privileged => "privileged",
+        PodSecurity::Baseline => "baseline",
+        PodSecurity::Restricted => "restricted",
+    })
+}
+
+/// A namespace that is made for a project.
+pub(super) fn namespace(project: &Project, name: &str, made_with: &str) -> ObjectMeta {
+    let (mut labels, mut annotations) = marks(project);
+    labels.insert(MANAGED_BY_LABEL.to_owned(), MANAGED_BY.to_owned());
+    annotations.insert(MADE_WITH_ANNOTATION.to_owned(), made_with.to_owned());
+    ObjectMeta {
+        name: Some(name.to_owned()),
+        labels: Some(labels),
+        annotations: Some(annotations),
+        ..ObjectMeta::default()
+    }
+}
+
+/// Labels and annotations of a project's namespaces.
+fn marks(project: &Project) -> (Texts, Texts) {
+    let mut labels = Texts::from([(PROJECT_LABEL.to_owned(), uid(project))]);
+    let mut annotations = Texts::from([(NAME_ANNOTATION.to_owned(), project.name_any())]);
+    if let Some(level) = level(project) {
+        labels.extend(LEVEL_LABELS.map(|label| (label.to_owned(), level.to_owned())));
+        annotations.insert(LEVEL_ANNOTATION.to_owned(), level.to_owned());
+    }
+    (labels, annotations)
+}
+
+/// What has to be changed (RFC 7386) in a namespace that is there, for it to be its owner's, or
+/// nobody's; nothing if it is so already. Of labels that others may have set, only those go that say
+/// what Drover had set.
+pub(super) fn patch(found: &ObjectMeta, owner: Option<&Project>) -> Option<Value> {
+    let empty = Texts::new();
+    let (labels, annotations) = (
+        found.labels.as_ref().unwrap_or(&empty),
+        found.annotations.as_ref().unwrap_or(&empty),
+    );
+    let (wanted_labels, wanted_annotations) = owner.map(marks).unwrap_or_default();
+    let is_ours = labels.contains_key(PROJECT_LABEL);
+    let mut droppable: Vec<&str> = vec![PROJECT_LABEL];
+    if owner.is_none()
+        && is_ours
+        && labels
+            .get(MANAGED_BY_LABEL)
+            .is_some_and(|by| by == MANAGED_BY)
+    {
+        droppable.push(MANAGED_BY_LABEL);
+    }
+    if let Some(level) = annotations.get(LEVEL_ANNOTATION) {
+        let set = LEVEL_LABELS.into_iter();
+        droppable.extend(set.filter(|label| labels.get(*label) == Some(level)));
+    }
+    let mut notes: Vec<&str> = vec![NAME_ANNOTATION, LEVEL_ANNOTATION];
+    if owner.is_none() {
+        notes.push(MADE_WITH_ANNOTATION);
+    }
+    let labels = difference(labels, &wanted_labels, &droppable);
+    let annotations = difference(annotations, &wanted_annotations, &notes);
+    if labels.is_empty() && annotations.is_empty() {
+        return None;
+    }
+    Some(json!({ "metadata": {
+        "uid": found.uid,
+        "resourceVersion": found.resource_version,
+        "labels": labels,
+        "annotations": annotations,
+    }}))
+}
+
+fn difference(present: &Texts, wanted: &Texts, droppable: &[&str]) -> Map<String, Value> {
+    let set = wanted
+        .iter()
+        .filter(|(key, value)| present.get(*key) != Some(*value));
+    let set = set.map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+    let drop = droppable
+        .iter()
+        .filter(|key| present.contains_key(**key) && !wanted.contains_key(**key));
+    let drop = drop.map(|key| ((*key).to_owned(), Value::Null));
+    set.chain(drop).collect()
+}
+
+fn meta(project: &Project, namespace: &str) -> ObjectMeta {
+    let labels = Texts::from([
+        (PROJECT_LABEL.to_owned(), uid(project)),
+        (MANAGED_BY_LABEL.to_owned(), MANAGED_BY.to_owned()),
+    ]);
+    ObjectMeta {
+        name: Some(NAME.to_owned()),
+        namespace: Some(namespace.to_owned()),
+        labels: Some(labels),
+        ..ObjectMeta::default()
+    }
+}
+
+/// What a namespace may use, if the project says it.
+pub(super) fn quota(project: &Project, namespace: &str) -> Option<ResourceQuota> {
+    let each = &project.spec.quota.as_ref()?.namespace;
+    (!each.is_empty()).then(|| ResourceQuota {
+        metadata: meta(project, namespace),
+        spec: Some(ResourceQuotaSpec {
+            hard: Some(amounts(each)),
+            ..ResourceQuotaSpec::default()
+        }),
+        status: None,
+    })
+}
+
+/// What a container gets that does not say what it needs, if the project says it.
+pub(super) fn limits(project: &Project, namespace: &str) -> Option<LimitRange> {
+    let defaults = project.spec.container_defaults.as_ref()?;
+    if defaults.requests.is_empty() && defaults.limits.is_empty() {
+        return None;
+    }
+    // As Kubernetes fills it in: whoever may have so much and does not say, asks for so much.
+    let mut requests = amounts(&defaults.limits);
+    requests.extend(amounts(&defaults.requests));
+    Some(LimitRange {
+        metadata: meta(project, namespace),
+        spec: Some(LimitRangeSpec {
+            limits: vec![LimitRangeItem {
+                type_: "Container".to_owned(),
+                default: Some(amounts(&defaults.limits)),
+                default_request: Some(requests),
+                ..LimitRangeItem::default()
+            }],
+        }),
+    })
+}
+
+fn amounts(texts: &Texts) -> Amounts {
+    let amount = |(name, text): (&String, &String)| (name.clone(), Quantity(text.clone()));
+    texts.iter().map(amount).collect()
+}
+
+impl Comparable for ResourceQuota {
+    fn means(&self, other: &Self) -> bool {
+        self.can_become(other) && read(hard(self)) == read(hard(other))
+    }
+
+    /// Kubernetes does not let the scopes of a quota change.
+    fn can_become(&self, other: &Self) -> bool {
+        let scopes = |of: &Self| {
+            let spec = of.spec.clone().unwrap_or_default();
+            (spec.scopes.unwrap_or_default(), spec.scope_selector)
+        };
+        scopes(self) == scopes(other)
+    }
+}
+
+fn hard(quota: &ResourceQuota) -> Option<&Amounts> {
+    quota.spec.as_ref()?.hard.as_ref()
+}
+
+impl Comparable for LimitRange {
+    fn means(&self, other: &Self) -> bool {
+        let (mine, others) = (items(self), items(other));
+        let same = |(one, other): (&LimitRangeItem, &LimitRangeItem)| {
+            let alike = |one: &Option<Amounts>, other: &Option<Amounts>| {
+                read(one.as_ref()) == read(other.as_ref())
+            };
+            one.type_ == other.type_
+                && alike(&one.default, &other.default)
+                && alike(&one.default_request, &other.default_request)
+                && alike(&one.max, &other.max)
+                && alike(&one.min, &other.min)
+                && alike(&one.max_limit_request_ratio, &other.max_limit_request_ratio)
+        };
+        mine.len() == others.len() && mine.iter().zip(others).all(same)
+    }
+
+    fn can_become(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+fn items(limits: &LimitRange) -> &[LimitRangeItem] {
+    limits.spec.as_ref().map_or(&[], |spec| &spec.limits)
+}
+
+/// What quantities mean, however they are written; what nobody can read is like nothing else.
+fn read(amounts: Option<&Amounts>) -> BTreeMap<&str, Result<i128, &str>> {
+    let amounts = amounts.into_iter().flatten();
+    amounts
+        .map(|(name, text)| {
+            let read = Amount::parse(&text.0).map(|amount| amount.nano());
+            (name.as_str(), read.map_err(|_| text.0.as_str()))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+use super::super::decide::tests::project;
+use super::*;
+
+use drover_api::kinds::{ContainerDefaults, ProjectQuota};
+
+const ENFORCE: &str = LEVEL_LABELS[0];
+
+fn restricted() -> Project {
+    let mut project = project("p", 1, "a");
+    project.spec.pod_security = Some(PodSecurity::Restricted);
+    project
+}
+
+fn texts(of: &[(&str, &str)]) -> Option<Texts> {
+    let text = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    Some(of.iter().map(text).collect())
+}
+
+/// As the cluster has a namespace after a patch.
+fn patched(mut found: ObjectMeta, patch: &Value) -> ObjectMeta {
+    let parts = [
+        ("labels", &mut found.labels),
+        ("annotations", &mut found.annotations),
+    ];
+    for (part, texts) in parts {
+        let texts = texts.get_or_insert_default();
+        for (key, value) in patch["metadata"][part].as_object().unwrap() {
+            match value.as_str() {
+                Some(value) => _ = texts.insert(key.clone(), value.to_owned()),
+                None => _ = texts.remove(key),
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_namespace_that_is_adopted_and_let_go_is_as_it_was() {
+    let before = ObjectMeta {
+        labels: texts(&[("team", "x"), (MANAGED_BY_LABEL, "Helm")]),
+        annotations: texts(&[("note", "y")]),
+        ..ObjectMeta::default()
+    };
+    let project = restricted();
+    let adopted = patched(before.clone(), &patch(&before, Some(&project)).unwrap());
+    let labels = adopted.labels.as_ref().unwrap();
+    for label in LEVEL_LABELS {
+        assert_eq!(labels[label], "restricted");
+    }
+    assert_eq!(
+        (
+            labels[PROJECT_LABEL].as_str(),
+            labels[MANAGED_BY_LABEL].as_str()
+        ),
+        ("p", "Helm")
+    );
+    assert_eq!(
+        patch(&adopted, Some(&project)),
+        None,
+        "only differences are written"
+    );
+    let free = patched(adopted.clone(), &patch(&adopted, None).unwrap());
+    assert_eq!(free, before);
+    assert_eq!(patch(&free, None), None);
+}
+
+#[test]
+fn a_namespace_that_was_made_is_as_any_other_once_it_is_let_go() {
+    let project = restricted();
+    let made = namespace(&project, "a", "secret");
+    assert_eq!(patch(&made, Some(&project)), None);
+    let free = patched(made.clone(), &patch(&made, None).unwrap());
+    assert_eq!(free.labels, texts(&[]));
+    assert_eq!(free.annotations, texts(&[]));
+}
+
+#[test]
+fn what_somebody_else_says_of_pod_security_stays_unless_the_project_says_something() {
+    let theirs = ObjectMeta {
+        labels: texts(&[(PROJECT_LABEL, "p"), (ENFORCE, "baseline")]),
+        annotations: texts(&[(NAME_ANNOTATION, "p")]),
+        ..ObjectMeta::default()
+    };
+    let silent = project("p", 1, "a");
+    assert_eq!(patch(&theirs, Some(&silent)), None);
+    let ours = patched(
+        theirs.clone(),
+        &patch(&theirs, Some(&restricted())).unwrap(),
+    );
+    // Somebody weakens it: it is put right; somebody strengthens what is let go: it stays.
+    let mut weak = ours.clone();
+    weak.labels
+        .as_mut()
+        .unwrap()
+        .insert(ENFORCE.to_owned(), "privileged".to_owned());
+    let right = patched(weak.clone(), &patch(&weak, Some(&restricted())).unwrap());
+    assert_eq!(right.labels, ours.labels);
+    let free = patched(weak.clone(), &patch(&weak, None).unwrap());
+    assert_eq!(free.labels, texts(&[(ENFORCE, "privileged")]));
+    // The project says it no more.
+    let silenced = patched(ours.clone(), &patch(&ours, Some(&silent)).unwrap());
+    assert_eq!(silenced.labels, texts(&[(PROJECT_LABEL, "p")]));
+}
+
+#[test]
+fn quota_and_limits_are_compared_by_what_they_mean() {
+    let amounts = |of: &[(&str, &str)]| texts(of).unwrap();
+    let mut project = project("p", 1, "a");
+    assert_eq!((quota(&project, "a"), limits(&project, "a")), (None, None));
+    project.spec.quota = Some(ProjectQuota {
+        project: Texts::new(),
+        namespace: amounts(&[("requests.cpu", "0.5"), ("pods", "4")]),
+    });
+    project.spec.container_defaults = Some(ContainerDefaults {
+        requests: amounts(&[("cpu", "100m")]),
+        limits: amounts(&[("cpu", "1"), ("memory", "1024Mi")]),
+    });
+    let wanted = quota(&project, "a").unwrap();
+    let mut there = wanted.clone();
+    let hard = there.spec.as_mut().unwrap().hard.as_mut().unwrap();
+    hard.insert("requests.cpu".to_owned(), Quantity("500m".to_owned()));
+    assert!(there.means(&wanted));
+    let hard = there.spec.as_mut().unwrap().hard.as_mut().unwrap();
+    hard.insert("requests.cpu".to_owned(), Quantity("501m".to_owned()));
+    assert!(!there.means(&wanted) && there.can_become(&wanted));
+    there.spec.as_mut().unwrap().scopes = Some(vec!["Terminating".to_owned()]);
+    assert!(!there.can_become(&wanted), "it would bound some pods only");
+
+    let wanted = limits(&project, "a").unwrap();
+    let item = &wanted.spec.as_ref().unwrap().limits[0];
+    let asked = item.default_request.as_ref().unwrap();
+    assert_eq!(
+        (asked["cpu"].0.as_str(), asked["memory"].0.as_str()),
+        ("100m", "1024Mi")
+    );
+    let mut there = wanted.clone();
+    let item = &mut there.spec.as_mut().unwrap().limits[0];
+    item.default
+        .as_mut()
+        .unwrap()
+        .insert("memory".to_owned(), Quantity("1Gi".to_owned()));
+    assert!(there.means(&wanted));
+    there.spec.as_mut().unwrap().limits[0].max =
+        Some([("cpu".to_owned(), Quantity("9".to_owned()))].into());
+    assert!(!there.means(&wanted));
+}

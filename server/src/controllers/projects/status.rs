@@ -1,0 +1,282 @@
+//! What a project says of itself on the hub, and the finalizer by which its end waits.
+
+use std::time::Duration;
+
+use drover_api::conditions::{READY, Tristate, Verdict, set_condition};
+use drover_api::group::SERVER_FIELD_MANAGER;
+use drover_api::kinds::{Project, ProjectStatus};
+use jiff::Timestamp;
+use kube::ResourceExt as _;
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+
+use super::decide::{Impediment, Standing, Why, is_ending, uid};
+use super::keep::RETRY_AFTER;
+use crate::controllers::objects::ApplyError;
+use crate::hub::{Hub, HubError, call};
+
+/// What makes deletion of a project wait until its namespaces are let go.
+const FINALIZER: &str = "management.drover.dev/project";
+/// How long memory may take to show what was written before somebody is told.
+const VISIBLE_WITHIN: Duration = Duration::from_secs(5);
+/// The longest time between two looks for projects whose cluster is not there any more.
+const LOOK_EVERY: Duration = Duration::from_mins(1);
+/// Changes that come together are looked at together.
+const SETTLE: Duration = Duration::from_secs(1);
+/// Impediments that are named; of more, the number is.
+const NAMED: usize = 3;
+
+/// Whether deletion of a project waits for the server.
+pub(super) fn is_held(project: &Project) -> bool {
+    let mut finalizers = project.finalizers().iter();
+    finalizers.any(|finalizer| finalizer == FINALIZER)
+}
+
+/// Makes deletion of a project wait.
+pub(super) async fn hold(hub: &Hub, project: &Project) -> Result<(), HubError> {
+    if is_held(project) || is_ending(project) {
+        return Ok(());
+    }
+    let mut finalizers = project.finalizers().to_vec();
+    finalizers.push(FINALIZER.to_owned());
+    set_finalizers(hub, project, &finalizers).await
+}
+
+/// Lets a project go: its deletion waits no longer.
+pub(in crate::controllers) async fn release(hub: &Hub, project: &Project) -> Result<(), HubError> {
+    if !is_held(project) {
+        return Ok(());
+    }
+    let rest = project.finalizers().iter();
+    let rest: Vec<String> = rest.filter(|name| *name != FINALIZER).cloned().collect();
+    match set_finalizers(hub, project, &rest).await {
+        Err(error) if error.is_not_found() => Ok(()),
+        released => released,
+    }
+}
+
+async fn set_finalizers(
+    hub: &Hub,
+    project: &Project,
+    finalizers: &[String],
+) -> Result<(), HubError> {
+    let patch = json!({"metadata": {
+        "finalizers": finalizers,
+        "resourceVersion": project.resource_version(),
+        "uid": project.uid(),
+    }});
+    let (api, name) = (hub.projects(), project.name_any());
+    let (params, patch) = (parameters(), Patch::Merge(&patch));
+    let patched = api.patch(&name, &params, &patch);
+    let written = call("set a project's finalizers", patched).await?;
+    // The last finalizer of one that is being deleted takes the object with it.
+    if written.metadata.deletion_timestamp.is_none() {
+        seen(hub, &written).await;
+    }
+    Ok(())
+}
+
+/// Writes a status, if it is another.
+pub(super) async fn write(
+    hub: &Hub,
+    project: &Project,
+    wanted: &ProjectStatus,
+) -> Result<bool, HubError> {
+    let empty = ProjectStatus::default();
+    if project.status.as_ref().unwrap_or(&empty) == wanted {
+        return Ok(false);
+    }
+    // With the version that was decided from: what became another meanwhile is looked at again.
+    let patch: Value = json!({
+        "metadata": { "resourceVersion": project.resource_version(), "uid": project.uid() },
+        "status": {
+            "namespaces": wanted.namespaces,
+            "making": wanted.making,
+            "conditions": wanted.conditions,
+        },
+    });
+    let (api, name) = (hub.projects(), project.name_any());
+    let (params, patch) = (parameters(), Patch::Merge(&patch));
+    let patched = api.patch_status(&name, &params, &patch);
+    let written = call("write a project's status", patched).await?;
+    seen(hub, &written).await;
+    Ok(true)
+}
+
+/// Waits until memory shows what was written: from what it showed before, the next look could give
+/// another project a namespace that this one has by now.
+async fn seen(hub: &Hub, written: &Project) {
+    let (projects, uid) = (&hub.stores().projects, uid(written));
+    while !projects.wait_for(written, VISIBLE_WITHIN).await && projects.by_uid(&uid).is_some() {
+        let name = written.name_any();
+        tracing::warn!(
+            project.name = name,
+            "the hub does not tell of what was written to it"
+        );
+    }
+}
+
+fn parameters() -> PatchParams {
+    PatchParams {
+        field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    }
+}
+
+/// A status with another verdict.
+pub(super) fn saying(
+    project: &Project,
+    mut status: ProjectStatus,
+    verdict: &Verdict,
+) -> ProjectStatus {
+    let generation = project.metadata.generation;
+    let conditions = &mut status.conditions;
+    set_condition(conditions, READY, verdict, generation, Timestamp::now());
+    status
+}
+
+/// What a project says after a look; `failures` are those in its namespaces.
+pub(super) fn verdict(standing: &Standing, failures: &[&ApplyError]) -> Verdict {
+    if let Some(first) = failures.first() {
+        let others = failures.len() - 1;
+        let more = if others == 0 {
+            String::new()
+        } else {
+            format!("; and {others} more could not be done")
+        };
+        let again = RETRY_AFTER.as_secs();
+        return no(
+            "ApplyFailed",
+            format!("{first}{more}; tried again every {again} s"),
+        );
+    }
+    let limits = standing.impeded.iter().find_map(|it| match it {
+        Impediment::Limits(error) => Some(error),
+        Impediment::Namespace { .. } => None,
+    });
+    if let Some(error) = limits {
+        let message = format!("{error}; until then nothing of it is changed in the cluster");
+        return no("LimitsInvalid", message);
+    }
+    if let Some(first) = standing.impeded.first() {
+        return no(reason(first), told(&standing.impeded));
+    }
+    let count = standing.keeps.len() + standing.gains.len() + standing.makes.len();
+    Verdict {
+        status: Tristate::True,
+        reason: "Applied",
+        message: match count {
+            0 => "it has no namespace".to_owned(),
+            1 => "its namespace is there, as it says".to_owned(),
+            _ => format!("its {count} namespaces are there, as it says"),
+        },
+    }
+}
+
+/// While no agent of the cluster is connected.
+pub(super) fn away() -> Verdict {
+    Verdict {
+        status: Tristate::Unknown,
+        reason: "ClusterNotConnected",
+        message:
+            "no agent of the cluster is connected: what the project says is applied as soon as \
+                  one is; see the Cluster's own conditions"
+                .to_owned(),
+    }
+}
+
+/// When the cluster could not even be looked at.
+pub(super) fn failed(error: &ApplyError) -> Verdict {
+    verdict(&Standing::default(), &[error])
+}
+
+fn no(reason: &'static str, message: String) -> Verdict {
+    Verdict {
+        status: Tristate::False,
+        reason,
+        message,
+    }
+}
+
+fn reason(impediment: &Impediment) -> &'static str {
+    match impediment {
+        Impediment::Limits(_) => "LimitsInvalid",
+        Impediment::Namespace { why, .. } => match why {
+            Why::Reserved => "NamespaceReserved",
+            Why::Held(_) | Why::There => "NamespaceTaken",
+            Why::Terminating => "NamespaceTerminating",
+        },
+    }
+}
+
+fn told(impediments: &[Impediment]) -> String {
+    let named = impediments.iter().take(NAMED).map(|impediment| match impediment {
+        Impediment::Limits(error) => error.to_string(),
+        Impediment::Namespace { name, why } => match why {
+            Why::Reserved => format!(
+                "the namespace {name:?} is Kubernetes' own or Drover's, and no project's: take it out"
+            ),
+            Why::Held(other) => format!(
+                "the namespace {name:?} is in the project {other:?}: take it out of that one first"
+            ),
+            Why::There => format!(
+                "the namespace {name:?} is there already, and is not this project's: set adopt to \
+                 take it over, or choose another name"
+            ),
+            Why::Terminating => format!(
+                "the namespace {name:?} is being deleted; it is looked for again every {} s",
+                RETRY_AFTER.as_secs()
+            ),
+        },
+    });
+    let mut told = named.collect::<Vec<_>>().join("; ");
+    if impediments.len() > NAMED {
+        told = format!("{told}; and {} more", impediments.len() - NAMED);
+    }
+    told
+}
+
+/// Lets projects go whose deletion was asked for and whose cluster is not there, so that no keeper
+/// sees to it.
+pub(in crate::controllers) async fn end_strays(hub: &Hub) {
+    let mut changed = hub.stores().projects.changed();
+    loop {
+        changed.mark_unchanged();
+        if hub.stores().health().is_trusted() {
+            for project in hub.stores().projects.all() {
+                if is_ending(&project) && is_stray(hub, &project) {
+                    let_go(hub, &project, "its cluster is not there any more").await;
+                }
+            }
+        }
+        let _ = tokio::time::timeout(LOOK_EVERY, changed.changed()).await;
+        tokio::time::sleep(SETTLE).await;
+    }
+}
+
+fn is_stray(hub: &Hub, project: &Project) -> bool {
+    let cluster = project.spec.cluster.uid.as_ref();
+    cluster.is_none_or(|uid| hub.stores().clusters.by_uid(uid.as_str()).is_none())
+}
+
+/// Lets a project go of which something may be left in its cluster.
+pub(super) async fn let_go(hub: &Hub, project: &Project, why: &str) {
+    if !is_held(project) {
+        return;
+    }
+    let name = project.name_any();
+    match release(hub, project).await {
+        Ok(()) => tracing::info!(
+            project.name = name,
+            "a project ended, {why}: its namespaces stay, and lose Drover's labels when the cluster \
+             is looked at again"
+        ),
+        Err(error) => {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(project.name = name, error, "a project's end is delayed");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
