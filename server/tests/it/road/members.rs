@@ -211,3 +211,18 @@ async fn who_may_act_as_others_in_one_cluster_may_not_in_another() {
     assert_eq!(acting("local").await, 403);
     assert!(b.seen.lock().is_empty());
 }
+
+#[tokio::test]
+async fn a_clusters_refusal_goes_on_as_it_is_with_the_roles_beside_it() {
+    let rig = rig().await;
+    let body = r#"{"kind":"Status","code":403,"message":"no"}"#;
+    let refusing = Cluster::new(move |_| async move { answer(403, body) });
+    let _attached = refusing.attach(&rig, "a", "r1").await;
+    let got = get(&rig, &rig.bob, "/k8s/clusters/a/api/v1/secrets").await;
+    assert_eq!((got.code(), &got.body[..]), (403, body.as_bytes()));
+    let warning = got.head.headers["warning"].to_str().unwrap();
+    assert_eq!(
+        warning,
+        "299 - \"your roles in a: reader; who can, and why, says: drover access explain\""
+    );
+}
