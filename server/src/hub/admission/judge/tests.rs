@@ -144,3 +144,52 @@ async fn stores_that_are_not_read_or_not_trusted_judge_nobody() {
     let stale = giving(&stores, "drover:user:root", &[]).await;
     assert!(matches!(stale, Err(NotAdmitted::NotNow(_))), "{stale:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_the_server_writes_for_somebody_is_judged_as_theirs() {
+    use crate::hub::Keys;
+    use drover_access::identity::TokenLimits;
+    use drover_api::ids::UserUid;
+    use drover_api::kinds::TokenPurpose;
+
+    let stores = stores();
+    stores.role_templates.apply(reader());
+    let hub = Hub::new(silent(), stores, Keys::generate().unwrap());
+    let caller = |name: &str| Identity {
+        user_uid: UserUid::new(name),
+        user_name: name.to_owned(),
+        display_name: None,
+        // By the token; what counts is what is in the stores.
+        administrator: true,
+        groups: Vec::new(),
+        token: TokenLimits {
+            id: "bcdfghjkmnpq".to_owned(),
+            purpose: TokenPurpose::Session,
+            cluster: None,
+            expires_at: Timestamp::now(),
+        },
+    };
+    let new = json!({ "metadata": { "name": "new" }, "spec": { "inEveryCluster": ["reader"] } });
+    let mut write = Write {
+        writer: "drover:server",
+        groups: &[],
+        operation: Operation::Create,
+        group: GROUP,
+        resource: "globalroles",
+        subresource: "",
+        namespace: "",
+        name: "new",
+        object: Some(&new),
+        old: None,
+    };
+    judge(&hub, &caller("root"), &write).await.unwrap();
+    for (name, why) in [("ann", "lack"), ("off", "not there any more")] {
+        let refused = judge(&hub, &caller(name), &write).await;
+        let status = crate::status::Status::from(refused.unwrap_err());
+        assert_eq!(status.code(), 403);
+        assert!(status.message().contains(why), "{name}: {status}");
+    }
+    // What depends on nobody's roles is not asked about here.
+    write.resource = "tokens";
+    judge(&hub, &caller("ann"), &write).await.unwrap();
+}
