@@ -2,14 +2,18 @@
 //!
 //! Each cluster has a keeper, a task with four loops that meet in `keeper::Shared`: the report
 //! stream, access, the agent's upgrade, and the one place that writes the Cluster's status. Beside
-//! them, one loop says on users and tokens whether they can be used (`credentials`).
+//! them, one loop each says on users and tokens (`credentials`), on roles (`roles`) and on bindings
+//! (`bindings`) whether they can be used, pins what bindings name, and keeps the roles of the start.
 
 pub mod access;
+pub mod bindings;
 pub mod cluster;
 pub mod credentials;
 mod keeper;
+mod outdated;
 pub mod registration_tokens;
 pub mod removal;
+pub mod roles;
 pub mod upgrade;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,6 +105,9 @@ impl Controllers {
         tokio::join!(
             self.keep_clusters(),
             credentials::keep(&self.hub),
+            roles::built_in::keep(&self.hub),
+            roles::keep(&self.hub),
+            bindings::keep(&self.hub),
             registration_tokens::purge(&self.hub),
         );
     }

@@ -66,8 +66,12 @@ pub(super) fn administrators() -> Vec<Row> {
     let unmade = || change(json!({ "administrator": false }));
     let disabled = || change(json!({ "enabled": false }));
     let named = || change(json!({ "displayName": "Boss" }));
-    let mut rows = vec![patch(PERSON, "users/admin", named(), "")];
-    for writer in [PERSON, JANE] {
+    let above = "administer Drover";
+    let mut rows = vec![
+        patch(JANE, "users/admin", named(), ""),
+        patch(PERSON, "users/admin", named(), above),
+    ];
+    for (writer, refused) in [(PERSON, above), (JANE, "")] {
         rows.extend([
             patch(writer, "users/admin", unmade(), "administrators"),
             patch(writer, "users/admin", disabled(), "drover user disable"),
@@ -94,7 +98,7 @@ pub(super) fn administrators() -> Vec<Row> {
                 change(json!({ "enabled": true })),
                 "drover user enable",
             ),
-            row(writer, Method::DELETE, at("eve"), json!({}), ""),
+            row(writer, Method::DELETE, at("eve"), json!({}), refused),
         ]);
     }
     rows
