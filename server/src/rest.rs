@@ -9,7 +9,6 @@ pub mod caller;
 mod clusters;
 mod document;
 mod explain;
-mod judge;
 mod kubeconfig;
 mod me;
 mod members;

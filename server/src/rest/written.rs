@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::RestState;
-use super::judge::judge;
+use crate::hub::admission::judge::judge;
 use crate::hub::{Mirror, call};
 use crate::status::Status;
 
@@ -125,7 +125,7 @@ where
             object,
             old,
         };
-        judge(self.state.hub.stores(), self.caller, &write).await
+        Ok(judge(&self.state.hub, self.caller, &write).await?)
     }
 
     fn value(&self, object: &K) -> Result<Value, Status> {
