@@ -174,7 +174,7 @@ async fn bindings(installed: &Installed) {
     for binding in all {
         let kind = binding["kind"].as_str().unwrap().to_lowercase();
         let ready = "--for=condition=Ready --timeout=1m";
-        let line = format!("wait {kind}.{GROUP}/ann {ready}");
+        let line = format!("wait {kind}s.{GROUP}/ann {ready}");
         installed.tools.kubectl(&line).await.unwrap();
     }
 }
@@ -188,8 +188,17 @@ async fn what_the_rules_refuse(installed: &Installed) {
         r#"patch roletemplate cluster-viewer --type=merge --patch={"spec":{"locked":true}}"#,
         r#"patch globalrole viewer --type=merge --patch={"spec":{"newUserDefault":true}}"#,
     ] {
-        installed.tools.kubectl(line).await.unwrap();
+        soon(installed, line).await;
     }
+}
+
+/// Tries until it works: a hub takes a moment to hear of a webhook that comes or goes.
+async fn soon(installed: &Installed, line: &str) {
+    eventually(line, SOON, async || {
+        installed.tools.kubectl(line).await.map(drop)
+    })
+    .await
+    .unwrap();
 }
 
 fn object(kind: &str, name: &str, spec: &Value) -> Value {
@@ -203,8 +212,7 @@ async fn apply(installed: &Installed, objects: &[Value]) {
     let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
     let file = installed.east.cluster.folder().join("objects.json");
     std::fs::write(&file, list.to_string()).unwrap();
-    let line = format!("apply --filename={}", file.display());
-    installed.tools.kubectl(&line).await.unwrap();
+    soon(installed, &format!("apply --filename={}", file.display())).await;
 }
 
 /// The cluster's end takes its registration token, and the server may be slower to look at it.

@@ -137,6 +137,7 @@ async fn writes_to_the_hub_are_judged_by_who_writes_what(hub: TestHub) {
         kinds::administrators(),
         kinds::tokens(token),
         kinds::clusters_and_settings(),
+        kinds::administered(),
         secrets::secrets(),
         secrets::log_ins(),
         rights::bindings(),
