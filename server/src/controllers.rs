@@ -2,17 +2,21 @@
 //!
 //! Each cluster has a keeper, a task with five loops that meet in `keeper::Shared`: the report
 //! stream, access, projects, the agent's upgrade, and the one place that writes the Cluster's status.
-//! Beside them, one loop says on users and tokens whether they can be used (`credentials`), and one
-//! lets projects go whose cluster is not there any more (`projects`).
+//! Beside them, one loop each says on users and tokens (`credentials`), on roles (`roles`) and on
+//! bindings (`bindings`) whether they can be used, pins what bindings name, and keeps the roles of the
+//! start; and one lets projects go whose cluster is not there any more (`projects`).
 
 pub mod access;
+pub mod bindings;
 pub mod cluster;
 pub mod credentials;
 mod keeper;
 pub mod objects;
+mod outdated;
 pub mod projects;
 pub mod registration_tokens;
 pub mod removal;
+pub mod roles;
 pub mod upgrade;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -104,6 +108,9 @@ impl Controllers {
         tokio::join!(
             self.keep_clusters(),
             credentials::keep(&self.hub),
+            roles::built_in::keep(&self.hub),
+            roles::keep(&self.hub),
+            bindings::keep(&self.hub),
             projects::status::end_strays(&self.hub),
             registration_tokens::purge(&self.hub),
         );

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::stage::{Installed, NAMESPACE};
 
 const ACCOUNT: &str = "system:serviceaccount:drover-system:drover";
+const GROUP: &str = "management.drover.dev";
 const SOON: Duration = Duration::from_mins(1);
 
 /// Rights whose use the audit log does not show, and why.
@@ -33,11 +34,32 @@ const UNSEEN: [(&str, &str); 3] = [
 ];
 
 /// What no role can limit by name, even if one name is all that is seen here, and why.
-const NAMED_LATER: [(&str, &str); 9] = [
+const NAMED_LATER: [(&str, &str); 15] = [
     ("secrets", "a password's is named after the user's UID"),
     ("management.drover.dev/clusters", "people choose the name"),
     ("management.drover.dev/users", "people choose the name"),
     ("management.drover.dev/tokens", "names are drawn"),
+    (
+        "management.drover.dev/globalroles",
+        "another release may have others",
+    ),
+    (
+        "management.drover.dev/roletemplates",
+        "another release may have others",
+    ),
+    ("management.drover.dev/projects", "people choose the name"),
+    (
+        "management.drover.dev/globalrolebindings",
+        "people choose the name",
+    ),
+    (
+        "management.drover.dev/clusterroletemplatebindings",
+        "people choose the name",
+    ),
+    (
+        "management.drover.dev/projectroletemplatebindings",
+        "people choose the name",
+    ),
     (
         "management.drover.dev/clusterregistrationtokens",
         "names are drawn",
@@ -79,6 +101,11 @@ async fn do_the_rest(installed: &mut Installed) {
         "delete clusterrolebinding drover-administrators",
         // So are the rules, until somebody who is locked out deletes them.
         "delete validatingwebhookconfiguration drover-rules",
+    ] {
+        installed.tools.kubectl(line).await.unwrap();
+    }
+    what_the_rules_refuse(installed).await;
+    for line in [
         "--namespace=drover-system rollout restart deployment drover",
         "--namespace=drover-system rollout status deployment drover --timeout=1m",
         "create namespace accounts",
@@ -96,6 +123,7 @@ async fn do_the_rest(installed: &mut Installed) {
         installed.drover(line).await.unwrap();
     }
     wait_until_tokens_say_how_they_are(installed).await;
+    bindings(installed).await;
     installed
         .drover("cluster delete west --yes --wait")
         .await
@@ -114,6 +142,77 @@ async fn do_the_rest(installed: &mut Installed) {
             .status
             .success()
     );
+}
+
+/// One of each binding is made, and the server pins them.
+async fn bindings(installed: &Installed) {
+    let (west, subject) = (
+        json!({ "name": "west" }),
+        json!({ "user": { "name": "ann" } }),
+    );
+    let bound = |kind: &str, role: &str, mut spec: Value| {
+        spec["role"] = json!({ "name": role });
+        spec["subject"] = subject.clone();
+        object(kind, "ann", &spec)
+    };
+    let shop = object("Project", "shop", &json!({ "cluster": west }));
+    apply(installed, &[shop]).await;
+    let all = [
+        bound("GlobalRoleBinding", "viewer", json!({})),
+        bound(
+            "ClusterRoleTemplateBinding",
+            "cluster-viewer",
+            json!({ "cluster": west }),
+        ),
+        bound(
+            "ProjectRoleTemplateBinding",
+            "read-only",
+            json!({ "project": { "name": "shop" } }),
+        ),
+    ];
+    apply(installed, &all).await;
+    for binding in all {
+        let kind = binding["kind"].as_str().unwrap().to_lowercase();
+        let ready = "--for=condition=Ready --timeout=1m";
+        let line = format!("wait {kind}s.{GROUP}/ann {ready}");
+        installed.tools.kubectl(&line).await.unwrap();
+    }
+}
+
+/// What nobody else writes while the rules are in force: a role of the start that is not as it was,
+/// and a project without a cluster, of which the server says so.
+async fn what_the_rules_refuse(installed: &Installed) {
+    let nowhere = json!({ "cluster": { "name": "nowhere" } });
+    apply(installed, &[object("Project", "lost", &nowhere)]).await;
+    for line in [
+        r#"patch roletemplate cluster-viewer --type=merge --patch={"spec":{"locked":true}}"#,
+        r#"patch globalrole viewer --type=merge --patch={"spec":{"newUserDefault":true}}"#,
+    ] {
+        soon(installed, line).await;
+    }
+}
+
+/// Tries until it works: a hub takes a moment to hear of a webhook that comes or goes.
+async fn soon(installed: &Installed, line: &str) {
+    eventually(line, SOON, async || {
+        installed.tools.kubectl(line).await.map(drop)
+    })
+    .await
+    .unwrap();
+}
+
+fn object(kind: &str, name: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": format!("{GROUP}/v1alpha1"), "kind": kind,
+        "metadata": { "name": name }, "spec": spec,
+    })
+}
+
+async fn apply(installed: &Installed, objects: &[Value]) {
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
+    let file = installed.east.cluster.folder().join("objects.json");
+    std::fs::write(&file, list.to_string()).unwrap();
+    soon(installed, &format!("apply --filename={}", file.display())).await;
 }
 
 /// The cluster's end takes its registration token, and the server may be slower to look at it.

@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     /// SHA-256 of the definitions of [`SCHEMA_REVISION`].
-    const DIGEST: &str = "EEfF+FWPmQQlES3g64OFLn0zPo/q0/AirJ/mZjeK39U=";
+    const DIGEST: &str = "ipjOVi5ogAkDgN4H4X7F+JK8NzCaSNgSSR3jgCYyWz4=";
 
     #[test]
     fn a_changed_schema_has_a_new_revision() {

@@ -15,4 +15,5 @@ mod identity;
 mod people;
 mod place;
 mod recover;
+mod roles;
 mod server;

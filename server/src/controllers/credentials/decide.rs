@@ -1,27 +1,12 @@
 //! What the conditions of Users, Tokens and ClusterRegistrationTokens say. Pure.
 
-use drover_api::conditions::{Tristate, Verdict};
+use drover_api::conditions::Verdict;
 use drover_api::kinds::{Cluster, ClusterRegistrationToken, Token, TokenPurpose, User};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 
+use crate::controllers::outdated::{no, yes};
 use crate::identity::authenticator::is_idle;
-
-fn yes(reason: &'static str, message: &str) -> Verdict {
-    Verdict {
-        status: Tristate::True,
-        reason,
-        message: message.to_owned(),
-    }
-}
-
-fn no(reason: &'static str, message: String) -> Verdict {
-    Verdict {
-        status: Tristate::False,
-        reason,
-        message,
-    }
-}
 
 /// `Ready` of a User: whether the person can work.
 pub fn user(user: &User) -> Verdict {

@@ -7,25 +7,23 @@ use serde_json::{Value, json};
 
 use super::rig::{Rig, SOON, start};
 
-/// The projects of a hub, written straight to it as its administrator.
+/// The projects of a hub, written straight to it.
 struct Projects<'a> {
     rig: &'a Rig,
     api: Api<Project>,
-    cluster_uid: String,
 }
 
 impl<'a> Projects<'a> {
-    fn of(rig: &'a Rig, cluster_uid: &str) -> Self {
+    fn of(rig: &'a Rig) -> Self {
         Self {
             rig,
             api: Api::all(rig.server.hub.client()),
-            cluster_uid: cluster_uid.to_owned(),
         }
     }
 
     async fn make(&self, name: &str, spec: Value) {
         let mut spec = spec;
-        spec["cluster"] = json!({ "name": "shop", "uid": self.cluster_uid });
+        spec["cluster"] = json!({ "name": "shop" });
         let project = json!({
             "apiVersion": "management.drover.dev/v1alpha1", "kind": "Project",
             "metadata": { "name": name }, "spec": spec,
@@ -120,9 +118,9 @@ async fn wait_for_label(cluster: &ControlPlane, namespace: &str, project: Option
 #[tokio::test]
 async fn a_projects_namespaces_are_made_bounded_and_moved_and_nothing_is_taken_unasked() {
     let (rig, cluster) = Rig::with_cluster().await;
-    let uid = rig.join("shop", &cluster).await;
+    rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;
-    let projects = Projects::of(&rig, &uid);
+    let projects = Projects::of(&rig);
 
     // Made, with all that the project says.
     projects
@@ -239,9 +237,9 @@ async fn a_projects_namespaces_are_made_bounded_and_moved_and_nothing_is_taken_u
 #[tokio::test]
 async fn a_project_ends_while_its_cluster_is_away_and_with_its_cluster() {
     let (rig, cluster) = Rig::with_cluster().await;
-    let uid = rig.join("shop", &cluster).await;
+    rig.join("shop", &cluster).await;
     let agent = start(&cluster, "pod-0").await;
-    let projects = Projects::of(&rig, &uid);
+    let projects = Projects::of(&rig);
     for name in ["one", "two"] {
         let namespace = format!("of-{name}");
         projects

@@ -31,11 +31,15 @@ pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Resu
     let cluster = said
         .map(|said| said.cluster.name.as_str())
         .unwrap_or_default();
-    let cluster = known.facts.clusters.get(cluster).ok_or_else(|| {
-        Refusal::new(format!(
+    let Some(cluster) = known.facts.clusters.get(cluster) else {
+        // What is left of a cluster has no owners any more.
+        if write.operation == Operation::Delete {
+            return super::everything_at(writer, known, &Place::EveryCluster);
+        }
+        return Err(Refusal::new(format!(
             "there is no cluster {cluster:?}: correct the name in spec.cluster"
-        ))
-    })?;
+        )));
+    };
     let change = Change {
         name: write.called(),
         writer,

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use kube::ResourceExt as _;
+use kube::ResourceExt;
 use kube::api::ObjectMeta;
 
 use super::*;

@@ -122,6 +122,11 @@ fn a_project_gains_namespaces_and_leave_from_those_who_may_give_them() {
     let deleted = attempt("projects", "p", Some(own()), None);
     assert!(deleted.by(&owned(), "drover:user:bob", false).is_err());
     assert_eq!(deleted.by(&owned(), "drover:user:ann", false), Ok(()));
+    // Its cluster is not there any more.
+    let left = json!({"cluster": {"name": "gone"}, "namespaces": [{"name": "shop"}]});
+    let deleted = attempt("projects", "p", Some(left), None);
+    assert!(deleted.by(&owned(), "drover:user:ann", false).is_err());
+    assert_eq!(deleted.by(&owned(), "kubernetes-admin", true), Ok(()));
 }
 
 #[test]
