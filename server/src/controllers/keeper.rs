@@ -79,10 +79,15 @@ impl Shared {
         }
     }
 
-    /// Resolves when the cluster was away and is back.
-    pub(super) async fn reconnected(&self) {
+    /// Resolves when no agent of the cluster is connected.
+    pub(super) async fn disconnected(&self) {
         let mut tunnels = self.controllers.tunnels.watch_cluster(&self.uid);
         while self.is_connected() && tunnels.changed().await.is_ok() {}
+    }
+
+    /// Resolves when the cluster was away and is back.
+    pub(super) async fn reconnected(&self) {
+        self.disconnected().await;
         self.connected().await;
     }
 

@@ -62,7 +62,7 @@ pub enum ApplyError {
     #[error("{first}; and {others} more could not be done")]
     Several {
         /// The first.
-        first: Box<ApplyError>,
+        first: Box<Self>,
         /// How many besides.
         others: usize,
     },

@@ -152,6 +152,7 @@ pub struct OwnedNamespace {
 pub struct NamespaceInMaking {
     /// Its name.
     pub name: String,
-    /// SHA-256, in hexadecimal digits, of what the namespace is made with and nobody else knows.
+    /// SHA-256, in base64url without padding, of what the namespace is made with and nobody else
+    /// knows.
     pub digest: String,
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::decide::{Found, Plan, uid};
+use super::decide::{Found, Plan, Standing, uid};
 use super::limits;
 use crate::controllers::objects::differ::{Comparable, differ};
 use crate::controllers::objects::{
@@ -111,7 +111,7 @@ fn owners<'a>(projects: &'a [Arc<Project>], plan: &'a Plan) -> BTreeMap<&'a str,
     let mut owners = BTreeMap::new();
     for project in projects {
         let standing = plan.get(&uid(project)).into_iter();
-        let own = standing.flat_map(|standing| standing.own());
+        let own = standing.flat_map(Standing::own);
         owners.extend(own.map(|(name, _)| (name.as_str(), &**project)));
     }
     owners

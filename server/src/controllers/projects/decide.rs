@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA256, digest};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use drover_access::admission::roles::{is_reserved, quota};
 use drover_api::kinds::{NamespaceInMaking, OwnedNamespace, Project};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -213,12 +215,7 @@ pub fn in_making(name: &str, secret: &str) -> NamespaceInMaking {
 }
 
 fn digest_of(secret: &str) -> String {
-    let bytes = digest(&SHA256, secret.as_bytes());
-    bytes
-        .as_ref()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    URL_SAFE_NO_PAD.encode(digest(&SHA256, secret.as_bytes()))
 }
 
 /// Whether it is being deleted, so that nothing is its own any more.

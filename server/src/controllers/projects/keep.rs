@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use drover_api::agent::Lane;
 use drover_api::kinds::{OwnedNamespace, Project, ProjectStatus};
 use kube::ResourceExt as _;
@@ -53,6 +55,13 @@ enum LookError {
     NoRandom,
 }
 
+impl LookError {
+    /// Whether the hub has something else by now than was decided from.
+    fn is_outdated(&self) -> bool {
+        matches!(self, Self::Hub(error) if error.is_conflict() || error.is_not_found())
+    }
+}
+
 /// What is kept from look to look.
 #[derive(Default)]
 struct Memory {
@@ -71,8 +80,7 @@ pub(in crate::controllers) async fn keep(shared: &Shared) {
         let pause = match Box::pin(look(shared, &mut memory)).await {
             Ok(pause) => pause,
             Err(error) => {
-                let conflict = matches!(&error, LookError::Hub(error) if error.is_conflict());
-                if conflict {
+                if error.is_outdated() {
                     AGAIN_AFTER
                 } else {
                     let error = &error as &dyn std::error::Error;
@@ -84,7 +92,7 @@ pub(in crate::controllers) async fn keep(shared: &Shared) {
         let _ = tokio::time::timeout(pause, async {
             tokio::select! {
                 () = changed(shared, before) => {}
-                () = shared.reconnected() => {}
+                () = shared.disconnected() => {}
             }
         })
         .await;
@@ -158,16 +166,28 @@ async fn look(shared: &Shared, memory: &mut Memory) -> Result<Duration, LookErro
     }
     let (projects, plan) = settle(shared, memory, &found).await?;
     let outcome = apply(&client, &projects, &plan, &found, &memory.secrets).await;
-    let mut failed = !outcome.failures.is_empty();
     for failure in &outcome.failures {
         let error = &failure.error as &dyn std::error::Error;
         tracing::warn!(cluster.uid = %shared.uid, error, "a project was not applied in full");
     }
+    let mut failed = !outcome.failures.is_empty();
+    if failed && !shared.is_connected() {
+        // Why that failed is no news of the projects; the next look finds what was done.
+        return Ok(RETRY_AFTER);
+    }
+    let mut first = None;
     for project in &projects {
-        failed |= conclude(shared, memory, project, &plan, &found, &outcome).await?;
+        match conclude(shared, memory, project, &plan, &found, &outcome).await {
+            Ok(again) => failed |= again,
+            // What keeps one from being written keeps no other.
+            Err(error) => first = first.or(Some(error)),
+        }
     }
     let uids: BTreeSet<String> = projects.iter().map(|project| uid(project)).collect();
     memory.ending.retain(|uid, _| uids.contains(uid));
+    if let Some(error) = first {
+        return Err(error);
+    }
     Ok(if failed { RETRY_AFTER } else { REPAIR_EVERY })
 }
 
@@ -237,7 +257,7 @@ fn draw() -> Result<String, LookError> {
     let mut bytes = [0_u8; 16];
     let filled = SystemRandom::new().fill(&mut bytes);
     filled.map_err(|_| LookError::NoRandom)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
 /// Writes what came of a look; returns whether something is to be tried again soon.

@@ -29,14 +29,14 @@ impl<'a> Projects<'a> {
             "metadata": { "name": name }, "spec": spec,
         });
         let project = serde_json::from_value(project).unwrap();
-        let made = self.api.create(&PostParams::default(), &project);
-        made.await.unwrap();
+        let params = PostParams::default();
+        self.api.create(&params, &project).await.unwrap();
     }
 
     async fn change(&self, name: &str, spec: Value) {
         let patch = Patch::Merge(json!({ "spec": spec }));
-        let patched = self.api.patch(name, &PatchParams::default(), &patch);
-        patched.await.unwrap();
+        let params = PatchParams::default();
+        self.api.patch(name, &params, &patch).await.unwrap();
     }
 
     async fn wait_for(&self, name: &str, reason: &str, namespaces: &[&str]) -> String {
@@ -79,8 +79,8 @@ impl<'a> Projects<'a> {
     }
 
     async fn delete(&self, name: &str) {
-        let deleted = self.api.delete(name, &DeleteParams::default());
-        deleted.await.unwrap();
+        let params = DeleteParams::default();
+        self.api.delete(name, &params).await.unwrap();
     }
 
     async fn uid(&self, name: &str) -> String {

@@ -1,10 +1,14 @@
 use std::collections::BTreeMap;
 
+use k8s_openapi::api::rbac::v1::AggregationRule;
 use kube::ResourceExt;
 use kube::api::ObjectMeta;
 
 use super::*;
 use crate::controllers::objects::differ::differ;
+
+/// What somebody does to a role, in words and in deed.
+type Change = (&'static str, fn(&mut ClusterRole));
 
 fn rule(verbs: &[&str]) -> PolicyRule {
     PolicyRule {
@@ -87,7 +91,7 @@ fn what_is_missing_is_made_what_differs_is_put_right_and_what_is_too_many_goes()
 #[test]
 fn whatever_somebody_else_added_to_a_role_is_put_right() {
     let wanted = || role("a", &["get"]);
-    let changes: [(&str, fn(&mut ClusterRole)); 3] = [
+    let changes: [Change; 3] = [
         ("a right", |role| {
             role.rules.as_mut().unwrap().push(rule(&["delete"]));
         }),
@@ -96,7 +100,7 @@ fn whatever_somebody_else_added_to_a_role_is_put_right() {
             labels.insert("aggregate-to-view".to_owned(), "true".to_owned());
         }),
         ("an aggregation", |role| {
-            role.aggregation_rule = Some(Default::default());
+            role.aggregation_rule = Some(AggregationRule::default());
         }),
     ];
     for (what, change) in changes {

@@ -89,163 +89,147 @@ fn told(projects: &[Project], found: &Found, uid: &str) -> (String, Vec<Why>) {
     (told.join("/"), impeded.collect())
 }
 
-#[test]
-fn a_namespace_is_a_projects_own_if_nobody_else_can_claim_it() {
-    let q = |own: &str| owning(project("q", 1, "a"), own);
-    for (what, p, others, there, wanted, impeded) in [
-        (
-            "one that is not there is made",
-            project("p", 2, "a"),
-            vec![],
-            "",
-            "//a",
-            vec![],
-        ),
-        (
-            "one that is there is left alone",
-            project("p", 2, "a"),
-            vec![],
-            "a=1",
-            "//",
-            vec![Why::There],
-        ),
-        (
-            "unless it is to be adopted",
-            project("p", 2, "a!"),
-            vec![],
-            "a=1",
-            "/a=1/",
-            vec![],
-        ),
-        (
-            "its own stays",
-            owning(project("p", 2, "a"), "a=1"),
-            vec![],
-            "a=1",
-            "a=1//",
-            vec![],
-        ),
-        (
-            "one that was made again by somebody is not",
-            owning(project("p", 2, "a"), "a=1"),
-            vec![],
-            "a=2",
-            "//",
-            vec![Why::There],
-        ),
-        (
-            "one that is gone is made again",
-            owning(project("p", 2, "a"), "a=1"),
-            vec![],
-            "",
-            "//a",
-            vec![],
-        ),
-        (
-            "one that is being deleted is nobody's",
-            owning(project("p", 2, "a"), "a=1"),
-            vec![],
-            "a=1-",
-            "//",
-            vec![Why::Terminating],
-        ),
-        (
-            "nor is it adopted",
-            project("p", 2, "a!"),
-            vec![],
-            "a=1-",
-            "//",
-            vec![Why::Terminating],
-        ),
-        (
-            "one that left the spec is let go",
-            owning(project("p", 2, "b"), "a=1 b=2"),
-            vec![],
-            "a=1 b=2",
-            "b=2//",
-            vec![],
-        ),
-        (
-            "Kubernetes' own and Drover's are nobody's",
-            owning(
-                project("p", 2, "kube-system! drover-agent!"),
-                "kube-system=1",
-            ),
-            vec![],
-            "kube-system=1 drover-agent=2",
-            "//",
-            vec![Why::Reserved, Why::Reserved],
-        ),
-        (
-            "another's waits until that one lets go",
-            project("p", 2, "a!"),
-            vec![q("a=1")],
-            "a=1",
-            "//",
-            vec![Why::Held("q".to_owned())],
-        ),
-        (
-            "also if it is older",
-            project("p", 0, "a!"),
-            vec![q("a=1")],
-            "a=1",
-            "//",
-            vec![Why::Held("q".to_owned())],
-        ),
-        (
-            "also of one that is ending",
-            project("p", 2, "a!"),
-            vec![ending(q("a=1"))],
-            "a=1",
-            "//",
-            vec![Why::Held("q".to_owned())],
-        ),
-        (
-            "also if it is gone and will be made again",
-            project("p", 0, "a"),
-            vec![q("a=1")],
-            "",
-            "//",
-            vec![Why::Held("q".to_owned())],
-        ),
-        (
-            "of two that come for one, the older has it",
-            project("p", 2, "a"),
-            vec![project("q", 1, "a")],
-            "",
-            "//",
-            vec![Why::Held("q".to_owned())],
-        ),
-        (
-            "unless that one may not have it",
-            project("p", 2, "a!"),
-            vec![project("q", 1, "a")],
-            "a=1",
-            "/a=1/",
-            vec![],
-        ),
-        (
-            "what two say is theirs is the older one's",
-            owning(project("p", 2, "a"), "a=1"),
-            vec![q("a=1")],
-            "a=1",
-            "//",
-            vec![Why::Held("q".to_owned())],
-        ),
-        (
-            "one that is ending has nothing",
-            ending(owning(project("p", 2, "a b"), "a=1")),
-            vec![],
-            "a=1",
-            "//",
-            vec![],
-        ),
-    ] {
+/// What, the project `p`, the others, what is there; what becomes of `p`, and what impedes it.
+type Case<'a> = (&'a str, Project, Vec<Project>, &'a str, &'a str, Vec<Why>);
+
+fn check(cases: Vec<Case<'_>>) {
+    for (what, p, others, there, wanted, impeded) in cases {
         let mut projects = vec![p];
         projects.extend(others);
         let told = told(&projects, &found(there), "p");
         assert_eq!(told, (wanted.to_owned(), impeded), "{what}");
     }
+}
+
+/// The project `p`, which says that these are its own.
+fn p(namespaces: &str, own: &str) -> Project {
+    owning(project("p", 2, namespaces), own)
+}
+
+/// An older one.
+fn q(own: &str) -> Project {
+    owning(project("q", 1, "a"), own)
+}
+
+#[test]
+fn a_namespace_that_is_there_is_a_projects_own_by_its_uid_or_if_it_is_adopted() {
+    let (none, there) = (Vec::new, vec![Why::There]);
+    check(vec![
+        ("made if not there", p("a", ""), none(), "", "//a", vec![]),
+        ("left alone", p("a", ""), none(), "a=1", "//", there.clone()),
+        ("adopted", p("a!", ""), none(), "a=1", "/a=1/", vec![]),
+        (
+            "its own stays",
+            p("a", "a=1"),
+            none(),
+            "a=1",
+            "a=1//",
+            vec![],
+        ),
+        (
+            "another's of the name",
+            p("a", "a=1"),
+            none(),
+            "a=2",
+            "//",
+            there,
+        ),
+        ("gone, made again", p("a", "a=1"), none(), "", "//a", vec![]),
+        (
+            "let go",
+            p("b", "a=1 b=2"),
+            none(),
+            "a=1 b=2",
+            "b=2//",
+            vec![],
+        ),
+        (
+            "ending",
+            ending(p("a b", "a=1")),
+            none(),
+            "a=1",
+            "//",
+            vec![],
+        ),
+    ]);
+}
+
+#[test]
+fn what_is_being_deleted_or_reserved_is_nobodys() {
+    let (none, ends) = (Vec::new, vec![Why::Terminating]);
+    let reserved = p("kube-system! drover-agent!", "kube-system=1");
+    let system = "kube-system=1 drover-agent=2";
+    let twice = vec![Why::Reserved, Why::Reserved];
+    check(vec![
+        ("its own", p("a", "a=1"), none(), "a=1-", "//", ends.clone()),
+        ("to be adopted", p("a!", ""), none(), "a=1-", "//", ends),
+        (
+            "Kubernetes' or Drover's",
+            reserved,
+            none(),
+            system,
+            "//",
+            twice,
+        ),
+    ]);
+}
+
+#[test]
+fn what_another_project_has_is_waited_for() {
+    let held = || vec![Why::Held("q".to_owned())];
+    let older = project("p", 0, "a!");
+    let no_claim = || project("q", 1, "a");
+    check(vec![
+        (
+            "its status says so",
+            p("a!", ""),
+            vec![q("a=1")],
+            "a=1",
+            "//",
+            held(),
+        ),
+        (
+            "older or not",
+            older.clone(),
+            vec![q("a=1")],
+            "a=1",
+            "//",
+            held(),
+        ),
+        (
+            "ending",
+            p("a!", ""),
+            vec![ending(q("a=1"))],
+            "a=1",
+            "//",
+            held(),
+        ),
+        ("to be made again", older, vec![q("a=1")], "", "//", held()),
+        (
+            "both make it",
+            p("a", ""),
+            vec![no_claim()],
+            "",
+            "//",
+            held(),
+        ),
+        (
+            "q may not",
+            p("a!", ""),
+            vec![no_claim()],
+            "a=1",
+            "/a=1/",
+            vec![],
+        ),
+        (
+            "both say so",
+            p("a", "a=1"),
+            vec![q("a=1")],
+            "a=1",
+            "//",
+            held(),
+        ),
+    ]);
 }
 
 #[test]

@@ -11,9 +11,9 @@ fn restricted() -> Project {
     project
 }
 
-fn texts(of: &[(&str, &str)]) -> Option<Texts> {
+fn texts(of: &[(&str, &str)]) -> Texts {
     let text = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-    Some(of.iter().map(text).collect())
+    of.iter().map(text).collect()
 }
 
 /// As the cluster has a namespace after a patch.
@@ -37,8 +37,8 @@ fn patched(mut found: ObjectMeta, patch: &Value) -> ObjectMeta {
 #[test]
 fn a_namespace_that_is_adopted_and_let_go_is_as_it_was() {
     let before = ObjectMeta {
-        labels: texts(&[("team", "x"), (MANAGED_BY_LABEL, "Helm")]),
-        annotations: texts(&[("note", "y")]),
+        labels: Some(texts(&[("team", "x"), (MANAGED_BY_LABEL, "Helm")])),
+        annotations: Some(texts(&[("note", "y")])),
         ..ObjectMeta::default()
     };
     let project = restricted();
@@ -70,15 +70,15 @@ fn a_namespace_that_was_made_is_as_any_other_once_it_is_let_go() {
     let made = namespace(&project, "a", "secret");
     assert_eq!(patch(&made, Some(&project)), None);
     let free = patched(made.clone(), &patch(&made, None).unwrap());
-    assert_eq!(free.labels, texts(&[]));
-    assert_eq!(free.annotations, texts(&[]));
+    assert_eq!(free.labels, Some(texts(&[])));
+    assert_eq!(free.annotations, Some(texts(&[])));
 }
 
 #[test]
 fn what_somebody_else_says_of_pod_security_stays_unless_the_project_says_something() {
     let theirs = ObjectMeta {
-        labels: texts(&[(PROJECT_LABEL, "p"), (ENFORCE, "baseline")]),
-        annotations: texts(&[(NAME_ANNOTATION, "p")]),
+        labels: Some(texts(&[(PROJECT_LABEL, "p"), (ENFORCE, "baseline")])),
+        annotations: Some(texts(&[(NAME_ANNOTATION, "p")])),
         ..ObjectMeta::default()
     };
     let silent = project("p", 1, "a");
@@ -96,24 +96,23 @@ fn what_somebody_else_says_of_pod_security_stays_unless_the_project_says_somethi
     let right = patched(weak.clone(), &patch(&weak, Some(&restricted())).unwrap());
     assert_eq!(right.labels, ours.labels);
     let free = patched(weak.clone(), &patch(&weak, None).unwrap());
-    assert_eq!(free.labels, texts(&[(ENFORCE, "privileged")]));
+    assert_eq!(free.labels, Some(texts(&[(ENFORCE, "privileged")])));
     // The project says it no more.
     let silenced = patched(ours.clone(), &patch(&ours, Some(&silent)).unwrap());
-    assert_eq!(silenced.labels, texts(&[(PROJECT_LABEL, "p")]));
+    assert_eq!(silenced.labels, Some(texts(&[(PROJECT_LABEL, "p")])));
 }
 
 #[test]
 fn quota_and_limits_are_compared_by_what_they_mean() {
-    let amounts = |of: &[(&str, &str)]| texts(of).unwrap();
     let mut project = project("p", 1, "a");
     assert_eq!((quota(&project, "a"), limits(&project, "a")), (None, None));
     project.spec.quota = Some(ProjectQuota {
         project: Texts::new(),
-        namespace: amounts(&[("requests.cpu", "0.5"), ("pods", "4")]),
+        namespace: texts(&[("requests.cpu", "0.5"), ("pods", "4")]),
     });
     project.spec.container_defaults = Some(ContainerDefaults {
-        requests: amounts(&[("cpu", "100m")]),
-        limits: amounts(&[("cpu", "1"), ("memory", "1024Mi")]),
+        requests: texts(&[("cpu", "100m")]),
+        limits: texts(&[("cpu", "1"), ("memory", "1024Mi")]),
     });
     let wanted = quota(&project, "a").unwrap();
     let mut there = wanted.clone();
