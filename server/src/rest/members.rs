@@ -36,6 +36,8 @@ use crate::status::Status;
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 /// Role of who imports a cluster.
 const OWNER: &str = "cluster-owner";
+/// Role of who makes a project.
+const PROJECT_OWNER: &str = "project-owner";
 const IN_CLUSTERS: &str = "clusterroletemplatebindings";
 const IN_PROJECTS: &str = "projectroletemplatebindings";
 
@@ -117,18 +119,7 @@ pub(super) async fn make_owner(
     caller: &Identity,
     cluster: &Cluster,
 ) -> Result<(), Status> {
-    let role = RoleReference {
-        name: OWNER.to_owned(),
-        uid: None,
-    };
-    let subject = BindingSubject {
-        user: Some(UserReference {
-            name: caller.user_name.clone(),
-            uid: None,
-        }),
-        group: None,
-    };
-    let (_, binding) = in_cluster(state, cluster, (role, subject));
+    let (_, binding) = in_cluster(state, cluster, own(caller, OWNER));
     let mirror = &state.hub.stores().cluster_role_template_bindings;
     let api = Api::all(state.hub.client());
     let params = PostParams::default();
@@ -139,6 +130,38 @@ pub(super) async fn make_owner(
     .await?;
     mirror.wait_for(&made, VISIBLE_WITHIN).await;
     Ok(())
+}
+
+/// Makes whoever makes a project its owner, unless they may change it anyway.
+pub(super) async fn make_project_owner(
+    state: &RestState,
+    caller: &Identity,
+    project: &Project,
+) -> Result<(), Status> {
+    let (_, binding) = in_project(state, project, own(caller, PROJECT_OWNER));
+    let mirror = &state.hub.stores().project_role_template_bindings;
+    let api = Api::all(state.hub.client());
+    let params = PostParams::default();
+    let making = api.create(&params, &binding);
+    let made = call("make an owner of who makes a project", making).await?;
+    mirror.wait_for(&made, VISIBLE_WITHIN).await;
+    Ok(())
+}
+
+/// A role for the caller themselves.
+fn own(caller: &Identity, role: &str) -> (RoleReference, BindingSubject) {
+    let role = RoleReference {
+        name: role.to_owned(),
+        uid: None,
+    };
+    let subject = BindingSubject {
+        user: Some(UserReference {
+            name: caller.user_name.clone(),
+            uid: None,
+        }),
+        group: None,
+    };
+    (role, subject)
 }
 
 /// Everybody who has a role in a project, by a binding there.

@@ -15,8 +15,9 @@ use serde::Deserialize;
 use super::RestState;
 use super::body::{Json, Name, Query};
 use super::caller::Caller;
+use super::members;
 use super::page::PageQuery;
-use super::sight::Sight;
+use super::sight::{Sight, place_of};
 use super::tokens::visible_cluster;
 use super::written::Written;
 use crate::status::Status;
@@ -116,6 +117,10 @@ pub(super) async fn create(
     let mirror = &state.hub.stores().projects;
     let written = Written::new(&state, &caller, mirror);
     let made = written.create(&said, &project).await?;
+    let sight = Sight::of(&state, &caller);
+    if !place_of(&made).is_some_and(|place| sight.may("update", "projects", &place)) {
+        members::make_project_owner(&state, &caller, &made).await?;
+    }
     Ok((StatusCode::CREATED, axum::Json(view(&made))))
 }
 
