@@ -157,8 +157,9 @@ fn a_name_that_is_made_again_inherits_nothing() {
     bind(&stores, "a", 10, &in_shop("reader", &ann()));
     write(&stores);
     assert_eq!(write(&stores), told("a", json!("True Given")));
-    let again = object("User", "ann", "1 again", 10, &json!({}));
-    stores.users.apply(again);
+    let again = json!({ "context": "Cluster" });
+    let again = object("RoleTemplate", "reader", "4 again", 10, &again);
+    stores.role_templates.apply(again);
     assert_eq!(write(&stores), told("a", json!("False Gone")));
     assert!(stores.grants.fresh(&stores).all().is_empty());
 }
