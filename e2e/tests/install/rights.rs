@@ -146,6 +146,8 @@ async fn do_the_rest(installed: &mut Installed) {
 
 /// One of each binding is made, and the server pins them.
 async fn bindings(installed: &Installed) {
+    // What they name is read by the rules, once they are in force again.
+    soon(installed, "get validatingwebhookconfiguration drover-rules").await;
     let (west, subject) = (
         json!({ "name": "west" }),
         json!({ "user": { "name": "ann" } }),

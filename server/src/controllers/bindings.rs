@@ -149,6 +149,7 @@ fn to_write<K: Resource>(
         let (judged, conditions) = judge(&object);
         let due = match judged? {
             Judged::Pin(spec) => Due::Patch(json!({ "spec": spec })),
+            Judged::Orphan => Due::Deletion,
             Judged::Says(verdict) => {
                 Due::Conditions(due(&*object, conditions, READY, &verdict, now)?)
             }

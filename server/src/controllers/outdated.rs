@@ -8,7 +8,7 @@ use drover_api::conditions::{Tristate, Verdict, set_condition};
 use drover_api::group::SERVER_FIELD_MANAGER;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kube::api::{Patch, PatchParams};
+use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -85,6 +85,8 @@ pub(super) enum Due {
     Conditions(Vec<Condition>),
     /// What is merged into it (RFC 7386).
     Patch(Value),
+    /// It goes.
+    Deletion,
 }
 
 /// What an object says of itself; nothing if it has no status yet.
@@ -209,19 +211,34 @@ where
                 "metadata": { "resourceVersion": version },
                 "status": { "conditions": conditions },
             }));
-            call(operation, api.patch_status(&name, &params, &patch)).await
+            let written = call(operation, api.patch_status(&name, &params, &patch)).await;
+            written.map(Some)
         }
         Due::Patch(patch) => {
             let mut patch = patch.clone();
             patch["metadata"]["resourceVersion"] = json!(version);
-            call(operation, api.patch(&name, &params, &Patch::Merge(patch))).await
+            let patch = Patch::Merge(patch);
+            let written = call(operation, api.patch(&name, &params, &patch)).await;
+            written.map(Some)
+        }
+        Due::Deletion => {
+            let params = DeleteParams {
+                preconditions: Some(Preconditions {
+                    uid: outdated.object.uid(),
+                    resource_version: version,
+                }),
+                ..DeleteParams::default()
+            };
+            let deleted = call(operation, api.delete(&name, &params)).await;
+            deleted.map(|_| None)
         }
     };
     match written {
-        Ok(written) => {
+        Ok(Some(written)) => {
             mirror.wait_for(&written, VISIBLE_WITHIN).await;
             Ok(())
         }
+        Ok(None) => Ok(()),
         Err(error) if error.is_conflict() || error.is_not_found() => Ok(()),
         Err(error) => Err(error),
     }

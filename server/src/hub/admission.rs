@@ -28,7 +28,7 @@ pub enum NotAdmitted {
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// What a rule has to know could not be read, so nobody can say.
-    #[error("the role that is bound could not be read, so what it grants is not known; try again")]
+    #[error("what is bound could not be read, so what it grants is not known; try again")]
     Unknown(#[source] HubError),
     /// Whether the writer may do everything on the hub could not be asked.
     #[error("whether you may do everything on the hub could not be asked; try again")]

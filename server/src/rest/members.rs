@@ -7,6 +7,8 @@ use aws_lc_rs::digest::{SHA256, digest};
 use axum::extract::State;
 use drover_access::grants::Place;
 use drover_access::identity::Identity;
+use drover_access::names::GroupName;
+use drover_api::ids::{ClusterUid, ProjectUid, ProviderUid, RoleUid, UserUid};
 use drover_api::kinds::{
     BindingSubject, Cluster, ClusterReference, ClusterRoleTemplateBinding,
     ClusterRoleTemplateBindingSpec, GroupReference, Project, ProjectReference,
@@ -34,6 +36,8 @@ use crate::status::Status;
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 /// Role of who imports a cluster.
 const OWNER: &str = "cluster-owner";
+/// Role of who makes a project.
+const PROJECT_OWNER: &str = "project-owner";
 const IN_CLUSTERS: &str = "clusterroletemplatebindings";
 const IN_PROJECTS: &str = "projectroletemplatebindings";
 
@@ -76,20 +80,10 @@ pub(super) async fn add_to_cluster(
     let cluster = visible_cluster(&state, &caller, &name)?;
     let sight = Sight::of(&state, &caller);
     sight.must("create", IN_CLUSTERS, &place_of_cluster(&cluster))?;
-    let (role, subject) = wished(request)?;
-    let id = id(&state, &cluster.uid().unwrap_or_default(), &role, &subject);
-    let binding = ClusterRoleTemplateBinding::new(
-        &id,
-        ClusterRoleTemplateBindingSpec {
-            cluster: ClusterReference { name, uid: None },
-            role,
-            subject,
-        },
-    );
+    let (said, binding) = in_cluster(&state, &cluster, wished(request)?);
     let mirror = &state.hub.stores().cluster_role_template_bindings;
-    let made = Written::new(&state, &caller, mirror)
-        .create(&binding)
-        .await?;
+    let written = Written::new(&state, &caller, mirror);
+    let made = written.create(&said, &binding).await?;
     let (role, subject) = (&made.spec.role, &made.spec.subject);
     let view = view(&state, &made.metadata, role, subject, None);
     Ok((StatusCode::CREATED, axum::Json(view)))
@@ -125,27 +119,7 @@ pub(super) async fn make_owner(
     caller: &Identity,
     cluster: &Cluster,
 ) -> Result<(), Status> {
-    let role = RoleReference {
-        name: OWNER.to_owned(),
-        uid: None,
-    };
-    let subject = BindingSubject {
-        user: Some(UserReference {
-            name: caller.user_name.clone(),
-            uid: None,
-        }),
-        group: None,
-    };
-    let id = id(state, &cluster.uid().unwrap_or_default(), &role, &subject);
-    let spec = ClusterRoleTemplateBindingSpec {
-        cluster: ClusterReference {
-            name: cluster.name_any(),
-            uid: None,
-        },
-        role,
-        subject,
-    };
-    let binding = ClusterRoleTemplateBinding::new(&id, spec);
+    let (_, binding) = in_cluster(state, cluster, own(caller, OWNER));
     let mirror = &state.hub.stores().cluster_role_template_bindings;
     let api = Api::all(state.hub.client());
     let params = PostParams::default();
@@ -156,6 +130,38 @@ pub(super) async fn make_owner(
     .await?;
     mirror.wait_for(&made, VISIBLE_WITHIN).await;
     Ok(())
+}
+
+/// Makes whoever makes a project its owner, unless they may change it anyway.
+pub(super) async fn make_project_owner(
+    state: &RestState,
+    caller: &Identity,
+    project: &Project,
+) -> Result<(), Status> {
+    let (_, binding) = in_project(state, project, own(caller, PROJECT_OWNER));
+    let mirror = &state.hub.stores().project_role_template_bindings;
+    let api = Api::all(state.hub.client());
+    let params = PostParams::default();
+    let making = api.create(&params, &binding);
+    let made = call("make an owner of who makes a project", making).await?;
+    mirror.wait_for(&made, VISIBLE_WITHIN).await;
+    Ok(())
+}
+
+/// A role for the caller themselves.
+fn own(caller: &Identity, role: &str) -> (RoleReference, BindingSubject) {
+    let role = RoleReference {
+        name: role.to_owned(),
+        uid: None,
+    };
+    let subject = BindingSubject {
+        user: Some(UserReference {
+            name: caller.user_name.clone(),
+            uid: None,
+        }),
+        group: None,
+    };
+    (role, subject)
 }
 
 /// Everybody who has a role in a project, by a binding there.
@@ -195,20 +201,10 @@ pub(super) async fn add_to_project(
 ) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
     let (project, place) = placed(&state, &caller, &name)?;
     Sight::of(&state, &caller).must("create", IN_PROJECTS, &place)?;
-    let (role, subject) = wished(request)?;
-    let id = id(&state, &project.uid().unwrap_or_default(), &role, &subject);
-    let binding = ProjectRoleTemplateBinding::new(
-        &id,
-        ProjectRoleTemplateBindingSpec {
-            project: ProjectReference { name, uid: None },
-            role,
-            subject,
-        },
-    );
+    let (said, binding) = in_project(&state, &project, wished(request)?);
     let mirror = &state.hub.stores().project_role_template_bindings;
-    let made = Written::new(&state, &caller, mirror)
-        .create(&binding)
-        .await?;
+    let written = Written::new(&state, &caller, mirror);
+    let made = written.create(&said, &binding).await?;
     let (role, subject) = (&made.spec.role, &made.spec.subject);
     let view = view(&state, &made.metadata, role, subject, None);
     Ok((StatusCode::CREATED, axum::Json(view)))
@@ -253,20 +249,14 @@ fn placed(
 /// By UID once the server has written it; a name alone may mean one that was there before.
 fn is_of_cluster(binding: &ClusterRoleTemplateBinding, cluster: &Cluster) -> bool {
     let reference = &binding.spec.cluster;
-    let pinned = reference
-        .uid
-        .as_ref()
-        .map(drover_api::ids::ClusterUid::as_str);
+    let pinned = reference.uid.as_ref().map(ClusterUid::as_str);
     reference.name == cluster.name_any()
         && pinned.is_none_or(|uid| Some(uid) == cluster.uid().as_deref())
 }
 
 fn is_of_project(binding: &ProjectRoleTemplateBinding, project: &Project) -> bool {
     let reference = &binding.spec.project;
-    let pinned = reference
-        .uid
-        .as_ref()
-        .map(drover_api::ids::ProjectUid::as_str);
+    let pinned = reference.uid.as_ref().map(ProjectUid::as_str);
     reference.name == project.name_any()
         && pinned.is_none_or(|uid| Some(uid) == project.uid().as_deref())
 }
@@ -295,27 +285,81 @@ fn wished(request: MemberCreate) -> Result<(RoleReference, BindingSubject), Stat
     Ok((role, subject))
 }
 
-/// The same role for the same subject at the same place is one binding; with another role or person
-/// of the same name, which is another, it is another.
-fn id(state: &RestState, place: &str, role: &RoleReference, subject: &BindingSubject) -> String {
-    let stores = state.hub.stores();
-    let role_uid = stores.role_templates.by_name(&role.name);
-    let role_uid = role_uid.and_then(|role| role.uid()).unwrap_or_default();
-    let who = match (&subject.user, &subject.group) {
-        (Some(user), _) => {
-            let user = stores.users.by_name(&user.name);
-            user.and_then(|user| user.uid()).unwrap_or_default()
-        }
-        (None, Some(group)) => {
-            let provider = group.name.split(':').nth(1).unwrap_or_default();
-            let provider = stores.auth_providers.by_name(provider);
-            let provider = provider.and_then(|provider| provider.uid());
-            format!("{}\n{}", group.name, provider.unwrap_or_default())
-        }
-        (None, None) => String::new(),
+/// A binding as the caller says it, and as it is written, with the UID beside each name: what the
+/// caller was judged by is what they mean.
+fn in_cluster(
+    state: &RestState,
+    cluster: &Cluster,
+    (role, subject): (RoleReference, BindingSubject),
+) -> (ClusterRoleTemplateBinding, ClusterRoleTemplateBinding) {
+    let uid = cluster.uid().map(ClusterUid::new);
+    let (pinned_role, pinned_subject) = pinned(state, &role, &subject);
+    let id = id(cluster.uid(), &pinned_role, &pinned_subject);
+    let name = cluster.name_any();
+    let binding = |uid, role, subject| {
+        let name = name.clone();
+        let spec = ClusterRoleTemplateBindingSpec {
+            cluster: ClusterReference { name, uid },
+            role,
+            subject,
+        };
+        ClusterRoleTemplateBinding::new(&id, spec)
     };
-    let text = [place, &role.name, &role_uid, &who].join("\n");
-    let hash = digest(&SHA256, text.as_bytes());
+    let said = binding(None, role, subject);
+    (said, binding(uid, pinned_role, pinned_subject))
+}
+
+/// The same in a project.
+fn in_project(
+    state: &RestState,
+    project: &Project,
+    (role, subject): (RoleReference, BindingSubject),
+) -> (ProjectRoleTemplateBinding, ProjectRoleTemplateBinding) {
+    let uid = project.uid().map(ProjectUid::new);
+    let (pinned_role, pinned_subject) = pinned(state, &role, &subject);
+    let id = id(project.uid(), &pinned_role, &pinned_subject);
+    let name = project.name_any();
+    let binding = |uid, role, subject| {
+        let name = name.clone();
+        let spec = ProjectRoleTemplateBindingSpec {
+            project: ProjectReference { name, uid },
+            role,
+            subject,
+        };
+        ProjectRoleTemplateBinding::new(&id, spec)
+    };
+    let said = binding(None, role, subject);
+    (said, binding(uid, pinned_role, pinned_subject))
+}
+
+/// With the UIDs of what is there under these names now; what is not there is refused later.
+fn pinned(
+    state: &RestState,
+    role: &RoleReference,
+    subject: &BindingSubject,
+) -> (RoleReference, BindingSubject) {
+    let stores = state.hub.stores();
+    let (mut role, mut subject) = (role.clone(), subject.clone());
+    let template = stores.role_templates.by_name(&role.name);
+    role.uid = template.and_then(|role| role.uid()).map(RoleUid::new);
+    if let Some(reference) = &mut subject.user {
+        let user = stores.users.by_name(&reference.name);
+        reference.uid = user.and_then(|user| user.uid()).map(UserUid::new);
+    }
+    if let Some(reference) = &mut subject.group {
+        let name = GroupName::parse(&reference.name);
+        let provider = name.and_then(|name| stores.auth_providers.by_name(name.provider()));
+        let uid = provider.and_then(|provider| provider.uid());
+        reference.provider_uid = uid.map(ProviderUid::new);
+    }
+    (role, subject)
+}
+
+/// The same role for the same subject at the same place is one binding; a role or person that is
+/// made again under its name is another, and so is the binding.
+fn id(place: Option<String>, role: &RoleReference, subject: &BindingSubject) -> String {
+    let parts = serde_json::json!([place, role, subject]);
+    let hash = digest(&SHA256, parts.to_string().as_bytes());
     let hex: String = hash.as_ref()[..10]
         .iter()
         .map(|byte| format!("{byte:02x}"))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use drover_access::identity::Identity;
+use drover_api::ids::ClusterUid;
 use drover_api::kinds::{ClusterReference, Project, ProjectSpec};
 use drover_api::rest::{List, ProjectCreate, ProjectPatch, ProjectView};
 use http::StatusCode;
@@ -14,8 +15,9 @@ use serde::Deserialize;
 use super::RestState;
 use super::body::{Json, Name, Query};
 use super::caller::Caller;
+use super::members;
 use super::page::PageQuery;
-use super::sight::Sight;
+use super::sight::{Sight, place_of};
 use super::tokens::visible_cluster;
 use super::written::Written;
 use crate::status::Status;
@@ -96,7 +98,7 @@ pub(super) async fn create(
     Json(request): Json<ProjectCreate>,
 ) -> Result<(StatusCode, axum::Json<ProjectView>), Status> {
     // Whoever has no role in a cluster does not learn whether there is one.
-    visible_cluster(&state, &caller, &request.cluster)?;
+    let cluster = visible_cluster(&state, &caller, &request.cluster)?;
     let spec = ProjectSpec {
         cluster: ClusterReference {
             name: request.cluster,
@@ -109,11 +111,16 @@ pub(super) async fn create(
         container_defaults: request.container_defaults,
         pod_security: request.pod_security,
     };
-    let project = Project::new(&request.name, spec);
+    let said = Project::new(&request.name, spec);
+    let mut project = said.clone();
+    project.spec.cluster.uid = cluster.uid().map(ClusterUid::new);
     let mirror = &state.hub.stores().projects;
-    let made = Written::new(&state, &caller, mirror)
-        .create(&project)
-        .await?;
+    let written = Written::new(&state, &caller, mirror);
+    let made = written.create(&said, &project).await?;
+    let sight = Sight::of(&state, &caller);
+    if !place_of(&made).is_some_and(|place| sight.may("update", "projects", &place)) {
+        members::make_project_owner(&state, &caller, &made).await?;
+    }
     Ok((StatusCode::CREATED, axum::Json(view(&made))))
 }
 

@@ -48,9 +48,11 @@ where
         Api::all(self.state.hub.client())
     }
 
-    pub(super) async fn create(&self, object: &K) -> Result<K, Status> {
+    /// Asks about `said`, what the caller says, and makes `object` of it, the same with the UIDs that
+    /// the server writes beside names.
+    pub(super) async fn create(&self, said: &K, object: &K) -> Result<K, Status> {
         let name = object.name_any();
-        let value = self.value(object)?;
+        let value = self.value(said)?;
         self.ask(Operation::Create, &name, Some(&value), None)
             .await?;
         let params = PostParams {

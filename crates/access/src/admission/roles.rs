@@ -156,6 +156,58 @@ pub(super) fn concerns(write: &Write<'_>) -> bool {
     write.group == GROUP && write.subresource.is_empty() && RESOURCES.contains(&write.resource)
 }
 
+/// A kind that is named where something is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedKind {
+    /// A cluster.
+    Cluster,
+    /// A project.
+    Project,
+    /// A role in clusters or projects.
+    RoleTemplate,
+    /// A role on the hub and in every cluster.
+    GlobalRole,
+}
+
+/// An object that a new binding or project names, and that will be pinned in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named<'a> {
+    /// Its kind.
+    pub kind: NamedKind,
+    /// Its name.
+    pub name: &'a str,
+}
+
+/// What a new binding or project names that its writer has to have rights of.
+pub fn names_in<'a>(write: &Write<'a>) -> Vec<Named<'a>> {
+    if write.operation != Operation::Create || !concerns(write) {
+        return Vec::new();
+    }
+    let (role, cluster, project) = (
+        "/spec/role/name",
+        "/spec/cluster/name",
+        "/spec/project/name",
+    );
+    let named = match write.resource {
+        "globalrolebindings" => vec![(NamedKind::GlobalRole, role)],
+        "clusterroletemplatebindings" => vec![
+            (NamedKind::RoleTemplate, role),
+            (NamedKind::Cluster, cluster),
+        ],
+        "projectroletemplatebindings" => vec![
+            (NamedKind::RoleTemplate, role),
+            (NamedKind::Project, project),
+        ],
+        "projects" => vec![(NamedKind::Cluster, cluster)],
+        _ => Vec::new(),
+    };
+    let named = named.into_iter().filter_map(|(kind, field)| {
+        let name = write.of(field).and_then(Value::as_str)?;
+        Some(Named { kind, name })
+    });
+    named.collect()
+}
+
 /// Whether a write leaves what is said as it is, so that it gives and takes nothing.
 pub(super) fn keeps(write: &Write<'_>) -> bool {
     write.operation == Operation::Update && !write.changes("/spec")

@@ -22,6 +22,8 @@ pub enum Judged {
     Pin(Value),
     /// It should say this.
     Says(Verdict),
+    /// Whom it is for, or where, is gone for ever: it should go as well.
+    Orphan,
 }
 
 /// Whether a binding's names are pinned, and whether it gives what it says; `None` if nobody can say
@@ -32,6 +34,9 @@ pub fn binding(
     meta: &ObjectMeta,
     said: Binding<'_>,
 ) -> Option<Judged> {
+    if is_orphan(stores, said) {
+        return Some(Judged::Orphan);
+    }
     let mut pins = Pins::of(meta)?;
     pins.all(stores, said);
     if let Some(patch) = pins.patch() {
@@ -51,6 +56,27 @@ pub fn binding(
         None => subject(stores, said),
     };
     Some(Judged::Says(verdict))
+}
+
+/// Whether a person, cluster or project that it is pinned to is gone: no UID comes twice. That of a
+/// role or a provider stays for people to see.
+fn is_orphan(stores: &Stores, said: Binding<'_>) -> bool {
+    let user = said.subject().user.as_ref();
+    let user = user.and_then(|user| user.uid.as_ref());
+    if user.is_some_and(|uid| stores.users.by_uid(uid.as_str()).is_none()) {
+        return true;
+    }
+    match said {
+        Binding::Global(_) => false,
+        Binding::Cluster(spec) => {
+            let uid = spec.cluster.uid.as_ref();
+            uid.is_some_and(|uid| stores.clusters.by_uid(uid.as_str()).is_none())
+        }
+        Binding::Project(spec) => {
+            let uid = spec.project.uid.as_ref();
+            uid.is_some_and(|uid| stores.projects.by_uid(uid.as_str()).is_none())
+        }
+    }
 }
 
 /// Whether a project's cluster is pinned, and is there; `None` if that is not what keeps it.

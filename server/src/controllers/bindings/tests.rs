@@ -75,6 +75,12 @@ fn write(stores: &Stores) -> Vec<(String, Value)> {
                     stored["status"]["conditions"] = json!(conditions);
                     said
                 }
+                Due::Deletion => {
+                    let name = object.meta().name.clone().unwrap();
+                    mirror.remove(&name);
+                    told.push((name, json!("deleted")));
+                    continue;
+                }
             };
             told.push((object.meta().name.clone().unwrap(), written));
             mirror.apply(serde_json::from_value(stored).unwrap());
@@ -151,8 +157,9 @@ fn a_name_that_is_made_again_inherits_nothing() {
     bind(&stores, "a", 10, &in_shop("reader", &ann()));
     write(&stores);
     assert_eq!(write(&stores), told("a", json!("True Given")));
-    let again = object("User", "ann", "1 again", 10, &json!({}));
-    stores.users.apply(again);
+    let again = json!({ "context": "Cluster" });
+    let again = object("RoleTemplate", "reader", "4 again", 10, &again);
+    stores.role_templates.apply(again);
     assert_eq!(write(&stores), told("a", json!("False Gone")));
     assert!(stores.grants.fresh(&stores).all().is_empty());
 }
@@ -240,4 +247,25 @@ fn a_project_is_pinned_to_its_cluster_and_a_binding_in_it_waits_for_that() {
     assert_eq!(said[0], ("q".to_owned(), json!("Unknown Pending")));
     assert_eq!(said[1], ("in-q".to_owned(), json!("True Given")));
     assert_eq!(write(&stores), []);
+}
+
+#[test]
+fn a_binding_of_somebody_or_of_a_place_that_is_gone_goes_and_another_of_that_name_inherits_nothing()
+{
+    for (gone, again) in [("user", "User"), ("cluster", "Cluster")] {
+        let stores = stores();
+        bind(&stores, "b", 20, &in_shop("reader", &ann()));
+        write(&stores);
+        assert_eq!(write(&stores), told("b", json!("True Given")));
+        match gone {
+            "user" => stores
+                .users
+                .apply(object(again, "ann", "11", 30, &json!({}))),
+            _ => stores
+                .clusters
+                .apply(object(again, "shop", "13", 30, &json!({}))),
+        }
+        assert_eq!(write(&stores), told("b", json!("deleted")), "{gone}");
+        assert!(stores.cluster_role_template_bindings.is_empty());
+    }
 }

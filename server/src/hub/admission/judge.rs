@@ -9,36 +9,44 @@
 //!   are by then, what they have and what is written, and nothing of an earlier one is kept: whoever
 //!   is let through could have come that much later and would have been let through as well.
 //! - *A permission does not wait*: what somebody lost a moment ago may count for as long as memory
-//!   needs to hear of it, as with everything that Drover decides. It is no way to more than they had:
-//!   a role that grows just now is given as if it had been given just before, and one that is deleted
-//!   and made again is another object, which a binding is pinned to only if it was there by then.
+//!   needs to hear of it, as with everything that Drover decides. It is no way to more than they had.
+//!   A role that grows just now is given as if it had been given just before. One that was deleted and
+//!   made again is another object, to which the new binding would be pinned although the old one was
+//!   judged: so what a new binding or project names is read from the hub itself, and has to be what
+//!   memory has ([`is_as_known`]). What is left is the time between that and the hub's own writing.
+//! - *What is written stays what was judged*: the hub asks again if the object changes meanwhile.
 //! - Two writes at the same time may be judged from the same memory. What each gives is checked
 //!   against what its writer has, and what the two come to together is checked when it counts:
 //!   roles that inherit each other allow nothing.
 //! - Stores that were not read yet, or not for too long, judge nobody: the write is refused for now.
 
+use std::fmt::Debug;
 use std::time::Duration;
 
 use drover_access::admission::roles::{Giver, Known, Person, Writer};
 use drover_access::admission::{
-    Refusal, Write, admit_by_roles, changed_user, depends_on_roles, depends_on_writer,
+    NamedKind, Refusal, Write, admit_by_roles, changed_user, depends_on_roles, depends_on_writer,
+    names_in,
 };
 use drover_access::identity::Identity;
 use drover_access::names::UserName;
 use drover_api::kinds::User;
 use jiff::Timestamp;
+use k8s_openapi::ClusterResourceScope;
 use k8s_openapi::api::authorization::v1::{
     NonResourceAttributes, ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
 };
 use kube::api::PostParams;
-use kube::{Api, Client};
+use kube::{Api, Client, Resource};
+use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::NotAdmitted;
 use crate::hub::grants::Objects;
-use crate::hub::{Hub, HubError, Stores, call};
+use crate::hub::{Hub, HubError, Mirror, Stores, call};
 use crate::identity::groups::groups_of;
+use crate::status::Status;
 
 /// Longest that a write waits for memory to hear of what was written just before it.
 const VISIBLE_WITHIN: Duration = Duration::from_millis(500);
@@ -54,7 +62,7 @@ pub async fn judge(hub: &Hub, caller: &Identity, write: &Write<'_>) -> Result<()
         return Ok(());
     }
     let user = UserName::of(&caller.user_uid);
-    judge_by(hub.stores(), write, &By::Person(user)).await
+    judge_by(&hub.client(), hub.stores(), write, &By::Person(user)).await
 }
 
 /// Asks the rules on roles about a write of whoever it names.
@@ -70,7 +78,7 @@ pub(super) async fn judge_writer(
         }
         Writer::OfHub | Writer::Nobody => By::Known(Giver::Stranger),
     };
-    judge_by(stores, write, &by).await
+    judge_by(client, stores, write, &by).await
 }
 
 /// Who writes.
@@ -81,23 +89,30 @@ enum By {
     Known(Giver),
 }
 
-async fn judge_by(stores: &Stores, write: &Write<'_>, by: &By) -> Result<(), NotAdmitted> {
+async fn judge_by(
+    client: &Client,
+    stores: &Stores,
+    write: &Write<'_>,
+    by: &By,
+) -> Result<(), NotAdmitted> {
     let mut changed = stores.grants.changed();
     let until = Instant::now() + VISIBLE_WITHIN;
     let mut waits = None;
     loop {
         changed.mark_unchanged();
         stores.health().check().map_err(NotAdmitted::NotNow)?;
-        let Err(refusal) = look(stores, write, by) else {
-            return Ok(());
+        let not: NotAdmitted = match look(stores, write, by) {
+            Err(refusal) => refusal.into(),
+            Ok(()) if is_as_known(client, stores, write).await? => return Ok(()),
+            Ok(()) => not_as_known(),
         };
         let stranger = matches!(by, By::Known(Giver::Stranger));
         if stranger || Instant::now() >= until {
-            return Err(refusal.into());
+            return Err(not);
         }
         if waits.is_none() {
             let Ok(waiting) = WAITING.try_acquire() else {
-                return Err(refusal.into());
+                return Err(not);
             };
             waits = Some(waiting);
         }
@@ -121,6 +136,45 @@ fn look(stores: &Stores, write: &Write<'_>, by: &By) -> Result<(), Refusal> {
         grants: &grants,
     };
     admit_by_roles(write, &giver, changed.as_ref(), known)
+}
+
+/// Whether what a new binding or project names is on the hub what memory has by that name.
+async fn is_as_known(
+    client: &Client,
+    stores: &Stores,
+    write: &Write<'_>,
+) -> Result<bool, NotAdmitted> {
+    for named in names_in(write) {
+        let (name, client) = (named.name, client.clone());
+        let same = match named.kind {
+            NamedKind::Cluster => is_the_same(client, &stores.clusters, name).await,
+            NamedKind::Project => is_the_same(client, &stores.projects, name).await,
+            NamedKind::RoleTemplate => is_the_same(client, &stores.role_templates, name).await,
+            NamedKind::GlobalRole => is_the_same(client, &stores.global_roles, name).await,
+        };
+        if !same.map_err(NotAdmitted::Unknown)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+async fn is_the_same<K>(client: Client, mirror: &Mirror<K>, name: &str) -> Result<bool, HubError>
+where
+    K: Resource<Scope = ClusterResourceScope, DynamicType = ()> + Clone + Debug + DeserializeOwned,
+{
+    let api: Api<K> = Api::all(client);
+    let stored = call("read what a binding names", api.get_opt(name)).await?;
+    let known = mirror.by_name(name);
+    let uid = |object: &K| object.meta().uid.clone();
+    Ok(stored.as_ref().and_then(uid) == known.as_deref().and_then(uid))
+}
+
+fn not_as_known() -> NotAdmitted {
+    NotAdmitted::NotNow(Status::unavailable(
+        "what it names was made anew just now, and is not known yet; try again",
+        1,
+    ))
 }
 
 /// Somebody who is there and enabled, with the groups that count now.

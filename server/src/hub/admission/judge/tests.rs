@@ -185,11 +185,56 @@ async fn what_the_server_writes_for_somebody_is_judged_as_theirs() {
     judge(&hub, &caller("root"), &write).await.unwrap();
     for (name, why) in [("ann", "lack"), ("off", "not there any more")] {
         let refused = judge(&hub, &caller(name), &write).await;
-        let status = crate::status::Status::from(refused.unwrap_err());
+        let status = Status::from(refused.unwrap_err());
         assert_eq!(status.code(), 403);
         assert!(status.message().contains(why), "{name}: {status}");
     }
     // What depends on nobody's roles is not asked about here.
     write.resource = "tokens";
     judge(&hub, &caller("ann"), &write).await.unwrap();
+}
+
+/// A hub on which whatever is asked for was made anew after memory heard of it.
+fn made_anew() -> Client {
+    let anew = tower::service_fn(|request: http::Request<kube::client::Body>| async move {
+        let name = request.uri().path().rsplit('/').next().unwrap().to_owned();
+        let object = json!({
+            "apiVersion": "management.drover.dev/v1alpha1", "kind": "GlobalRole",
+            "metadata": { "name": name, "uid": "another" }, "spec": {},
+        });
+        let body = kube::client::Body::from(serde_json::to_vec(&object).unwrap());
+        Ok::<_, tower::BoxError>(http::Response::new(body))
+    });
+    Client::new(anew, "default")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_role_that_was_made_anew_is_not_bound_by_what_it_was() {
+    let stores = stores();
+    stores
+        .global_roles
+        .apply(object("GlobalRole", "harmless", &json!({})));
+    let spec = json!({ "role": { "name": "harmless" }, "subject": { "user": { "name": "ann" } } });
+    let new = json!({ "metadata": { "name": "new" }, "spec": spec });
+    let write = Write {
+        writer: "drover:user:ann",
+        groups: &[],
+        operation: Operation::Create,
+        group: GROUP,
+        resource: "globalrolebindings",
+        subresource: "",
+        namespace: "",
+        name: "new",
+        object: Some(&new),
+        old: None,
+    };
+    let refused = judge_writer(&made_anew(), &stores, &write).await;
+    assert!(
+        matches!(refused, Err(NotAdmitted::NotNow(_))),
+        "{refused:?}"
+    );
+    let mut heard: GlobalRole = object("GlobalRole", "harmless", &json!({}));
+    heard.metadata.uid = Some("another".to_owned());
+    stores.global_roles.apply(heard);
+    judge_writer(&made_anew(), &stores, &write).await.unwrap();
 }
