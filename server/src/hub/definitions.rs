@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     /// SHA-256 of the definitions of [`SCHEMA_REVISION`].
-    const DIGEST: &str = "ipjOVi5ogAkDgN4H4X7F+JK8NzCaSNgSSR3jgCYyWz4=";
+    const DIGEST: &str = "bDW6YMpAoowfmbl+/0Q+4sicDD0JhbbO7SKIo9MV4eY=";
 
     #[test]
     fn a_changed_schema_has_a_new_revision() {

@@ -222,7 +222,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
     fn no_namespace_is_ever_two_projects_and_none_is_taken_that_nobody_gave(events in events()) {
