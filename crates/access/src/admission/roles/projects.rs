@@ -121,7 +121,8 @@ impl Change<'_> {
         match (namespace.adopt, holder) {
             (false, None) => Ok(()),
             (false, Some((holder, _))) => Err(Refusal::new(format!(
-                "the namespace {name:?} is in the project {holder:?}: set adopt to take it over"
+                "the namespace {name:?} is in the project {holder:?}: take it out of that one, and set \
+                 adopt here to take it over"
             ))),
             (true, Some((_, project))) => {
                 let there = Place::Project(project.cluster.clone(), project.uid.clone());
