@@ -61,7 +61,7 @@ pub enum AccessError {
     #[error("{first}; and {others} more could not be done")]
     Several {
         /// The first.
-        first: Box<AccessError>,
+        first: Box<Self>,
         /// How many besides.
         others: usize,
     },

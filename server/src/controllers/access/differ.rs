@@ -80,7 +80,8 @@ impl<K: Comparable> AsWanted for K {}
 
 impl Comparable for ClusterRole {
     fn means(&self, other: &Self) -> bool {
-        self.aggregation_rule == other.aggregation_rule && allow_the_same(&self.rules, &other.rules)
+        self.aggregation_rule == other.aggregation_rule
+            && allow_the_same(self.rules.as_deref(), other.rules.as_deref())
     }
 
     fn can_become(&self, _: &Self) -> bool {
@@ -90,7 +91,7 @@ impl Comparable for ClusterRole {
 
 impl Comparable for Role {
     fn means(&self, other: &Self) -> bool {
-        allow_the_same(&self.rules, &other.rules)
+        allow_the_same(self.rules.as_deref(), other.rules.as_deref())
     }
 
     fn can_become(&self, _: &Self) -> bool {
@@ -100,7 +101,7 @@ impl Comparable for Role {
 
 impl Comparable for ClusterRoleBinding {
     fn means(&self, other: &Self) -> bool {
-        self.can_become(other) && name_the_same(&self.subjects, &other.subjects)
+        self.can_become(other) && name_the_same(self.subjects.as_deref(), other.subjects.as_deref())
     }
 
     fn can_become(&self, other: &Self) -> bool {
@@ -110,7 +111,7 @@ impl Comparable for ClusterRoleBinding {
 
 impl Comparable for RoleBinding {
     fn means(&self, other: &Self) -> bool {
-        self.can_become(other) && name_the_same(&self.subjects, &other.subjects)
+        self.can_become(other) && name_the_same(self.subjects.as_deref(), other.subjects.as_deref())
     }
 
     fn can_become(&self, other: &Self) -> bool {
@@ -122,14 +123,14 @@ fn same_role(one: &RoleRef, other: &RoleRef) -> bool {
     (&one.kind, &one.name) == (&other.kind, &other.name)
 }
 
-fn allow_the_same(one: &Option<Vec<PolicyRule>>, other: &Option<Vec<PolicyRule>>) -> bool {
-    let rights = |rules: &Option<Vec<PolicyRule>>| Rights::of(rules.as_deref().unwrap_or_default());
+fn allow_the_same(one: Option<&[PolicyRule]>, other: Option<&[PolicyRule]>) -> bool {
+    let rights = |rules: Option<&[PolicyRule]>| Rights::of(rules.unwrap_or_default());
     rights(one) == rights(other)
 }
 
-fn name_the_same(one: &Option<Vec<Subject>>, other: &Option<Vec<Subject>>) -> bool {
-    let names = |subjects: &Option<Vec<Subject>>| -> BTreeSet<(String, String, String)> {
-        let subjects = subjects.iter().flatten();
+fn name_the_same(one: Option<&[Subject]>, other: Option<&[Subject]>) -> bool {
+    let names = |subjects: Option<&[Subject]>| -> BTreeSet<(String, String, String)> {
+        let subjects = subjects.unwrap_or_default().iter();
         let name = |subject: &Subject| {
             let namespace = subject.namespace.clone().unwrap_or_default();
             (subject.kind.clone(), namespace, subject.name.clone())

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use k8s_openapi::api::rbac::v1::AggregationRule;
 use kube::api::ObjectMeta;
 
 use super::*;
@@ -52,6 +53,9 @@ fn binding(name: &str, role: &str, people: &[&str]) -> ClusterRoleBinding {
     }
 }
 
+/// What somebody does to a role.
+type Change = fn(&mut ClusterRole);
+
 fn names<K: ResourceExt>(objects: &[K]) -> Vec<String> {
     objects.iter().map(ResourceExt::name_any).collect()
 }
@@ -85,7 +89,7 @@ fn what_is_missing_is_made_what_differs_is_put_right_and_what_is_too_many_goes()
 #[test]
 fn whatever_somebody_else_added_to_a_role_is_put_right() {
     let wanted = || role("a", &["get"]);
-    let changes: [(&str, fn(&mut ClusterRole)); 3] = [
+    let changes: [(&str, Change); 3] = [
         ("a right", |role| {
             role.rules.as_mut().unwrap().push(rule(&["delete"]));
         }),
@@ -94,7 +98,7 @@ fn whatever_somebody_else_added_to_a_role_is_put_right() {
             labels.insert("aggregate-to-view".to_owned(), "true".to_owned());
         }),
         ("an aggregation", |role| {
-            role.aggregation_rule = Some(Default::default());
+            role.aggregation_rule = Some(AggregationRule::default());
         }),
     ];
     for (what, change) in changes {
