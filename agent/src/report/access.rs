@@ -83,12 +83,8 @@ pub(super) fn digest(kinds: &[Tally<String>]) -> Option<String> {
         hash.update(&[0]);
     }
     let hash = hash.finish();
-    Some(
-        hash.as_ref()[..8]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect(),
-    )
+    let first = hash.as_ref().first_chunk().copied().unwrap_or_default();
+    Some(format!("{:016x}", u64::from_be_bytes(first)))
 }
 
 #[cfg(test)]

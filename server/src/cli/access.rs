@@ -172,14 +172,13 @@ impl Shown for Explanation {
     }
 
     fn page(&self, _now: Timestamp) -> String {
-        let mut text = String::new();
         let who = self.user.as_deref().map(printable);
         if self.through.is_empty() {
-            let who = who.map_or_else(|| "Nobody".to_owned(), |name| format!("{name:?}: no role"));
-            text.push_str(&format!(
-                "{who} allows this here; ask an owner of the cluster for a role.\n"
-            ));
-            return text;
+            let who = who.map_or_else(
+                || "Nobody's role".to_owned(),
+                |name| format!("{name:?}: no role"),
+            );
+            return format!("{who} allows this here; ask an owner of the cluster for a role.\n");
         }
         let mut table = super::table::Table::new(&["WHO", "ROLE", "THROUGH", "BINDING"]);
         for one in &self.through {
@@ -190,7 +189,7 @@ impl Shown for Explanation {
                 format!("{} {}", one.binding_kind, one.binding),
             ]);
         }
-        text.push_str(&table.render());
+        let mut text = table.render();
         if self.more {
             text.push_str("and more\n");
         }

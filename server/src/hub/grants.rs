@@ -229,7 +229,7 @@ impl Objects {
         let clusters = by_name(&self.clusters, |_, uid| ClusterUid::new(uid));
         let projects = self.projects.iter().filter_map(|project| {
             let (name, uid) = named(&**project)?;
-            let facts = self.project(project, uid, &clusters)?;
+            let facts = project_facts(project, uid, &clusters)?;
             Some((name, facts))
         });
         Facts {
@@ -253,24 +253,23 @@ impl Objects {
             clusters,
         }
     }
+}
 
-    /// Its namespaces are those that the server says are its own, in the cluster that it was pinned
-    /// to: what people write is a wish.
-    fn project(
-        &self,
-        project: &Project,
-        uid: &str,
-        clusters: &HashMap<&str, ClusterUid>,
-    ) -> Option<ProjectFacts> {
-        let cluster = project.spec.cluster.uid.as_ref()?;
-        let there = clusters.get(project.spec.cluster.name.as_str());
-        let own = project.status.iter().flat_map(|status| &status.namespaces);
-        (there == Some(cluster)).then(|| ProjectFacts {
-            uid: ProjectUid::new(uid),
-            cluster: cluster.clone(),
-            namespaces: own.map(|namespace| namespace.name.clone()).collect(),
-        })
-    }
+/// Its namespaces are those that the server says are its own, in the cluster that it was pinned to:
+/// what people write is a wish.
+fn project_facts(
+    project: &Project,
+    uid: &str,
+    clusters: &HashMap<&str, ClusterUid>,
+) -> Option<ProjectFacts> {
+    let cluster = project.spec.cluster.uid.as_ref()?;
+    let there = clusters.get(project.spec.cluster.name.as_str());
+    let own = project.status.iter().flat_map(|status| &status.namespaces);
+    (there == Some(cluster)).then(|| ProjectFacts {
+        uid: ProjectUid::new(uid),
+        cluster: cluster.clone(),
+        namespaces: own.map(|namespace| namespace.name.clone()).collect(),
+    })
 }
 
 fn by_name<'a, K: Resource, F>(

@@ -294,7 +294,7 @@ fn in_cluster(
 ) -> (ClusterRoleTemplateBinding, ClusterRoleTemplateBinding) {
     let uid = cluster.uid().map(ClusterUid::new);
     let (pinned_role, pinned_subject) = pinned(state, &role, &subject);
-    let id = id(cluster.uid(), &pinned_role, &pinned_subject);
+    let id = id(cluster.uid().as_deref(), &pinned_role, &pinned_subject);
     let name = cluster.name_any();
     let binding = |uid, role, subject| {
         let name = name.clone();
@@ -317,7 +317,7 @@ fn in_project(
 ) -> (ProjectRoleTemplateBinding, ProjectRoleTemplateBinding) {
     let uid = project.uid().map(ProjectUid::new);
     let (pinned_role, pinned_subject) = pinned(state, &role, &subject);
-    let id = id(project.uid(), &pinned_role, &pinned_subject);
+    let id = id(project.uid().as_deref(), &pinned_role, &pinned_subject);
     let name = project.name_any();
     let binding = |uid, role, subject| {
         let name = name.clone();
@@ -357,14 +357,11 @@ fn pinned(
 
 /// The same role for the same subject at the same place is one binding; a role or person that is
 /// made again under its name is another, and so is the binding.
-fn id(place: Option<String>, role: &RoleReference, subject: &BindingSubject) -> String {
+fn id(place: Option<&str>, role: &RoleReference, subject: &BindingSubject) -> String {
     let parts = serde_json::json!([place, role, subject]);
     let hash = digest(&SHA256, parts.to_string().as_bytes());
-    let hex: String = hash.as_ref()[..10]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("m-{hex}")
+    let short = hash.as_ref().first_chunk().copied().unwrap_or_default();
+    format!("m-{:032x}", u128::from_be_bytes(short))
 }
 
 fn view(

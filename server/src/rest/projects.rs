@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use drover_access::identity::Identity;
 use drover_api::ids::ClusterUid;
-use drover_api::kinds::{ClusterReference, Project, ProjectSpec};
+use drover_api::kinds::{ClusterReference, ContainerDefaults, Project, ProjectQuota, ProjectSpec};
 use drover_api::rest::{List, ProjectCreate, ProjectPatch, ProjectView};
 use http::StatusCode;
 use jiff::Timestamp;
@@ -147,10 +147,11 @@ pub(super) async fn patch(
         spec.namespaces = namespaces;
     }
     if let Some(quota) = request.quota {
-        spec.quota = Some(quota).filter(|quota| *quota != Default::default());
+        spec.quota = Some(quota).filter(|quota| *quota != ProjectQuota::default());
     }
     if let Some(defaults) = request.container_defaults {
-        spec.container_defaults = Some(defaults).filter(|said| *said != Default::default());
+        spec.container_defaults =
+            Some(defaults).filter(|said| *said != ContainerDefaults::default());
     }
     if let Some(level) = request.pod_security {
         spec.pod_security = Some(level);

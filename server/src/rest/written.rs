@@ -52,8 +52,8 @@ where
     /// the server writes beside names.
     pub(super) async fn create(&self, said: &K, object: &K) -> Result<K, Status> {
         let name = object.name_any();
-        let value = self.value(said)?;
-        self.ask(Operation::Create, &name, Some(&value), None)
+        let asked = value(said)?;
+        self.ask(Operation::Create, &name, Some(&asked), None)
             .await?;
         let params = PostParams {
             field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
@@ -71,7 +71,7 @@ where
     /// Writes what was read as `old`, and is a conflict if somebody else was faster.
     pub(super) async fn replace(&self, old: &K, object: &K) -> Result<K, Status> {
         let name = object.name_any();
-        let (before, after) = (self.value(old)?, self.value(object)?);
+        let (before, after) = (value(old)?, value(object)?);
         self.ask(Operation::Update, &name, Some(&after), Some(&before))
             .await?;
         let params = PostParams {
@@ -87,7 +87,7 @@ where
 
     pub(super) async fn delete(&self, object: &K) -> Result<(), Status> {
         let name = object.name_any();
-        let before = self.value(object)?;
+        let before = value(object)?;
         self.ask(Operation::Delete, &name, None, Some(&before))
             .await?;
         let uid = object.uid().unwrap_or_default();
@@ -129,11 +129,11 @@ where
         };
         Ok(judge(&self.state.hub, self.caller, &write).await?)
     }
+}
 
-    fn value(&self, object: &K) -> Result<Value, Status> {
-        serde_json::to_value(object)
-            .map_err(|error| Status::internal(format!("an object cannot be written: {error}")))
-    }
+fn value(object: &impl Serialize) -> Result<Value, Status> {
+    serde_json::to_value(object)
+        .map_err(|error| Status::internal(format!("an object cannot be written: {error}")))
 }
 
 fn kind<K: Resource<DynamicType = ()>>() -> &'static str {

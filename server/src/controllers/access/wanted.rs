@@ -213,11 +213,13 @@ fn references(base: &str, rights: &Rights) -> Vec<(String, RoleRef)> {
     let own = (!rights.rules.is_empty()).then(|| (base.to_owned(), role_ref("ClusterRole", base)));
     let external = rights.external.iter().map(|name| {
         // A name may be as long as names can be, so it is shortened to what tells it from others.
-        let short: String = digest(&SHA256, name.as_bytes()).as_ref()[..8]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        (format!("{base}-{short}"), role_ref("ClusterRole", name))
+        let hash = digest(&SHA256, name.as_bytes());
+        let short = hash.as_ref().first_chunk().copied().unwrap_or_default();
+        let short = u64::from_be_bytes(short);
+        (
+            format!("{base}-{short:016x}"),
+            role_ref("ClusterRole", name),
+        )
     });
     own.into_iter().chain(external).collect()
 }

@@ -107,11 +107,9 @@ async fn member_of_one_cluster_reaches_that_one_and_learns_of_no_other() {
         get(&rig, &rig.bob, &path).await
     };
     assert_eq!(reach("a").await.code(), 200);
-    let seen = a.seen.lock();
     let name = UserName::of(&UserUid::new("uid-bob"));
-    let header = |name: &str| seen[0].headers.get(name).cloned();
+    let header = |name: &str| a.seen.lock()[0].headers.get(name).cloned();
     assert_eq!(header("impersonate-user").unwrap(), name.as_str());
-    drop(seen);
     let (there, absent, hub) = (reach("b").await, reach("none").await, reach("local").await);
     for refused in [&there, &absent, &hub] {
         assert_eq!(refused.code(), 403);

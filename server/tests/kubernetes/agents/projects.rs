@@ -109,54 +109,88 @@ async fn wait_for_label(cluster: &ControlPlane, namespace: &str, project: Option
     eventually(&what, SOON, async || {
         let found = get(cluster, &format!("namespace {namespace}")).await;
         let label = labels(&found)["management.drover.dev/project"].as_str();
-        (label == project).then_some(()).ok_or(found.to_string())
+        (label == project)
+            .then_some(())
+            .ok_or_else(|| found.to_string())
     })
     .await
     .unwrap();
 }
 
 #[tokio::test]
-async fn a_projects_namespaces_are_made_bounded_and_moved_and_nothing_is_taken_unasked() {
+async fn a_projects_namespaces_are_made_bounded_and_let_go_as_they_were() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;
     let projects = Projects::of(&rig);
-
-    // Made, with all that the project says.
-    projects
-        .make(
-            "web",
-            json!({
-                "namespaces": [{ "name": "web-dev" }],
-                "quota": { "project": { "pods": "10" }, "namespace": { "pods": "5", "requests.cpu": "0.5" } },
-                "containerDefaults": { "limits": { "memory": "1024Mi" } },
-                "podSecurity": "Restricted",
-            }),
-        )
-        .await;
-    projects.wait_for("web", "Applied", &["web-dev"]).await;
+    let spec = json!({
+        "namespaces": [{ "name": "dev" }, { "name": "test" }],
+        "quota": {
+            "project": { "pods": "10" },
+            "namespace": { "pods": "5", "requests.cpu": "0.5" },
+        },
+        "containerDefaults": { "limits": { "memory": "1024Mi" } },
+        "podSecurity": "Restricted",
+    });
+    projects.make("web", spec).await;
+    projects.wait_for("web", "Applied", &["dev", "test"]).await;
     let web = projects.uid("web").await;
-    let made = get(&cluster, "namespace web-dev").await;
-    assert_eq!(labels(&made)["management.drover.dev/project"], json!(web));
-    assert_eq!(
-        labels(&made)["pod-security.kubernetes.io/enforce"],
-        "restricted"
-    );
-    assert_eq!(labels(&made)["app.kubernetes.io/managed-by"], "drover");
-    let quota = get(&cluster, "resourcequota drover-project -n web-dev").await;
-    assert_eq!(
-        quota["spec"]["hard"],
-        json!({ "pods": "5", "requests.cpu": "500m" })
-    );
-    let limits = get(&cluster, "limitrange drover-project -n web-dev").await;
+    let made = get(&cluster, "namespace dev").await;
+    let label = |label: &str| labels(&made)[label].clone();
+    assert_eq!(label("management.drover.dev/project"), json!(web));
+    assert_eq!(label("pod-security.kubernetes.io/enforce"), "restricted");
+    assert_eq!(label("app.kubernetes.io/managed-by"), "drover");
+    let quota = get(&cluster, "resourcequota drover-project -n dev").await;
+    let hard = json!({ "pods": "5", "requests.cpu": "500m" });
+    assert_eq!(quota["spec"]["hard"], hard);
+    let limits = get(&cluster, "limitrange drover-project -n dev").await;
     assert_eq!(limits["spec"]["limits"][0]["default"]["memory"], "1Gi");
-    let version = |of: &Value| of["metadata"]["resourceVersion"].clone();
 
-    // One that is there is adopted if somebody says so.
+    // One more would be more than the project may use.
+    let three = json!([{ "name": "dev" }, { "name": "test" }, { "name": "x" }]);
+    projects.change("web", json!({ "namespaces": three })).await;
+    let told = projects.wait_for("web", "LimitsInvalid", &["dev", "test"]);
+    let told = told.await;
+    assert!(told.contains("3 namespaces with 5 each"), "{told}");
+    assert!(cluster.kubectl(["get", "namespace", "x"]).await.is_err());
+
+    // What leaves it stays, without anything of Drover's; what stays in it is not touched.
+    let one = json!([{ "name": "dev" }]);
+    projects.change("web", json!({ "namespaces": one })).await;
+    projects.wait_for("web", "Applied", &["dev"]).await;
+    is_nobodys(&cluster, "test").await;
+    let same = get(&cluster, "resourcequota drover-project -n dev").await;
+    let version = |of: &Value| of["metadata"]["resourceVersion"].clone();
+    assert_eq!(version(&same), version(&quota));
+    projects.delete("web").await;
+    projects.wait_until_gone("web").await;
+    is_nobodys(&cluster, "dev").await;
+}
+
+/// Asserts that a namespace is there as if no project had ever had it.
+async fn is_nobodys(cluster: &ControlPlane, name: &str) {
+    let left = get(cluster, &format!("namespace {name}")).await;
+    assert_eq!(
+        labels(&left),
+        &json!({ "kubernetes.io/metadata.name": name })
+    );
+    for kind in ["resourcequotas", "limitranges"] {
+        let left = get(cluster, &format!("{kind} -n {name}")).await;
+        assert_eq!(left["items"], json!([]), "{kind} in {name}");
+    }
+}
+
+#[tokio::test]
+async fn a_namespace_is_taken_over_only_if_somebody_says_so_and_rights_move_with_it() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let _agent = start(&cluster, "pod-0").await;
+    let projects = Projects::of(&rig);
     kubectl(&cluster, "create namespace bank").await;
-    projects
-        .make("vault", json!({ "namespaces": [{ "name": "bank" }] }))
-        .await;
+    let adopted = || json!({ "namespaces": [{ "name": "bank", "adopt": true }] });
+
+    let asked = json!({ "namespaces": [{ "name": "bank" }] });
+    projects.make("vault", asked).await;
     let told = projects.wait_for("vault", "NamespaceTaken", &[]).await;
     assert!(
         told.contains("\"bank\"") && told.contains("adopt"),
@@ -166,72 +200,48 @@ async fn a_projects_namespaces_are_made_bounded_and_moved_and_nothing_is_taken_u
     let vault = projects.uid("vault").await;
     let label = format!("label namespace bank management.drover.dev/project={vault}");
     kubectl(&cluster, &label).await;
-    projects
-        .change("vault", json!({ "description": "looked at again" }))
-        .await;
+    let again = json!({ "description": "looked at again" });
+    projects.change("vault", again).await;
     wait_for_label(&cluster, "bank", None).await;
-    projects
-        .change(
-            "vault",
-            json!({ "namespaces": [{ "name": "bank", "adopt": true }] }),
-        )
-        .await;
+    projects.change("vault", adopted()).await;
     projects.wait_for("vault", "Applied", &["bank"]).await;
     wait_for_label(&cluster, "bank", Some(&vault)).await;
+    rig.server.user(&rig.admin, "ann").await;
+    let body = json!({ "role": "read-only", "user": "ann" });
+    let given = rig
+        .server
+        .post("/v1/projects/vault/members", &rig.admin, body);
+    given.await.expect(201);
+    wait_for_rights(&cluster, "bank", true).await;
 
-    // It moves once the one that has it lets it go.
-    let both = json!([{ "name": "web-dev" }, { "name": "bank", "adopt": true }]);
-    projects.change("web", json!({ "namespaces": both })).await;
-    let told = projects
-        .wait_for("web", "NamespaceTaken", &["web-dev"])
-        .await;
+    // It moves once the one that has it lets it go, and nobody's rights in it stay behind.
+    projects.make("web", adopted()).await;
+    let told = projects.wait_for("web", "NamespaceTaken", &[]).await;
     assert!(told.contains("\"vault\""), "{told}");
-    projects.change("vault", json!({ "namespaces": [] })).await;
-    projects
-        .wait_for("web", "Applied", &["bank", "web-dev"])
-        .await;
-    projects.wait_for("vault", "Applied", &[]).await;
-    wait_for_label(&cluster, "bank", Some(&web)).await;
-    let same = get(&cluster, "resourcequota drover-project -n web-dev").await;
-    assert_eq!(
-        version(&same),
-        version(&quota),
-        "only differences are written"
-    );
-
-    // One more would be more than the project may use.
-    let three = json!([{ "name": "web-dev" }, { "name": "bank", "adopt": true }, { "name": "x" }]);
-    projects.change("web", json!({ "namespaces": three })).await;
-    let told = projects
-        .wait_for("web", "LimitsInvalid", &["bank", "web-dev"])
-        .await;
-    assert!(told.contains("3 namespaces with 5 each"), "{told}");
-    assert!(cluster.kubectl(["get", "namespace", "x"]).await.is_err());
-
-    // What leaves it stays, without anything of Drover's.
-    projects
-        .change(
-            "web",
-            json!({ "namespaces": [{ "name": "bank", "adopt": true }] }),
-        )
-        .await;
+    let none = json!({ "namespaces": [] });
+    projects.change("vault", none).await;
     projects.wait_for("web", "Applied", &["bank"]).await;
-    let left = get(&cluster, "namespace web-dev").await;
-    assert_eq!(
-        labels(&left),
-        &json!({ "kubernetes.io/metadata.name": "web-dev" })
-    );
-    for kind in ["resourcequotas", "limitranges"] {
-        let left = get(&cluster, &format!("{kind} -n web-dev")).await;
-        assert_eq!(left["items"], json!([]), "{kind}");
-    }
-    projects.delete("web").await;
-    projects.wait_until_gone("web").await;
-    let left = get(&cluster, "namespace bank").await;
-    assert_eq!(
-        labels(&left),
-        &json!({ "kubernetes.io/metadata.name": "bank" })
-    );
+    projects.wait_for("vault", "Applied", &[]).await;
+    let web = projects.uid("web").await;
+    wait_for_label(&cluster, "bank", Some(&web)).await;
+    wait_for_rights(&cluster, "bank", false).await;
+}
+
+/// Waits until somebody has a role of Drover's in a namespace, or nobody has.
+async fn wait_for_rights(cluster: &ControlPlane, namespace: &str, wanted: bool) {
+    let what = format!("rights in {namespace}: {wanted}");
+    eventually(&what, SOON, async || {
+        let label = "management.drover.dev/access";
+        let found = get(cluster, &format!("rolebindings -n {namespace} -l {label}")).await;
+        let has = found["items"]
+            .as_array()
+            .is_some_and(|items| !items.is_empty());
+        (has == wanted)
+            .then_some(())
+            .ok_or_else(|| found.to_string())
+    })
+    .await
+    .unwrap();
 }
 
 #[tokio::test]

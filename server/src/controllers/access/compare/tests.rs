@@ -7,9 +7,6 @@ use kube::api::ObjectMeta;
 use super::*;
 use crate::controllers::objects::differ::differ;
 
-/// What somebody does to a role, in words and in deed.
-type Change = (&'static str, fn(&mut ClusterRole));
-
 fn rule(verbs: &[&str]) -> PolicyRule {
     PolicyRule {
         api_groups: Some(vec![String::new()]),
@@ -58,6 +55,9 @@ fn binding(name: &str, role: &str, people: &[&str]) -> ClusterRoleBinding {
     }
 }
 
+/// What somebody does to a role.
+type Change = fn(&mut ClusterRole);
+
 fn names<K: ResourceExt>(objects: &[K]) -> Vec<String> {
     objects.iter().map(ResourceExt::name_any).collect()
 }
@@ -91,7 +91,7 @@ fn what_is_missing_is_made_what_differs_is_put_right_and_what_is_too_many_goes()
 #[test]
 fn whatever_somebody_else_added_to_a_role_is_put_right() {
     let wanted = || role("a", &["get"]);
-    let changes: [Change; 3] = [
+    let changes: [(&str, Change); 3] = [
         ("a right", |role| {
             role.rules.as_mut().unwrap().push(rule(&["delete"]));
         }),

@@ -51,7 +51,7 @@ pub(crate) fn of_one_administrator() -> Wanted {
 }
 
 fn names<K: kube::ResourceExt>(objects: &[K]) -> Vec<String> {
-    objects.iter().map(|object| object.name_any()).collect()
+    objects.iter().map(kube::ResourceExt::name_any).collect()
 }
 
 #[test]
