@@ -36,6 +36,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "drover-access",
             "drover-rbac",
             "drover-api",
+            "drover-quantity",
         ],
     ),
     ("drover-ui-core", &["drover-api"]),
