@@ -81,6 +81,7 @@ pub(in crate::controllers) async fn keep(shared: &Shared) {
             Ok(pause) => pause,
             Err(error) => {
                 if error.is_outdated() {
+                    tracing::debug!(cluster.uid = %shared.uid, %error, "projects are looked at again");
                     AGAIN_AFTER
                 } else {
                     let error = &error as &dyn std::error::Error;
