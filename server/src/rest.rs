@@ -7,10 +7,12 @@ pub mod audited;
 pub mod body;
 pub mod caller;
 mod clusters;
+mod device;
 mod document;
 mod kubeconfig;
 mod me;
 mod page;
+mod providers;
 mod server;
 mod session;
 mod settings;
@@ -29,7 +31,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::hub::Hub;
-use crate::identity::{Authenticator, Logins};
+use crate::identity::{Authenticator, Devices, Logins, SignIns};
 use crate::settings::Settings;
 use crate::{registration, telemetry};
 
@@ -45,6 +47,10 @@ pub struct RestState {
     pub authenticator: Authenticator,
     /// Log-in.
     pub logins: Logins,
+    /// Signing in with identity providers.
+    pub sign_ins: SignIns,
+    /// Log-ins that wait to be confirmed.
+    pub devices: Devices,
     /// Settings in effect.
     pub settings: Settings,
     /// Certificates that people's tools shall trust, PEM; `None` if any public root will do.
@@ -68,6 +74,13 @@ fn documented() -> OpenApiRouter<RestState> {
         .routes(routes!(me::me))
         .routes(routes!(session::sign_in, session::read, session::sign_out))
         .routes(routes!(session::sign_out_everywhere))
+        .routes(routes!(providers::list))
+        .routes(routes!(providers::sign_in))
+        .routes(routes!(providers::callback))
+        .routes(routes!(device::begin))
+        .routes(routes!(device::fetch))
+        .routes(routes!(device::look))
+        .routes(routes!(device::confirm))
         .routes(routes!(me::change_password))
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::delete))

@@ -64,6 +64,11 @@ pub const ROUTES: &[Route] = &[
     ),
     route(Method::GET, "/v1/connect", Right::Agent),
     route(Method::GET, "/v1/import/manifest", Right::Agent),
+    route(Method::POST, "/v1/device", Right::Anyone),
+    // What it takes is a code that only the program has that began.
+    route(Method::POST, "/v1/device/token", Right::Anyone),
+    route(Method::GET, "/v1/device/{code}", Right::Person),
+    route(Method::POST, "/v1/device/{code}/confirm", Right::Person),
     route(Method::POST, "/v1/kubeconfig", Right::Person),
     route(Method::GET, "/v1/log-filter", Right::Administrator),
     route(Method::PUT, "/v1/log-filter", Right::Administrator),
@@ -72,6 +77,10 @@ pub const ROUTES: &[Route] = &[
     route(Method::GET, "/v1/me", Right::AnyToken),
     route(Method::POST, "/v1/me/password", Right::AnyToken),
     route(Method::GET, "/v1/openapi.json", Right::Anyone),
+    route(Method::GET, "/v1/providers", Right::Anyone),
+    // A provider's answer, and the cookie of the browser that began, decide who that is.
+    route(Method::GET, "/v1/providers/{name}/callback", Right::Anyone),
+    route(Method::POST, "/v1/providers/{name}/sign-in", Right::Anyone),
     route(Method::DELETE, "/v1/session", Right::AnyToken),
     route(Method::GET, "/v1/session", Right::AnyToken),
     route(Method::POST, "/v1/session", Right::Anyone),

@@ -3,6 +3,12 @@
 //! | call | who | body → answer |
 //! |---|---|---|
 //! | `POST /v1/login` | anyone | [`LoginRequest`] → [`IssuedToken`] |
+//! | `GET /v1/providers` | anyone | → [`List`]`<`[`ProviderView`]`>` |
+//! | `POST /v1/providers/{name}/sign-in` | anyone | [`ProviderSignIn`] → [`ProviderRedirect`], or as `/v1/session` and `/v1/login` do |
+//! | `GET /v1/providers/{name}/callback` | anyone | → a page that leads into the web UI, and a cookie |
+//! | `POST /v1/device` | anyone | – → [`DeviceCode`] |
+//! | `POST /v1/device/token` | who has the device's code | [`DevicePoll`] → [`DeviceAnswer`] |
+//! | `GET /v1/device/{code}`, `POST /v1/device/{code}/confirm` | user | → [`DeviceView`]; 204 |
 //! | `POST /v1/logout` | a session | – → 204, the presented token is deleted |
 //! | `POST /v1/session` | anyone | [`LoginRequest`] → [`Session`] and a cookie |
 //! | `GET /v1/session` | a session | → [`Session`] |
@@ -96,6 +102,110 @@ wire! {
         token: Secret,
         /// What the hub keeps of it.
         metadata: TokenView,
+    }
+}
+wire! {
+    /// An identity provider that people can sign in with.
+    ProviderView {
+        /// Its name.
+        name: String,
+        /// What stands on its button.
+        display_name: String,
+        /// What signing in with it takes.
+        way: SignInWay,
+    }
+}
+
+/// What signing in with a provider takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum SignInWay {
+    /// A browser goes to the provider and comes back.
+    Redirect,
+    /// A login and a password, typed here.
+    Password,
+}
+
+/// Where the token of a sign-in will be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum SignInBy {
+    /// In a browser's cookie.
+    #[default]
+    Browser,
+    /// With a program, which sends it as a bearer token.
+    Program,
+}
+wire! {
+    /// A sign-in with a provider.
+    #[derive(Default)]
+    #[serde(deny_unknown_fields)]
+    ProviderSignIn {
+        /// Where the token will be; programs sign in with a password only, or by `/v1/device`.
+        #[serde(default)]
+        by: SignInBy,
+        /// What the person types there, where a password is asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        login: Option<String>,
+        /// The password, where one is asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        password: Option<Secret>,
+        /// Where in the web UI the person goes on afterwards: a path such as `/clusters`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        return_to: Option<String>,
+    }
+}
+wire! {
+    /// Where a browser goes on signing in.
+    ProviderRedirect {
+        /// The provider's page.
+        url: String,
+    }
+}
+wire! {
+    /// A log-in of a program that waits for a person to confirm it in a browser.
+    DeviceCode {
+        /// What the program shows when it asks whether that has happened.
+        device_code: Secret,
+        /// What the person types in the browser: two times four letters.
+        user_code: String,
+        /// The page where they type it.
+        verification_url: String,
+        /// It can be confirmed for so long.
+        expires_in_seconds: u32,
+        /// The program asks no more often than this.
+        interval_seconds: u32,
+    }
+}
+wire! {
+    /// A question whether a log-in was confirmed.
+    #[serde(deny_unknown_fields)]
+    DevicePoll {
+        /// The code that only the program knows.
+        device_code: Secret,
+    }
+}
+wire! {
+    /// Whether a log-in was confirmed.
+    DeviceAnswer {
+        /// The token, once it was; it is given once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        issued: Option<IssuedToken>,
+    }
+}
+wire! {
+    /// A log-in that waits, as it is shown to who may confirm it.
+    DeviceView {
+        /// What the program shows.
+        user_code: String,
+        /// Address from which the program asked.
+        source: String,
+        /// When it asked.
+        #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+        requested_at: Timestamp,
+        /// It can be confirmed until then.
+        #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+        expires_at: Timestamp,
     }
 }
 wire! {

@@ -14,7 +14,9 @@ use crate::hub::admission::install::Installer;
 use crate::hub::admission::review::{self, Reviews};
 use crate::hub::admission::standing::{RulesStanding, Standing as Rules};
 use crate::hub::lease::{Leadership, Standing};
-use crate::identity::{Authenticator, LastUse, Logins, Passwords, tokens};
+use crate::identity::{
+    Authenticator, Devices, LastUse, Logins, Passwords, Providers, SignIns, tokens,
+};
 use crate::proxy::{self, OpenStreams, Road, end_in_order, keep_hub_access, watch_permits};
 use crate::registration::notice::Notices;
 use crate::registration::{self, RegistrationState};
@@ -40,10 +42,17 @@ pub(super) fn build(
     readiness(&health, base.hub.stores(), &base.leadership);
     let trust: Option<Arc<str>> = certificate.trust().map(Arc::from);
 
+    let logins = Logins::new(base.hub.clone(), base.settings.clone(), passwords);
+    let (hub, settings, limits) = (&base.hub, &base.settings, logins.limits());
+    let providers = Providers::new(hub.clone());
+    let sign_ins = SignIns::new(hub.clone(), settings.clone(), providers, limits.clone());
+    let devices = Devices::new(hub.clone(), settings.clone(), limits.clone());
     let people = rest::router(RestState {
         hub: base.hub.clone(),
         authenticator: authenticator.clone(),
-        logins: Logins::new(base.hub.clone(), base.settings.clone(), passwords),
+        logins,
+        sign_ins,
+        devices,
         settings: base.settings.clone(),
         trust: trust.clone(),
     });

@@ -27,6 +27,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "drover-agent",
             "drover-simulate",
             "drover-apiserver",
+            "drover-providers",
             "drover-tunnel",
             "drover-access",
             "drover-api",
