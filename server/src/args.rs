@@ -133,6 +133,10 @@ pub struct LoginArgs {
         hide_env_values = true
     )]
     pub username: Option<String>,
+    /// Log in with this identity provider, instead of a password of Drover's own: in a browser, or
+    /// with your name and password there if it is a directory
+    #[arg(long, value_name = "NAME")]
+    pub provider: Option<String>,
     /// Read the password from the first line of standard input
     #[arg(long)]
     pub password_stdin: bool,

@@ -31,7 +31,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::hub::Hub;
-use crate::identity::{Authenticator, Devices, Logins, SignIns};
+use crate::identity::{Authenticator, Devices, Logins, Refresher, SignIns};
 use crate::settings::Settings;
 use crate::{registration, telemetry};
 
@@ -49,6 +49,8 @@ pub struct RestState {
     pub logins: Logins,
     /// Signing in with identity providers.
     pub sign_ins: SignIns,
+    /// Asking identity providers about people.
+    pub refresher: Refresher,
     /// Log-ins that wait to be confirmed.
     pub devices: Devices,
     /// Settings in effect.
@@ -87,6 +89,7 @@ fn documented() -> OpenApiRouter<RestState> {
         .routes(routes!(users::list, users::create))
         .routes(routes!(users::read, users::patch, users::delete))
         .routes(routes!(users::reset_password))
+        .routes(routes!(users::refresh))
         .routes(routes!(clusters::list, clusters::create))
         .routes(routes!(clusters::read, clusters::delete))
         .routes(routes!(kubeconfig::create))

@@ -100,5 +100,10 @@ pub const ROUTES: &[Route] = &[
         "/v1/users/{name}/password",
         Right::Administrator,
     ),
+    route(
+        Method::POST,
+        "/v1/users/{name}/refresh",
+        Right::Administrator,
+    ),
     route(Method::GET, "/v1/version", Right::Anyone),
 ];

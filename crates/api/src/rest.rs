@@ -21,6 +21,7 @@
 //! | `GET, POST /v1/users` | administrator | → [`List`]`<`[`UserView`]`>`; [`UserCreate`] → [`UserView`] |
 //! | `GET, PATCH, DELETE /v1/users/{name}` | administrator | [`UserPatch`] → [`UserView`] |
 //! | `POST /v1/users/{name}/password` | administrator | [`PasswordReset`] → 204 |
+//! | `POST /v1/users/{name}/refresh` | administrator | – → [`UserView`] |
 //! | `GET, POST /v1/clusters` | user / administrator | → [`List`]`<`[`ClusterView`]`>`; [`ClusterCreate`] → [`ClusterView`] |
 //! | `GET, DELETE /v1/clusters/{name}` | user / administrator | → [`ClusterView`]; 204 |
 //! | `POST /v1/clusters/{name}/import` | administrator | [`ImportRequest`] → [`Import`] |
@@ -36,7 +37,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use serde::{Deserialize, Serialize};
 
 use crate::kinds::{
-    AgentStatus, ClusterScope, ClusterSpec, ClusterStatus, ComponentHealth, NodeCount, TokenPurpose,
+    AgentStatus, ClusterScope, ClusterSpec, ClusterStatus, ComponentHealth, IdentityGroup,
+    IdentityState, NodeCount, TokenPurpose,
 };
 
 /// A page of things, in the order of their names.
@@ -319,9 +321,35 @@ wire! {
         must_change_password: bool,
         /// When the user was made.
         created_at: Timestamp,
-        /// Last login with a password.
+        /// Last login.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_login_at: Option<Timestamp>,
+        /// Who they are to identity providers.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        identities: Vec<IdentityView>,
+    }
+}
+wire! {
+    /// Who a person is to an identity provider, as that said last.
+    IdentityView {
+        /// Name of the provider.
+        provider: String,
+        /// What they type there to sign in.
+        login: String,
+        /// The groups that they are in.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        groups: Vec<IdentityGroup>,
+        /// How many further groups count nowhere, because their ids cannot stand in a group's name.
+        #[serde(default)]
+        groups_left_out: u32,
+        /// When the provider last said so.
+        #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+        confirmed_at: Timestamp,
+        /// What it said when it was asked last.
+        state: IdentityState,
+        /// Why it did not say who they are, if it did not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
     }
 }
 wire! {

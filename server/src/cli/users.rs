@@ -211,6 +211,7 @@ mod tests {
             must_change_password: false,
             created_at: "2026-11-20T12:00:00Z".parse().unwrap(),
             last_login_at: None,
+            identities: Vec::new(),
         }
     }
 

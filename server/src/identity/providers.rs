@@ -9,9 +9,11 @@ pub mod begun;
 pub mod configured;
 pub mod kept;
 pub mod people;
+pub mod refresh;
 pub mod seen;
 pub mod sign_in;
 pub mod standing;
 
 pub use configured::Providers;
+pub use refresh::Refresher;
 pub use sign_in::{SignInError, SignIns};

@@ -15,7 +15,7 @@ use crate::hub::admission::review::{self, Reviews};
 use crate::hub::admission::standing::{RulesStanding, Standing as Rules};
 use crate::hub::lease::{Leadership, Standing};
 use crate::identity::{
-    Authenticator, Devices, LastUse, Logins, Passwords, Providers, SignIns, tokens,
+    Authenticator, Devices, LastUse, Logins, Passwords, Providers, Refresher, SignIns, tokens,
 };
 use crate::proxy::{self, OpenStreams, Road, end_in_order, keep_hub_access, watch_permits};
 use crate::registration::notice::Notices;
@@ -45,13 +45,22 @@ pub(super) fn build(
     let logins = Logins::new(base.hub.clone(), base.settings.clone(), passwords);
     let (hub, settings, limits) = (&base.hub, &base.settings, logins.limits());
     let providers = Providers::new(hub.clone());
-    let sign_ins = SignIns::new(hub.clone(), settings.clone(), providers, limits.clone());
+    let sign_ins = SignIns::new(
+        hub.clone(),
+        settings.clone(),
+        providers.clone(),
+        limits.clone(),
+    );
+    let refresher = Refresher::new(hub.clone(), providers, sign_ins.people().clone());
+    let refreshing = refresher.clone();
+    base.spawn(refreshing.run(base.leadership.clone(), base.stop.clone()));
     let devices = Devices::new(hub.clone(), settings.clone(), limits.clone());
     let people = rest::router(RestState {
         hub: base.hub.clone(),
         authenticator: authenticator.clone(),
         logins,
         sign_ins,
+        refresher,
         devices,
         settings: base.settings.clone(),
         trust: trust.clone(),

@@ -14,5 +14,6 @@ mod hub;
 mod identity;
 mod people;
 mod place;
+mod providers;
 mod recover;
 mod server;
