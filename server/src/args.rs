@@ -2,6 +2,7 @@
 
 mod connection;
 mod people;
+mod providers;
 mod road;
 mod server;
 
@@ -12,6 +13,9 @@ pub use people::{
     NewPassword, SettingArgs, SettingCommand, SettingName, SettingSet, TokenArgs, TokenCommand,
     TokenCreateArgs, TokenId, UserArgs, UserCommand, UserCreate, UserDelete, UserName,
     UserPassword,
+};
+pub use providers::{
+    ProviderArgs, ProviderCommand, ProviderCreate, ProviderDelete, ProviderName, ProviderTest,
 };
 pub use road::{
     AgentArgs, AgentCommand, AgentImage, ClusterArgs, ClusterCommand, ClusterDelete, ClusterImport,
@@ -70,6 +74,8 @@ pub enum Command {
     Token(TokenArgs),
     /// Manage local users (administrators)
     User(UserArgs),
+    /// Let people log in with identity providers
+    Provider(ProviderArgs),
     /// Read and change the server's settings (administrators)
     Setting(SettingArgs),
     /// Back up, restore and check the embedded hub

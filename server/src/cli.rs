@@ -15,6 +15,7 @@ mod kubeconfig;
 mod login;
 mod output;
 mod patience;
+mod providers;
 mod server;
 mod settings;
 mod table;
@@ -88,6 +89,7 @@ async fn run(command: Command, environment: &Environment) -> Result<(), Failure>
         Command::Cluster(args) => clusters::run(&args, environment).await,
         Command::Token(args) => tokens::run(&args, environment).await,
         Command::User(args) => users::run(&args, environment).await,
+        Command::Provider(args) => providers::run(&args, environment).await,
         Command::Setting(args) => settings::run(&args, environment).await,
         Command::Hub(args) => hub::run(args).await,
         Command::Agent(args) => match args.command {

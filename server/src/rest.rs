@@ -4,6 +4,7 @@
 //! Who may call a route is the handler's extractor ([`caller`]); [`crate::routes`] lists it.
 
 pub mod audited;
+mod auth_providers;
 pub mod body;
 pub mod caller;
 mod clusters;
@@ -76,6 +77,13 @@ fn documented() -> OpenApiRouter<RestState> {
         .routes(routes!(me::me))
         .routes(routes!(session::sign_in, session::read, session::sign_out))
         .routes(routes!(session::sign_out_everywhere))
+        .routes(routes!(auth_providers::list, auth_providers::create))
+        .routes(routes!(
+            auth_providers::read,
+            auth_providers::update,
+            auth_providers::delete
+        ))
+        .routes(routes!(auth_providers::test))
         .routes(routes!(providers::list))
         .routes(routes!(providers::sign_in))
         .routes(routes!(providers::callback))

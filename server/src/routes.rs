@@ -53,6 +53,23 @@ pub const ROUTES: &[Route] = &[
     route(Method::GET, "/readyz", Right::Anyone),
     route(Method::POST, "/v1/agent/challenge", Right::Agent),
     route(Method::POST, "/v1/agent/register", Right::Agent),
+    route(Method::GET, "/v1/auth-providers", Right::Administrator),
+    route(Method::POST, "/v1/auth-providers", Right::Administrator),
+    route(
+        Method::DELETE,
+        "/v1/auth-providers/{name}",
+        Right::Administrator,
+    ),
+    route(
+        Method::GET,
+        "/v1/auth-providers/{name}",
+        Right::Administrator,
+    ),
+    route(
+        Method::PUT,
+        "/v1/auth-providers/{name}",
+        Right::Administrator,
+    ),
     route(Method::GET, "/v1/clusters", Right::Person),
     route(Method::POST, "/v1/clusters", Right::Administrator),
     route(Method::DELETE, "/v1/clusters/{name}", Right::Administrator),
@@ -81,6 +98,11 @@ pub const ROUTES: &[Route] = &[
     // A provider's answer, and the cookie of the browser that began, decide who that is.
     route(Method::GET, "/v1/providers/{name}/callback", Right::Anyone),
     route(Method::POST, "/v1/providers/{name}/sign-in", Right::Anyone),
+    route(
+        Method::POST,
+        "/v1/providers/{name}/test",
+        Right::Administrator,
+    ),
     route(Method::DELETE, "/v1/session", Right::AnyToken),
     route(Method::GET, "/v1/session", Right::AnyToken),
     route(Method::POST, "/v1/session", Right::Anyone),

@@ -14,7 +14,7 @@ pub const SERVER_FIELD_MANAGER: &str = "drover-server";
 pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
 /// Value of [`MANAGED_BY_LABEL`].
 pub const MANAGED_BY: &str = "drover";
-/// Label, with the value `true`, on the Secrets of the hub that AuthProviders may name.
+/// Label on a Secret of the hub that an AuthProvider may name, with that provider's name.
 pub const PROVIDER_SECRET_LABEL: &str = "management.drover.dev/provider-secret";
 /// Reserved cluster name: the hub itself.
 pub const LOCAL_CLUSTER: &str = "local";

@@ -6,6 +6,9 @@
 //! | `GET /v1/providers` | anyone | → [`List`]`<`[`ProviderView`]`>` |
 //! | `POST /v1/providers/{name}/sign-in` | anyone | [`ProviderSignIn`] → [`ProviderRedirect`], or as `/v1/session` and `/v1/login` do |
 //! | `GET /v1/providers/{name}/callback` | anyone | → a page that leads into the web UI, and a cookie |
+//! | `GET, POST /v1/auth-providers` | administrator | → [`List`]`<`[`AuthProviderView`]`>`; [`AuthProviderCreate`] → [`AuthProviderView`] |
+//! | `GET, PUT, DELETE /v1/auth-providers/{name}` | administrator | [`AuthProviderUpdate`] → [`AuthProviderView`]; 204 |
+//! | `POST /v1/providers/{name}/test` | administrator | [`ProviderTest`] → [`ProviderTrial`] |
 //! | `POST /v1/device` | anyone | – → [`DeviceCode`] |
 //! | `POST /v1/device/token` | who has the device's code | [`DevicePoll`] → [`DeviceAnswer`] |
 //! | `GET /v1/device/{code}`, `POST /v1/device/{code}/confirm` | user | → [`DeviceView`]; 204 |
@@ -162,6 +165,92 @@ wire! {
     ProviderRedirect {
         /// The provider's page.
         url: String,
+    }
+}
+wire! {
+    /// An identity provider, for administrators.
+    AuthProviderView {
+        /// Its name.
+        name: String,
+        /// UID of the object.
+        uid: String,
+        /// The object's spec, without where its secret is.
+        #[cfg_attr(feature = "openapi", schema(value_type = Object))]
+        spec: serde_json::Value,
+        /// Whether it has a secret.
+        has_secret: bool,
+        /// Version of the object; sent with a change, that is refused if there was another since.
+        resource_version: String,
+        /// When it was made.
+        created_at: Timestamp,
+        /// When the provider last answered; exact to some minutes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last_answer_at: Option<Timestamp>,
+        /// Ready.
+        #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
+        conditions: Vec<Condition>,
+    }
+}
+wire! {
+    /// A wish for an identity provider.
+    #[serde(deny_unknown_fields)]
+    AuthProviderCreate {
+        /// Its name, which becomes a part of its groups' names and cannot change.
+        name: String,
+        /// The object's spec, without `clientSecret` and `bindPassword`.
+        #[cfg_attr(feature = "openapi", schema(value_type = Object))]
+        spec: serde_json::Value,
+        /// The client's secret, or the bind password; a public client of OpenID Connect has none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        secret: Option<Secret>,
+    }
+}
+wire! {
+    /// What an identity provider shall be from now on.
+    #[serde(deny_unknown_fields)]
+    AuthProviderUpdate {
+        /// The object's whole spec, without `clientSecret` and `bindPassword`.
+        #[cfg_attr(feature = "openapi", schema(value_type = Object))]
+        spec: serde_json::Value,
+        /// The new secret; the one that there is stays if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        secret: Option<Secret>,
+        /// Version that the change is made from; any if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resource_version: Option<String>,
+    }
+}
+wire! {
+    /// What else is tried with an identity provider.
+    #[derive(Default)]
+    #[serde(deny_unknown_fields)]
+    ProviderTest {
+        /// Somebody's login at a directory.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        login: Option<String>,
+        /// Their password.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        password: Option<Secret>,
+    }
+}
+wire! {
+    /// What a trial of an identity provider showed.
+    ProviderTrial {
+        /// Whether people could sign in.
+        works: bool,
+        /// What was tried, in this order.
+        checks: Vec<ProviderCheck>,
+    }
+}
+wire! {
+    /// One thing that was tried.
+    ProviderCheck {
+        /// What.
+        what: String,
+        /// Whether it works.
+        works: bool,
+        /// What was found, or what is wrong.
+        found: String,
     }
 }
 wire! {

@@ -13,6 +13,8 @@ pub mod refresh;
 pub mod seen;
 pub mod sign_in;
 pub mod standing;
+pub mod state;
+pub mod trial;
 
 pub use configured::Providers;
 pub use refresh::Refresher;

@@ -14,6 +14,7 @@ use crate::hub::admission::install::Installer;
 use crate::hub::admission::review::{self, Reviews};
 use crate::hub::admission::standing::{RulesStanding, Standing as Rules};
 use crate::hub::lease::{Leadership, Standing};
+use crate::identity::providers::state;
 use crate::identity::{
     Authenticator, Devices, LastUse, Logins, Passwords, Providers, Refresher, SignIns, tokens,
 };
@@ -52,6 +53,12 @@ pub(super) fn build(
         limits.clone(),
     );
     let refresher = Refresher::new(hub.clone(), providers, sign_ins.people().clone());
+    base.spawn(state::keep(
+        hub.clone(),
+        sign_ins.clone(),
+        base.leadership.clone(),
+        base.stop.clone(),
+    ));
     let refreshing = refresher.clone();
     base.spawn(refreshing.run(base.leadership.clone(), base.stop.clone()));
     let devices = Devices::new(hub.clone(), settings.clone(), limits.clone());

@@ -226,7 +226,8 @@ impl Providers {
         };
         let (secret, version) = match secret_of(&provider.spec) {
             Some((field, key)) => {
-                let (secret, version) = read_secret(&self.hub, field, key).await?;
+                let (secret, version) =
+                    read_secret(&self.hub, field, key, &provider.name_any()).await?;
                 (Some(secret), version)
             }
             None => (None, None),
@@ -282,12 +283,13 @@ pub fn secret_of(spec: &AuthProviderSpec) -> Option<(&'static str, &SecretKey)> 
     oidc.or(github).or(ldap)
 }
 
-/// Reads what an AuthProvider names; only Secrets that are made for providers, since whoever may
-/// write one chooses to whom its secret is sent.
+/// Reads what an AuthProvider names; only Secrets that are marked as its own, since whoever writes a
+/// provider chooses to whom its secret is sent.
 async fn read_secret(
     hub: &Hub,
     field: &'static str,
     key: &SecretKey,
+    provider: &str,
 ) -> Result<(SecretString, Option<String>), UseError> {
     let wrong = |problem: String| ProviderError::Misconfigured { field, problem };
     let name = &key.name;
@@ -304,15 +306,11 @@ async fn read_secret(
             "there is no Secret {name:?} in {place:?} on the hub: make it"
         ))
     })?;
-    if secret
-        .labels()
-        .get(PROVIDER_SECRET_LABEL)
-        .map(String::as_str)
-        != Some("true")
-    {
+    let whose = secret.labels().get(PROVIDER_SECRET_LABEL);
+    if whose.map(String::as_str) != Some(provider) {
         return Err(wrong(format!(
-            "the Secret {name:?} is not marked as one for providers: give it the label \
-             {PROVIDER_SECRET_LABEL}=true"
+            "the Secret {name:?} is not marked as this provider's: give it the label \
+             {PROVIDER_SECRET_LABEL}={provider}"
         ))
         .into());
     }

@@ -52,7 +52,7 @@ impl Rig {
         let secret = Secret {
             metadata: ObjectMeta {
                 name: Some(name.to_owned()),
-                labels: Some([(PROVIDER_SECRET_LABEL.to_owned(), "true".to_owned())].into()),
+                labels: Some([(PROVIDER_SECRET_LABEL.to_owned(), name.to_owned())].into()),
                 ..ObjectMeta::default()
             },
             string_data: Some([(key.to_owned(), value.to_owned())].into()),
