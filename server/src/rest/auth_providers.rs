@@ -11,7 +11,7 @@ use drover_api::rest::{
 };
 use http::StatusCode;
 use jiff::Timestamp;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::{Api, Resource as _, ResourceExt as _};
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -247,18 +247,12 @@ async fn keep_secret(
     kept.metadata.owner_references = provider.owner_ref(&()).map(|owner| vec![owner]);
     let (secrets, params) = (state.hub.secrets(), PostParams::default());
     match call("keep a provider's secret", secrets.create(&params, &kept)).await {
+        // With nothing of the former one, whoever's it was.
         Err(error) if error.is_conflict() => {
-            // With nothing of the former one, whoever's it was.
-            let patch = Patch::Merge(json!({
-                "metadata": {
-                    "labels": kept.metadata.labels,
-                    "ownerReferences": kept.metadata.owner_references,
-                },
-                "data": kept.data,
-            }));
-            let params = PatchParams::default();
-            let patching = secrets.patch(&key.name, &params, &patch);
-            call("keep a provider's secret", patching).await.map(|_| ())
+            let replacing = secrets.replace(&key.name, &params, &kept);
+            call("keep a provider's secret", replacing)
+                .await
+                .map(|_| ())
         }
         Err(error) => Err(error),
         Ok(_) => Ok(()),

@@ -3,21 +3,22 @@
 
 use std::fmt;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use drover_api::ids::ProviderUid;
 use drover_api::kinds::User;
+use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::PostParams;
 use kube::{Resource as _, ResourceExt as _};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use thiserror::Error;
 
 use crate::hub::keys::NoRandomness;
 use crate::hub::secret::{Data, entry, secret};
 use crate::hub::{Hub, HubError, call};
+
+/// Tries when somebody else changes the same Secret.
+const TRIES: usize = 5;
 
 /// Why it could not be kept or read.
 #[derive(Debug, Error)]
@@ -99,42 +100,48 @@ pub async fn write(
     };
     let plain = serde_json::to_vec(&plain).unwrap_or_default();
     let sealed = hub.keys().kept().close(&of(user, provider), &plain)?;
-    let data = json!({ provider.as_str(): STANDARD.encode(&sealed) });
-    if patch(hub, user, &data).await? {
-        return Ok(());
-    }
-    let new = new_secret(user, Data::from([(provider.as_str().to_owned(), sealed)]));
-    let (api, params) = (hub.secrets(), PostParams::default());
-    match call("keep what a provider gave", api.create(&params, &new)).await {
-        Err(error) if error.is_conflict() => {
-            patch(hub, user, &data).await?;
-            Ok(())
-        }
-        Err(error) => Err(error.into()),
-        Ok(_) => Ok(()),
-    }
+    change(hub, user, provider, Some(sealed)).await?;
+    Ok(())
 }
 
 /// Forgets what is kept of this provider.
 pub async fn forget(hub: &Hub, user: &User, provider: &ProviderUid) -> Result<(), KeptError> {
-    patch(hub, user, &json!({ provider.as_str(): null })).await?;
+    change(hub, user, provider, None).await?;
     Ok(())
 }
 
-/// Changes entries; whether there is a Secret to change.
-async fn patch(hub: &Hub, user: &User, data: &serde_json::Value) -> Result<bool, HubError> {
-    let patch = Patch::Merge(json!({ "data": data }));
-    let (api, params) = (hub.secrets(), PatchParams::default());
-    let name = secret_name(user);
-    match call(
-        "keep what a provider gave",
-        api.patch(&name, &params, &patch),
-    )
-    .await
-    {
-        Err(error) if error.is_not_found() => Ok(false),
-        Err(error) => Err(error),
-        Ok(_) => Ok(true),
+/// Puts one entry in place of what there was, or takes it away; what is kept of other providers
+/// stays.
+async fn change(
+    hub: &Hub,
+    user: &User,
+    provider: &ProviderUid,
+    sealed: Option<Vec<u8>>,
+) -> Result<(), HubError> {
+    let (api, params) = (hub.secrets(), PostParams::default());
+    let (name, what) = (secret_name(user), "keep what a provider gave");
+    let key = provider.to_string();
+    let mut tries = 1;
+    loop {
+        let changed = match (call(what, api.get_opt(&name)).await?, &sealed) {
+            (None, None) => return Ok(()),
+            (None, Some(sealed)) => {
+                let new = new_secret(user, Data::from([(key.clone(), sealed.clone())]));
+                call(what, api.create(&params, &new)).await
+            }
+            (Some(mut there), sealed) => {
+                let entries = there.data.get_or_insert_default();
+                match sealed {
+                    Some(sealed) => drop(entries.insert(key.clone(), ByteString(sealed.clone()))),
+                    None => drop(entries.remove(&key)),
+                }
+                call(what, api.replace(&name, &params, &there)).await
+            }
+        };
+        match changed {
+            Err(error) if error.is_conflict() && tries < TRIES => tries += 1,
+            answer => return answer.map(|_| ()),
+        }
     }
 }
 
