@@ -3,31 +3,33 @@
 //! Only a provider's own no, and that of its list of who is allowed, end anything at once. Whatever
 //! else goes wrong leaves what was said before to the grace time ([`standing`](super::standing)).
 
-use std::collections::{HashMap, HashSet};
+mod agenda;
+
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use drover_access::setting::Setting;
 use drover_api::ids::ProviderUid;
 use drover_api::kinds::auth_provider::Allowed;
 use drover_api::kinds::{AuthProvider, IdentityState, ProviderIdentity, User};
 use drover_providers::allowed;
 use drover_providers::{Person, ProviderError};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use kube::ResourceExt as _;
 use thiserror::Error;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use self::agenda::Agenda;
 use super::configured::{Configured, Providers, Speaker, UseError, is_there};
 use super::kept::{self, Kept, KeptError};
+use super::one_by_one::OneByOne;
 use super::people::{self, PeopleError};
-use super::sign_in::{NOT_ALLOWED, OneByOne};
+use super::sign_in::NOT_ALLOWED;
 use super::{seen, standing};
 use crate::backoff::Backoff;
 use crate::hub::lease::Leadership;
 use crate::hub::{Hub, HubError};
-use crate::settings;
 use crate::status::Status;
 
 /// Between two looks at who is due.
@@ -36,10 +38,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(15);
 const BREATH: Duration = Duration::from_millis(200);
 /// People who are asked about at once.
 const AT_ONCE: usize = 8;
-/// A provider that does not answer is left alone for so long, longer each time.
-const REST: (Duration, Duration) = (Duration::from_secs(10), Duration::from_mins(5));
-/// Somebody about whom nothing can be found out is asked about again after so long.
-const AGAIN: (Duration, Duration) = (Duration::from_mins(2), Duration::from_mins(30));
 /// Tries to keep what a provider gave: many take what was kept before no more.
 const KEEP_TRIES: u32 = 4;
 
@@ -279,7 +277,7 @@ impl Refresher {
     /// Asks about whoever is due until `stop`, while this server leads.
     pub async fn run(self, leadership: Leadership, stop: CancellationToken) {
         let mut changed = self.hub.stores().changed();
-        let mut agenda = Agenda::default();
+        let (mut agenda, mut lists) = (Agenda::default(), HashMap::new());
         let mut asking = JoinSet::new();
         loop {
             tokio::select! {
@@ -297,7 +295,7 @@ impl Refresher {
             if !leadership.standing().may_control() || !stores.health().is_trusted() {
                 continue;
             }
-            self.apply_lists(&mut agenda.lists).await;
+            self.apply_lists(&mut lists).await;
             let room = AT_ONCE.saturating_sub(asking.len());
             for whom in agenda.due(&self.hub, room, Timestamp::now()) {
                 let refresher = self.clone();
@@ -362,179 +360,5 @@ impl Refresher {
             }
         }
         Ok(())
-    }
-}
-
-/// Who is asked about when.
-#[derive(Debug, Default)]
-struct Agenda {
-    lists: HashMap<String, Option<Allowed>>,
-    asking: HashSet<Whom>,
-    /// Those about whom nothing could be found out.
-    later: HashMap<Whom, Later>,
-    /// Providers that do not answer.
-    resting: HashMap<ProviderUid, Later>,
-}
-
-#[derive(Debug)]
-struct Later {
-    not_before: Timestamp,
-    backoff: Backoff,
-}
-
-impl Later {
-    fn new((first, longest): (Duration, Duration)) -> Self {
-        Self {
-            not_before: Timestamp::MIN,
-            backoff: Backoff::new(first, longest),
-        }
-    }
-
-    fn put_off(&mut self, least: Duration, now: Timestamp) {
-        let pause = SignedDuration::try_from(least + self.backoff.next_delay());
-        let pause = pause.unwrap_or(SignedDuration::MAX);
-        self.not_before = now.saturating_add(pause).unwrap_or(Timestamp::MAX);
-    }
-}
-
-impl Agenda {
-    /// Who is to be asked about now, `room` people at most.
-    fn due(&mut self, hub: &Hub, room: usize, now: Timestamp) -> Vec<Whom> {
-        let stores = hub.stores();
-        let every = settings::duration(stores, Setting::GroupsRefresh);
-        let every = SignedDuration::try_from(every).unwrap_or(SignedDuration::MAX);
-        // Of whom nothing is in use, nothing needs to be known.
-        let tokens = stores.tokens.all().into_iter();
-        let living = tokens.filter(|token| now < token.spec.expires_at.0);
-        let in_use: HashSet<String> = living
-            .map(|token| token.spec.user_uid.to_string())
-            .collect();
-        self.later.retain(|whom, _| in_use.contains(&whom.user));
-        let mut due = Vec::new();
-        for user in stores.users.all() {
-            let uid = user.uid().unwrap_or_default();
-            if !user.spec.enabled || !in_use.contains(&uid) {
-                continue;
-            }
-            let identities = user.status.iter().flat_map(|status| &status.identities);
-            for identity in identities {
-                let whom = Whom {
-                    user: uid.clone(),
-                    provider: identity.provider_uid.clone(),
-                };
-                if due.len() < room && self.is_due(&whom, identity, every, now) {
-                    self.asking.insert(whom.clone());
-                    due.push(whom);
-                }
-            }
-        }
-        due
-    }
-
-    fn is_due(
-        &self,
-        whom: &Whom,
-        identity: &ProviderIdentity,
-        every: SignedDuration,
-        now: Timestamp,
-    ) -> bool {
-        let waits = |later: Option<&Later>| later.is_some_and(|later| now < later.not_before);
-        identity.state != IdentityState::Refused
-            && now.duration_since(identity.confirmed_at.0) >= every
-            && !self.asking.contains(whom)
-            && !waits(self.later.get(whom))
-            && !waits(self.resting.get(&whom.provider))
-    }
-
-    /// Learns from what came of it; `None` if the hub failed.
-    fn heard(&mut self, whom: &Whom, outcome: Option<Outcome>, now: Timestamp) {
-        self.asking.remove(whom);
-        match outcome {
-            Some(Outcome::Confirmed | Outcome::Refused) => {
-                self.later.remove(whom);
-                self.resting.remove(&whom.provider);
-            }
-            Some(Outcome::Unreachable) => {
-                let (least, _) = REST;
-                let resting = self.resting.entry(whom.provider.clone());
-                resting
-                    .or_insert_with(|| Later::new(REST))
-                    .put_off(least, now);
-                self.put_off(whom, now);
-            }
-            Some(Outcome::NotAsked) | None => self.put_off(whom, now),
-        }
-    }
-
-    fn put_off(&mut self, whom: &Whom, now: Timestamp) {
-        let (least, _) = AGAIN;
-        let later = self.later.entry(whom.clone());
-        later
-            .or_insert_with(|| Later::new(AGAIN))
-            .put_off(least, now);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use drover_api::kinds::Token;
-
-    use super::super::standing::tests::person;
-    use super::*;
-    use crate::hub::{Keys, Stores};
-    use crate::identity::authenticator::tests::token;
-
-    fn hub() -> Hub {
-        let service = tower::service_fn(|_: http::Request<kube::client::Body>| async {
-            Err::<http::Response<kube::client::Body>, tower::BoxError>("no hub".into())
-        });
-        let stores = Stores::of_an_empty_hub();
-        stores.users.apply(person());
-        let client = kube::Client::new(service, "default");
-        Hub::new(client, stores, Keys::generate().unwrap())
-    }
-
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(second).unwrap()
-    }
-
-    fn whom() -> Whom {
-        Whom {
-            user: "u1".to_owned(),
-            provider: ProviderUid::new("p1"),
-        }
-    }
-
-    fn used(hub: &Hub) {
-        let token: Token = token("bcdfghjkmnpq", "u1");
-        hub.stores().tokens.apply(token);
-    }
-
-    #[tokio::test]
-    async fn whoever_uses_something_is_asked_about_every_hour_and_by_one_at_a_time() {
-        let (hub, mut agenda) = (hub(), Agenda::default());
-        assert_eq!(agenda.due(&hub, 8, at(4000)), [], "nothing is in use");
-        used(&hub);
-        assert_eq!(agenda.due(&hub, 8, at(3599)), []);
-        assert_eq!(agenda.due(&hub, 0, at(3600)), []);
-        assert_eq!(agenda.due(&hub, 8, at(3600)), [whom()]);
-        assert_eq!(agenda.due(&hub, 8, at(3600)), [], "it is being asked");
-        agenda.heard(&whom(), Some(Outcome::Confirmed), at(3600));
-        assert_eq!(agenda.due(&hub, 8, at(3601)), [whom()], "as memory has it");
-    }
-
-    #[tokio::test]
-    async fn a_provider_that_does_not_answer_is_left_alone_ever_longer() {
-        let (hub, mut agenda) = (hub(), Agenda::default());
-        used(&hub);
-        let mut now = 3600;
-        for _ in 0..20 {
-            assert_eq!(agenda.due(&hub, 8, at(now)), [whom()]);
-            agenda.heard(&whom(), Some(Outcome::Unreachable), at(now));
-            assert_eq!(agenda.due(&hub, 8, at(now + 9)), [], "it rests");
-            let rests = agenda.resting[&whom().provider].not_before;
-            assert!(rests <= at(now + 10 + 300));
-            now += 2 * 60 + 30 * 60 + 1;
-        }
     }
 }

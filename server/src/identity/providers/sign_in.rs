@@ -1,139 +1,33 @@
 //! Signing in with a provider: begun and ended in a browser, or with a name and a password.
 
-use std::collections::HashMap;
-use std::fmt::Display;
+mod error;
+
 use std::net::IpAddr;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use drover_access::setting::Setting;
-use drover_api::ids::ProviderUid;
 use drover_api::kinds::{AuthProvider, Token, TokenProvider, TokenPurpose, User};
-use drover_providers::allowed::{self, NotAllowed};
+use drover_providers::allowed;
 use drover_providers::{Person, ProviderError};
 use jiff::Timestamp;
-use parking_lot::Mutex;
 use reqwest::Url;
 use secrecy::SecretString;
-use thiserror::Error;
 use tokio::sync::Semaphore;
 
+pub use self::error::SignInError;
 use super::begun::{Begun, Ended, EndedBefore, Pending, WayBack};
-use super::configured::{Configured, Providers, Speaker, UseError, is_there};
-use super::kept::{self, Kept, KeptError};
-use super::people::{self, PeopleError};
-use super::{seen, standing};
-use crate::hub::keys::NoRandomness;
-use crate::hub::{Hub, HubError};
+use super::configured::{Configured, Providers, Speaker, is_there};
+use super::kept::{self, Kept};
+use super::one_by_one::OneByOne;
+use super::{people, seen, standing};
+use crate::hub::Hub;
 use crate::identity::By;
 use crate::identity::limits::{LoginLimits, RetryAfter};
-use crate::identity::tokens::{self, TokenError, TokenWish};
+use crate::identity::tokens::{self, TokenWish};
 use crate::settings::Settings;
-use crate::status::Status;
 
 /// Conversations with providers that sign-ins have at once.
 const AT_ONCE: usize = 64;
-
-/// Why somebody did not get in.
-#[derive(Debug, Error)]
-pub enum SignInError {
-    /// There is no such provider.
-    #[error("there is no identity provider {0:?} to sign in with")]
-    NoSuch(String),
-    /// It is not signed in with that way.
-    #[error("the provider is signed in with {0}")]
-    OtherWay(&'static str),
-    /// Too many attempts, or too many at once.
-    #[error("too many attempts to sign in; wait {} s and try again", .0.seconds())]
-    TooMany(RetryAfter),
-    /// This browser has begun no sign-in with this provider, or its cookie is too old.
-    #[error("this browser has not begun it, or too long ago: sign in again")]
-    NotBegunHere,
-    /// What was begun has ended.
-    #[error("it has ended before: sign in again")]
-    EndedBefore,
-    /// The provider said no, or nothing that can be believed.
-    #[error(transparent)]
-    Provider(#[from] ProviderError),
-    /// They are somebody, but not among those who may sign in.
-    #[error(transparent)]
-    NotAllowed(#[from] NotAllowed),
-    /// Their user may not use Drover.
-    #[error("the user is disabled; ask an administrator")]
-    Disabled,
-    /// There is no user for them.
-    #[error(transparent)]
-    People(#[from] PeopleError),
-    /// What is needed to ask again could not be kept.
-    #[error(transparent)]
-    Kept(#[from] KeptError),
-    /// No token could be made.
-    #[error(transparent)]
-    Token(#[from] TokenError),
-    /// The system gave no randomness.
-    #[error(transparent)]
-    Random(#[from] NoRandomness),
-    /// The hub failed.
-    #[error(transparent)]
-    Hub(#[from] HubError),
-}
-
-impl SignInError {
-    /// What whoever tried is told: one sentence; the cause is for administrators.
-    pub fn into_status(self, title: &str) -> Status {
-        let failed = |why: &dyn Display| format!("signing in with {title} did not work: {why}");
-        let unauthorized = |why: &dyn Display| Status::unauthorized(failed(why));
-        match self {
-            Self::NoSuch(name) => Status::not_found("AuthProvider", &name),
-            Self::OtherWay(_) => Status::bad_request(failed(&self)),
-            Self::TooMany(after) => Status::too_many_requests(self.to_string(), after.seconds()),
-            Self::NotBegunHere | Self::EndedBefore => unauthorized(&self),
-            Self::Provider(ProviderError::Refused(refusal)) => unauthorized(&refusal),
-            Self::Provider(ProviderError::Unbelievable { .. }) => unauthorized(&ASK),
-            Self::Provider(_) | Self::People(_) | Self::Kept(_) | Self::Hub(_) => {
-                Status::unavailable(failed(&ASK), 5)
-            }
-            Self::NotAllowed(_) => Status::forbidden(failed(
-                &"you are not among those who may sign in here; ask an administrator",
-            )),
-            Self::Disabled => Status::forbidden(failed(&self)),
-            Self::Token(error) => error.into(),
-            Self::Random(error) => Status::internal(error.to_string()),
-        }
-    }
-
-    /// Why, in one word for the audit log; `None` where the answer's code says it.
-    pub fn reason(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::NotBegunHere => "NotBegunHere",
-            Self::EndedBefore => "EndedBefore",
-            Self::Provider(ProviderError::Refused(_)) => "ProviderRefused",
-            Self::Provider(ProviderError::Unavailable { .. }) => "ProviderUnavailable",
-            Self::Provider(ProviderError::Misconfigured { .. }) => "ProviderMisconfigured",
-            Self::Provider(ProviderError::Unbelievable { .. }) => "ProviderUnbelievable",
-            Self::NotAllowed(_) => "NotAllowed",
-            Self::Disabled => "UserDisabled",
-            Self::People(_) | Self::Kept(_) | Self::Hub(_) => "HubFailed",
-            Self::NoSuch(_)
-            | Self::OtherWay(_)
-            | Self::TooMany(_)
-            | Self::Token(_)
-            | Self::Random(_) => return None,
-        })
-    }
-}
-
-/// What strangers are told of a cause that is not theirs to know.
-const ASK: &str = "try again, and if it lasts, an administrator finds why in the server's log";
-
-impl From<UseError> for SignInError {
-    fn from(error: UseError) -> Self {
-        match error {
-            UseError::NoSuch(name) => Self::NoSuch(name),
-            UseError::Provider(error) => Self::Provider(error),
-            UseError::Hub(error) => Self::Hub(error),
-        }
-    }
-}
 
 /// A sign-in that a browser is to go on with.
 #[derive(Debug)]
@@ -424,35 +318,4 @@ pub fn still_stands(
 ) -> bool {
     let stands = |one| standing::of_link(one, user, hub.stores(), now).is_ok();
     may_enter(user) && provider.is_none_or(stands)
-}
-
-/// Lets what concerns one person of a provider happen one after another; clones share it.
-#[derive(Clone, Debug, Default)]
-pub struct OneByOne(Arc<Mutex<HashMap<ByProvider, Turn>>>);
-
-/// UID of a provider, and a person's id there.
-type ByProvider = (String, String);
-/// Held by whoever is at a person.
-type Turn = Weak<tokio::sync::Mutex<()>>;
-
-impl OneByOne {
-    /// Waits until nobody else is at this person.
-    pub async fn alone(
-        &self,
-        provider: &ProviderUid,
-        id: &str,
-    ) -> tokio::sync::OwnedMutexGuard<()> {
-        let key = (provider.to_string(), id.to_owned());
-        let lock = {
-            let mut all = self.0.lock();
-            all.retain(|_, lock| lock.strong_count() > 0);
-            let former = all.get(&key).and_then(Weak::upgrade);
-            former.unwrap_or_else(|| {
-                let lock = Arc::default();
-                all.insert(key, Arc::downgrade(&lock));
-                lock
-            })
-        };
-        lock.lock_owned().await
-    }
 }
