@@ -17,5 +17,7 @@ pub const MANAGED_BY: &str = "drover";
 /// Label of the roles and bindings in a managed cluster that follow from people's roles on the hub;
 /// what carries it is the server's to change and to delete.
 pub const ACCESS_LABEL: &str = "management.drover.dev/access";
+/// Label on a Secret of the hub that an AuthProvider may name, with that provider's name.
+pub const PROVIDER_SECRET_LABEL: &str = "management.drover.dev/provider-secret";
 /// Reserved cluster name: the hub itself.
 pub const LOCAL_CLUSTER: &str = "local";

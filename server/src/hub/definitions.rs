@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     /// SHA-256 of the definitions of [`SCHEMA_REVISION`].
-    const DIGEST: &str = "EEfF+FWPmQQlES3g64OFLn0zPo/q0/AirJ/mZjeK39U=";
+    const DIGEST: &str = "2R4v2rGaV6TkVlx/pciww38hqTt1vtQeNrz2QvXIKck=";
 
     #[test]
     fn a_changed_schema_has_a_new_revision() {
