@@ -41,7 +41,7 @@ pub fn user(user: &User, fallen: &[(&ProviderIdentity, Option<Fallen>)]) -> Verd
     if let Some((identity, _)) = fallen.iter().find(silent) {
         let what = "it does not say who the user is; what it said last counts for the setting \
                     provider-grace";
-        return yes("ProviderUnreachable", &of_provider(identity, what));
+        return yes("ProviderUnreachable", of_provider(identity, what));
     }
     yes("Enabled", "the user can log in")
 }
