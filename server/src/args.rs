@@ -3,6 +3,7 @@
 mod access;
 mod connection;
 mod people;
+mod providers;
 mod road;
 mod server;
 
@@ -18,6 +19,9 @@ pub use people::{
     NewPassword, SettingArgs, SettingCommand, SettingName, SettingSet, TokenArgs, TokenCommand,
     TokenCreateArgs, TokenId, UserArgs, UserCommand, UserCreate, UserDelete, UserName,
     UserPassword,
+};
+pub use providers::{
+    ProviderArgs, ProviderCommand, ProviderCreate, ProviderDelete, ProviderName, ProviderTest,
 };
 pub use road::{
     AgentArgs, AgentCommand, AgentImage, ClusterArgs, ClusterCommand, ClusterDelete, ClusterImport,
@@ -80,6 +84,8 @@ pub enum Command {
     Token(TokenArgs),
     /// Manage local users (administrators)
     User(UserArgs),
+    /// Let people log in with identity providers
+    Provider(ProviderArgs),
     /// Read and change the server's settings (administrators)
     Setting(SettingArgs),
     /// Back up, restore and check the embedded hub
@@ -143,6 +149,10 @@ pub struct LoginArgs {
         hide_env_values = true
     )]
     pub username: Option<String>,
+    /// Log in with this identity provider, instead of a password of Drover's own: in a browser, or
+    /// with your name and password there if it is a directory
+    #[arg(long, value_name = "NAME")]
+    pub provider: Option<String>,
     /// Read the password from the first line of standard input
     #[arg(long)]
     pub password_stdin: bool,

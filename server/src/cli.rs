@@ -17,6 +17,7 @@ mod login;
 mod output;
 mod patience;
 mod projects;
+mod providers;
 mod server;
 mod settings;
 mod table;
@@ -92,6 +93,7 @@ async fn run(command: Command, environment: &Environment) -> Result<(), Failure>
         Command::Project(args) => projects::run(&args, environment).await,
         Command::Token(args) => tokens::run(&args, environment).await,
         Command::User(args) => users::run(&args, environment).await,
+        Command::Provider(args) => providers::run(&args, environment).await,
         Command::Setting(args) => settings::run(&args, environment).await,
         Command::Hub(args) => hub::run(args).await,
         Command::Agent(args) => match args.command {

@@ -6,6 +6,7 @@
 pub mod accounts;
 pub mod administrators;
 pub mod authenticator;
+pub mod device;
 pub mod first_administrator;
 pub mod groups;
 pub mod last_use;
@@ -13,11 +14,14 @@ pub mod limits;
 pub mod login;
 mod lookup;
 pub mod passwords;
+pub mod providers;
 pub mod tokens;
 
 pub use accounts::Accounts;
 pub use authenticator::{Authenticator, IdentifyError};
+pub use device::Devices;
 pub use last_use::LastUse;
 pub use login::{By, LoginError, Logins};
 pub use lookup::LookupError;
 pub use passwords::Passwords;
+pub use providers::{Providers, Refresher, SignIns};

@@ -4,9 +4,11 @@
 //! Who may call a route is the handler's extractor ([`caller`]); [`crate::routes`] lists it.
 
 pub mod audited;
+mod auth_providers;
 pub mod body;
 pub mod caller;
 mod clusters;
+mod device;
 mod document;
 mod explain;
 mod kubeconfig;
@@ -14,6 +16,7 @@ mod me;
 mod members;
 mod page;
 mod projects;
+mod providers;
 mod roles;
 mod server;
 mod session;
@@ -35,7 +38,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::hub::Hub;
-use crate::identity::{Authenticator, Logins};
+use crate::identity::{Authenticator, Devices, Logins, Refresher, SignIns};
 use crate::settings::Settings;
 use crate::{registration, telemetry};
 
@@ -51,6 +54,12 @@ pub struct RestState {
     pub authenticator: Authenticator,
     /// Log-in.
     pub logins: Logins,
+    /// Signing in with identity providers.
+    pub sign_ins: SignIns,
+    /// Asking identity providers about people.
+    pub refresher: Refresher,
+    /// Log-ins that wait to be confirmed.
+    pub devices: Devices,
     /// Settings in effect.
     pub settings: Settings,
     /// Certificates that people's tools shall trust, PEM; `None` if any public root will do.
@@ -74,12 +83,27 @@ fn documented() -> OpenApiRouter<RestState> {
         .routes(routes!(me::me))
         .routes(routes!(session::sign_in, session::read, session::sign_out))
         .routes(routes!(session::sign_out_everywhere))
+        .routes(routes!(auth_providers::list, auth_providers::create))
+        .routes(routes!(
+            auth_providers::read,
+            auth_providers::update,
+            auth_providers::delete
+        ))
+        .routes(routes!(auth_providers::test))
+        .routes(routes!(providers::list))
+        .routes(routes!(providers::sign_in))
+        .routes(routes!(providers::callback))
+        .routes(routes!(device::begin))
+        .routes(routes!(device::fetch))
+        .routes(routes!(device::look))
+        .routes(routes!(device::confirm))
         .routes(routes!(me::change_password))
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::delete))
         .routes(routes!(users::list, users::create))
         .routes(routes!(users::read, users::patch, users::delete))
         .routes(routes!(users::reset_password))
+        .routes(routes!(users::refresh))
         .routes(routes!(clusters::list, clusters::create))
         .routes(routes!(clusters::read, clusters::delete))
         .routes(routes!(members::list_of_cluster, members::add_to_cluster))

@@ -57,6 +57,23 @@ pub const ROUTES: &[Route] = &[
     route(Method::GET, "/v1/access/explain", Right::Person),
     route(Method::POST, "/v1/agent/challenge", Right::Agent),
     route(Method::POST, "/v1/agent/register", Right::Agent),
+    route(Method::GET, "/v1/auth-providers", Right::Administrator),
+    route(Method::POST, "/v1/auth-providers", Right::Administrator),
+    route(
+        Method::DELETE,
+        "/v1/auth-providers/{name}",
+        Right::Administrator,
+    ),
+    route(
+        Method::GET,
+        "/v1/auth-providers/{name}",
+        Right::Administrator,
+    ),
+    route(
+        Method::PUT,
+        "/v1/auth-providers/{name}",
+        Right::Administrator,
+    ),
     route(Method::GET, "/v1/clusters", Right::Person),
     route(Method::POST, "/v1/clusters", Right::Role),
     route(Method::DELETE, "/v1/clusters/{name}", Right::Person),
@@ -75,6 +92,11 @@ pub const ROUTES: &[Route] = &[
     ),
     route(Method::GET, "/v1/connect", Right::Agent),
     route(Method::GET, "/v1/import/manifest", Right::Agent),
+    route(Method::POST, "/v1/device", Right::Anyone),
+    // What it takes is a code that only the program has that began.
+    route(Method::POST, "/v1/device/token", Right::Anyone),
+    route(Method::GET, "/v1/device/{code}", Right::Person),
+    route(Method::POST, "/v1/device/{code}/confirm", Right::Person),
     route(Method::POST, "/v1/kubeconfig", Right::Person),
     route(Method::GET, "/v1/log-filter", Right::Administrator),
     route(Method::PUT, "/v1/log-filter", Right::Administrator),
@@ -95,6 +117,15 @@ pub const ROUTES: &[Route] = &[
         "/v1/projects/{name}/members/{id}",
         Right::Person,
     ),
+    route(Method::GET, "/v1/providers", Right::Anyone),
+    // A provider's answer, and the cookie of the browser that began, decide who that is.
+    route(Method::GET, "/v1/providers/{name}/callback", Right::Anyone),
+    route(Method::POST, "/v1/providers/{name}/sign-in", Right::Anyone),
+    route(
+        Method::POST,
+        "/v1/providers/{name}/test",
+        Right::Administrator,
+    ),
     route(Method::GET, "/v1/roles", Right::Person),
     route(Method::DELETE, "/v1/session", Right::AnyToken),
     route(Method::GET, "/v1/session", Right::AnyToken),
@@ -113,6 +144,11 @@ pub const ROUTES: &[Route] = &[
     route(
         Method::POST,
         "/v1/users/{name}/password",
+        Right::Administrator,
+    ),
+    route(
+        Method::POST,
+        "/v1/users/{name}/refresh",
         Right::Administrator,
     ),
     route(Method::GET, "/v1/version", Right::Anyone),

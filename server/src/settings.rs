@@ -100,7 +100,7 @@ impl Settings {
 
     /// A duration in effect.
     pub fn ttl(&self, setting: Setting) -> Duration {
-        parse_ttl(&self.in_effect(setting)).unwrap_or(Duration::from_hours(1))
+        duration(&self.stores, setting)
     }
 
     /// `https://host:port` at which agents and people reach the server.
@@ -125,6 +125,13 @@ impl Settings {
         }
         names
     }
+}
+
+/// A duration in effect, for who holds nothing but the stores.
+pub(crate) fn duration(stores: &Stores, setting: Setting) -> Duration {
+    let object = stores.settings.by_name(setting.name());
+    let wanted = object.as_ref().map_or("", |object| &*object.spec.value);
+    parse_ttl(setting.in_effect(wanted)).unwrap_or(Duration::from_hours(1))
 }
 
 #[cfg(test)]

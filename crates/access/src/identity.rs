@@ -1,7 +1,7 @@
 //! Who asks, as far as the server has proved it.
 
 use drover_api::ids::{ClusterUid, UserUid};
-use drover_api::kinds::TokenPurpose;
+use drover_api::kinds::{TokenProvider, TokenPurpose};
 use jiff::Timestamp;
 
 use crate::account_token::TokenDigest;
@@ -57,6 +57,8 @@ pub struct TokenLimits {
     pub purpose: TokenPurpose,
     /// The one cluster it works on, if so limited.
     pub cluster: Option<ClusterUid>,
+    /// The identity provider that it stands on; what is made with it does, too.
+    pub provider: Option<TokenProvider>,
     /// From then on it is refused.
     pub expires_at: Timestamp,
 }

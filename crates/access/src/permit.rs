@@ -179,6 +179,7 @@ mod tests {
                 id: "t".into(),
                 purpose,
                 cluster: scope.map(ClusterUid::new),
+                provider: None,
                 expires_at: at(100),
             },
         }

@@ -1,5 +1,6 @@
 //! The server's settings: their names, defaults, and what they accept.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -27,6 +28,10 @@ pub enum Setting {
     SessionIdleTtl,
     /// Which log lines are written.
     LogFilter,
+    /// How often identity providers are asked what has become of people.
+    GroupsRefresh,
+    /// How long what a provider said counts while it says nothing.
+    ProviderGrace,
 }
 
 /// Why a value is not accepted.
@@ -39,12 +44,14 @@ pub struct SettingError {
 
 impl Setting {
     /// Every setting, in the order of their names.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::AgentImage,
         Self::AgentImagePullPolicy,
         Self::AgentImageRegistry,
+        Self::GroupsRefresh,
         Self::KubeconfigTokenTtl,
         Self::LogFilter,
+        Self::ProviderGrace,
         Self::ServerUrl,
         Self::SessionIdleTtl,
         Self::SessionTtl,
@@ -65,6 +72,8 @@ impl Setting {
             Self::SessionTtl => "session-ttl",
             Self::SessionIdleTtl => "session-idle-ttl",
             Self::LogFilter => "log-filter",
+            Self::GroupsRefresh => "groups-refresh",
+            Self::ProviderGrace => "provider-grace",
         }
     }
 
@@ -99,6 +108,12 @@ impl Setting {
             Self::SessionIdleTtl => {
                 "life of a browser's session with no page open, such as 1h; exact to some minutes"
             }
+            Self::GroupsRefresh => {
+                "how often identity providers are asked who people are and what groups they are in: 5m to 6h, such as 1h"
+            }
+            Self::ProviderGrace => {
+                "how long what an identity provider last said of somebody counts while it does not answer: 12h to 30d, such as 24h"
+            }
             Self::LogFilter => {
                 "which log lines are written, such as info or info,drover_server::proxy=debug"
             }
@@ -113,8 +128,9 @@ impl Setting {
             Self::TokenDefaultTtl | Self::KubeconfigTokenTtl => "30d",
             Self::TokenMaxTtl => "90d",
             Self::SessionTtl => "16h",
-            Self::SessionIdleTtl => "1h",
+            Self::SessionIdleTtl | Self::GroupsRefresh => "1h",
             Self::LogFilter => "info",
+            Self::ProviderGrace => "24h",
         }
     }
 
@@ -144,9 +160,15 @@ impl Setting {
             | Self::KubeconfigTokenTtl
             | Self::SessionTtl
             | Self::SessionIdleTtl
-                if !parse_ttl(value).is_some_and(|ttl| (MIN_TTL..=MAX_TTL).contains(&ttl)) =>
+                if !is_within(value, MIN_TTL..=MAX_TTL) =>
             {
                 error("must be a number and d, h, m or s, from 60s to 3650d")
+            }
+            Self::GroupsRefresh if !is_within(value, GROUPS_REFRESH) => {
+                error("must be a number and h, m or s, from 5m to 6h")
+            }
+            Self::ProviderGrace if !is_within(value, PROVIDER_GRACE) => {
+                error("must be a number and d, h, m or s, from 12h to 30d")
             }
             _ => Ok(()),
         }
@@ -166,6 +188,17 @@ impl Setting {
 pub const MIN_TTL: Duration = Duration::from_mins(1);
 /// Longest life that a setting may allow.
 pub const MAX_TTL: Duration = Duration::from_hours(3650 * 24);
+
+/// How often providers may be asked. The longest is half the shortest [`PROVIDER_GRACE`], so that
+/// nobody loses anything for want of being asked about.
+const GROUPS_REFRESH: RangeInclusive<Duration> = Duration::from_mins(5)..=Duration::from_hours(6);
+/// How long a provider's word may count.
+const PROVIDER_GRACE: RangeInclusive<Duration> =
+    Duration::from_hours(12)..=Duration::from_hours(30 * 24);
+
+fn is_within(value: &str, bounds: RangeInclusive<Duration>) -> bool {
+    parse_ttl(value).is_some_and(|duration| bounds.contains(&duration))
+}
 
 /// Reads `30d`, `12h`, `90m` or `60s`.
 pub fn parse_ttl(text: &str) -> Option<Duration> {
@@ -265,6 +298,10 @@ mod tests {
             ),
             (S::AgentImage, "https://registry.example/agent", false),
             (S::AgentImageRegistry, "a b", false),
+            (S::GroupsRefresh, "5m", true),
+            (S::GroupsRefresh, "7h", false),
+            (S::ProviderGrace, "1h", false),
+            (S::ProviderGrace, "30d", true),
             // Its reader is the server's; see there.
             (S::LogFilter, "anything", true),
         ] {

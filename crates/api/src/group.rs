@@ -20,5 +20,7 @@ pub const ACCESS_LABEL: &str = "management.drover.dev/access";
 /// Label, with a Project's UID, of the namespaces in a managed cluster that are the project's, and of
 /// the quota and limits in them. It says what the hub decided, and decides nothing.
 pub const PROJECT_LABEL: &str = "management.drover.dev/project";
+/// Label on a Secret of the hub that an AuthProvider may name, with that provider's name.
+pub const PROVIDER_SECRET_LABEL: &str = "management.drover.dev/provider-secret";
 /// Reserved cluster name: the hub itself.
 pub const LOCAL_CLUSTER: &str = "local";

@@ -3,6 +3,15 @@
 //! | call | who | body → answer |
 //! |---|---|---|
 //! | `POST /v1/login` | anyone | [`LoginRequest`] → [`IssuedToken`] |
+//! | `GET /v1/providers` | anyone | → [`List`]`<`[`ProviderView`]`>` |
+//! | `POST /v1/providers/{name}/sign-in` | anyone | [`ProviderSignIn`] → [`ProviderRedirect`], or as `/v1/session` and `/v1/login` do |
+//! | `GET /v1/providers/{name}/callback` | anyone | → a page that leads into the web UI, and a cookie |
+//! | `GET, POST /v1/auth-providers` | administrator | → [`List`]`<`[`AuthProviderView`]`>`; [`AuthProviderCreate`] → [`AuthProviderView`] |
+//! | `GET, PUT, DELETE /v1/auth-providers/{name}` | administrator | [`AuthProviderUpdate`] → [`AuthProviderView`]; 204 |
+//! | `POST /v1/providers/{name}/test` | administrator | [`ProviderTest`] → [`ProviderTrial`] |
+//! | `POST /v1/device` | anyone | – → [`DeviceCode`] |
+//! | `POST /v1/device/token` | who has the device's code | [`DevicePoll`] → [`DeviceAnswer`] |
+//! | `GET /v1/device/{code}`, `POST /v1/device/{code}/confirm` | user | → [`DeviceView`]; 204 |
 //! | `POST /v1/logout` | a session | – → 204, the presented token is deleted |
 //! | `POST /v1/session` | anyone | [`LoginRequest`] → [`Session`] and a cookie |
 //! | `GET /v1/session` | a session | → [`Session`] |
@@ -15,6 +24,7 @@
 //! | `GET, POST /v1/users` | administrator | → [`List`]`<`[`UserView`]`>`; [`UserCreate`] → [`UserView`] |
 //! | `GET, PATCH, DELETE /v1/users/{name}` | administrator | [`UserPatch`] → [`UserView`] |
 //! | `POST /v1/users/{name}/password` | administrator | [`PasswordReset`] → 204 |
+//! | `POST /v1/users/{name}/refresh` | administrator | – → [`UserView`] |
 //! | `GET, POST /v1/clusters` | user / administrator | → [`List`]`<`[`ClusterView`]`>`; [`ClusterCreate`] → [`ClusterView`] |
 //! | `GET, DELETE /v1/clusters/{name}` | user / administrator | → [`ClusterView`]; 204 |
 //! | `POST /v1/clusters/{name}/import` | administrator | [`ImportRequest`] → [`Import`] |
@@ -36,7 +46,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use serde::{Deserialize, Serialize};
 
 use crate::kinds::{
-    AgentStatus, ClusterScope, ClusterSpec, ClusterStatus, ComponentHealth, NodeCount, TokenPurpose,
+    AgentStatus, ClusterScope, ClusterSpec, ClusterStatus, ComponentHealth, IdentityGroup,
+    IdentityState, NodeCount, TokenPurpose,
 };
 
 /// A page of things, in the order of their names.
@@ -106,6 +117,196 @@ wire! {
         token: Secret,
         /// What the hub keeps of it.
         metadata: TokenView,
+    }
+}
+wire! {
+    /// An identity provider that people can sign in with.
+    ProviderView {
+        /// Its name.
+        name: String,
+        /// What stands on its button.
+        display_name: String,
+        /// What signing in with it takes.
+        way: SignInWay,
+    }
+}
+
+/// What signing in with a provider takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum SignInWay {
+    /// A browser goes to the provider and comes back.
+    Redirect,
+    /// A login and a password, typed here.
+    Password,
+}
+
+/// Where the token of a sign-in will be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum SignInBy {
+    /// In a browser's cookie.
+    #[default]
+    Browser,
+    /// With a program, which sends it as a bearer token.
+    Program,
+}
+wire! {
+    /// A sign-in with a provider.
+    #[derive(Default)]
+    #[serde(deny_unknown_fields)]
+    ProviderSignIn {
+        /// Where the token will be; programs sign in with a password only, or by `/v1/device`.
+        #[serde(default)]
+        by: SignInBy,
+        /// What the person types there, where a password is asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        login: Option<String>,
+        /// The password, where one is asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        password: Option<Secret>,
+        /// Where in the web UI the person goes on afterwards: a path such as `/clusters`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        return_to: Option<String>,
+    }
+}
+wire! {
+    /// Where a browser goes on signing in.
+    ProviderRedirect {
+        /// The provider's page.
+        url: String,
+    }
+}
+wire! {
+    /// An identity provider, for administrators.
+    AuthProviderView {
+        /// Its name.
+        name: String,
+        /// UID of the object.
+        uid: String,
+        /// The object's spec, without where its secret is.
+        #[cfg_attr(feature = "openapi", schema(value_type = Object))]
+        spec: serde_json::Value,
+        /// Whether it has a secret.
+        has_secret: bool,
+        /// Version of the object; sent with a change, that is refused if there was another since.
+        resource_version: String,
+        /// When it was made.
+        created_at: Timestamp,
+        /// When the provider last answered; exact to some minutes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last_answer_at: Option<Timestamp>,
+        /// Ready.
+        #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
+        conditions: Vec<Condition>,
+    }
+}
+wire! {
+    /// A wish for an identity provider.
+    #[serde(deny_unknown_fields)]
+    AuthProviderCreate {
+        /// Its name, which becomes a part of its groups' names and cannot change.
+        name: String,
+        /// The object's spec, without `clientSecret` and `bindPassword`.
+        #[cfg_attr(feature = "openapi", schema(value_type = Object))]
+        spec: serde_json::Value,
+        /// The client's secret, or the bind password; a public client of OpenID Connect has none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        secret: Option<Secret>,
+    }
+}
+wire! {
+    /// What an identity provider shall be from now on.
+    #[serde(deny_unknown_fields)]
+    AuthProviderUpdate {
+        /// The object's whole spec, without `clientSecret` and `bindPassword`.
+        #[cfg_attr(feature = "openapi", schema(value_type = Object))]
+        spec: serde_json::Value,
+        /// The new secret; the one that there is stays if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        secret: Option<Secret>,
+        /// Version that the change is made from; any if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resource_version: Option<String>,
+    }
+}
+wire! {
+    /// What else is tried with an identity provider.
+    #[derive(Default)]
+    #[serde(deny_unknown_fields)]
+    ProviderTest {
+        /// Somebody's login at a directory.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        login: Option<String>,
+        /// Their password.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        password: Option<Secret>,
+    }
+}
+wire! {
+    /// What a trial of an identity provider showed.
+    ProviderTrial {
+        /// Whether people could sign in.
+        works: bool,
+        /// What was tried, in this order.
+        checks: Vec<ProviderCheck>,
+    }
+}
+wire! {
+    /// One thing that was tried.
+    ProviderCheck {
+        /// What.
+        what: String,
+        /// Whether it works.
+        works: bool,
+        /// What was found, or what is wrong.
+        found: String,
+    }
+}
+wire! {
+    /// A log-in of a program that waits for a person to confirm it in a browser.
+    DeviceCode {
+        /// What the program shows when it asks whether that has happened.
+        device_code: Secret,
+        /// What the person types in the browser: two times four letters.
+        user_code: String,
+        /// The page where they type it.
+        verification_url: String,
+        /// It can be confirmed for so long.
+        expires_in_seconds: u32,
+        /// The program asks no more often than this.
+        interval_seconds: u32,
+    }
+}
+wire! {
+    /// A question whether a log-in was confirmed.
+    #[serde(deny_unknown_fields)]
+    DevicePoll {
+        /// The code that only the program knows.
+        device_code: Secret,
+    }
+}
+wire! {
+    /// Whether a log-in was confirmed.
+    DeviceAnswer {
+        /// The token, once it was; it is given once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        issued: Option<IssuedToken>,
+    }
+}
+wire! {
+    /// A log-in that waits, as it is shown to who may confirm it.
+    DeviceView {
+        /// What the program shows.
+        user_code: String,
+        /// Address from which the program asked.
+        source: String,
+        /// When it asked.
+        #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+        requested_at: Timestamp,
+        /// It can be confirmed until then.
+        #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+        expires_at: Timestamp,
     }
 }
 wire! {
@@ -219,9 +420,35 @@ wire! {
         must_change_password: bool,
         /// When the user was made.
         created_at: Timestamp,
-        /// Last login with a password.
+        /// Last login.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_login_at: Option<Timestamp>,
+        /// Who they are to identity providers.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        identities: Vec<IdentityView>,
+    }
+}
+wire! {
+    /// Who a person is to an identity provider, as that said last.
+    IdentityView {
+        /// Name of the provider.
+        provider: String,
+        /// What they type there to sign in.
+        login: String,
+        /// The groups that they are in.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        groups: Vec<IdentityGroup>,
+        /// How many further groups count nowhere, because their ids cannot stand in a group's name.
+        #[serde(default)]
+        groups_left_out: u32,
+        /// When the provider last said so.
+        #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+        confirmed_at: Timestamp,
+        /// What it said when it was asked last.
+        state: IdentityState,
+        /// Why it did not say who they are, if it did not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
     }
 }
 wire! {

@@ -18,7 +18,7 @@ const GROUP: &str = "management.drover.dev";
 const SOON: Duration = Duration::from_mins(1);
 
 /// Rights whose use the audit log does not show, and why.
-const UNSEEN: [(&str, &str); 7] = [
+const UNSEEN: [(&str, &str); 8] = [
     (
         "delete admissionregistration.k8s.io/validatingwebhookconfigurations drover-rules everywhere",
         "only on a hub that has become older than the chart allows",
@@ -44,13 +44,17 @@ const UNSEEN: [(&str, &str); 7] = [
         "people of a provider are in groups, and there is none here",
     ),
     (
+        "create management.drover.dev/globalrolebindings everywhere",
+        "somebody of an identity provider signs in for the first time, and a role is for everybody new",
+    ),
+    (
         "patch events.k8s.io/events in default",
         "the same event of the same Cluster again, after a minute",
     ),
 ];
 
 /// What no role can limit by name, even if one name is all that is seen here, and why.
-const NAMED_LATER: [(&str, &str); 19] = [
+const NAMED_LATER: [(&str, &str); 20] = [
     (
         "rbac.authorization.k8s.io/clusterroles",
         "named after the role's UID",
@@ -70,6 +74,10 @@ const NAMED_LATER: [(&str, &str); 19] = [
     ("secrets", "a password's is named after the user's UID"),
     ("management.drover.dev/clusters", "people choose the name"),
     ("management.drover.dev/users", "people choose the name"),
+    (
+        "management.drover.dev/authproviders",
+        "people choose the name",
+    ),
     ("management.drover.dev/tokens", "names are drawn"),
     (
         "management.drover.dev/globalroles",
@@ -158,6 +166,7 @@ async fn do_the_rest(installed: &mut Installed) {
     bindings(installed).await;
     roles_on_the_hub(installed).await;
     members(installed).await;
+    manage_a_provider(installed).await;
     installed
         .drover("cluster delete west --yes --wait")
         .await
@@ -331,6 +340,34 @@ async fn apply(installed: &Installed, objects: &[Value]) {
     let file = installed.east.cluster.folder().join("objects.json");
     std::fs::write(&file, list.to_string()).unwrap();
     soon(installed, &format!("apply --filename={}", file.display())).await;
+}
+
+/// Makes an identity provider, changes it, waits until its condition is written, and deletes it.
+async fn manage_a_provider(installed: &Installed) {
+    let spec = tempfile::NamedTempFile::new().unwrap();
+    let oidc = json!({ "oidc": { "issuer": "https://id.example", "clientId": "drover" } });
+    std::fs::write(spec.path(), oidc.to_string()).unwrap();
+    let file = spec.path().to_str().unwrap();
+    let create = format!("provider create corp --public --file {file}");
+    installed.drover(&create).await.unwrap();
+    let line =
+        "get authproviders.management.drover.dev corp -o jsonpath={.status.conditions[*].type}";
+    let waited = eventually("a provider's condition", SOON, async || {
+        let told = installed.tools.kubectl(line).await;
+        told.map_err(|error| error.to_string()).and_then(|told| {
+            let is_told = !told.is_empty();
+            is_told.then_some(()).ok_or_else(|| "none".to_owned())
+        })
+    });
+    waited.await.unwrap();
+    let change = async || installed.drover("provider disable corp").await;
+    eventually("a change of the provider", SOON, change)
+        .await
+        .unwrap();
+    installed
+        .drover("provider delete corp --yes")
+        .await
+        .unwrap();
 }
 
 /// The cluster's end takes its registration token, and the server may be slower to look at it.

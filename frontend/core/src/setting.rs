@@ -63,7 +63,7 @@ const UNKNOWN: Note = Note {
     entry: Entry::Text,
 };
 
-const NOTES: [(&str, Note); 10] = [
+const NOTES: [(&str, Note); 12] = [
     (
         "server-url",
         Note {
@@ -153,6 +153,26 @@ const NOTES: [(&str, Note); 10] = [
             bounds: LIFE,
             concerns: "Everybody who signs in with a browser from now on. Too short, and people are \
                        signed out over lunch; too long, and a browser left alone stays signed in.",
+            entry: Entry::Lifetime,
+        },
+    ),
+    (
+        "groups-refresh",
+        Note {
+            part: Part::Lives,
+            bounds: "A number and h, m or s: 5m to 6h.",
+            concerns: "Everybody who signs in with an identity provider: what changes there, such as \
+                       who is in which group, counts here after so long at the latest.",
+            entry: Entry::Lifetime,
+        },
+    ),
+    (
+        "provider-grace",
+        Note {
+            part: Part::Lives,
+            bounds: "A number and d, h, m or s: 12h to 30d.",
+            concerns: "Everybody who signs in with an identity provider, while that does not answer: \
+                       after so long without a word from it, their access ends.",
             entry: Entry::Lifetime,
         },
     ),

@@ -94,6 +94,7 @@ mod tests {
             must_change_password: false,
             created_at: jiff::Timestamp::UNIX_EPOCH,
             last_login_at: None,
+            identities: Vec::new(),
         }
     }
 

@@ -85,6 +85,15 @@ pub enum UserCommand {
     Disable(UserName),
     /// Let a disabled user log in again
     Enable(UserName),
+    /// Ask a user's identity providers anew who they are and which groups they are in
+    Refresh {
+        /// Which user.
+        #[command(flatten)]
+        user: UserName,
+        /// How to print.
+        #[command(flatten)]
+        output: Output,
+    },
     /// Set a password: your own, or with a name another user's
     Passwd(UserPassword),
     /// Delete a user and all their tokens

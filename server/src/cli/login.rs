@@ -1,5 +1,6 @@
 //! `drover login`, `logout`, `whoami` and `context`.
 
+mod provider;
 mod who;
 
 use std::path::Path;
@@ -26,11 +27,11 @@ pub(crate) async fn login(args: &LoginArgs, environment: &Environment) -> Result
     let name = name_for(args, &server, known, &config, environment)?;
     let ca_file = authority_file(args, environment)?;
     let (trust, client) = believe(args, ca_file, &server, known).await?;
-    let username = match &args.username {
-        Some(name) => name.clone(),
-        None => ask("User name: ", "the user's name", "give it with --username")?,
+    let issued = match &args.provider {
+        Some(provider) => provider::sign_in(args, &client, provider).await?,
+        None => sign_in(args, &client, &username(args)?).await?,
     };
-    let issued = sign_in(args, &client, &username).await?;
+    let username = issued.metadata.username.clone();
     let expires_at = issued.metadata.expires_at;
     let context = Context {
         name,
@@ -47,6 +48,25 @@ pub(crate) async fn login(args: &LoginArgs, environment: &Environment) -> Result
         expires_at: Some(expires_at),
     };
     remember(&file, context, &client).await
+}
+
+fn username(args: &LoginArgs) -> Result<String, Failure> {
+    match &args.username {
+        Some(name) => Ok(name.clone()),
+        None => Ok(ask(
+            "User name: ",
+            "the user's name",
+            "give it with --username",
+        )?),
+    }
+}
+
+fn password(args: &LoginArgs) -> Result<Secret, Failure> {
+    if args.password_stdin {
+        return Ok(read_password("the password")?);
+    }
+    let instead = "give it with --password-stdin";
+    Ok(ask_password("Password: ", "the password", instead)?)
 }
 
 /// The server that was named, or that of the chosen context; and what is known of it.
@@ -217,15 +237,7 @@ async fn sign_in(
     client: &Client,
     username: &str,
 ) -> Result<IssuedToken, Failure> {
-    let password = if args.password_stdin {
-        read_password("the password")?
-    } else {
-        ask_password(
-            "Password: ",
-            "the password",
-            "give it with --password-stdin",
-        )?
-    };
+    let password = password(args)?;
     let issued = post_login(client, username, password.clone()).await?;
     if issued.metadata.purpose != TokenPurpose::PasswordChange {
         return Ok(issued);

@@ -1,6 +1,7 @@
 //! `drover user`.
 
-use drover_api::rest::{PasswordReset, Secret, UserCreate, UserPatch, UserView};
+use drover_api::kinds::IdentityState;
+use drover_api::rest::{IdentityView, PasswordReset, Secret, UserCreate, UserPatch, UserView};
 use jiff::Timestamp;
 use reqwest::Method;
 use secrecy::ExposeSecret;
@@ -32,6 +33,11 @@ pub(crate) async fn run(args: &UserArgs, environment: &Environment) -> Result<()
         }
         UserCommand::Get { user, output } => {
             let user: UserView = client.get(&["v1", "users", &user.name]).await?;
+            Ok(print(&one(&user, output.format, Timestamp::now())?)?)
+        }
+        UserCommand::Refresh { user, output } => {
+            let path = ["v1", "users", &user.name, "refresh"];
+            let user: UserView = client.post(&path, &()).await?;
             Ok(print(&one(&user, output.format, Timestamp::now())?)?)
         }
         UserCommand::Disable(user) => {
@@ -164,6 +170,22 @@ fn state(user: &UserView) -> String {
     }
 }
 
+/// Who somebody is to an identity provider, in a line.
+fn said(identity: &IdentityView, now: Timestamp) -> String {
+    let state = match identity.state {
+        IdentityState::Confirmed => "confirmed",
+        IdentityState::Refused => "refused",
+        IdentityState::Unreachable => "cannot be asked",
+    };
+    let message = identity.message.as_deref();
+    let message = message.map_or_else(String::new, |message| format!(": {message}"));
+    let (provider, login, groups) = (&identity.provider, &identity.login, identity.groups.len());
+    let confirmed = age(identity.confirmed_at, now);
+    format!(
+        "{provider} as {login}, in {groups} groups; {state}{message} (confirmed {confirmed} ago)"
+    )
+}
+
 impl Shown for UserView {
     const HEADINGS: &'static [&'static str] =
         &["NAME", "DISPLAY NAME", "ROLE", "STATE", "LAST LOGIN", "AGE"];
@@ -184,7 +206,7 @@ impl Shown for UserView {
         let login = self
             .last_login_at
             .map(|login| format!("{} ago", age(login, now)));
-        describe(&[
+        let mut lines = vec![
             ("Name", self.name.clone()),
             ("UID", self.uid.clone()),
             ("Display name", or_nothing(self.display_name.as_deref())),
@@ -192,7 +214,13 @@ impl Shown for UserView {
             ("State", state(self)),
             ("Last login", or_nothing(login.as_deref())),
             ("Made", format!("{} ago", age(self.created_at, now))),
-        ])
+        ];
+        lines.extend(
+            self.identities
+                .iter()
+                .map(|identity| ("Signs in with", said(identity, now))),
+        );
+        describe(&lines)
     }
 }
 
@@ -211,6 +239,7 @@ mod tests {
             must_change_password: false,
             created_at: "2026-11-20T12:00:00Z".parse().unwrap(),
             last_login_at: None,
+            identities: Vec::new(),
         }
     }
 

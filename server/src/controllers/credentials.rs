@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use super::outdated::{Pace, held, outdated, write_all};
 use crate::hub::{Hub, HubError, Stores};
 use crate::identity::authenticator::idle_from;
+use crate::identity::providers::standing;
 
 /// Changes that come together, a user and their first token above all, are looked at together.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -56,8 +57,11 @@ async fn look(hub: &Hub) -> Result<(), HubError> {
     let (stores, now) = (hub.stores(), Timestamp::now());
     let users = outdated(&stores.users, READY, now, |user| {
         let status = user.status.as_ref();
+        let identities = status.iter().flat_map(|status| &status.identities);
+        let judged = identities.map(|one| (one, standing::of_identity(one, stores, now).err()));
+        let judged: Vec<_> = judged.collect();
         (
-            Some(decide::user(user)),
+            Some(decide::user(user, &judged)),
             held(status.map(|s| &s.conditions)),
         )
     });
@@ -65,7 +69,10 @@ async fn look(hub: &Hub) -> Result<(), HubError> {
         let user = stores.users.by_uid(token.spec.user_uid.as_str());
         let scope = token.spec.cluster.as_ref();
         let cluster = scope.and_then(|scope| stores.clusters.by_uid(scope.uid.as_str()));
-        let verdict = decide::token(token, user.as_deref(), cluster.as_deref(), now);
+        let fallen = user
+            .as_ref()
+            .and_then(|user| standing::of_token(token, user, stores, now).err());
+        let verdict = decide::token(token, user.as_deref(), cluster.as_deref(), fallen, now);
         let status = token.status.as_ref();
         (Some(verdict), held(status.map(|s| &s.conditions)))
     });

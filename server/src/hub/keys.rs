@@ -1,7 +1,11 @@
-//! The server's own keys: what plans are signed with, and what challenges are made with.
+//! The server's own keys: what plans are signed with, what challenges are made with, and what is
+//! sealed with.
 
 use std::fmt;
 
+use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
+use aws_lc_rs::error::Unspecified;
+use aws_lc_rs::hkdf::{HKDF_SHA256, Salt};
 use aws_lc_rs::hmac;
 use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
@@ -30,6 +34,8 @@ pub struct Keys {
     /// Oldest first, never empty.
     plan: Vec<Ed25519KeyPair>,
     challenge: hmac::Key,
+    sign_in: Seal,
+    kept: Seal,
 }
 
 impl fmt::Debug for Keys {
@@ -93,6 +99,8 @@ impl Keys {
         Ok(Self {
             plan,
             challenge: hmac::Key::new(hmac::HMAC_SHA256, challenge),
+            sign_in: seal(challenge, "sign-ins that were begun").map_err(|_| KeysError::Random)?,
+            kept: seal(challenge, "what providers gave").map_err(|_| KeysError::Random)?,
         })
     }
 
@@ -108,6 +116,58 @@ impl Keys {
     /// The HMAC-SHA-256 key that challenges are authenticated with.
     pub fn challenge(&self) -> &hmac::Key {
         &self.challenge
+    }
+
+    /// Seals sign-ins that were begun, which browsers keep until they end.
+    pub fn sign_in(&self) -> &Seal {
+        &self.sign_in
+    }
+
+    /// Seals what identity providers gave for asking them again, which lies on the hub.
+    pub fn kept(&self) -> &Seal {
+        &self.kept
+    }
+}
+
+/// A key for one purpose, drawn from the one that challenges are made with: HKDF (RFC 5869), whose
+/// first step has another key than any challenge.
+fn seal(of: &[u8], purpose: &str) -> Result<Seal, Unspecified> {
+    let drawn = Salt::new(HKDF_SHA256, b"drover seals").extract(of);
+    let mut key = [0; 32];
+    let purpose = [purpose.as_bytes()];
+    drawn.expand(&purpose, HKDF_SHA256)?.fill(&mut key)?;
+    Ok(Seal(RandomizedNonceKey::new(&AES_256_GCM, &key)?))
+}
+
+/// What only this server and its peers on the same hub can read or make: AES-256-GCM.
+pub struct Seal(RandomizedNonceKey);
+
+impl fmt::Debug for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Seal(hidden)")
+    }
+}
+
+impl Seal {
+    /// Seals bytes; `of` is what they belong to, and they open for nothing else.
+    pub fn close(&self, of: &str, plain: &[u8]) -> Result<Vec<u8>, NoRandomness> {
+        let mut sealed = plain.to_vec();
+        let of = Aad::from(of.as_bytes());
+        let nonce = self.0.seal_in_place_append_tag(of, &mut sealed);
+        let mut all = nonce.map_err(|_| NoRandomness)?.as_ref().to_vec();
+        all.append(&mut sealed);
+        Ok(all)
+    }
+
+    /// What was sealed for `of`; `None` if this was not.
+    pub fn open(&self, of: &str, sealed: &[u8]) -> Option<Vec<u8>> {
+        let (nonce, sealed) = sealed.split_at_checked(NONCE_LEN)?;
+        let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
+        let mut bytes = sealed.to_vec();
+        let plain = self
+            .0
+            .open_in_place(nonce, Aad::from(of.as_bytes()), &mut bytes);
+        plain.ok().map(|plain| plain.to_vec())
     }
 }
 
@@ -154,6 +214,24 @@ mod tests {
         assert_eq!(one.plan_public_keys().len(), 1);
         let tag = hmac::sign(one.challenge(), b"x");
         assert!(hmac::verify(two.challenge(), b"x", tag.as_ref()).is_ok());
+    }
+
+    #[test]
+    fn what_is_sealed_opens_for_what_it_belongs_to_and_with_the_same_key_only() {
+        let (plan, challenge) = (new_plan_keys().unwrap(), new_challenge_key().unwrap());
+        let [one, peer] = [(); 2].map(|()| Keys::from_secrets(&plan, &challenge).unwrap());
+        let sealed = one.sign_in().close("corp", b"secret").unwrap();
+        assert_eq!(peer.sign_in().open("corp", &sealed).unwrap(), b"secret");
+        assert!(one.sign_in().open("other", &sealed).is_none());
+        assert!(one.kept().open("corp", &sealed).is_none());
+        let stranger = Keys::generate().unwrap();
+        assert!(stranger.sign_in().open("corp", &sealed).is_none());
+        for place in 0..sealed.len() {
+            let mut forged = sealed.clone();
+            forged[place] ^= 1;
+            assert!(one.sign_in().open("corp", &forged).is_none(), "{place}");
+            assert!(one.sign_in().open("corp", &sealed[..place]).is_none());
+        }
     }
 
     #[test]

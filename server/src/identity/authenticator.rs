@@ -22,6 +22,7 @@ use super::accounts::Accounts;
 use super::groups::groups_of;
 use super::last_use::{LAG, LastUse};
 use super::lookup::{Lookup, LookupError};
+use super::providers::standing::{self, Fallen};
 use crate::hub::{Hub, Stores, StoresHealth};
 use crate::status::Status;
 
@@ -58,6 +59,9 @@ pub enum IdentifyError {
     /// The person may not use Drover any more.
     #[error("the token's user is disabled or deleted: ask an administrator")]
     UserGone,
+    /// What the token stands on at an identity provider does not count any more.
+    #[error("the token does not count any more: {0}")]
+    ProviderFallen(#[from] Fallen),
     /// The hub has been out of reach for too long to trust what is in memory.
     #[error("the server's memory of the hub is too old to decide from")]
     Untrusted(StoresHealth),
@@ -78,6 +82,7 @@ impl From<IdentifyError> for Status {
             | IdentifyError::UnknownAccount
             | IdentifyError::NoPerson
             | IdentifyError::Expired
+            | IdentifyError::ProviderFallen(_)
             | IdentifyError::UserGone => Self::unauthorized(error.to_string()),
             IdentifyError::Foreign(_) => Self::forbidden(error.to_string()),
             IdentifyError::Untrusted(health) => match health.check() {
@@ -126,7 +131,7 @@ impl Authenticator {
     /// is not in memory costs a read of the hub, shared by all who ask for it and limited in rate.
     pub async fn identify(&self, head: Head<'_>) -> Result<Identity, IdentifyError> {
         match self.person_or_other(head).await? {
-            Claim::Person(identity) => Ok(identity),
+            Claim::Person(identity) => Ok(*identity),
             Claim::Other(text) if AccountToken::parse(text.expose_secret()).is_some() => {
                 Err(IdentifyError::NoPerson)
             }
@@ -141,7 +146,7 @@ impl Authenticator {
         from: IpAddr,
     ) -> Result<Principal, IdentifyError> {
         let text = match self.person_or_other(head).await? {
-            Claim::Person(identity) => return Ok(Principal::Person(identity)),
+            Claim::Person(identity) => return Ok(Principal::Person(*identity)),
             Claim::Other(text) => text,
         };
         let token = AccountToken::parse(text.expose_secret()).ok_or(IdentifyError::Unknown)?;
@@ -174,13 +179,13 @@ impl Authenticator {
             Presented::Bearer(text) => text,
             Presented::Cookie(text) => {
                 let identity = self.identify_session(head, &text).await?;
-                return Ok(Claim::Person(identity));
+                return Ok(Claim::Person(Box::new(identity)));
             }
         };
         match UserToken::parse(text.expose_secret()) {
             Some(bearer) => {
                 let identity = self.identify_person(&bearer, Way::Bearer).await?;
-                Ok(Claim::Person(identity))
+                Ok(Claim::Person(Box::new(identity)))
             }
             None => Ok(Claim::Other(text)),
         }
@@ -248,7 +253,7 @@ impl Authenticator {
 
 /// Whom a credential is about.
 enum Claim {
-    Person(Identity),
+    Person(Box<Identity>),
     Other(SecretString),
 }
 
@@ -291,6 +296,7 @@ fn decide(
         .filter(|user| user.metadata.uid.as_deref() == Some(token.spec.user_uid.as_str()))
         .filter(|user| user.spec.enabled && user.metadata.deletion_timestamp.is_none())
         .ok_or(IdentifyError::UserGone)?;
+    standing::of_token(token, user, stores, now)?;
     let (name, groups) = (
         UserName::of(&token.spec.user_uid),
         groups_of(user, stores, now),
@@ -310,6 +316,7 @@ fn decide(
             id: token.name_any(),
             purpose: token.spec.purpose,
             cluster: token.spec.cluster.as_ref().map(|scope| scope.uid.clone()),
+            provider: token.spec.provider.clone(),
             expires_at: token.spec.expires_at.0,
         },
     })

@@ -12,6 +12,9 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, NotUntil, Quota, RateLimiter};
 use parking_lot::Mutex;
@@ -24,6 +27,10 @@ const ADDRESS: NonZeroU32 = NonZeroU32::new(60).expect("60 is not zero");
 const PAIR: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
 /// Attempts a minute for one user from all unfamiliar addresses.
 const USER: NonZeroU32 = NonZeroU32::new(40).expect("40 is not zero");
+/// Sign-ins a minute that one address begins or ends at providers with a page of their own.
+const BEGUN: NonZeroU32 = NonZeroU32::new(120).expect("120 is not zero");
+/// Attempts a minute at one directory from all unfamiliar addresses: it may lock accounts.
+const DIRECTORY: NonZeroU32 = NonZeroU32::new(300).expect("300 is not zero");
 /// Budgets that are kept before full ones are forgotten.
 const KEPT: usize = 20_000;
 /// Users whose familiar addresses are remembered, and addresses for each.
@@ -35,6 +42,11 @@ const FAMILIAR_ADDRESSES: usize = 32;
 pub struct RetryAfter(pub Duration);
 
 impl RetryAfter {
+    /// What is busy now is not for long.
+    pub const A_SECOND: Self = Self(Duration::ZERO);
+    /// What is full empties slowly.
+    pub const A_MINUTE: Self = Self(Duration::from_mins(1));
+
     /// Whole seconds, at least one.
     pub fn seconds(self) -> u32 {
         u32::try_from(self.0.as_secs())
@@ -52,6 +64,8 @@ struct Budgets {
     address: DefaultKeyedRateLimiter<IpAddr>,
     pair: DefaultKeyedRateLimiter<(String, IpAddr)>,
     user: DefaultKeyedRateLimiter<String>,
+    begun: DefaultKeyedRateLimiter<IpAddr>,
+    directory: DefaultKeyedRateLimiter<String>,
     familiar: Mutex<HashMap<String, HashSet<IpAddr>>>,
 }
 
@@ -68,6 +82,8 @@ impl Default for LoginLimits {
             address: RateLimiter::keyed(Quota::per_minute(ADDRESS)),
             pair: RateLimiter::keyed(Quota::per_minute(PAIR)),
             user: RateLimiter::keyed(Quota::per_minute(USER)),
+            begun: RateLimiter::keyed(Quota::per_minute(BEGUN)),
+            directory: RateLimiter::keyed(Quota::per_minute(DIRECTORY)),
             familiar: Mutex::new(HashMap::new()),
         }))
     }
@@ -94,6 +110,33 @@ impl LoginLimits {
             return Ok(());
         }
         budgets.user.check_key(&user).map_err(spent)
+    }
+
+    /// Counts a sign-in that an address begins or ends at a provider with a page of its own.
+    pub fn check_begin(&self, address: IpAddr) -> Result<(), RetryAfter> {
+        let budgets = &*self.0;
+        if budgets.begun.len() > KEPT {
+            budgets.begun.retain_recent();
+        }
+        let spent = budgets.begun.check_key(&network(address));
+        spent.map_err(|not_until| RetryAfter(not_until.wait_time_from(budgets.clock.now())))
+    }
+
+    /// Counts an attempt with a password of a directory, whose people are not the local users.
+    pub fn check_at(&self, provider: &str, login: &str, address: IpAddr) -> Result<(), RetryAfter> {
+        let account = account(provider, login);
+        self.check(&account, address)?;
+        if self.is_familiar(&account, network(address)) {
+            return Ok(());
+        }
+        let budgets = &*self.0;
+        let spent = budgets.directory.check_key(&provider.to_owned());
+        spent.map_err(|not_until| RetryAfter(not_until.wait_time_from(budgets.clock.now())))
+    }
+
+    /// Remembers that somebody signed in at a directory from there.
+    pub fn succeeded_at(&self, provider: &str, login: &str, address: IpAddr) {
+        self.succeeded(&account(provider, login), address);
     }
 
     /// Remembers that the user logged in from there.
@@ -127,6 +170,9 @@ impl LoginLimits {
         if budgets.user.len() > KEPT {
             budgets.user.retain_recent();
         }
+        if budgets.directory.len() > KEPT {
+            budgets.directory.retain_recent();
+        }
     }
 }
 
@@ -135,9 +181,31 @@ fn key(user: &str) -> String {
     user.chars().take(64).collect()
 }
 
+/// An account of a directory: a short name of its own, for any two logins that a directory may
+/// take for one. A user's name has no such character.
+fn account(provider: &str, login: &str) -> String {
+    let words: Vec<String> = login.split_whitespace().map(str::to_lowercase).collect();
+    let whole = format!("{provider} {}", words.join(" "));
+    let digest = digest(&SHA256, whole.as_bytes());
+    format!("\n{}", URL_SAFE_NO_PAD.encode(digest))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_spelling_of_a_directorys_login_has_no_budget_of_its_own() {
+        let limits = LoginLimits::default();
+        let spellings = ["ann", "Ann", " ANN ", "aNN\t"];
+        let tried = (0..60).filter(|n| {
+            let from = address(u8::try_from(*n).unwrap());
+            limits.check_at("corp", spellings[n % 4], from).is_ok()
+        });
+        assert_eq!(tried.count(), 40);
+        assert!(limits.check_at("other", "ann", address(1)).is_ok());
+        assert!(limits.check("ann", address(1)).is_ok(), "a local user");
+    }
 
     fn address(last: u8) -> IpAddr {
         IpAddr::from([192, 0, 2, last])

@@ -109,6 +109,11 @@ impl Logins {
         }
     }
 
+    /// How often somebody may try a password.
+    pub fn limits(&self) -> &LoginLimits {
+        &self.limits
+    }
+
     /// Checks a password and makes a session, or what must come before one.
     pub async fn login(
         &self,
@@ -149,6 +154,7 @@ impl Logins {
         TokenWish {
             purpose,
             cluster: None,
+            provider: None,
             description: None,
             expires_at: Timestamp::now() + ttl,
             idle,

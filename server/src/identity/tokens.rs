@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use drover_access::token::{ForUsers, issue};
 use drover_api::ids::UserUid;
-use drover_api::kinds::{ClusterScope, Token, TokenPurpose, TokenSpec, User};
+use drover_api::kinds::{ClusterScope, Token, TokenProvider, TokenPurpose, TokenSpec, User};
 use futures::TryStreamExt as _;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -84,6 +84,8 @@ pub struct TokenWish {
     pub purpose: TokenPurpose,
     /// The one cluster it shall work on.
     pub cluster: Option<ClusterScope>,
+    /// The identity provider that it stands on.
+    pub provider: Option<TokenProvider>,
     /// Free text.
     pub description: Option<String>,
     /// When it ends.
@@ -105,6 +107,7 @@ pub async fn create(
         purpose: wish.purpose,
         hash: issued.hash.as_str().to_owned(),
         cluster: wish.cluster,
+        provider: wish.provider,
         description: wish.description,
         expires_at: Time(wish.expires_at),
         idle_seconds: wish

@@ -29,6 +29,8 @@ pub enum CutReason {
     TokenGone,
     /// Its token's time is over.
     TokenExpired,
+    /// What its token stands on at an identity provider does not count any more.
+    ProviderFallen,
     /// Its user has no right on the cluster any more.
     RightGone,
     /// Its cluster is deleted, or another has its name now.
@@ -47,6 +49,7 @@ impl CutReason {
             Self::ActedAsGone => "ActedAsUserDisabled",
             Self::TokenGone => "TokenRevoked",
             Self::TokenExpired => "TokenExpired",
+            Self::ProviderFallen => "ProviderFallen",
             Self::RightGone => "RightRemoved",
             Self::ClusterGone => "ClusterDeleted",
             Self::Untrusted => "HubOutOfReach",
@@ -62,6 +65,7 @@ impl fmt::Display for CutReason {
             Self::ActedAsGone => "the user whom it acts as is disabled or deleted",
             Self::TokenGone => "the token was revoked",
             Self::TokenExpired => "the token has expired",
+            Self::ProviderFallen => "the identity provider vouches for the user no more",
             Self::RightGone => "the right to use this cluster was removed",
             Self::ClusterGone => "the cluster was deleted",
             Self::Untrusted => "the hub has been out of reach for too long",

@@ -106,7 +106,7 @@ impl Road {
             began,
             stream,
         );
-        if is_in_memory(journey.permit(), self.hub.stores()) {
+        if is_in_memory(journey.permit(), self.hub.stores(), Timestamp::now()) {
             journey.seen_in_memory();
         }
         let onward = Onward {

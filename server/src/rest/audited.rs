@@ -1,5 +1,5 @@
-//! What is asked for under `/v1`, in the audit log: every request that is not a `GET`, and every
-//! one that is answered 401, 403 or 429.
+//! What is asked for under `/v1`, in the audit log: every request that is not a `GET`, every end
+//! of a sign-in with a provider, and every one that is answered 401, 403 or 429.
 //!
 //! Never a body or a header. Whoever finds out who asks notes it in the request's [`Noted`].
 
@@ -26,6 +26,8 @@ use crate::status::Status;
 /// Routes of agents, which must not fail because people's records find no room; what they change
 /// is told by Events on the Cluster.
 const AGENTS: &str = "/v1/agent/";
+/// What a provider sends browsers to signs people in although it is a `GET`.
+const SIGN_IN_ENDS: &str = "/v1/providers/{name}/callback";
 /// Longest name of an object that is recorded.
 const NAME_BYTES: usize = 253;
 
@@ -37,6 +39,7 @@ pub struct Noted(Arc<Mutex<Notes>>);
 struct Notes {
     person: Option<Person>,
     object: Option<Box<str>>,
+    reason: Option<&'static str>,
 }
 
 impl Noted {
@@ -48,6 +51,11 @@ impl Noted {
     /// Notes who asks, once that is proved.
     pub fn who(&self, person: Person) {
         self.0.lock().person = Some(person);
+    }
+
+    /// Notes why it was refused, where the answer's code says too little; in `PascalCase`.
+    pub fn because(&self, reason: &'static str) {
+        self.0.lock().reason = Some(reason);
     }
 
     /// Notes what it is about: the name of something that exists.
@@ -84,6 +92,8 @@ struct Pending {
     named: Option<Box<str>>,
     began: Instant,
     answer: Option<StatusCode>,
+    /// Whether it does something.
+    changes: bool,
     /// The log had no room, so that there is nothing to record.
     dropped: bool,
 }
@@ -96,7 +106,7 @@ impl Pending {
             StatusCode::TOO_MANY_REQUESTS,
         ];
         let refused = self.answer.is_some_and(|code| refused.contains(&code));
-        !self.dropped && (changes(&self.subject.method) || refused)
+        !self.dropped && (self.changes || refused)
     }
 }
 
@@ -115,7 +125,9 @@ impl Drop for Pending {
             .or_else(|| self.named.take().filter(|_| succeeded));
         let (outcome, reason) = match self.answer {
             None => (Outcome::ClientGone, None),
-            Some(code) if is_error(code) => (Outcome::Refused, reason(code)),
+            Some(code) if is_error(code) => {
+                (Outcome::Refused, notes.reason.or_else(|| reason(code)))
+            }
             Some(_) => (Outcome::Complete, None),
         };
         self.audit.add(Record {
@@ -139,7 +151,7 @@ pub async fn audited(State(audit): State<Audit>, request: Request, next: Next) -
     let route = head.extensions.get::<MatchedPath>();
     let of_agents = route.is_some_and(|route| route.as_str().starts_with(AGENTS));
     // What cannot be recorded is not done.
-    if changes(&head.method) && !of_agents && audit.admit().await.is_err() {
+    if pending.changes && !of_agents && audit.admit().await.is_err() {
         pending.dropped = true;
         let full = "what is done cannot be recorded at present, so nothing is done: try again, and ask an administrator to look at the audit log's disk";
         return Status::unavailable(full, 5).into_response();
@@ -176,6 +188,7 @@ async fn pending(audit: &Audit, head: &mut Parts) -> Pending {
         named,
         began: Instant::now(),
         answer: None,
+        changes: changes(&head.method) || route == SIGN_IN_ENDS,
         dropped: false,
     }
 }

@@ -131,6 +131,7 @@ mod tests {
                     id: "t".to_owned(),
                     purpose,
                     cluster: cluster.map(ClusterUid::new),
+                    provider: None,
                     expires_at: Timestamp::MAX,
                 },
             };

@@ -144,6 +144,7 @@ async fn make_tokens(
             purpose: TokenPurpose::Kubeconfig,
             description: Some(format!("kubeconfig for {}", scope.name)),
             cluster: Some(scope),
+            provider: caller.token.provider.clone(),
             expires_at,
         };
         match tokens::create(&state.hub, &user, wish).await {

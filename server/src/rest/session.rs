@@ -29,7 +29,7 @@ use crate::status::Status;
 /// other site's page.
 const ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Strict";
 
-type SetCookie = [(HeaderName, HeaderValue); 1];
+pub(super) type SetCookie = [(HeaderName, HeaderValue); 1];
 
 /// A request that no other origin's page made a browser send.
 #[derive(Debug)]
@@ -78,12 +78,26 @@ pub(super) async fn sign_in(
     StrangersJson(request): StrangersJson<LoginRequest>,
 ) -> Result<(StatusCode, SetCookie, axum::Json<Session>), Status> {
     let (secret, token) = log_in(&state, peer, &noted, request, By::Browser).await?;
-    // Its cookie is about to be overwritten, and nobody could sign out of it any more.
-    if let Some(former) = state.authenticator.session_held(&headers)
+    end_former(&state, state.authenticator.session_held(&headers)).await;
+    begin(&state, &secret, &token)
+}
+
+/// Ends the session that a browser had: its cookie is about to be overwritten, and nobody could sign
+/// out of it any more.
+pub(super) async fn end_former(state: &RestState, former: Option<String>) {
+    if let Some(former) = former
         && let Err(error) = tokens::delete_by_id(&state.hub, &former).await
     {
         tracing::warn!(%error, "the browser's former session ends only when it has been idle");
     }
+}
+
+/// What a browser is told of a session that begins.
+pub(super) fn begin(
+    state: &RestState,
+    secret: &SecretString,
+    token: &Token,
+) -> Result<(StatusCode, SetCookie, axum::Json<Session>), Status> {
     let user = state
         .hub
         .stores()
@@ -92,8 +106,8 @@ pub(super) async fn sign_in(
     let csrf_token = UserToken::parse(secret.expose_secret())
         .map(|token| Secret::new(token.csrf_token()))
         .ok_or_else(|| Status::internal("the session's token is malformed"))?;
-    let session = view(user.as_deref(), Some(&token), csrf_token)?;
-    let cookie = set_cookie(&secret, &token)?;
+    let session = view(user.as_deref(), Some(token), csrf_token)?;
+    let cookie = set_cookie(secret, token)?;
     Ok((StatusCode::CREATED, cookie, axum::Json(session)))
 }
 
@@ -144,7 +158,7 @@ fn view(user: Option<&User>, token: Option<&Token>, csrf_token: Secret) -> Resul
 }
 
 /// The cookie goes when the token does, whether the browser is closed before or not.
-fn set_cookie(secret: &SecretString, token: &Token) -> Result<SetCookie, Status> {
+pub(super) fn set_cookie(secret: &SecretString, token: &Token) -> Result<SetCookie, Status> {
     let left = token.spec.expires_at.0.duration_since(Timestamp::now());
     let seconds = left.as_secs().max(0);
     let secret = secret.expose_secret();

@@ -125,6 +125,7 @@ fn wish(state: &RestState, caller: &Identity, request: TokenCreate) -> Result<To
             .cluster
             .map(|name| scope(state, caller, &name))
             .transpose()?,
+        provider: caller.token.provider.clone(),
         description: request.description,
         expires_at: expiry(
             Timestamp::now(),
@@ -225,6 +226,7 @@ mod tests {
                 id: "t".to_owned(),
                 purpose,
                 cluster: None,
+                provider: None,
                 expires_at: Timestamp::from_second(ends).unwrap(),
             },
         }

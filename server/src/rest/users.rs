@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use axum::extract::State;
 use drover_access::identity::Identity;
-use drover_api::kinds::{User, UserSpec};
-use drover_api::rest::{List, PasswordReset, UserCreate, UserPatch, UserView};
+use drover_api::kinds::{ProviderIdentity, User, UserSpec};
+use drover_api::rest::{IdentityView, List, PasswordReset, UserCreate, UserPatch, UserView};
 use http::StatusCode;
 use jiff::Timestamp;
 use kube::ResourceExt;
@@ -41,6 +41,24 @@ fn view(user: &User) -> UserView {
             .as_ref()
             .and_then(|s| s.last_login_at.as_ref())
             .map(|t| t.0),
+        identities: user
+            .status
+            .iter()
+            .flat_map(|status| &status.identities)
+            .map(identity)
+            .collect(),
+    }
+}
+
+fn identity(identity: &ProviderIdentity) -> IdentityView {
+    IdentityView {
+        provider: identity.provider.clone(),
+        login: identity.login.clone(),
+        groups: identity.groups.clone(),
+        groups_left_out: identity.groups_left_out,
+        confirmed_at: identity.confirmed_at.0,
+        state: identity.state,
+        message: identity.message.clone(),
     }
 }
 
@@ -189,6 +207,20 @@ pub(super) async fn reset_password(
     let new = SecretString::from(request.new.expose());
     state.logins.reset_password(&user, new).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Asks the identity providers of a user anew who they are and which groups they are in.
+#[utoipa::path(post, path = "/v1/users/{name}/refresh", tag = "users",
+    params(("name" = String, Path, description = "The user's name")),
+    responses((status = 200, body = UserView)))]
+pub(super) async fn refresh(
+    State(state): State<RestState>,
+    _caller: Administrator,
+    Name(name): Name,
+) -> Result<axum::Json<UserView>, Status> {
+    let user = find(&state, &name)?;
+    state.refresher.refresh_all(&user).await?;
+    find(&state, &name).map(|user| axum::Json(view(&user)))
 }
 
 fn find(state: &RestState, name: &str) -> Result<std::sync::Arc<User>, Status> {

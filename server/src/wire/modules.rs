@@ -15,7 +15,10 @@ use crate::hub::admission::install::Installer;
 use crate::hub::admission::review::{self, Reviews};
 use crate::hub::admission::standing::{RulesStanding, Standing as Rules};
 use crate::hub::lease::{Leadership, Standing};
-use crate::identity::{Authenticator, LastUse, Logins, Passwords, tokens};
+use crate::identity::providers::state;
+use crate::identity::{
+    Authenticator, Devices, LastUse, Logins, Passwords, Providers, Refresher, SignIns, tokens,
+};
 use crate::proxy::{self, OpenStreams, Road, end_in_order, keep_hub_access, watch_permits};
 use crate::registration::notice::Notices;
 use crate::registration::{self, RegistrationState};
@@ -41,10 +44,32 @@ pub(super) fn build(
     readiness(&health, base.hub.stores(), &base.leadership);
     let trust: Option<Arc<str>> = certificate.trust().map(Arc::from);
 
+    let logins = Logins::new(base.hub.clone(), base.settings.clone(), passwords);
+    let (hub, settings, limits) = (&base.hub, &base.settings, logins.limits());
+    let providers = Providers::new(hub.clone());
+    let sign_ins = SignIns::new(
+        hub.clone(),
+        settings.clone(),
+        providers.clone(),
+        limits.clone(),
+    );
+    let refresher = Refresher::new(hub.clone(), providers, sign_ins.people().clone());
+    base.spawn(state::keep(
+        hub.clone(),
+        sign_ins.clone(),
+        base.leadership.clone(),
+        base.stop.clone(),
+    ));
+    let refreshing = refresher.clone();
+    base.spawn(refreshing.run(base.leadership.clone(), base.stop.clone()));
+    let devices = Devices::new(hub.clone(), settings.clone(), limits.clone());
     let people = rest::router(RestState {
         hub: base.hub.clone(),
         authenticator: authenticator.clone(),
-        logins: Logins::new(base.hub.clone(), base.settings.clone(), passwords),
+        logins,
+        sign_ins,
+        refresher,
+        devices,
         settings: base.settings.clone(),
         trust: trust.clone(),
     });

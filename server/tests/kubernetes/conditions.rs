@@ -41,6 +41,7 @@ async fn made(server: &Server, seconds: i64, cluster: Option<ClusterScope>) -> S
         idle: None,
         purpose: TokenPurpose::Api,
         cluster,
+        provider: None,
         description: None,
         expires_at: Timestamp::now() + SignedDuration::from_secs(seconds),
     };

@@ -14,6 +14,7 @@ mod hub;
 mod identity;
 mod people;
 mod place;
+mod providers;
 mod recover;
 mod roles;
 mod server;

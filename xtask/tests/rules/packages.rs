@@ -34,6 +34,7 @@ fn every_program_that_tests_start_by_name_has_its_package() {
             "server/tests",
             "agent/tests",
             "crates/providers/tests",
+            "crates/testkit",
         ]
         .iter()
         .any(|folder| file.starts_with(folder))

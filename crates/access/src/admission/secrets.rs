@@ -6,6 +6,7 @@ use super::{Operation, Refusal, SYSTEM_NAMESPACE, Write, is_listed, is_private};
 
 /// Names of the Secrets that make a server what it is; those that end with `*` are prefixes.
 pub const SERVERS_SECRETS: &[&str] = &[
+    "identity-*",
     "password-*",
     "server-ca",
     "server-serving",

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
         category = "drover",
         derive = "PartialEq",
         doc = "One of the server's settings.",
-        validation = Rule::new("self.metadata.name in ['agent-image', 'agent-image-pull-policy', 'agent-image-registry', 'kubeconfig-token-ttl', 'log-filter', 'server-url', 'session-idle-ttl', 'session-ttl', 'token-default-ttl', 'token-max-ttl']")
+        validation = Rule::new("self.metadata.name in ['agent-image', 'agent-image-pull-policy', 'agent-image-registry', 'groups-refresh', 'kubeconfig-token-ttl', 'log-filter', 'provider-grace', 'server-url', 'session-idle-ttl', 'session-ttl', 'token-default-ttl', 'token-max-ttl']")
             .message("there is no such setting: \"drover setting list\" shows those there are"),
         printcolumn(name = "Value", type_ = "string", json_path = ".spec.value"),
         printcolumn(name = "In Effect", type_ = "string", json_path = ".status.inEffect"),

@@ -3,7 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{ClusterUid, UserUid};
+use crate::ids::{ClusterUid, ProviderUid, UserUid};
 
 /// A credential of one user, named by its id; only a hash of the secret is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,6 +49,9 @@ pub struct TokenSpec {
     /// If set, the token works on this cluster only, and nowhere else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterScope>,
+    /// If set, the token stands on what this provider says of the user, and falls with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<TokenProvider>,
     /// Free text of the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 256)))]
@@ -90,6 +93,17 @@ pub struct ClusterScope {
     pub name: String,
     /// UID of the cluster: what counts.
     pub uid: ClusterUid,
+}
+
+/// The identity provider that a token stands on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TokenProvider {
+    /// Name of the AuthProvider, for people.
+    pub name: String,
+    /// UID of the AuthProvider: what counts.
+    pub uid: ProviderUid,
 }
 
 /// What the server knows of a token.

@@ -6,8 +6,6 @@
     reason = "a test fails by panicking"
 )]
 
-#[path = "../it/ldap/authority.rs"]
-mod authority;
 mod samba;
 
 use std::fmt::Write as _;

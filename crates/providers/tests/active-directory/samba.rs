@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tempfile::TempDir;
 
-use crate::authority::Authority;
+use drover_testkit::authority::Authority;
 
 /// Where accounts and most groups are.
 pub(crate) const USERS: &str = "CN=Users,DC=dir,DC=test";

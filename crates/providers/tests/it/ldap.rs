@@ -1,13 +1,11 @@
 //! Directories: Debian's slapd, and servers that answer as no directory should.
 
-mod authority;
 mod configuration;
 mod fake;
 mod groups;
 mod like_active_directory;
 mod refresh;
 mod sign_in;
-mod slapd;
 mod transport;
 mod trial;
 
@@ -15,11 +13,8 @@ use drover_api::kinds::{LdapGroups, LdapSpec, LdapUsers};
 use drover_providers::error::Refusal;
 use drover_providers::ldap::Directory;
 use drover_providers::{Person, ProviderError};
+use drover_testkit::slapd::{DROVER, DROVER_PASSWORD, Slapd};
 use secrecy::SecretString;
-
-/// The service account.
-const DROVER: &str = "cn=drover,dc=example,dc=org";
-const DROVER_PASSWORD: &str = "of the service account";
 
 fn secret(text: &str) -> SecretString {
     SecretString::from(text)
@@ -41,6 +36,11 @@ fn spec(servers: &[String], ca_bundle: &str) -> LdapSpec {
         }),
         ..LdapSpec::default()
     }
+}
+
+/// A configuration that reaches a directory.
+fn reaching(slapd: &Slapd) -> LdapSpec {
+    spec(&[slapd.ldaps()], &slapd.authority().pem())
 }
 
 fn directory(spec: &LdapSpec) -> Directory {

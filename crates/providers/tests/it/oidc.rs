@@ -13,14 +13,12 @@ use drover_api::kinds::auth_provider::{OidcSpec, SecretKey};
 use drover_providers::ProviderError;
 use drover_providers::error::Refusal;
 use drover_providers::oidc::{Renewed, SignedIn};
+use drover_testkit::openid::{CLIENT, SECRET};
 use jiff::Timestamp;
 use serde_json::json;
 
 /// The time at which a test believes to be.
 const NOW: i64 = 1_700_000_000;
-const CLIENT: &str = "drover";
-/// Full of characters that mean something in a form, a header or both.
-const SECRET: &str = "s:e/c+r e%t&=~";
 
 fn now() -> Timestamp {
     after(0)

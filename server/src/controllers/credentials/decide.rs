@@ -1,15 +1,19 @@
 //! What the conditions of Users, Tokens and ClusterRegistrationTokens say. Pure.
 
 use drover_api::conditions::Verdict;
-use drover_api::kinds::{Cluster, ClusterRegistrationToken, Token, TokenPurpose, User};
+use drover_api::kinds::{
+    Cluster, ClusterRegistrationToken, IdentityState, ProviderIdentity, Token, TokenPurpose, User,
+};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 
 use crate::controllers::outdated::{no, yes};
 use crate::identity::authenticator::is_idle;
+use crate::identity::providers::standing::Fallen;
 
-/// `Ready` of a User: whether the person can work.
-pub fn user(user: &User) -> Verdict {
+/// `Ready` of a User: whether the person can work; `fallen` tells of each of their identities why it
+/// does not count, if it does not.
+pub fn user(user: &User, fallen: &[(&ProviderIdentity, Option<Fallen>)]) -> Verdict {
     let name = user.name_any();
     if !user.spec.enabled {
         return no(
@@ -27,16 +31,42 @@ pub fn user(user: &User) -> Verdict {
                 .to_owned(),
         );
     }
+    if let Some((identity, Some(why))) = fallen.first()
+        && fallen.iter().all(|(_, fallen)| fallen.is_some())
+    {
+        return no("ProviderFallen", of_provider(identity, &why.to_string()));
+    }
+    let silent =
+        |(identity, _): &&(&ProviderIdentity, _)| identity.state == IdentityState::Unreachable;
+    if let Some((identity, _)) = fallen.iter().find(silent) {
+        let what = "it does not say who the user is; what it said last counts for the setting \
+                    provider-grace";
+        return yes("ProviderUnreachable", of_provider(identity, what));
+    }
     yes("Enabled", "the user can log in")
 }
 
-/// `Valid` of a Token: whether it is accepted; `user` and `cluster` are those with its UIDs.
+/// A sentence about what an identity provider said, with what is known of it.
+fn of_provider(identity: &ProviderIdentity, what: &str) -> String {
+    let provider = &identity.provider;
+    let confirmed = identity.confirmed_at.0;
+    match &identity.message {
+        Some(message) => {
+            format!("{provider}: {what} (last confirmed at {confirmed}; {message})")
+        }
+        None => format!("{provider}: {what} (last confirmed at {confirmed})"),
+    }
+}
+
+/// `Valid` of a Token: whether it is accepted; `user` and `cluster` are those with its UIDs, and
+/// `fallen` is why its identity provider's word does not count.
 ///
 /// In the order in which a request is refused.
 pub fn token(
     token: &Token,
     user: Option<&User>,
     cluster: Option<&Cluster>,
+    fallen: Option<Fallen>,
     now: Timestamp,
 ) -> Verdict {
     if now >= token.spec.expires_at.0 {
@@ -66,6 +96,9 @@ pub fn token(
             "UserDisabled",
             format!("its user is disabled; \"drover user enable {name}\" makes it work again"),
         );
+    }
+    if let Some(fallen) = fallen {
+        return no("ProviderFallen", fallen.to_string());
     }
     if let (Some(scope), None) = (&token.spec.cluster, cluster) {
         return no(

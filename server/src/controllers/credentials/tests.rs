@@ -9,7 +9,7 @@ use crate::controllers::outdated::due;
 fn a_condition_is_written_when_it_says_something_new_and_only_then() {
     let mut token = credential(false);
     let judge = |token: &Token, now| {
-        let verdict = decide::token(token, None, None, at(now));
+        let verdict = decide::token(token, None, None, None, at(now));
         let held = held(token.status.as_ref().map(|status| &status.conditions)).to_vec();
         due(token, &held, VALID, &verdict, at(now))
     };

@@ -14,6 +14,7 @@ pub(crate) fn token(id: &str, user_uid: &str) -> Token {
         purpose: TokenPurpose::Api,
         hash: TokenHash::of_nothing().as_str().to_owned(),
         cluster: None,
+        provider: None,
         description: None,
         expires_at: Time(Timestamp::MAX),
         idle_seconds: None,

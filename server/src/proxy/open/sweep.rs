@@ -18,6 +18,7 @@ use crate::audit::Audit;
 use crate::hub::Stores;
 use crate::identity::accounts::Standing;
 use crate::identity::groups::groups_of;
+use crate::identity::providers::standing;
 use crate::identity::{Accounts, Authenticator, LastUse};
 
 /// Time between looks without a change: tokens expire by the clock alone.
@@ -127,11 +128,11 @@ pub(in crate::proxy) fn may_be_acted_as(user: &User) -> bool {
 }
 
 /// Whether memory holds what a permit stands on.
-pub(in crate::proxy) fn is_in_memory(permit: &Permit, stores: &Stores) -> bool {
+pub(in crate::proxy) fn is_in_memory(permit: &Permit, stores: &Stores, now: Timestamp) -> bool {
     match permit.holder() {
         Holder::Person { user, token_id, .. } => {
             let token = stores.tokens.by_name(token_id);
-            let standing = persons_standing(user, token.as_deref(), stores);
+            let standing = persons_standing(user, token.as_deref(), stores, now);
             standing.is_ok()
         }
         // Its token is in memory since the hub has judged it.
@@ -161,7 +162,7 @@ fn withdrawn(
             if let Some(token) = token.as_deref().filter(|t| t.spec.idle_seconds.is_some()) {
                 last_use.note(token);
             }
-            match persons_standing(user, token.as_deref(), stores) {
+            match persons_standing(user, token.as_deref(), stores, now) {
                 Ok(person) => persons_roles(&person, basis, (stores, grants), now),
                 Err(verdict) => verdict,
             }
@@ -188,8 +189,9 @@ fn persons_standing(
     user: &UserUid,
     token: Option<&Token>,
     stores: &Stores,
+    now: Timestamp,
 ) -> Result<Arc<User>, Verdict> {
-    match token {
+    let token = match token {
         None => return Err(Verdict::Missing(CutReason::TokenGone)),
         // Another token under the same id is another token.
         Some(token)
@@ -197,14 +199,17 @@ fn persons_standing(
         {
             return Err(Verdict::Withdrawn(CutReason::TokenGone));
         }
-        Some(_) => {}
-    }
+        Some(token) => token,
+    };
     match stores.users.by_uid(user.as_str()) {
         None => Err(Verdict::Missing(CutReason::UserGone)),
         Some(user) if !user.spec.enabled || user.metadata.deletion_timestamp.is_some() => {
             Err(Verdict::Withdrawn(CutReason::UserGone))
         }
-        Some(user) => Ok(user),
+        Some(user) => match standing::of_token(token, &user, stores, now) {
+            Ok(()) => Ok(user),
+            Err(_) => Err(Verdict::Withdrawn(CutReason::ProviderFallen)),
+        },
     }
 }
 

@@ -103,6 +103,7 @@ impl Whole {
                     name: "shop".to_owned(),
                     uid: ClusterUid::new(uid),
                 }),
+                provider: None,
                 description: None,
                 expires_at: Time(Timestamp::MAX),
                 idle_seconds: None,
@@ -126,7 +127,8 @@ impl Whole {
         let path = route
             .path
             .replace("{name}", "shop")
-            .replace("{id}", "bcdfghjkmnpq");
+            .replace("{id}", "bcdfghjkmnpq")
+            .replace("{code}", "BCDF-GHJK");
         let path = path.replace("{*rest}", "shop/api/v1/pods");
         let mut request = Request::builder()
             .method(route.method.clone())
@@ -398,7 +400,10 @@ async fn a_name_that_is_no_text_is_refused_as_everything_else_is() {
         if route.path.starts_with("/k8s/") || route.right == Right::Anyone {
             continue;
         }
-        let path = route.path.replace("{name}", "%ff").replace("{id}", "%ff");
+        let named = ["{name}", "{id}", "{code}"];
+        let path = named.iter().fold(route.path.to_owned(), |path, name| {
+            path.replace(name, "%ff")
+        });
         let junk = Route {
             method: route.method.clone(),
             path: path.leak(),

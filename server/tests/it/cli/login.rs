@@ -50,6 +50,43 @@ async fn a_demanded_change_of_the_password_is_done_at_login() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_login_with_a_provider_waits_until_it_is_confirmed_in_a_browser() {
+    let (stub, drover) = (Stub::start().await, Drover::new());
+    let mut args = vec!["login", &stub.url, "--ca-fingerprint", &stub.fingerprint];
+    let unknown = [&args[..], &["--provider", "nothing"]].concat();
+    let ended = drover.run(&unknown).await;
+    ended.failed(2, "it has corp, ldap");
+    args.extend(["--provider", "corp"]);
+    let ended = drover.run(&args).await.ok();
+    let told = ["https://drover.example/device", "BCDF-GHJK", "The corp"];
+    assert!(
+        told.iter().all(|text| ended.err.contains(text)),
+        "{ended:?}"
+    );
+    assert!(!format!("{ended:?}").contains("devicesecret"), "{ended:?}");
+    let who = drover.run(&["whoami"]).await.ok();
+    assert!(who.out.contains("alice"), "{who:?}");
+    let urls = stub
+        .seen()
+        .iter()
+        .any(|seen| seen.target.contains("devicesecret"));
+    assert!(!urls, "the code that only the program knows is in no URL");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_with_a_directory_asks_for_the_password_there() {
+    let (stub, drover) = (Stub::start().await, Drover::new());
+    let mut args = vec!["login", &stub.url, "--ca-fingerprint", &stub.fingerprint];
+    args.extend(["--provider", "ldap", "-u", "alice", "--password-stdin"]);
+    let input = format!("{PASSWORD}\n");
+    drover.run_with(&args, &[], &input).await.ok();
+    let seen = stub.seen();
+    let sign_in = seen.iter().find(|seen| seen.target.ends_with("/sign-in"));
+    assert_eq!(sign_in.unwrap().body["by"], "Program");
+    drover.run(&["whoami"]).await.ok();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_password_is_said_in_the_servers_words_and_nothing_is_kept() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     stub.world.lock().password = "another".to_owned();

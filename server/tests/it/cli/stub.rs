@@ -39,6 +39,8 @@ pub(crate) struct World {
     pub(crate) seen: Vec<Seen>,
     pub(crate) password: String,
     pub(crate) must_change: bool,
+    /// How often it was asked whether a log-in is confirmed.
+    polls: u32,
     pub(crate) sessions_end: bool,
     pub(crate) clusters: usize,
     pub(crate) cluster_exists: bool,
@@ -133,6 +135,7 @@ impl Stub {
             seen: Vec::new(),
             password: PASSWORD.to_owned(),
             must_change: false,
+            polls: 0,
             sessions_end: false,
             clusters: 2,
             cluster_exists: false,
@@ -209,8 +212,12 @@ fn token(id: &str, purpose: &str, cluster: &Value) -> Value {
 }
 
 fn issued(secret: &str, purpose: &str, cluster: &Value) -> Response {
+    axum::Json(issued_body(secret, purpose, cluster)).into_response()
+}
+
+fn issued_body(secret: &str, purpose: &str, cluster: &Value) -> Value {
     let id = secret.split('_').nth(1).unwrap();
-    axum::Json(json!({"token": secret, "metadata": token(id, purpose, cluster)})).into_response()
+    json!({"token": secret, "metadata": token(id, purpose, cluster)})
 }
 
 impl World {
@@ -222,6 +229,23 @@ impl World {
                     .into_response()
             }
             ("POST", "/v1/login") => self.login(&seen.body),
+            ("GET", "/v1/providers") => axum::Json(json!({ "items": [
+                { "name": "corp", "displayName": "The corp", "way": "Redirect" },
+                { "name": "ldap", "displayName": "The directory", "way": "Password" },
+            ] }))
+            .into_response(),
+            ("POST", "/v1/providers/ldap/sign-in") => {
+                let typed =
+                    json!({ "username": seen.body["login"], "password": seen.body["password"] });
+                self.login(&typed)
+            }
+            ("POST", "/v1/device") => axum::Json(json!({
+                "deviceCode": "BCDF-GHJK.devicesecret", "userCode": "BCDF-GHJK",
+                "verificationUrl": "https://drover.example/device",
+                "expiresInSeconds": 60, "intervalSeconds": 1,
+            }))
+            .into_response(),
+            ("POST", "/v1/device/token") => self.device(&seen.body),
             ("POST", "/v1/me/password") if seen.bearer.as_deref() == Some("drover_chg_once") => {
                 self.must_change = false;
                 self.password = seen.body["new"].as_str().unwrap().to_owned();
@@ -231,6 +255,19 @@ impl World {
                 status(401, "Unauthorized", "the token is not valid")
             }
             (method, path) => self.as_alice(method, path, seen),
+        }
+    }
+
+    /// Nobody has confirmed the log-in when it is asked for the first time.
+    fn device(&mut self, body: &Value) -> Response {
+        if body["deviceCode"] != "BCDF-GHJK.devicesecret" {
+            return status(404, "NotFound", "no log-in with this code waits");
+        }
+        self.polls += 1;
+        match self.polls {
+            1 => axum::Json(json!({})).into_response(),
+            _ => axum::Json(json!({ "issued": issued_body(SESSION, "Session", &Value::Null) }))
+                .into_response(),
         }
     }
 

@@ -106,6 +106,7 @@ pub(super) fn token(seed: u8, user: &str, scope: Option<&str>) -> Person {
                 name: name.to_owned(),
                 uid: uid(name),
             }),
+            provider: None,
             description: None,
             expires_at: Time(Timestamp::now() + jiff::SignedDuration::from_hours(1)),
             idle_seconds: None,

@@ -3,8 +3,8 @@
 use drover_api::kinds::LdapSpec;
 use drover_providers::ldap::Directory;
 
-use super::authority::Authority;
 use super::{field, secret, spec};
+use drover_testkit::authority::Authority;
 
 /// The field that is to be named, and what makes it wrong.
 type Wrong = (&'static str, fn(&mut LdapSpec));

@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, co
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-use super::authority::Authority;
+use drover_testkit::authority::Authority;
 
 pub(crate) const HOST: &str = "127.0.0.1";
 /// Ids of the requests of a connection: after StartTLS, or where it would be, comes the bind.

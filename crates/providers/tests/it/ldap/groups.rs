@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::slapd::{Slapd, group, person};
 use super::{directory, field, groups_of, secret};
+use drover_testkit::slapd::{Slapd, group, person};
 
 const JANE: &str = "uid=jane,ou=people,dc=example,dc=org";
 
@@ -27,7 +27,7 @@ async fn jane_in(
     slapd: &Slapd,
     change: impl FnOnce(&mut drover_api::kinds::LdapGroups),
 ) -> Result<drover_providers::Person, drover_providers::ProviderError> {
-    let mut spec = slapd.spec();
+    let mut spec = super::reaching(slapd);
     change(spec.groups.as_mut().unwrap());
     directory(&spec)
         .sign_in("jane", &secret("password of jane"))
@@ -147,7 +147,7 @@ async fn groups_that_the_filter_does_not_match_are_not_there() {
 #[tokio::test]
 async fn nobody_is_in_groups_where_there_are_none() {
     let slapd = Slapd::with(&(person("jane", "") + &group("admins", &[JANE])));
-    let mut spec = slapd.spec();
+    let mut spec = super::reaching(&slapd);
     spec.groups = None;
     let jane = directory(&spec)
         .sign_in("jane", &secret("password of jane"))

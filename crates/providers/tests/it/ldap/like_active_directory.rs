@@ -5,8 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use drover_api::kinds::{LdapSchema, LdapSpec};
 use drover_providers::error::Refusal;
 
-use super::slapd::Slapd;
 use super::{directory, field, groups_of, refusal, secret};
+use drover_testkit::slapd::Slapd;
 
 const NEVER: i64 = i64::MAX;
 const DOMAIN_SID: [u8; 12] = [1, 2, 0, 0, 0, 0, 0, 5, 21, 0, 0, 0];
@@ -53,7 +53,7 @@ fn group(name: &str, number: u8, members: &[&str]) -> String {
 }
 
 fn active(slapd: &Slapd) -> LdapSpec {
-    let mut spec = slapd.spec();
+    let mut spec = super::reaching(slapd);
     spec.schema = LdapSchema::ActiveDirectory;
     spec.groups.as_mut().unwrap().nested = true;
     spec

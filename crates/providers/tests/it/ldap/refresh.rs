@@ -3,15 +3,15 @@
 use drover_providers::error::Refusal;
 use drover_providers::ldap::Directory;
 
-use super::slapd::{Slapd, group, person};
 use super::{directory, field, groups_of, refusal, secret};
+use drover_testkit::slapd::{Slapd, group, person};
 
 const JANE: &str = "uid=jane,ou=people,dc=example,dc=org";
 
 #[tokio::test]
 async fn somebody_who_is_renamed_and_moved_stays_who_they_are() {
     let slapd = Slapd::with(&(person("jane", "") + &group("admins", &[JANE])));
-    let directory = directory(&slapd.spec());
+    let directory = directory(&super::reaching(&slapd));
     let before = directory.sign_in("jane", &secret("password of jane")).await;
     let before = before.unwrap();
     slapd.change(&format!(
@@ -32,7 +32,7 @@ async fn somebody_who_is_renamed_and_moved_stays_who_they_are() {
 #[tokio::test]
 async fn somebody_new_of_the_same_name_is_somebody_else() {
     let slapd = Slapd::with(&["jane", "john"].map(|login| person(login, "")).concat());
-    let directory = directory(&slapd.spec());
+    let directory = directory(&super::reaching(&slapd));
     let password = secret("password of jane");
     let before = directory.sign_in("jane", &password).await.unwrap();
     slapd.change(&format!("dn: {JANE}\nchangetype: delete\n"));
@@ -52,7 +52,7 @@ async fn somebody_new_of_the_same_name_is_somebody_else() {
 async fn whoever_is_disabled_expires_or_leaves_the_filter_is_refused_at_once() {
     let entries = ["jane", "john", "joan", "judy"].map(|login| person(login, "title: staff"));
     let slapd = Slapd::with(&entries.concat());
-    let mut spec = slapd.spec();
+    let mut spec = super::reaching(&slapd);
     spec.users.filter = Some("(title=staff)".to_owned());
     let directory = directory(&spec);
     let dn = |login: &str| format!("uid={login},ou=people,dc=example,dc=org");
@@ -89,7 +89,7 @@ async fn whoever_is_disabled_expires_or_leaves_the_filter_is_refused_at_once() {
 #[tokio::test]
 async fn a_group_that_was_lost_is_lost_with_the_next_look() {
     let slapd = Slapd::with(&(person("jane", "") + &group("admins", &[JANE, "cn=x"])));
-    let directory = directory(&slapd.spec());
+    let directory = directory(&super::reaching(&slapd));
     let jane = directory.sign_in("jane", &secret("password of jane")).await;
     let jane = jane.unwrap();
     assert_eq!(groups_of(&jane), ["admins"]);
@@ -103,7 +103,7 @@ async fn a_group_that_was_lost_is_lost_with_the_next_look() {
 #[tokio::test]
 async fn an_id_that_nobody_can_have_is_gone() {
     let slapd = Slapd::with(&person("jane", ""));
-    let directory = directory(&slapd.spec());
+    let directory = directory(&super::reaching(&slapd));
     for id in [
         "",
         "*",
@@ -118,26 +118,26 @@ async fn an_id_that_nobody_can_have_is_gone() {
 #[tokio::test]
 async fn a_configuration_that_fails_refuses_nobody_and_names_the_field() {
     let slapd = Slapd::with(&person("jane", ""));
-    let id = directory(&slapd.spec())
+    let id = directory(&super::reaching(&slapd))
         .sign_in("jane", &secret("password of jane"))
         .await
         .unwrap()
         .id;
-    let wrong = Directory::new(&slapd.spec(), secret("wrong")).unwrap();
+    let wrong = Directory::new(&super::reaching(&slapd), secret("wrong")).unwrap();
     assert_eq!(field(wrong.refresh(&id).await).0, "ldap.bindPassword");
 
-    let mut spec = slapd.spec();
+    let mut spec = super::reaching(&slapd);
     spec.users.base = "ou=nowhere,dc=example,dc=org".to_owned();
     let answer = directory(&spec).refresh(&id).await;
     assert_eq!(field(answer).0, "ldap.users.base");
 
     // Jane's own account is taken, and may see nothing: that is no word about her.
-    let mut spec = slapd.spec();
+    let mut spec = super::reaching(&slapd);
     spec.bind_dn = JANE.to_owned();
     let blind = Directory::new(&spec, secret("password of jane")).unwrap();
     assert_eq!(field(blind.refresh(&id).await).0, "ldap.users.base");
 
-    let mut spec = slapd.spec();
+    let mut spec = super::reaching(&slapd);
     spec.users.id_attribute = Some("employeeNumber".to_owned());
     let answer = directory(&spec)
         .sign_in("jane", &secret("password of jane"))
@@ -146,12 +146,12 @@ async fn a_configuration_that_fails_refuses_nobody_and_names_the_field() {
     // Nobody has it, so that nobody is found by it says nothing about anybody.
     let answer = directory(&spec).refresh(&id).await;
     assert_eq!(field(answer).0, "ldap.users.idAttribute");
-    let mut spec = slapd.spec();
+    let mut spec = super::reaching(&slapd);
     spec.users.filter = Some("(employeeType=staff)".to_owned());
     let answer = directory(&spec).refresh(&id).await;
     assert_eq!(field(answer).0, "ldap.users.idAttribute");
 
-    let mut spec = slapd.spec();
+    let mut spec = super::reaching(&slapd);
     spec.groups.as_mut().unwrap().base = "ou=nowhere,dc=example,dc=org".to_owned();
     let answer = directory(&spec).refresh(&id).await;
     assert_eq!(field(answer).0, "ldap.groups.base");

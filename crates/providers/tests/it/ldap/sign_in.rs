@@ -7,8 +7,8 @@ use drover_providers::ldap::Directory;
 use tokio::net::TcpListener;
 
 use super::fake::Relay;
-use super::slapd::{Slapd, group, person};
 use super::{directory, field, groups_of, refusal, secret};
+use drover_testkit::slapd::{Slapd, group, person};
 
 const JANE: &str = "uid=jane,ou=people,dc=example,dc=org";
 
@@ -18,7 +18,7 @@ async fn somebody_is_known_by_an_id_of_the_directory_over_ldaps_and_starttls() {
     let slapd = Slapd::with(&entries);
     let mut ids = Vec::new();
     for server in [slapd.ldaps(), slapd.ldap()] {
-        let mut spec = slapd.spec();
+        let mut spec = super::reaching(&slapd);
         spec.servers = vec![server];
         let jane = directory(&spec)
             .sign_in("jane", &secret("password of jane"))
@@ -44,7 +44,7 @@ async fn a_wrong_password_and_an_unknown_name_have_one_answer_after_the_same_con
         ("jane ", "password of jane "),
     ] {
         let relay = Relay::to(slapd.port()).await;
-        let mut spec = slapd.spec();
+        let mut spec = super::reaching(&slapd);
         spec.servers = vec![relay.ldap()];
         let answer = directory(&spec).sign_in(login, &secret(password)).await;
         assert_eq!(refusal(answer), Refusal::Credentials, "{login}");
@@ -57,7 +57,7 @@ async fn a_wrong_password_and_an_unknown_name_have_one_answer_after_the_same_con
 async fn an_empty_password_is_refused_before_anything_is_sent() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let server = format!("ldap://{}", listener.local_addr().unwrap());
-    let authority = super::authority::Authority::new();
+    let authority = drover_testkit::authority::Authority::new();
     let directory = directory(&super::spec(&[server], &authority.pem()));
     let long = "x".repeat(1025);
     for (login, password) in [
@@ -85,7 +85,7 @@ async fn an_empty_password_is_refused_before_anything_is_sent() {
 
 #[tokio::test]
 async fn an_empty_password_of_the_service_account_is_no_configuration() {
-    let authority = super::authority::Authority::new();
+    let authority = drover_testkit::authority::Authority::new();
     let spec = super::spec(&["ldaps://localhost".to_owned()], &authority.pem());
     let (field, _) = field(Directory::new(&spec, secret("")));
     assert_eq!(field, "ldap.bindPassword");
@@ -108,7 +108,7 @@ async fn nothing_that_is_typed_is_part_of_a_filter() {
         entries += &person(&format!("odd{number}"), &more);
     }
     let slapd = Slapd::with(&entries);
-    let directory = directory(&slapd.spec());
+    let directory = directory(&super::reaching(&slapd));
     for injection in [
         "*",
         "j*",
@@ -152,7 +152,7 @@ async fn nothing_that_is_typed_is_part_of_a_filter() {
 async fn a_login_that_several_people_have_lets_none_of_them_in() {
     let twin = person("jane", "").replace("uid=jane,", "cn=jane of the tests,");
     let slapd = Slapd::with(&(person("jane", "") + &twin));
-    let answer = directory(&slapd.spec())
+    let answer = directory(&super::reaching(&slapd))
         .sign_in("jane", &secret("password of jane"))
         .await;
     let (field, problem) = field(answer);
@@ -164,7 +164,7 @@ async fn a_login_that_several_people_have_lets_none_of_them_in() {
 async fn whom_the_filter_does_not_match_cannot_sign_in() {
     let entries = person("jane", "employeeType: staff") + &person("john", "");
     let slapd = Slapd::with(&entries);
-    let mut spec = slapd.spec();
+    let mut spec = super::reaching(&slapd);
     spec.users.filter = Some("(&(objectClass=inetOrgPerson)(employeeType=staff))".to_owned());
     let directory = directory(&spec);
     let jane = directory.sign_in("jane", &secret("password of jane")).await;
@@ -177,7 +177,7 @@ async fn whom_the_filter_does_not_match_cannot_sign_in() {
 async fn a_disabled_account_is_told_to_its_right_password_only() {
     // Slapd checks passwords, and leaves these to whoever asks.
     let slapd = Slapd::with(&person("jane", "shadowExpire: 1"));
-    let directory = directory(&slapd.spec());
+    let directory = directory(&super::reaching(&slapd));
     let right = directory.sign_in("jane", &secret("password of jane")).await;
     let wrong = directory.sign_in("jane", &secret("password of john")).await;
     assert_eq!(refusal(right), Refusal::Disabled);
@@ -188,7 +188,7 @@ async fn a_disabled_account_is_told_to_its_right_password_only() {
 async fn a_locked_account_cannot_sign_in() {
     let locked = "pwdAccountLockedTime: 000001010000Z";
     let slapd = Slapd::with(&(person("jane", locked) + &person("john", "")));
-    let directory = directory(&slapd.spec());
+    let directory = directory(&super::reaching(&slapd));
     // Slapd does not say why it does not take the password.
     let jane = directory.sign_in("jane", &secret("password of jane")).await;
     let john = directory.sign_in("john", &secret("password of john")).await;
@@ -199,11 +199,11 @@ async fn a_locked_account_cannot_sign_in() {
 #[tokio::test]
 async fn no_password_is_in_what_can_be_printed() {
     let slapd = Slapd::with(&person("jane", ""));
-    let mut spec = slapd.spec();
+    let mut spec = super::reaching(&slapd);
     let good = directory(&spec);
     spec.users.base = "ou=nowhere,dc=example,dc=org".to_owned();
     let bad = directory(&spec);
-    let wrong = Directory::new(&slapd.spec(), secret("wrong for the service")).unwrap();
+    let wrong = Directory::new(&super::reaching(&slapd), secret("wrong for the service")).unwrap();
     for directory in [&good, &bad, &wrong] {
         let answer = directory.sign_in("jane", &secret("typed by jane")).await;
         let text = format!("{directory:?} {answer:?} {}", answer.as_ref().unwrap_err());

@@ -4,12 +4,12 @@ use drover_providers::ProviderError;
 use drover_providers::error::Refusal;
 use tokio::net::TcpListener;
 
-use super::authority::Authority;
 use super::fake::{
     BIND_ID, BOUND, DONE, EXTENDED, Fake, HOST, SEARCH_ID, START_TLS_ID, answer, entry,
 };
-use super::slapd::{Slapd, person};
 use super::{DROVER, DROVER_PASSWORD, directory, field, refusal, secret, spec, unavailable};
+use drover_testkit::authority::Authority;
+use drover_testkit::slapd::{Slapd, person};
 
 /// The request that may be sent without TLS (RFC 4511 §4.14.1).
 fn start_tls() -> Vec<u8> {
@@ -109,7 +109,7 @@ async fn the_next_server_is_asked_when_one_is_down_and_all_down_refuse_nobody() 
     drop(listener);
     let busy = vec![answer(BIND_ID, BOUND, 51)];
     let busy = Fake::under_tls(slapd.authority(), busy).await;
-    let mut spec = slapd.spec();
+    let mut spec = super::reaching(&slapd);
     spec.servers = vec![closed, busy.url("ldaps"), slapd.ldaps()];
     let directory = directory(&spec);
 

@@ -4,9 +4,9 @@ use drover_api::kinds::LdapSpec;
 use drover_providers::ProviderError;
 use drover_providers::ldap::{Check, Checked, Directory, Trial};
 
-use super::authority::Authority;
-use super::slapd::{Slapd, group, person};
 use super::{DROVER_PASSWORD, directory, secret};
+use drover_testkit::authority::Authority;
+use drover_testkit::slapd::{Slapd, group, person};
 
 /// The only check that went wrong, with its field.
 fn only_wrong(trial: &Trial) -> (&Checked, &'static str) {
@@ -30,7 +30,7 @@ async fn a_configuration_that_works_says_what_it_found() {
     let entries = person("jane", "") + &person("john", "") + &group("admins", &[jane]);
     let slapd = Slapd::with(&entries);
     let password = secret("password of jane");
-    let trial = directory(&slapd.spec())
+    let trial = directory(&super::reaching(&slapd))
         .check(Some(("jane", &password)))
         .await;
     assert!(trial.works(), "{trial:?}");
@@ -53,7 +53,7 @@ async fn a_configuration_that_works_says_what_it_found() {
 async fn what_does_not_work_is_named_with_its_field() {
     let slapd = Slapd::with(&(person("jane", "") + &person("john", "employeeNumber: 1")));
     let people = |change: fn(&mut LdapSpec)| {
-        let mut spec = slapd.spec();
+        let mut spec = super::reaching(&slapd);
         change(&mut spec);
         spec
     };
@@ -99,7 +99,7 @@ async fn what_does_not_work_is_named_with_its_field() {
 #[tokio::test]
 async fn a_server_that_is_down_beside_one_that_is_up_is_shown_and_does_no_harm() {
     let slapd = Slapd::with(&person("jane", ""));
-    let mut spec = slapd.spec();
+    let mut spec = super::reaching(&slapd);
     spec.servers.insert(0, "ldaps://127.0.0.1:1".to_owned());
     let trial = Directory::new(&spec, secret(DROVER_PASSWORD))
         .unwrap()
@@ -113,7 +113,7 @@ async fn a_server_that_is_down_beside_one_that_is_up_is_shown_and_does_no_harm()
 async fn a_trial_with_a_wrong_password_says_so() {
     let slapd = Slapd::with(&person("jane", ""));
     let password = secret("wrong");
-    let trial = directory(&slapd.spec())
+    let trial = directory(&super::reaching(&slapd))
         .check(Some(("jane", &password)))
         .await;
     let last = trial.checks.last().unwrap();

@@ -1,19 +1,15 @@
 //! The certified `oidc-provider` of npm, on Node: another's reading of the specifications.
 
-mod browser;
-mod provider;
-
 use drover_providers::error::Refusal;
 use drover_providers::oidc::{Oidc, Pending, SignedIn};
 use drover_providers::{Group, ProviderError};
+use drover_testkit::openid::{Provider, Settings};
 use jiff::{SignedDuration, Timestamp};
 use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
 use super::{SECRET, Verdict, as_sign_in, shown, spec, verdict};
-use browser::Browser;
-use provider::{BACK, HOME, Provider, Settings};
 
 /// Drover, as a client of a provider.
 fn drover(provider: &Provider, settings: &Settings) -> Oidc {
@@ -37,12 +33,12 @@ async fn started() -> (Provider, Oidc) {
 }
 
 fn back() -> Url {
-    BACK.parse().unwrap()
+    Settings::default().back.parse().unwrap()
 }
 
 /// Signs somebody in, in a browser of their own.
 async fn sign_in(oidc: &Oidc, provider: &Provider, login: &str) -> SignedIn {
-    let mut browser = Browser::new(&provider.authority);
+    let mut browser = provider.browser();
     let (url, pending) = oidc.authorize(&back(), Timestamp::now()).await.unwrap();
     let came_back = browser.sign_in(url, login).await;
     let query = came_back.query().unwrap();
@@ -100,7 +96,8 @@ async fn what_a_provider_ends_is_refused_and_what_it_cannot_say_is_not() {
 
     let bob = sign_in(&oidc, &provider, "bob").await;
     let token = bob.refresh_token.unwrap();
-    Browser::new(&provider.authority)
+    provider
+        .browser()
         .revoke(&provider.issuer, token.expose_secret())
         .await;
     assert_eq!(verdict(&refresh(&oidc, &token, "bob").await), withdrawn);
@@ -122,7 +119,7 @@ async fn what_a_provider_ends_is_refused_and_what_it_cannot_say_is_not() {
 async fn who_says_no_at_the_provider_is_refused() {
     let (provider, oidc) = started().await;
     let (url, pending) = oidc.authorize(&back(), Timestamp::now()).await.unwrap();
-    let came_back = Browser::new(&provider.authority).say_no(url).await;
+    let came_back = provider.browser().say_no(url).await;
     let query = came_back.query().unwrap();
     let result = oidc.redeem(query, &pending, Timestamp::now()).await;
     assert_eq!(verdict(&result), Verdict::Refused(Refusal::Denied));
@@ -131,7 +128,7 @@ async fn who_says_no_at_the_provider_is_refused() {
 #[tokio::test]
 async fn a_code_serves_only_who_began() {
     let (provider, oidc) = started().await;
-    let mut browser = Browser::new(&provider.authority);
+    let mut browser = provider.browser();
     let (url, pending) = oidc.authorize(&back(), Timestamp::now()).await.unwrap();
     let came_back = browser.sign_in(url, "ann").await;
     let query = came_back.query().unwrap();
@@ -163,7 +160,7 @@ async fn new_keys_of_a_provider_are_found() {
 #[tokio::test]
 async fn who_signs_out_is_signed_out_at_the_provider_and_comes_home() {
     let (provider, oidc) = started().await;
-    let mut browser = Browser::new(&provider.authority);
+    let mut browser = provider.browser();
     let (url, pending) = oidc.authorize(&back(), Timestamp::now()).await.unwrap();
     let came_back = browser.sign_in(url, "ann").await;
     let query = came_back.query().unwrap();
@@ -174,10 +171,10 @@ async fn who_signs_out_is_signed_out_at_the_provider_and_comes_home() {
     assert!(browser.is_signed_in(&provider.issuer).await);
 
     let hint = ann.id_token.unwrap();
-    let home: Url = HOME.parse().unwrap();
+    let home: Url = Settings::default().home.parse().unwrap();
     let url = oidc.logout_url(&hint, &home, Timestamp::now()).await;
     let came_home = browser.sign_out(url.unwrap().unwrap()).await;
-    assert_eq!(came_home.as_str(), HOME);
+    assert_eq!(came_home, home);
     assert!(!browser.is_signed_in(&provider.issuer).await);
 }
 
@@ -188,16 +185,18 @@ async fn a_provider_with_other_habits_is_understood() {
             authentication: "client_secret_post",
             algorithm: "RS256",
             claims_in_token: true,
+            ..Settings::default()
         },
         Settings {
             authentication: "none",
             algorithm: "Ed25519",
             claims_in_token: true,
+            ..Settings::default()
         },
         Settings {
             authentication: "client_secret_basic",
             algorithm: "PS256",
-            claims_in_token: false,
+            ..Settings::default()
         },
     ] {
         let provider = Provider::start(&settings).await;

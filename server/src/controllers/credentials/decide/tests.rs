@@ -1,4 +1,4 @@
-use drover_api::ids::{ClusterUid, UserUid};
+use drover_api::ids::{ClusterUid, ProviderUid, UserUid};
 use drover_api::kinds::{
     ClusterRegistrationTokenSpec, ClusterScope, ClusterSpec, ClusterStatus, Registration,
     TokenSpec, UserSpec,
@@ -46,6 +46,7 @@ pub(in crate::controllers::credentials) fn credential(scoped: bool) -> Token {
         purpose: TokenPurpose::Credential,
         hash: String::new(),
         cluster: scoped.then_some(scope),
+        provider: None,
         description: None,
         expires_at: Time(at(100)),
         idle_seconds: None,
@@ -73,8 +74,45 @@ fn a_user_is_ready_unless_disabled_or_still_with_the_first_password() {
             "drover login",
         ),
     ] {
-        assert_says(&user(&ann(enabled, must_change)), status, reason, advice);
+        assert_says(
+            &user(&ann(enabled, must_change), &[]),
+            status,
+            reason,
+            advice,
+        );
     }
+}
+
+#[test]
+fn who_stands_on_a_provider_that_is_silent_or_says_no_reads_so() {
+    let mut identity = ProviderIdentity {
+        provider: "corp".into(),
+        provider_uid: ProviderUid::new("p"),
+        id: "1".into(),
+        login: "ann".into(),
+        groups: Vec::new(),
+        groups_left_out: 0,
+        confirmed_at: Time(at(0)),
+        state: IdentityState::Confirmed,
+        message: None,
+        since: None,
+    };
+    let says = |identity: &ProviderIdentity, fallen| user(&ann(true, false), &[(identity, fallen)]);
+    assert_says(&says(&identity, None), "True", "Enabled", "can log in");
+    identity.state = IdentityState::Unreachable;
+    identity.message = Some("it is down".into());
+    let (status, reason) = ("True", "ProviderUnreachable");
+    assert_says(&says(&identity, None), status, reason, "it is down");
+    let over = says(&identity, Some(Fallen::GraceOver));
+    assert_says(&over, "False", "ProviderFallen", "corp: ");
+    let stands_on_it = token(
+        &credential(false),
+        Some(&ann(true, false)),
+        None,
+        Some(Fallen::Refused),
+        at(1),
+    );
+    assert_says(&stands_on_it, "False", "ProviderFallen", "refuses its user");
 }
 
 #[test]
@@ -84,7 +122,7 @@ fn a_session_that_nobody_uses_says_so() {
     session.spec.idle_seconds = Some(3600);
     session.metadata.creation_timestamp = Some(Time(at(0)));
     let there = ann(true, false);
-    let says = |now| token(&session, Some(&there), None, at(now));
+    let says = |now| token(&session, Some(&there), None, None, at(now));
     assert_says(&says(3600), "True", "Active", "accepted");
     assert_says(&says(7200), "False", "Idle", "signs in again");
 }
@@ -140,7 +178,7 @@ fn a_token_is_valid_while_its_time_its_user_and_its_cluster_last() {
         ),
         (true, Some(&there), None, 99, "False", "ClusterGone", "shop"),
     ] {
-        let verdict = token(&credential(scoped), user, cluster, at(now));
+        let verdict = token(&credential(scoped), user, cluster, None, at(now));
         assert_says(&verdict, status, reason, advice);
     }
 }

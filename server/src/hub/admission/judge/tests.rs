@@ -163,6 +163,7 @@ async fn what_the_server_writes_for_somebody_is_judged_as_theirs() {
         administrator: true,
         groups: Vec::new(),
         token: TokenLimits {
+            provider: None,
             id: "bcdfghjkmnpq".to_owned(),
             purpose: TokenPurpose::Session,
             cluster: None,

@@ -8,11 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use drover_api::kinds::LdapSpec;
 use tempfile::TempDir;
 
-use super::authority::Authority;
-use super::{DROVER, DROVER_PASSWORD};
+use crate::authority::Authority;
+
+/// The service account.
+pub const DROVER: &str = "cn=drover,dc=example,dc=org";
+/// Its password.
+pub const DROVER_PASSWORD: &str = "of the service account";
 
 const SLAPD: &str = "/usr/sbin/slapd";
 const SETPRIV: &str = "/usr/bin/setpriv";
@@ -70,7 +73,8 @@ pwdMaxFailure: 1000
 ";
 
 /// A directory that runs until it is dropped.
-pub(crate) struct Slapd {
+#[derive(Debug)]
+pub struct Slapd {
     folder: TempDir,
     authority: Authority,
     process: Option<Child>,
@@ -80,13 +84,13 @@ pub(crate) struct Slapd {
 
 impl Slapd {
     /// Starts a directory that holds the tree and these entries, LDIF.
-    pub(crate) fn with(entries: &str) -> Self {
+    pub fn with(entries: &str) -> Self {
         // Of a search without pages, 500 entries are given; of one with pages, all.
         Self::limited(entries, "size.prtotal=unlimited")
     }
 
     /// Likewise, with these limits for the service account.
-    pub(crate) fn limited(entries: &str, limits: &str) -> Self {
+    pub fn limited(entries: &str, limits: &str) -> Self {
         for (program, package) in [(SLAPD, "slapd"), (LDAPMODIFY, "ldap-utils")] {
             assert!(
                 Path::new(program).exists(),
@@ -145,7 +149,7 @@ impl Slapd {
     }
 
     /// Starts it where it was before, or where there is room.
-    pub(crate) fn start(&mut self) {
+    pub fn start(&mut self) {
         for _ in 0..STARTS {
             if self.ldap == 0 {
                 let free = [(); 2].map(|()| TcpListener::bind((HOST, 0)).unwrap());
@@ -199,7 +203,7 @@ impl Slapd {
     }
 
     /// Ends it; nobody listens on its ports any more.
-    pub(crate) fn stop(&mut self) {
+    pub fn stop(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.kill().unwrap();
             process.wait().unwrap();
@@ -212,7 +216,7 @@ impl Slapd {
     }
 
     /// Makes changes, LDIF, as the directory's administrator.
-    pub(crate) fn change(&self, changes: &str) {
+    pub fn change(&self, changes: &str) {
         let mut command = Command::new(LDAPMODIFY);
         command.args(["-x", "-H", &self.socket(), "-D", ROOT, "-w", ROOT_PASSWORD]);
         // The relax control allows what the directory writes itself.
@@ -230,26 +234,24 @@ impl Slapd {
         assert!(output.status.success(), "ldapmodify: {said}");
     }
 
-    pub(crate) fn authority(&self) -> &Authority {
+    /// Who vouches for it.
+    pub fn authority(&self) -> &Authority {
         &self.authority
     }
 
-    pub(crate) fn ldap(&self) -> String {
+    /// Where StartTLS is spoken.
+    pub fn ldap(&self) -> String {
         format!("ldap://{HOST}:{}", self.ldap)
     }
 
-    pub(crate) fn ldaps(&self) -> String {
+    /// Where TLS is spoken from the start.
+    pub fn ldaps(&self) -> String {
         format!("ldaps://{HOST}:{}", self.ldaps)
     }
 
     /// The port on which StartTLS is spoken.
-    pub(crate) fn port(&self) -> u16 {
+    pub fn port(&self) -> u16 {
         self.ldap
-    }
-
-    /// A configuration that reaches it.
-    pub(crate) fn spec(&self) -> LdapSpec {
-        super::spec(&[self.ldaps()], &self.authority.pem())
     }
 }
 
@@ -295,7 +297,7 @@ ppolicy_default cn=lockout,dc=example,dc=org
 }
 
 /// Somebody with `password of LOGIN`, and more lines of LDIF.
-pub(crate) fn person(login: &str, more: &str) -> String {
+pub fn person(login: &str, more: &str) -> String {
     format!(
         "
 dn: uid={login},ou=people,dc=example,dc=org
@@ -312,7 +314,7 @@ userPassword: password of {login}
 }
 
 /// A group of distinguished names.
-pub(crate) fn group(name: &str, members: &[&str]) -> String {
+pub fn group(name: &str, members: &[&str]) -> String {
     let mut text = format!(
         "\ndn: cn={name},ou=groups,dc=example,dc=org\nobjectClass: groupOfNames\ncn: {name}\n"
     );

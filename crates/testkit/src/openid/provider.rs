@@ -14,12 +14,9 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
-use super::super::issuer::certified;
-use super::super::{CLIENT, SECRET};
+use super::{Browser, CLIENT, SECRET};
+use crate::authority::Authority;
 
-/// Where the browser comes back to, and where it ends; nothing is there.
-pub(super) const BACK: &str = "https://drover.example.com/v1/auth/oidc/callback";
-pub(super) const HOME: &str = "https://drover.example.com/signed-out";
 /// Longest that the packages may take to come.
 const INSTALL_LIMIT: Duration = Duration::from_mins(5);
 /// Longest that the provider may take to say something, on a busy machine.
@@ -27,19 +24,25 @@ const ANSWER_LIMIT: Duration = Duration::from_mins(1);
 const NEEDED: &str = "Node 20 or newer is needed, with npm: see https://nodejs.org";
 
 /// How a provider does things.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where browsers come back to.
+    pub back: String,
+    /// Where browsers end that signed out.
+    pub home: String,
     /// How Drover proves itself.
-    pub(super) authentication: &'static str,
+    pub authentication: &'static str,
     /// What it signs ID tokens with.
-    pub(super) algorithm: &'static str,
+    pub algorithm: &'static str,
     /// Whether all claims are in the ID token, and not at userinfo only.
-    pub(super) claims_in_token: bool,
+    pub claims_in_token: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            back: "https://drover.example.com/v1/auth/oidc/callback".to_owned(),
+            home: "https://drover.example.com/signed-out".to_owned(),
             authentication: "client_secret_basic",
             algorithm: "ES256",
             claims_in_token: false,
@@ -48,9 +51,13 @@ impl Default for Settings {
 }
 
 /// A running provider; it ends with the test, whose end closes its standard input.
-pub(super) struct Provider {
-    pub(super) issuer: String,
-    pub(super) authority: String,
+#[derive(Debug)]
+pub struct Provider {
+    /// Its URL.
+    pub issuer: String,
+    /// Who vouches for it, PEM.
+    pub authority: String,
+    settings: Settings,
     child: Child,
     input: ChildStdin,
     /// What it complained of.
@@ -59,7 +66,8 @@ pub(super) struct Provider {
 }
 
 impl Provider {
-    pub(super) async fn start(settings: &Settings) -> Self {
+    /// Starts one.
+    pub async fn start(settings: &Settings) -> Self {
         let package = installed()
             .await
             .join("node_modules/oidc-provider/lib/index.js");
@@ -74,10 +82,12 @@ impl Provider {
             .spawn()
             .expect(NEEDED);
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        let certified = certified();
+        let authority = Authority::new();
+        let certified = authority.certify("127.0.0.1");
         let mut provider = Self {
             issuer: String::new(),
-            authority: certified.authority.clone(),
+            authority: authority.pem(),
+            settings: settings.clone(),
             child,
             input,
             errors,
@@ -85,8 +95,8 @@ impl Provider {
         };
         let mut client = json!({
             "client_id": CLIENT,
-            "redirect_uris": [BACK],
-            "post_logout_redirect_uris": [HOME],
+            "redirect_uris": [settings.back],
+            "post_logout_redirect_uris": [settings.home],
             "grant_types": ["authorization_code", "refresh_token"],
             "response_types": ["code"],
             "token_endpoint_auth_method": settings.authentication,
@@ -96,8 +106,8 @@ impl Provider {
             client["client_secret"] = SECRET.into();
         }
         let told = json!({
-            "key": certified.key.serialize_pem(),
-            "certificate": certified.certificate.pem(),
+            "key": certified.key,
+            "certificate": certified.certificate,
             "claimsInToken": settings.claims_in_token,
             "client": client,
         });
@@ -109,18 +119,23 @@ impl Provider {
         provider
     }
 
+    /// A browser in which nobody has signed in yet.
+    pub fn browser(&self) -> Browser {
+        Browser::new(&self.authority, &self.settings)
+    }
+
     /// Signs with other keys from now on, and forgets the ones before.
-    pub(super) async fn rotate(&mut self) {
+    pub async fn rotate(&mut self) {
         self.tell(&json!({"rotate": true})).await;
     }
 
     /// Changes what is known of somebody.
-    pub(super) async fn change(&mut self, who: &str, to: &Value) {
+    pub async fn change(&mut self, who: &str, to: &Value) {
         self.tell(&json!({"change": who, "to": to})).await;
     }
 
     /// Ends it.
-    pub(super) async fn stop(&mut self) {
+    pub async fn stop(&mut self) {
         self.child.kill().await.unwrap();
     }
 
@@ -149,7 +164,7 @@ impl Provider {
 }
 
 fn sources() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oidc-provider")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("oidc-provider")
 }
 
 /// A folder with exactly the packages of the lock file; they are fetched once a machine.

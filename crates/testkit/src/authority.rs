@@ -3,28 +3,40 @@
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
 /// An authority of its own.
-pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
+#[derive(Debug)]
+pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 /// A certificate and its key, PEM.
-pub(crate) struct Certified {
-    pub(crate) certificate: String,
-    pub(crate) key: String,
+#[derive(Debug)]
+pub struct Certified {
+    /// The certificate.
+    pub certificate: String,
+    /// Its key.
+    pub key: String,
+}
+
+impl Default for Authority {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Authority {
-    pub(crate) fn new() -> Self {
+    /// A new one.
+    pub fn new() -> Self {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
         Self(CertifiedIssuer::self_signed(params, key).unwrap())
     }
 
-    pub(crate) fn pem(&self) -> String {
+    /// Its certificate.
+    pub fn pem(&self) -> String {
         self.0.pem()
     }
 
     /// Signs for a host's name or address.
-    pub(crate) fn certify(&self, host: &str) -> Certified {
+    pub fn certify(&self, host: &str) -> Certified {
         let params = CertificateParams::new(vec![host.to_owned()]).unwrap();
         let key = KeyPair::generate().unwrap();
         Certified {

@@ -5,15 +5,17 @@ use std::collections::HashMap;
 use reqwest::header::{CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
 use reqwest::{Certificate, Client, RequestBuilder, Response, Url, redirect};
 
-use super::super::{CLIENT, SECRET};
-use super::provider::{BACK, HOME};
+use super::{CLIENT, SECRET, Settings};
 
 /// Redirects of one step; more are a circle.
 const MOST_STEPS: usize = 20;
 
 /// A browser: redirects are followed with cookies, and forms are sent.
-pub(super) struct Browser {
+#[derive(Debug)]
+pub struct Browser {
     client: Client,
+    back: String,
+    home: String,
     cookies: HashMap<String, String>,
 }
 
@@ -33,7 +35,8 @@ impl Place {
 }
 
 impl Browser {
-    pub(super) fn new(authority: &str) -> Self {
+    /// One that believes this authority (PEM), and stops where the provider leads away from itself.
+    pub fn new(authority: &str, settings: &Settings) -> Self {
         let authority = Certificate::from_pem(authority.as_bytes()).unwrap();
         let client = Client::builder()
             .redirect(redirect::Policy::none())
@@ -41,12 +44,14 @@ impl Browser {
             .build();
         Self {
             client: client.unwrap(),
+            back: settings.back.clone(),
+            home: settings.home.clone(),
             cookies: HashMap::new(),
         }
     }
 
     /// Signs in and agrees; gives where the provider sends the browser back to.
-    pub(super) async fn sign_in(&mut self, url: Url, login: &str) -> Url {
+    pub async fn sign_in(&mut self, url: Url, login: &str) -> Url {
         let mut place = self.go(url).await;
         for form in [
             vec![("prompt", "login"), ("login", login), ("password", "any")],
@@ -61,7 +66,7 @@ impl Browser {
     }
 
     /// Leaves the sign-in page by its link.
-    pub(super) async fn say_no(&mut self, url: Url) -> Url {
+    pub async fn say_no(&mut self, url: Url) -> Url {
         let Place::Page { at, .. } = self.go(url).await else {
             unreachable!("nobody was asked");
         };
@@ -70,7 +75,7 @@ impl Browser {
     }
 
     /// Agrees to sign out.
-    pub(super) async fn sign_out(&mut self, url: Url) -> Url {
+    pub async fn sign_out(&mut self, url: Url) -> Url {
         let Place::Page { at, text } = self.go(url).await else {
             unreachable!("nobody was asked");
         };
@@ -85,12 +90,12 @@ impl Browser {
     }
 
     /// Whether the provider would ask who this is.
-    pub(super) async fn is_signed_in(&mut self, issuer: &str) -> bool {
+    pub async fn is_signed_in(&mut self, issuer: &str) -> bool {
         let mut url: Url = format!("{issuer}/auth").parse().unwrap();
         url.query_pairs_mut()
             .append_pair("client_id", CLIENT)
             .append_pair("response_type", "code")
-            .append_pair("redirect_uri", BACK)
+            .append_pair("redirect_uri", &self.back)
             .append_pair("scope", "openid")
             .append_pair("code_challenge_method", "S256")
             .append_pair("code_challenge", &"a".repeat(43))
@@ -101,7 +106,7 @@ impl Browser {
     }
 
     /// Withdraws a token, as Drover (RFC 7009).
-    pub(super) async fn revoke(&mut self, issuer: &str, token: &str) {
+    pub async fn revoke(&mut self, issuer: &str, token: &str) {
         let encoded = |text: &str| -> String {
             url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
         };
@@ -130,7 +135,7 @@ impl Browser {
                 return Place::Page { at, text };
             };
             at = at.join(location.to_str().unwrap()).unwrap();
-            if at.as_str().starts_with(BACK) || at.as_str().starts_with(HOME) {
+            if at.as_str().starts_with(&self.back) || at.as_str().starts_with(&self.home) {
                 return Place::Away(at);
             }
             request = self.client.get(at.clone());

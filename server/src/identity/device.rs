@@ -1,0 +1,355 @@
+//! Log-ins of programs that a person confirms in a browser where they are signed in.
+//!
+//! As the device flow of RFC 8628, of Drover's own: a program is given two codes, one that only it
+//! knows and a short one to show; the person types the short one, sees from where it was asked for,
+//! and confirms. What is confirmed is given to the program once. All of it is in memory, bounded,
+//! and gone after ten minutes.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use drover_access::identity::Identity;
+use drover_access::setting::Setting;
+use drover_api::ids::UserUid;
+use drover_api::kinds::{Token, TokenProvider, TokenPurpose};
+use http::StatusCode;
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
+use secrecy::{ExposeSecret as _, SecretString};
+use subtle::ConstantTimeEq as _;
+use thiserror::Error;
+
+use super::limits::{LoginLimits, RetryAfter};
+use super::providers::sign_in::still_stands;
+use super::tokens::{self, TokenError, TokenWish};
+use crate::hub::Hub;
+use crate::hub::keys::{NoRandomness, random};
+use crate::networks::network;
+use crate::settings::Settings;
+use crate::status::Status;
+
+/// A log-in can be confirmed, and then fetched, for so long.
+pub const LIFE: SignedDuration = SignedDuration::from_mins(10);
+/// Programs ask no more often.
+pub const INTERVAL_SECONDS: u32 = 2;
+/// Log-ins that wait, from everywhere and from one network.
+const WAITING: (usize, usize) = (2000, 20);
+/// Letters of a code that people type: none that looks like another, and no vowels to make words of.
+const LETTERS: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
+
+/// Why a program did not log in so.
+#[derive(Debug, Error)]
+pub enum DeviceError {
+    /// Too many wait.
+    #[error("too many log-ins wait to be confirmed; wait {} s and try again", .0.seconds())]
+    TooMany(RetryAfter),
+    /// No log-in with this code waits, or not any more.
+    #[error("no log-in with this code waits to be confirmed: it may have expired; begin again")]
+    NoSuch,
+    /// Somebody else has confirmed it.
+    #[error("it is confirmed already")]
+    Confirmed,
+    /// A token that was not a log-in itself cannot hand on one.
+    #[error("only who is logged in can confirm another log-in: sign in, or run \"drover login\"")]
+    NoLogin,
+    /// Who confirmed it may not use Drover any more.
+    #[error("who confirmed it may not log in any more; begin again")]
+    Fallen,
+    /// The system gave no randomness.
+    #[error(transparent)]
+    Random(#[from] NoRandomness),
+    /// No token could be made.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+}
+
+impl From<DeviceError> for Status {
+    fn from(error: DeviceError) -> Self {
+        match error {
+            DeviceError::TooMany(after) => {
+                Self::too_many_requests(error.to_string(), after.seconds())
+            }
+            DeviceError::NoSuch => Self::new(StatusCode::NOT_FOUND, "NotFound", error.to_string()),
+            DeviceError::Confirmed => Self::conflict(error.to_string()),
+            DeviceError::NoLogin | DeviceError::Fallen => Self::forbidden(error.to_string()),
+            DeviceError::Random(error) => Self::internal(error.to_string()),
+            DeviceError::Token(error) => error.into(),
+        }
+    }
+}
+
+/// A log-in that begins.
+#[derive(Debug)]
+pub struct Codes {
+    /// What only the program knows.
+    pub device: SecretString,
+    /// What the person types.
+    pub user: String,
+}
+
+/// A log-in that waits, as it is shown.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// From where the program asked.
+    pub source: IpAddr,
+    /// When it asked.
+    pub requested_at: Timestamp,
+}
+
+/// Log-ins of programs; clones share what waits.
+#[derive(Clone, Debug)]
+pub struct Devices {
+    hub: Hub,
+    settings: Settings,
+    limits: LoginLimits,
+    waiting: Waiting,
+}
+
+type Waiting = Arc<Mutex<HashMap<String, Wish>>>;
+
+#[derive(Debug)]
+struct Wish {
+    hash: [u8; 32],
+    shown: Shown,
+    confirmed: Option<Confirmed>,
+}
+
+/// Who confirmed a log-in.
+#[derive(Clone, Debug)]
+struct Confirmed {
+    user: UserUid,
+    token_id: String,
+    provider: Option<TokenProvider>,
+}
+
+impl Wish {
+    fn waits(&self, now: Timestamp) -> bool {
+        now.duration_since(self.shown.requested_at) <= LIFE
+    }
+}
+
+impl Devices {
+    /// Log-ins on a hub; `limits` are those of passwords.
+    pub fn new(hub: Hub, settings: Settings, limits: LoginLimits) -> Self {
+        Self {
+            hub,
+            settings,
+            limits,
+            waiting: Arc::default(),
+        }
+    }
+
+    /// Begins a log-in.
+    pub fn begin(&self, source: IpAddr, now: Timestamp) -> Result<Codes, DeviceError> {
+        self.limits
+            .check_begin(source)
+            .map_err(DeviceError::TooMany)?;
+        begin(&mut self.waiting.lock(), source, now)
+    }
+
+    /// What is about to be confirmed.
+    pub fn look(&self, code: &str, now: Timestamp) -> Result<Shown, DeviceError> {
+        let waiting = self.waiting.lock();
+        let wish = waiting.get(&as_typed(code)).filter(|wish| wish.waits(now));
+        let wish = wish.filter(|wish| wish.confirmed.is_none());
+        wish.map(|wish| wish.shown.clone())
+            .ok_or(DeviceError::NoSuch)
+    }
+
+    /// Confirms it: the program will act as who confirms.
+    pub fn confirm(&self, code: &str, who: &Identity, now: Timestamp) -> Result<(), DeviceError> {
+        let is_login = matches!(
+            who.token.purpose,
+            TokenPurpose::Session | TokenPurpose::Browser
+        );
+        if !is_login {
+            return Err(DeviceError::NoLogin);
+        }
+        let mut waiting = self.waiting.lock();
+        let wish = waiting.get_mut(&as_typed(code));
+        let wish = wish.filter(|wish| wish.waits(now));
+        let wish = wish.ok_or(DeviceError::NoSuch)?;
+        if wish.confirmed.is_some() {
+            return Err(DeviceError::Confirmed);
+        }
+        wish.confirmed = Some(Confirmed {
+            user: who.user_uid.clone(),
+            token_id: who.token.id.clone(),
+            provider: who.token.provider.clone(),
+        });
+        Ok(())
+    }
+
+    /// The program's token, once the log-in was confirmed; it is given once.
+    pub async fn fetch(
+        &self,
+        device: &SecretString,
+        now: Timestamp,
+    ) -> Result<Option<(SecretString, Token)>, DeviceError> {
+        let Some(confirmed) = take(&mut self.waiting.lock(), device, now)? else {
+            return Ok(None);
+        };
+        let stores = self.hub.stores();
+        let user = stores.users.by_uid(confirmed.user.as_str());
+        let signed_in = stores.tokens.by_name(&confirmed.token_id).is_some();
+        let provider = confirmed.provider;
+        let user = user
+            .filter(|user| signed_in && still_stands(&self.hub, user, provider.as_ref(), now))
+            .ok_or(DeviceError::Fallen)?;
+        let wish = TokenWish {
+            purpose: TokenPurpose::Session,
+            cluster: None,
+            provider,
+            description: None,
+            expires_at: now + self.settings.ttl(Setting::SessionTtl),
+            idle: None,
+        };
+        Ok(Some(tokens::create(&self.hub, &user, wish).await?))
+    }
+}
+
+fn begin(
+    waiting: &mut HashMap<String, Wish>,
+    source: IpAddr,
+    now: Timestamp,
+) -> Result<Codes, DeviceError> {
+    waiting.retain(|_, wish| wish.waits(now));
+    let (all, of_one) = WAITING;
+    let here = |wish: &&Wish| network(wish.shown.source) == network(source);
+    if waiting.len() >= all || waiting.values().filter(here).count() >= of_one {
+        return Err(DeviceError::TooMany(RetryAfter::A_MINUTE));
+    }
+    let user = code(random()?);
+    let secret = URL_SAFE_NO_PAD.encode(random::<32>()?);
+    let wish = Wish {
+        hash: hash(&secret),
+        shown: Shown {
+            source,
+            requested_at: now,
+        },
+        confirmed: None,
+    };
+    let device = SecretString::from(format!("{user}.{secret}"));
+    // One that is taken is as good as never drawn: 20^8 codes, 2,000 of them in use.
+    waiting.insert(user.clone(), wish);
+    Ok(Codes { device, user })
+}
+
+/// Takes what was confirmed out; `None` while it was not.
+fn take(
+    waiting: &mut HashMap<String, Wish>,
+    device: &SecretString,
+    now: Timestamp,
+) -> Result<Option<Confirmed>, DeviceError> {
+    let parts = device.expose_secret().split_once('.');
+    let (user, secret) = parts.ok_or(DeviceError::NoSuch)?;
+    let wish = waiting.get(user).filter(|wish| {
+        let is_its: bool = wish.hash.ct_eq(&hash(secret)).into();
+        is_its && wish.waits(now)
+    });
+    let Some(confirmed) = &wish.ok_or(DeviceError::NoSuch)?.confirmed else {
+        return Ok(None);
+    };
+    let confirmed = confirmed.clone();
+    waiting.remove(user);
+    Ok(Some(confirmed))
+}
+
+fn hash(secret: &str) -> [u8; 32] {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest(&SHA256, secret.as_bytes()).as_ref());
+    hash
+}
+
+/// `BCDF-GHJK`, from bytes as random as it is.
+fn code(bytes: [u8; 16]) -> String {
+    let mut number = u128::from_be_bytes(bytes);
+    let mut text = String::with_capacity(9);
+    for place in 0..8 {
+        if place == 4 {
+            text.push('-');
+        }
+        let letter = usize::try_from(number % 20).expect("less than 20");
+        text.push(char::from(LETTERS[letter]));
+        number /= 20;
+    }
+    text
+}
+
+/// A code as it was given out, from however somebody types it.
+fn as_typed(code: &str) -> String {
+    let letters = code.chars().filter(char::is_ascii_alphabetic).take(9);
+    let mut text: String = letters.map(|c| c.to_ascii_uppercase()).collect();
+    if text.len() > 4 {
+        text.insert(4, '-');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    fn from(last: u8) -> IpAddr {
+        Ipv4Addr::new(192, 0, 2, last).into()
+    }
+
+    fn confirm(waiting: &mut HashMap<String, Wish>, code: &str) {
+        waiting.get_mut(code).unwrap().confirmed = Some(Confirmed {
+            user: UserUid::new("u1"),
+            token_id: "t".to_owned(),
+            provider: None,
+        });
+    }
+
+    #[test]
+    fn a_confirmed_log_in_is_given_once_and_to_who_began_it() {
+        let (mut waiting, now) = (HashMap::new(), Timestamp::now());
+        let codes = begin(&mut waiting, from(1), now).unwrap();
+        assert!(take(&mut waiting, &codes.device, now).unwrap().is_none());
+        confirm(&mut waiting, &codes.user);
+        let guessed = SecretString::from(format!("{}.{}", codes.user, "A".repeat(43)));
+        for foreign in [guessed, codes.user.clone().into(), "".into()] {
+            assert!(take(&mut waiting, &foreign, now).is_err());
+        }
+        assert!(take(&mut waiting, &codes.device, now).unwrap().is_some());
+        assert!(take(&mut waiting, &codes.device, now).is_err());
+    }
+
+    #[test]
+    fn a_log_in_that_nobody_confirms_in_time_is_over() {
+        let (mut waiting, now) = (HashMap::new(), Timestamp::now());
+        let codes = begin(&mut waiting, from(1), now).unwrap();
+        confirm(&mut waiting, &codes.user);
+        let late = now + LIFE + SignedDuration::from_secs(1);
+        assert!(take(&mut waiting, &codes.device, late).is_err());
+        begin(&mut waiting, from(1), late).unwrap();
+        assert_eq!(waiting.len(), 1);
+    }
+
+    #[test]
+    fn what_waits_is_bounded_and_one_network_keeps_no_other_out() {
+        let (mut waiting, now) = (HashMap::new(), Timestamp::now());
+        for _ in 0..WAITING.1 {
+            begin(&mut waiting, from(1), now).unwrap();
+        }
+        assert!(begin(&mut waiting, from(1), now).is_err());
+        assert!(begin(&mut waiting, from(2), now).is_ok());
+    }
+
+    #[test]
+    fn a_code_can_be_typed_in_any_way() {
+        let given = code([0; 16]);
+        assert_eq!(given, "BBBB-BBBB");
+        for typed in ["BBBB-BBBB", "bbbbbbbb", " bbbb bbbb ", "b-b-b-b-bbbb"] {
+            assert_eq!(as_typed(typed), given);
+        }
+        assert_ne!(as_typed("BBBB-BBBBB"), given);
+    }
+}

@@ -1,0 +1,190 @@
+//! Sign-ins that were begun and have not ended: sealed, in the browser that began them, and good
+//! once.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use drover_api::ids::ProviderUid;
+use drover_providers::code_flow::{self, LONGEST_SIGN_IN};
+use drover_providers::oidc;
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::{Deserialize, Serialize};
+
+use crate::hub::keys::{NoRandomness, Seal, random};
+
+/// Ends that are remembered; a sign-in beyond it has to wait until older ones cannot end any more.
+const REMEMBERED: usize = 50_000;
+/// Longest way back into the page, in bytes.
+const WAY_BACK: usize = 512;
+
+/// What the provider's own part is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Pending {
+    /// At an OpenID provider.
+    Oidc(oidc::Pending),
+    /// At GitHub.
+    Github(code_flow::Pending),
+}
+
+/// A sign-in that was begun.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Begun {
+    /// Names it, so that it ends once.
+    id: String,
+    /// What the provider sends back is judged with this.
+    pub pending: Pending,
+    /// Where in the page the person goes on.
+    pub way_back: WayBack,
+    /// Id of the session that the browser had, which ends then: on the way back from another site
+    /// browsers do not show it.
+    pub former: Option<String>,
+}
+
+impl Begun {
+    /// A sign-in that begins now.
+    pub fn new(
+        pending: Pending,
+        way_back: WayBack,
+        former: Option<String>,
+    ) -> Result<Self, NoRandomness> {
+        Ok(Self {
+            id: URL_SAFE_NO_PAD.encode(random::<16>()?),
+            pending,
+            way_back,
+            former,
+        })
+    }
+
+    /// As the browser keeps it: nobody can read it, change it, or use it for another provider.
+    pub fn seal(&self, seal: &Seal, provider: &ProviderUid) -> Result<SecretString, NoRandomness> {
+        let plain = serde_json::to_vec(self).unwrap_or_default();
+        let sealed = seal.close(provider.as_str(), &plain)?;
+        Ok(SecretString::from(URL_SAFE_NO_PAD.encode(sealed)))
+    }
+
+    /// What a browser kept; `None` if that is not a sign-in that was begun here, at this provider.
+    pub fn open(seal: &Seal, provider: &ProviderUid, cookie: &SecretString) -> Option<Self> {
+        let sealed = URL_SAFE_NO_PAD.decode(cookie.expose_secret()).ok()?;
+        let plain = seal.open(provider.as_str(), &sealed)?;
+        serde_json::from_slice(&plain).ok()
+    }
+}
+
+/// A place in Drover's own page, and nowhere else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WayBack(String);
+
+impl Default for WayBack {
+    fn default() -> Self {
+        Self("/".to_owned())
+    }
+}
+
+impl WayBack {
+    /// Takes a path with its query; `None` if that could lead a browser elsewhere.
+    pub fn parse(text: &str) -> Option<Self> {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-_.~?=&%:,@+".contains(&b);
+        let stays = text.starts_with('/') && !text.starts_with("//");
+        let fits = text.len() <= WAY_BACK && text.bytes().all(plain);
+        (stays && fits).then(|| Self(text.to_owned()))
+    }
+
+    /// The path.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Sign-ins that have ended, for as long as they could end again; clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct Ended(Arc<Mutex<HashMap<String, Timestamp>>>);
+
+/// Why a sign-in may not end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndedBefore {
+    /// It ended before.
+    Yes,
+    /// Too many end at once to remember.
+    Unknown,
+}
+
+impl Ended {
+    /// Takes note that a sign-in ends; refused if it has ended before.
+    pub fn end(&self, begun: &Begun, now: Timestamp) -> Result<(), EndedBefore> {
+        let mut ended = self.0.lock();
+        if ended.len() >= REMEMBERED {
+            // The sealed sign-in says itself when it is too old.
+            ended.retain(|_, at| now.duration_since(*at) <= LONGEST_SIGN_IN * 2);
+        }
+        if ended.contains_key(&begun.id) {
+            return Err(EndedBefore::Yes);
+        }
+        if ended.len() >= REMEMBERED {
+            return Err(EndedBefore::Unknown);
+        }
+        ended.insert(begun.id.clone(), now);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hub::Keys;
+
+    fn begun() -> Begun {
+        let pending = code_flow::Pending::begin("https://drover.test/back", Timestamp::now());
+        Begun::new(Pending::Github(pending), WayBack::default(), None).unwrap()
+    }
+
+    #[test]
+    fn a_sign_in_ends_once() {
+        let (ended, another, begun, now) = (Ended::default(), begun(), begun(), Timestamp::now());
+        assert_eq!(ended.end(&begun, now), Ok(()));
+        assert_eq!(ended.end(&begun.clone(), now), Err(EndedBefore::Yes));
+        assert_eq!(ended.end(&another, now), Ok(()));
+    }
+
+    #[test]
+    fn what_a_browser_keeps_is_for_one_provider_and_shows_nothing() {
+        let (keys, begun) = (Keys::generate().unwrap(), begun());
+        let (corp, other) = (ProviderUid::new("p1"), ProviderUid::new("p2"));
+        let cookie = begun.seal(keys.sign_in(), &corp).unwrap();
+        let opened = Begun::open(keys.sign_in(), &corp, &cookie).unwrap();
+        assert_eq!(opened.id, begun.id);
+        assert!(Begun::open(keys.sign_in(), &other, &cookie).is_none());
+        let Pending::Github(pending) = &begun.pending else {
+            unreachable!("it is GitHub's");
+        };
+        let bytes = URL_SAFE_NO_PAD.decode(cookie.expose_secret()).unwrap();
+        let verifier = pending.verifier().expose_secret().as_bytes();
+        assert!(!bytes.windows(verifier.len()).any(|part| part == verifier));
+        for forged in ["", "AAAA", "no base64!"] {
+            assert!(Begun::open(keys.sign_in(), &corp, &forged.into()).is_none());
+        }
+    }
+
+    #[test]
+    fn a_way_back_leads_into_the_page_only() {
+        for (text, good) in [
+            ("/", true),
+            ("/clusters/shop?tab=nodes&x=%20", true),
+            ("", false),
+            ("clusters", false),
+            ("//evil.example", false),
+            ("/\\evil.example", false),
+            ("https://evil.example", false),
+            ("/a\"><script>", false),
+            ("/a\nb", false),
+            ("/;url=x", false),
+            ("/a b", false),
+        ] {
+            assert_eq!(WayBack::parse(text).is_some(), good, "{text:?}");
+        }
+        assert!(WayBack::parse(&format!("/{}", "a".repeat(WAY_BACK))).is_none());
+    }
+}

@@ -1,0 +1,392 @@
+//! Providers as they are configured now: built from the AuthProvider and its Secret, and kept until
+//! one of the two changes.
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_access::admission::is_servers_secret;
+use drover_api::group::PROVIDER_SECRET_LABEL;
+use drover_api::ids::ProviderUid;
+use drover_api::kinds::{AuthProvider, AuthProviderSpec, SecretKey, TokenProvider};
+use drover_providers::ProviderError;
+use drover_providers::github::{Github, NotNow};
+use drover_providers::ldap::Directory;
+use drover_providers::oidc::Oidc;
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::Secret;
+use kube::ResourceExt as _;
+use parking_lot::Mutex;
+use secrecy::SecretString;
+use thiserror::Error;
+use tokio::time::Instant;
+
+use crate::backoff::Backoff;
+use crate::hub::{Hub, HubError, call};
+
+/// How long a Secret is believed to be as it was read.
+const SECRET_FOR: Duration = Duration::from_secs(15);
+/// A provider that does not take Drover's own credentials is left alone for so long, longer each
+/// time: it may lock the account otherwise.
+const OWN_FAULT: (Duration, Duration) = (Duration::from_mins(1), Duration::from_mins(10));
+/// Fields that hold Drover's own credentials at a directory.
+const OWN_CREDENTIALS: [&str; 2] = ["ldap.bindDn", "ldap.bindPassword"];
+
+/// Why a provider cannot be asked anything.
+#[derive(Debug, Error)]
+pub enum UseError {
+    /// There is none of that name, or it cannot be used now.
+    #[error("there is no identity provider {0:?} that is enabled")]
+    NoSuch(String),
+    /// It is configured wrongly.
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    /// The hub failed.
+    #[error(transparent)]
+    Hub(#[from] HubError),
+}
+
+/// The protocol that a provider speaks.
+#[derive(Debug)]
+pub enum Speaker {
+    /// OpenID Connect.
+    Oidc(Oidc),
+    /// GitHub.
+    Github(Github),
+    /// LDAP.
+    Ldap(Directory),
+}
+
+/// A provider as it is configured now.
+#[derive(Debug)]
+pub struct Configured {
+    /// What tokens hold of it.
+    pub reference: TokenProvider,
+    /// What the administrator wrote.
+    pub spec: AuthProviderSpec,
+    /// How it is spoken with.
+    pub speaker: Speaker,
+    /// Version of the Secret that it was built with.
+    secret_version: Option<String>,
+    heard: Mutex<Heard>,
+}
+
+/// What was heard of a provider.
+#[derive(Debug)]
+struct Heard {
+    last_answer: Option<Timestamp>,
+    not_before: Option<Timestamp>,
+    own_fault: Backoff,
+}
+
+impl Configured {
+    /// Builds one; nothing is said to the provider.
+    pub fn new(
+        name: &str,
+        uid: ProviderUid,
+        spec: &AuthProviderSpec,
+        secret: Option<SecretString>,
+    ) -> Result<Self, ProviderError> {
+        let speaker = match (&spec.oidc, &spec.github, &spec.ldap) {
+            (Some(oidc), None, None) => Speaker::Oidc(Oidc::new(oidc, secret)?),
+            (None, Some(github), None) => {
+                Speaker::Github(Github::new(github, secret.unwrap_or_default())?)
+            }
+            (None, None, Some(ldap)) => {
+                Speaker::Ldap(Directory::new(ldap, secret.unwrap_or_default())?)
+            }
+            _ => {
+                return Err(ProviderError::Misconfigured {
+                    field: "spec",
+                    problem: "set exactly one of oidc, github and ldap".to_owned(),
+                });
+            }
+        };
+        let (first, longest) = OWN_FAULT;
+        Ok(Self {
+            reference: TokenProvider {
+                name: name.to_owned(),
+                uid,
+            },
+            spec: spec.clone(),
+            speaker,
+            secret_version: None,
+            heard: Mutex::new(Heard {
+                last_answer: None,
+                not_before: None,
+                own_fault: Backoff::new(first, longest),
+            }),
+        })
+    }
+
+    /// What stands on its button.
+    pub fn title(&self) -> &str {
+        title(&self.reference.name, &self.spec)
+    }
+
+    /// Refused while it does not want to be asked, or must not be.
+    pub fn ask_now(&self, now: Timestamp) -> Result<(), ProviderError> {
+        match self.heard.lock().not_before {
+            Some(until) if now < until => Err(ProviderError::Unavailable {
+                provider: self.reference.name.clone(),
+                what: "ask it again so soon".to_owned(),
+                source: format!("it is left alone until {until}").into(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Learns from an answer when the next one may be asked for.
+    pub fn heard<T>(&self, answer: Result<&T, &ProviderError>, now: Timestamp) {
+        let mut heard = self.heard.lock();
+        match answer {
+            Ok(_) | Err(ProviderError::Refused(_)) => {
+                heard.last_answer = Some(now);
+                heard.not_before = None;
+                heard.own_fault.reset();
+            }
+            Err(ProviderError::Misconfigured { field, .. }) if OWN_CREDENTIALS.contains(field) => {
+                let (least, _) = OWN_FAULT;
+                let pause = least + heard.own_fault.next_delay();
+                let pause = SignedDuration::try_from(pause).unwrap_or(SignedDuration::MAX);
+                heard.not_before = now.checked_add(pause).ok();
+            }
+            Err(error) => {
+                if let Some(until) = not_before(error) {
+                    heard.not_before = Some(until);
+                }
+            }
+        }
+    }
+
+    /// When it last answered.
+    pub fn last_answer(&self) -> Option<Timestamp> {
+        self.heard.lock().last_answer
+    }
+}
+
+/// What stands on a provider's button.
+pub fn title<'a>(name: &'a str, spec: &'a AuthProviderSpec) -> &'a str {
+    let wanted = spec.display_name.as_deref();
+    wanted
+        .filter(|text| !text.trim().is_empty())
+        .unwrap_or(name)
+}
+
+/// When it wants to be asked again, if it said so.
+fn not_before(error: &ProviderError) -> Option<Timestamp> {
+    let mut below = std::iter::successors(error.source(), |&error| error.source());
+    below.find_map(|error| error.downcast_ref::<NotNow>()?.until)
+}
+
+/// Every provider in use; clones share what is kept.
+#[derive(Clone, Debug)]
+pub struct Providers {
+    hub: Hub,
+    kept: Arc<Mutex<HashMap<String, Kept>>>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    configured: Arc<Configured>,
+    checked: Instant,
+}
+
+impl Providers {
+    /// Providers of this hub.
+    pub fn new(hub: Hub) -> Self {
+        Self {
+            hub,
+            kept: Arc::default(),
+        }
+    }
+
+    /// The enabled provider of this name.
+    pub async fn enabled(&self, name: &str) -> Result<Arc<Configured>, UseError> {
+        let found = self.hub.stores().auth_providers.by_name(name);
+        let found = found.filter(|found| found.spec.enabled && is_there(found));
+        let found = found.ok_or_else(|| UseError::NoSuch(name.to_owned()))?;
+        self.configured(&found).await
+    }
+
+    /// This provider, whether it is enabled or not.
+    pub async fn configured(&self, provider: &AuthProvider) -> Result<Arc<Configured>, UseError> {
+        let uid = provider.uid().unwrap_or_default();
+        let same_spec = |kept: &&Kept| kept.configured.spec == provider.spec;
+        let former = {
+            let kept = self.kept.lock();
+            let former = kept.get(&uid).filter(same_spec);
+            match former {
+                Some(kept) if kept.checked.elapsed() < SECRET_FOR => {
+                    return Ok(Arc::clone(&kept.configured));
+                }
+                former => former.map(|kept| Arc::clone(&kept.configured)),
+            }
+        };
+        let (secret, version) = match secret_of(&provider.spec) {
+            Some((field, key)) => {
+                let (secret, version) =
+                    read_secret(&self.hub, field, key, &provider.name_any()).await?;
+                (Some(secret), version)
+            }
+            None => (None, None),
+        };
+        let configured = if let Some(former) = former.filter(|one| one.secret_version == version) {
+            former
+        } else {
+            let (name, uid) = (provider.name_any(), ProviderUid::new(&*uid));
+            let mut new = Configured::new(&name, uid, &provider.spec, secret)?;
+            new.secret_version = version;
+            Arc::new(new)
+        };
+        self.keep(uid, &configured);
+        Ok(configured)
+    }
+
+    /// When a provider last answered, as far as this server has asked it.
+    pub fn last_answer(&self, uid: &str) -> Option<Timestamp> {
+        self.kept.lock().get(uid)?.configured.last_answer()
+    }
+
+    fn keep(&self, uid: String, configured: &Arc<Configured>) {
+        let stores = self.hub.stores();
+        let mut kept = self.kept.lock();
+        kept.retain(|uid, _| stores.auth_providers.by_uid(uid).is_some());
+        let checked = Instant::now();
+        let configured = Arc::clone(configured);
+        kept.insert(
+            uid,
+            Kept {
+                configured,
+                checked,
+            },
+        );
+    }
+}
+
+/// Whether a provider is there and stays.
+pub fn is_there(provider: &AuthProvider) -> bool {
+    provider.metadata.deletion_timestamp.is_none()
+}
+
+/// Where a provider's secret is, and which field says so.
+pub fn secret_of(spec: &AuthProviderSpec) -> Option<(&'static str, &SecretKey)> {
+    let oidc = spec.oidc.as_ref().and_then(|oidc| {
+        let key = oidc.client_secret.as_ref()?;
+        Some(("oidc.clientSecret", key))
+    });
+    let github = spec.github.as_ref();
+    let github = github.map(|github| ("github.clientSecret", &github.client_secret));
+    let ldap = spec.ldap.as_ref();
+    let ldap = ldap.map(|ldap| ("ldap.bindPassword", &ldap.bind_password));
+    oidc.or(github).or(ldap)
+}
+
+/// Reads what an AuthProvider names; only Secrets that are marked as its own, since whoever writes a
+/// provider chooses to whom its secret is sent.
+async fn read_secret(
+    hub: &Hub,
+    field: &'static str,
+    key: &SecretKey,
+    provider: &str,
+) -> Result<(SecretString, Option<String>), UseError> {
+    let wrong = |problem: String| ProviderError::Misconfigured { field, problem };
+    let name = &key.name;
+    if is_servers_secret(name) {
+        return Err(wrong(format!(
+            "the Secret {name:?} is the server's own: name another"
+        ))
+        .into());
+    }
+    let found = call("read a provider's Secret", hub.secrets().get_opt(name)).await?;
+    let secret = found.ok_or_else(|| {
+        let place = hub.namespace();
+        wrong(format!(
+            "there is no Secret {name:?} in {place:?} on the hub: make it"
+        ))
+    })?;
+    let whose = secret.labels().get(PROVIDER_SECRET_LABEL);
+    if whose.map(String::as_str) != Some(provider) {
+        return Err(wrong(format!(
+            "the Secret {name:?} is not marked as this provider's: give it the label \
+             {PROVIDER_SECRET_LABEL}={provider}"
+        ))
+        .into());
+    }
+    let text = text_in(&secret, &key.key).ok_or_else(|| {
+        let key = &key.key;
+        wrong(format!(
+            "the Secret {name:?} has no text under the key {key:?}: put it there"
+        ))
+    })?;
+    Ok((text, secret.resource_version()))
+}
+
+fn text_in(secret: &Secret, key: &str) -> Option<SecretString> {
+    let bytes = secret.data.as_ref()?.get(key)?;
+    let text = std::str::from_utf8(&bytes.0).ok()?;
+    Some(SecretString::from(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use drover_providers::error::Refusal;
+
+    use super::*;
+
+    fn configured() -> Configured {
+        let ldap = serde_json::json!({
+            "servers": ["ldaps://127.0.0.1"],
+            "bindDn": "cn=drover,dc=example,dc=org",
+            "bindPassword": { "name": "corp", "key": "bindPassword" },
+            "users": { "base": "ou=people,dc=example,dc=org" },
+        });
+        let spec = AuthProviderSpec {
+            ldap: Some(serde_json::from_value(ldap).unwrap()),
+            ..AuthProviderSpec::default()
+        };
+        let secret = Some(SecretString::from("of the service account"));
+        Configured::new("corp", ProviderUid::new("p1"), &spec, secret).unwrap()
+    }
+
+    #[test]
+    fn a_provider_that_does_not_take_drovers_own_password_is_left_alone_for_a_while() {
+        let provider = configured();
+        let now = Timestamp::UNIX_EPOCH;
+        let after = |seconds| now + SignedDuration::from_secs(seconds);
+        let wrong = |field| ProviderError::Misconfigured {
+            field,
+            problem: String::new(),
+        };
+        provider.heard(Err::<&(), _>(&wrong("ldap.users.base")), now);
+        assert!(provider.ask_now(now).is_ok());
+        provider.heard(Err::<&(), _>(&wrong("ldap.bindPassword")), now);
+        assert!(provider.ask_now(after(59)).is_err());
+        assert!(provider.ask_now(after(121)).is_ok());
+        assert_eq!(provider.last_answer(), None);
+        // Somebody's wrong password is an answer.
+        let refused = ProviderError::Refused(Refusal::Credentials);
+        provider.heard(Err::<&(), _>(&refused), after(1));
+        assert!(provider.ask_now(after(1)).is_ok());
+        assert_eq!(provider.last_answer(), Some(after(1)));
+    }
+
+    #[test]
+    fn a_provider_that_says_when_is_not_asked_before() {
+        let provider = configured();
+        let now = Timestamp::UNIX_EPOCH;
+        let until = now + SignedDuration::from_secs(30);
+        let error = ProviderError::Unavailable {
+            provider: "corp".to_owned(),
+            what: "ask".to_owned(),
+            source: Box::new(NotNow {
+                status: 429,
+                until: Some(until),
+            }),
+        };
+        provider.heard(Err::<&(), _>(&error), now);
+        assert!(provider.ask_now(now).is_err());
+        assert!(provider.ask_now(until).is_ok());
+    }
+}

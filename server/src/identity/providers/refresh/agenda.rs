@@ -1,0 +1,132 @@
+//! Who is asked about when.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use drover_access::setting::Setting;
+use drover_api::ids::ProviderUid;
+use drover_api::kinds::{IdentityState, ProviderIdentity};
+use jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt as _;
+
+use super::{Outcome, Whom};
+use crate::backoff::Backoff;
+use crate::hub::Hub;
+use crate::settings;
+
+/// A provider that does not answer is left alone for so long, longer each time.
+const REST: (Duration, Duration) = (Duration::from_secs(10), Duration::from_mins(5));
+/// Somebody about whom nothing can be found out is asked about again after so long.
+const AGAIN: (Duration, Duration) = (Duration::from_mins(2), Duration::from_mins(30));
+
+/// Who is asked about when.
+#[derive(Debug, Default)]
+pub(super) struct Agenda {
+    asking: HashSet<Whom>,
+    /// Those about whom nothing could be found out.
+    later: HashMap<Whom, Later>,
+    /// Providers that do not answer.
+    resting: HashMap<ProviderUid, Later>,
+}
+
+#[derive(Debug)]
+struct Later {
+    not_before: Timestamp,
+    backoff: Backoff,
+}
+
+impl Later {
+    fn new((first, longest): (Duration, Duration)) -> Self {
+        Self {
+            not_before: Timestamp::MIN,
+            backoff: Backoff::new(first, longest),
+        }
+    }
+
+    fn put_off(&mut self, least: Duration, now: Timestamp) {
+        let pause = SignedDuration::try_from(least + self.backoff.next_delay());
+        let pause = pause.unwrap_or(SignedDuration::MAX);
+        self.not_before = now.saturating_add(pause).unwrap_or(Timestamp::MAX);
+    }
+}
+
+impl Agenda {
+    /// Who is to be asked about now, `room` people at most.
+    pub(super) fn due(&mut self, hub: &Hub, room: usize, now: Timestamp) -> Vec<Whom> {
+        let stores = hub.stores();
+        let every = settings::duration(stores, Setting::GroupsRefresh);
+        let every = SignedDuration::try_from(every).unwrap_or(SignedDuration::MAX);
+        // Of whom nothing is in use, nothing needs to be known.
+        let tokens = stores.tokens.all().into_iter();
+        let living = tokens.filter(|token| now < token.spec.expires_at.0);
+        let in_use: HashSet<String> = living
+            .map(|token| token.spec.user_uid.to_string())
+            .collect();
+        self.later.retain(|whom, _| in_use.contains(&whom.user));
+        let mut due = Vec::new();
+        for user in stores.users.all() {
+            let uid = user.uid().unwrap_or_default();
+            if !user.spec.enabled || !in_use.contains(&uid) {
+                continue;
+            }
+            let identities = user.status.iter().flat_map(|status| &status.identities);
+            for identity in identities {
+                let whom = Whom {
+                    user: uid.clone(),
+                    provider: identity.provider_uid.clone(),
+                };
+                if due.len() < room && self.is_due(&whom, identity, every, now) {
+                    self.asking.insert(whom.clone());
+                    due.push(whom);
+                }
+            }
+        }
+        due
+    }
+
+    fn is_due(
+        &self,
+        whom: &Whom,
+        identity: &ProviderIdentity,
+        every: SignedDuration,
+        now: Timestamp,
+    ) -> bool {
+        let waits = |later: Option<&Later>| later.is_some_and(|later| now < later.not_before);
+        identity.state != IdentityState::Refused
+            && now.duration_since(identity.confirmed_at.0) >= every
+            && !self.asking.contains(whom)
+            && !waits(self.later.get(whom))
+            && !waits(self.resting.get(&whom.provider))
+    }
+
+    /// Learns from what came of it; `None` if the hub failed.
+    pub(super) fn heard(&mut self, whom: &Whom, outcome: Option<Outcome>, now: Timestamp) {
+        self.asking.remove(whom);
+        match outcome {
+            Some(Outcome::Confirmed | Outcome::Refused) => {
+                self.later.remove(whom);
+                self.resting.remove(&whom.provider);
+            }
+            Some(Outcome::Unreachable) => {
+                let (least, _) = REST;
+                let resting = self.resting.entry(whom.provider.clone());
+                resting
+                    .or_insert_with(|| Later::new(REST))
+                    .put_off(least, now);
+                self.put_off(whom, now);
+            }
+            Some(Outcome::NotAsked) | None => self.put_off(whom, now),
+        }
+    }
+
+    fn put_off(&mut self, whom: &Whom, now: Timestamp) {
+        let (least, _) = AGAIN;
+        let later = self.later.entry(whom.clone());
+        later
+            .or_insert_with(|| Later::new(AGAIN))
+            .put_off(least, now);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,198 @@
+//! What of a provider's word about somebody is kept in their User. Pure.
+
+use drover_access::names::GroupName;
+use drover_api::kinds::{IdentityGroup, IdentityState, ProviderIdentity, TokenProvider};
+use drover_providers::Person;
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+/// Most groups of one person.
+const GROUPS: usize = 1000;
+/// Longest display name of a group and longest login that are kept, in characters.
+const SHOWN: usize = 128;
+/// Longest name of a User (the kind's rule), and what is left of a login for a number behind it.
+const NAME: usize = 63;
+const NUMBER: usize = 6;
+
+/// Who somebody is to a provider, as it says now.
+///
+/// A group whose id cannot stand in a group's name is left out and counted: written in another way,
+/// it could be another's.
+pub fn identity(provider: &TokenProvider, person: &Person, now: Timestamp) -> ProviderIdentity {
+    let named = person.groups.iter().filter_map(|group| {
+        let name = GroupName::of(&provider.name, &group.id)?;
+        Some(IdentityGroup {
+            name: name.to_string(),
+            display_name: group.name.chars().take(SHOWN).collect(),
+        })
+    });
+    let groups: Vec<_> = named.take(GROUPS).collect();
+    let left_out = person.groups.len().saturating_sub(groups.len());
+    ProviderIdentity {
+        provider: provider.name.clone(),
+        provider_uid: provider.uid.clone(),
+        id: person.id.clone(),
+        login: person.login.chars().take(SHOWN).collect(),
+        groups,
+        groups_left_out: u32::try_from(left_out).unwrap_or(u32::MAX),
+        confirmed_at: Time(now),
+        state: IdentityState::Confirmed,
+        message: None,
+        since: None,
+    }
+}
+
+/// The person in an identity, as far as a list of who is allowed looks at them.
+pub fn person(identity: &ProviderIdentity) -> Person {
+    let groups = identity.groups.iter().filter_map(|group| {
+        let start = format!("{}{}:", drover_access::names::PREFIX, identity.provider);
+        let id = group.name.strip_prefix(&start)?;
+        Some(drover_providers::Group {
+            id: id.to_owned(),
+            name: group.display_name.clone(),
+        })
+    });
+    Person {
+        id: identity.id.clone(),
+        login: identity.login.clone(),
+        display_name: None,
+        email: None,
+        groups: groups.collect(),
+    }
+}
+
+/// The same identity when the provider, or its list of who is allowed, said no.
+#[must_use]
+pub fn refused(identity: &ProviderIdentity, why: &str, now: Timestamp) -> ProviderIdentity {
+    not_confirmed(identity, IdentityState::Refused, why, now)
+}
+
+/// The same identity when nothing was heard that can be believed.
+#[must_use]
+pub fn unreachable(identity: &ProviderIdentity, why: &str, now: Timestamp) -> ProviderIdentity {
+    not_confirmed(identity, IdentityState::Unreachable, why, now)
+}
+
+fn not_confirmed(
+    identity: &ProviderIdentity,
+    state: IdentityState,
+    why: &str,
+    now: Timestamp,
+) -> ProviderIdentity {
+    let since = identity.since.clone().filter(|_| identity.state == state);
+    ProviderIdentity {
+        state,
+        message: Some(why.chars().take(1024).collect()),
+        since: since.or(Some(Time(now))),
+        ..identity.clone()
+    }
+}
+
+/// The name of a new User, made from what somebody types at their provider, in the `number`th try.
+pub fn name(login: &str, number: usize) -> String {
+    // Of an address, what stands before the "@".
+    let login = login.split('@').next().unwrap_or_default();
+    let fitting = login.to_lowercase();
+    let fitting = fitting.chars().map(|c| match c {
+        'a'..='z' | '0'..='9' | '.' | '-' => c,
+        _ => '-',
+    });
+    let fitting: String = fitting.take(NAME - NUMBER).collect();
+    // Between two dots a name has to begin and end like a whole one (RFC 1123).
+    let labels = fitting.split('.').map(|label| label.trim_matches('-'));
+    let labels: Vec<_> = labels.filter(|label| !label.is_empty()).collect();
+    let base = if labels.is_empty() {
+        "person".to_owned()
+    } else {
+        labels.join(".")
+    };
+    match number {
+        0 => base,
+        _ => format!("{base}-{}", number + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drover_api::ids::ProviderUid;
+    use drover_providers::Group;
+
+    use super::*;
+
+    fn corp() -> TokenProvider {
+        TokenProvider {
+            name: "corp".to_owned(),
+            uid: ProviderUid::new("p1"),
+        }
+    }
+
+    fn ann(groups: &[&str]) -> Person {
+        let group = |id: &&str| Group {
+            id: (*id).to_owned(),
+            name: format!("the {id}"),
+        };
+        Person {
+            id: "583231".to_owned(),
+            login: "Ann.Lee@acme.example".to_owned(),
+            display_name: None,
+            email: None,
+            groups: groups.iter().map(group).collect(),
+        }
+    }
+
+    #[test]
+    fn a_group_that_cannot_be_named_is_left_out_and_counted() {
+        let long = "g".repeat(254);
+        let person = ann(&["org:9919", "Team B", "", &long, "system:masters", "é"]);
+        let kept = identity(&corp(), &person, Timestamp::UNIX_EPOCH);
+        let names: Vec<_> = kept.groups.iter().map(|group| &*group.name).collect();
+        assert_eq!(
+            names,
+            ["drover:corp:org:9919", "drover:corp:system:masters"]
+        );
+        assert_eq!(kept.groups_left_out, 4);
+        let ids: Vec<_> = super::person(&kept)
+            .groups
+            .into_iter()
+            .map(|g| g.id)
+            .collect();
+        assert_eq!(ids, ["org:9919", "system:masters"]);
+    }
+
+    #[test]
+    fn what_is_kept_of_groups_is_bounded() {
+        let ids: Vec<_> = (0..1200).map(|n| format!("g{n}")).collect();
+        let ids: Vec<_> = ids.iter().map(String::as_str).collect();
+        let kept = identity(&corp(), &ann(&ids), Timestamp::UNIX_EPOCH);
+        assert_eq!((kept.groups.len(), kept.groups_left_out), (1000, 200));
+    }
+
+    #[test]
+    fn names_of_new_users_are_made_to_fit() {
+        for (login, number, wanted) in [
+            ("ann", 0, "ann"),
+            ("ann", 1, "ann-2"),
+            ("Ann.Lee@acme.example", 0, "ann.lee"),
+            ("ÄNN", 0, "nn"),
+            ("..", 0, "person"),
+            ("a.-.b..c-", 0, "a.b.c"),
+            ("", 2, "person-3"),
+            ("@x", 0, "person"),
+            ("a b\u{202e}c", 0, "a-b-c"),
+        ] {
+            assert_eq!(name(login, number), wanted, "{login:?}");
+        }
+        assert!(name(&"x".repeat(300), 9998).len() <= NAME);
+    }
+
+    #[test]
+    fn an_outage_begins_once() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let kept = identity(&corp(), &ann(&[]), at(0));
+        let down = unreachable(&unreachable(&kept, "down", at(10)), "still down", at(20));
+        assert_eq!(down.since, Some(Time(at(10))));
+        assert_eq!(down.confirmed_at, Time(at(0)));
+        let out = refused(&down, "gone", at(30));
+        assert_eq!(out.since, Some(Time(at(30))));
+    }
+}

@@ -1,0 +1,280 @@
+//! Says on AuthProviders whether they can be asked, and when they last answered.
+//!
+//! An enabled one is tried when it changes and every quarter of an hour; one that does not work
+//! more often, so that it is known soon when it does again.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_api::conditions::{READY, Tristate, Verdict, set_condition};
+use drover_api::kinds::{AuthProvider, AuthProviderStatus};
+use drover_providers::ProviderError;
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, ResourceExt as _};
+use serde_json::json;
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::SignIns;
+use super::configured::{Configured, UseError, is_there};
+use super::trial::{self, Trial, reasons};
+use crate::hub::lease::Leadership;
+use crate::hub::{Hub, HubError, call};
+
+/// Between two looks at what has changed; a Secret tells nobody that it has.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
+/// Pause after a change of the stores, so that a burst of them is one look.
+const BREATH: Duration = Duration::from_millis(300);
+/// How often a provider is tried that works, and one that does not.
+const TRY_EVERY: (Duration, Duration) = (Duration::from_mins(15), Duration::from_mins(2));
+/// Longest that a trial may take.
+const TRIAL: Duration = Duration::from_mins(1);
+/// Providers that are tried at once.
+const AT_ONCE: usize = 4;
+/// Of answers only so much is written: an answer every second shall not be a write every second.
+const EXACT_TO: SignedDuration = SignedDuration::from_mins(5);
+/// Longest message of a condition that is written, in characters.
+const MESSAGE: usize = 1024;
+
+/// Keeps the conditions until `stop`, while this server leads.
+pub async fn keep(hub: Hub, sign_ins: SignIns, leadership: Leadership, stop: CancellationToken) {
+    let mut changed = hub.stores().auth_providers.changed();
+    let mut tried = HashMap::new();
+    let keeping = async {
+        loop {
+            changed.mark_unchanged();
+            if leadership.standing().may_control() && hub.stores().health().is_trusted() {
+                look(&hub, &sign_ins, &mut tried).await;
+            }
+            tokio::select! {
+                _ = changed.changed() => tokio::time::sleep(BREATH).await,
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+            }
+        }
+    };
+    stop.run_until_cancelled(keeping).await;
+}
+
+/// A provider that was tried.
+struct Tried {
+    /// What was tried; another when its spec or its Secret has changed.
+    configured: Option<Arc<Configured>>,
+    next: Instant,
+    verdict: Verdict,
+}
+
+async fn look(hub: &Hub, sign_ins: &SignIns, tried: &mut HashMap<String, Tried>) {
+    let all = hub.stores().auth_providers.all();
+    tried.retain(|uid, _| hub.stores().auth_providers.by_uid(uid).is_some());
+    let there: Vec<_> = all.into_iter().filter(|one| is_there(one)).collect();
+    for together in there.chunks(AT_ONCE) {
+        let judging = together.iter().map(|provider| {
+            let before = provider.uid().and_then(|uid| tried.get(&uid));
+            judge(sign_ins, provider, before)
+        });
+        let judged = futures::future::join_all(judging).await;
+        for (provider, new) in together.iter().zip(judged) {
+            if let Some(new) = new {
+                tried.insert(provider.uid().unwrap_or_default(), new);
+            }
+        }
+    }
+    for provider in &there {
+        let uid = provider.uid().unwrap_or_default();
+        if let Some(tried) = tried.get(&uid)
+            && let Err(error) = write(hub, sign_ins, provider, &tried.verdict).await
+        {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(
+                error,
+                "the condition of an identity provider is not up to date"
+            );
+        }
+    }
+}
+
+/// What a provider is like now; `None` if that is known from before.
+async fn judge(
+    sign_ins: &SignIns,
+    provider: &AuthProvider,
+    before: Option<&Tried>,
+) -> Option<Tried> {
+    let (well, ill) = TRY_EVERY;
+    let not_tried = |verdict| Tried {
+        configured: None,
+        next: Instant::now(),
+        verdict,
+    };
+    if !provider.spec.enabled {
+        let name = provider.name_any();
+        return Some(not_tried(no(
+            "Disabled",
+            format!(
+                "nobody signs in with it; \"drover provider test {name}\" tries it, and \"drover \
+                 provider enable {name}\" lets people in"
+            ),
+        )));
+    }
+    let configured = match sign_ins.providers().configured(provider).await {
+        Ok(configured) => configured,
+        Err(error) => return Some(not_tried(of_use(&error))),
+    };
+    let unchanged = before.filter(|before| {
+        let same = |one: &Arc<Configured>| Arc::ptr_eq(one, &configured);
+        before.configured.as_ref().is_some_and(same) && Instant::now() < before.next
+    });
+    if unchanged.is_some() {
+        return None;
+    }
+    let verdict = match sign_ins.back(&provider.name_any()) {
+        Err(error) => of_error(&error),
+        Ok(back) => {
+            let trying = trial::of(&configured, &back, None, Timestamp::now());
+            match timeout(TRIAL, Box::pin(trying)).await {
+                Ok(trial) => of_trial(&trial),
+                Err(_) => no(
+                    "Unavailable",
+                    "it did not answer within a minute".to_owned(),
+                ),
+            }
+        }
+    };
+    let works = verdict.status == Tristate::True;
+    Some(Tried {
+        configured: Some(configured),
+        next: Instant::now() + if works { well } else { ill },
+        verdict,
+    })
+}
+
+fn of_trial(trial: &Trial) -> Verdict {
+    match (trial.works, trial.problem()) {
+        (true, None) => yes("it answers, and people can sign in".to_owned()),
+        (true, Some((check, _))) => yes(format!(
+            "people can sign in, but {}: {}",
+            check.what,
+            check.sentence()
+        )),
+        (false, Some((check, error))) => {
+            let verdict = of_error(error);
+            Verdict {
+                message: format!("{}: {}", check.what, verdict.message),
+                ..verdict
+            }
+        }
+        (false, None) => no(
+            "Misconfigured",
+            "nobody is found who could sign in".to_owned(),
+        ),
+    }
+}
+
+fn of_use(error: &UseError) -> Verdict {
+    match error {
+        UseError::Provider(error) => of_error(error),
+        UseError::NoSuch(_) | UseError::Hub(_) => no("Unknown", reasons(error)),
+    }
+}
+
+fn of_error(error: &ProviderError) -> Verdict {
+    let reason = match error {
+        ProviderError::Refused(_) => "Refused",
+        ProviderError::Unavailable { .. } => "Unavailable",
+        ProviderError::Misconfigured { .. } => "Misconfigured",
+        ProviderError::Unbelievable { .. } => "Unbelievable",
+    };
+    no(reason, reasons(error))
+}
+
+fn yes(message: String) -> Verdict {
+    Verdict {
+        status: Tristate::True,
+        reason: "Answers",
+        message,
+    }
+}
+
+fn no(reason: &'static str, message: String) -> Verdict {
+    Verdict {
+        status: Tristate::False,
+        reason,
+        message,
+    }
+}
+
+async fn write(
+    hub: &Hub,
+    sign_ins: &SignIns,
+    provider: &AuthProvider,
+    verdict: &Verdict,
+) -> Result<(), HubError> {
+    let now = Timestamp::now();
+    let before = provider.status.clone().unwrap_or_default();
+    let uid = provider.uid().unwrap_or_default();
+    let answered = sign_ins.providers().last_answer(&uid);
+    let Some(after) = wanted(
+        &before,
+        verdict,
+        answered,
+        provider.metadata.generation,
+        now,
+    ) else {
+        return Ok(());
+    };
+    let patch = Patch::Merge(json!({ "metadata": { "uid": uid }, "status": after }));
+    let api: Api<AuthProvider> = Api::all(hub.client());
+    let (name, params) = (provider.name_any(), PatchParams::default());
+    let patching = api.patch_status(&name, &params, &patch);
+    match call("write the condition of an identity provider", patching).await {
+        Err(error) if !error.is_conflict() && !error.is_not_found() => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The status to write, if it says more than what is there.
+fn wanted(
+    before: &AuthProviderStatus,
+    verdict: &Verdict,
+    answered: Option<Timestamp>,
+    generation: Option<i64>,
+    now: Timestamp,
+) -> Option<AuthProviderStatus> {
+    let mut after = before.clone();
+    let verdict = Verdict {
+        message: verdict.message.chars().take(MESSAGE).collect(),
+        ..verdict.clone()
+    };
+    let mut differs = set_condition(&mut after.conditions, READY, &verdict, generation, now);
+    let written = before.last_answer_at.as_ref().map(|time| time.0);
+    if let Some(answered) = answered
+        && written.is_none_or(|written| answered.duration_since(written) > EXACT_TO)
+    {
+        after.last_answer_at = Some(Time(answered));
+        differs = true;
+    }
+    differs.then_some(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_that_goes_on_as_before_costs_few_writes() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let well = yes("it answers".to_owned());
+        let before = AuthProviderStatus::default();
+        let first = wanted(&before, &well, Some(at(10)), Some(1), at(11)).unwrap();
+        assert_eq!(first.last_answer_at, Some(Time(at(10))));
+        assert_eq!(wanted(&first, &well, Some(at(300)), Some(1), at(301)), None);
+        let later = wanted(&first, &well, Some(at(311)), Some(1), at(312)).unwrap();
+        assert_eq!(later.conditions, first.conditions);
+        let ill = no("Unavailable", "x".repeat(5000));
+        let ill = wanted(&first, &ill, Some(at(10)), Some(1), at(20)).unwrap();
+        assert_eq!(ill.conditions[0].status, "False");
+        assert_eq!(ill.conditions[0].message.len(), MESSAGE);
+    }
+}

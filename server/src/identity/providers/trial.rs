@@ -1,0 +1,132 @@
+//! Whether a provider works, tried before anybody depends on it: one form for all protocols.
+
+use drover_api::rest::{ProviderCheck, ProviderTrial};
+use drover_providers::ProviderError;
+use drover_providers::ldap::Checked;
+use jiff::Timestamp;
+use reqwest::Url;
+use secrecy::SecretString;
+
+use super::configured::{Configured, Speaker};
+
+/// One thing that was tried.
+#[derive(Debug)]
+pub struct Check {
+    /// What.
+    pub what: String,
+    /// What was found, or what is wrong.
+    pub outcome: Result<String, ProviderError>,
+}
+
+/// What a trial showed.
+#[derive(Debug)]
+pub struct Trial {
+    /// In the order in which they were made.
+    pub checks: Vec<Check>,
+    /// Whether people could sign in.
+    pub works: bool,
+}
+
+/// Tries a provider, and somebody's login and password with it where it takes them.
+pub async fn of(
+    provider: &Configured,
+    back: &Url,
+    login: Option<(&str, &SecretString)>,
+    now: Timestamp,
+) -> Trial {
+    if let Err(error) = provider.ask_now(now) {
+        return Trial::of_all(vec![Check::new("Asking", Err(error))]);
+    }
+    let trial = match &provider.speaker {
+        Speaker::Oidc(oidc) => {
+            let checks = oidc.check(back, now).await.into_iter();
+            let checks = checks.map(|check| Check::new(check.what, check.found));
+            Trial::of_all(checks.collect())
+        }
+        Speaker::Github(github) => {
+            let checks = github.check(now).await.into_iter();
+            let answers = |()| "answers, and knows the client".to_owned();
+            let checks = checks.map(|check| Check::new(check.what, check.outcome.map(answers)));
+            Trial::of_all(checks.collect())
+        }
+        Speaker::Ldap(directory) => {
+            let trial = directory.check(login).await;
+            // One server of several is enough.
+            let works = trial.works();
+            let checks = trial.checks.into_iter();
+            let checks = checks.map(|check| Check::new(name(&check.what), check.outcome));
+            Trial {
+                checks: checks.collect(),
+                works,
+            }
+        }
+    };
+    for check in &trial.checks {
+        provider.heard(check.outcome.as_ref(), now);
+    }
+    trial
+}
+
+impl Check {
+    fn new(what: impl Into<String>, outcome: Result<String, ProviderError>) -> Self {
+        Self {
+            what: what.into(),
+            outcome,
+        }
+    }
+
+    /// What was found, or what is wrong with all that is below it, in one line.
+    pub fn sentence(&self) -> String {
+        match &self.outcome {
+            Ok(found) => found.clone(),
+            Err(error) => reasons(error),
+        }
+    }
+}
+
+impl Trial {
+    fn of_all(checks: Vec<Check>) -> Self {
+        let works = checks.iter().all(|check| check.outcome.is_ok());
+        Self { checks, works }
+    }
+
+    /// The first thing that is wrong.
+    pub fn problem(&self) -> Option<(&Check, &ProviderError)> {
+        let mut wrong = self
+            .checks
+            .iter()
+            .filter_map(|check| Some((check, check.outcome.as_ref().err()?)));
+        wrong.next()
+    }
+}
+
+impl From<Trial> for ProviderTrial {
+    fn from(trial: Trial) -> Self {
+        let checks = trial.checks.iter().map(|check| ProviderCheck {
+            what: check.what.clone(),
+            works: check.outcome.is_ok(),
+            found: check.sentence(),
+        });
+        Self {
+            works: trial.works,
+            checks: checks.collect(),
+        }
+    }
+}
+
+fn name(checked: &Checked) -> String {
+    match checked {
+        Checked::Server(url) => format!("Server {url}"),
+        Checked::ServiceAccount => "Service account".to_owned(),
+        Checked::People => "People".to_owned(),
+        Checked::Groups => "Groups".to_owned(),
+        Checked::SignIn => "Signing in".to_owned(),
+    }
+}
+
+/// An error with what it comes from.
+pub fn reasons(error: &(dyn std::error::Error + 'static)) -> String {
+    let below = std::iter::successors(Some(error), |&error| error.source());
+    let words: Vec<_> = below.map(ToString::to_string).collect();
+    words.join(": ")
+}

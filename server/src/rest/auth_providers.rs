@@ -1,0 +1,350 @@
+//! Identity providers, for administrators. Their secrets come in here and do not go out again.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use drover_api::group::PROVIDER_SECRET_LABEL;
+use drover_api::kinds::{AuthProvider, AuthProviderSpec, SecretKey};
+use drover_api::rest::{
+    AuthProviderCreate, AuthProviderUpdate, AuthProviderView, List, ProviderTest, ProviderTrial,
+    Secret,
+};
+use http::StatusCode;
+use jiff::Timestamp;
+use kube::api::{DeleteParams, PostParams, Preconditions};
+use kube::{Api, Resource as _, ResourceExt as _};
+use secrecy::SecretString;
+use serde_json::{Value, json};
+
+use super::RestState;
+use super::body::{Json, Name, OptionalJson, Query};
+use super::caller::Administrator;
+use super::page::PageQuery;
+use crate::hub::secret::{Data, secret};
+use crate::hub::{HubError, call};
+use crate::identity::providers::configured::{UseError, secret_of};
+use crate::identity::providers::trial;
+use crate::status::Status;
+
+/// Longest to wait until memory shows what was written.
+const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
+/// Longest that a trial may take.
+const TRIAL: Duration = Duration::from_mins(1);
+/// Key of a provider's Secret that is made here.
+const KEY: &str = "secret";
+/// Where a provider's secret is named; nothing of it comes or goes by REST.
+const SECRET_FIELDS: [(&str, &str); 3] = [
+    ("oidc", "clientSecret"),
+    ("github", "clientSecret"),
+    ("ldap", "bindPassword"),
+];
+
+fn view(provider: &AuthProvider) -> AuthProviderView {
+    let created = provider.metadata.creation_timestamp.as_ref();
+    let status = provider.status.clone().unwrap_or_default();
+    let mut spec = serde_json::to_value(&provider.spec).unwrap_or_default();
+    for (protocol, field) in SECRET_FIELDS {
+        if let Some(settings) = spec.get_mut(protocol).and_then(Value::as_object_mut) {
+            settings.remove(field);
+        }
+    }
+    AuthProviderView {
+        name: provider.name_any(),
+        uid: provider.uid().unwrap_or_default(),
+        spec,
+        has_secret: secret_of(&provider.spec).is_some(),
+        resource_version: provider.resource_version().unwrap_or_default(),
+        created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+        last_answer_at: status.last_answer_at.map(|time| time.0),
+        conditions: status.conditions,
+    }
+}
+
+/// All identity providers.
+#[utoipa::path(get, path = "/v1/auth-providers", tag = "providers", params(PageQuery),
+    responses((status = 200, body = List<AuthProviderView>)))]
+pub(super) async fn list(
+    State(state): State<RestState>,
+    _caller: Administrator,
+    Query(query): Query<PageQuery>,
+) -> Result<axum::Json<List<AuthProviderView>>, Status> {
+    query
+        .of(&state.hub.stores().auth_providers, |_| true, view)
+        .map(axum::Json)
+}
+
+/// One identity provider.
+#[utoipa::path(get, path = "/v1/auth-providers/{name}", tag = "providers",
+    params(("name" = String, Path, description = "The provider's name")),
+    responses((status = 200, body = AuthProviderView)))]
+pub(super) async fn read(
+    State(state): State<RestState>,
+    _caller: Administrator,
+    Name(name): Name,
+) -> Result<axum::Json<AuthProviderView>, Status> {
+    find(&state, &name).map(|provider| axum::Json(view(&provider)))
+}
+
+/// Makes an identity provider; its secret is kept on the hub.
+#[utoipa::path(post, path = "/v1/auth-providers", tag = "providers",
+    request_body = AuthProviderCreate, responses((status = 201, body = AuthProviderView)))]
+pub(super) async fn create(
+    State(state): State<RestState>,
+    _caller: Administrator,
+    Json(request): Json<AuthProviderCreate>,
+) -> Result<(StatusCode, axum::Json<AuthProviderView>), Status> {
+    let own = request.secret.as_ref().map(|_| own_secret(&request.name));
+    let spec = spec(&request.spec, own.as_ref())?;
+    let provider = AuthProvider::new(&request.name, spec);
+    let (api, params) = (api(&state), PostParams::default());
+    let creating = api.create(&params, &provider);
+    let created = call("create an identity provider", creating).await;
+    let created = created.map_err(|error| match error.code() {
+        Some(409) => Status::already_exists("AuthProvider", &request.name),
+        _ => error.into(),
+    })?;
+    if let Some(secret) = &request.secret {
+        keep_secret(&state, &created, secret).await?;
+    }
+    shown(&state, &created).await;
+    Ok((StatusCode::CREATED, axum::Json(view(&created))))
+}
+
+/// Changes an identity provider to what is sent; its secret stays if none is.
+#[utoipa::path(put, path = "/v1/auth-providers/{name}", tag = "providers",
+    params(("name" = String, Path, description = "The provider's name")),
+    request_body = AuthProviderUpdate, responses((status = 200, body = AuthProviderView)))]
+pub(super) async fn update(
+    State(state): State<RestState>,
+    _caller: Administrator,
+    Name(name): Name,
+    Json(request): Json<AuthProviderUpdate>,
+) -> Result<axum::Json<AuthProviderView>, Status> {
+    let former = find(&state, &name)?;
+    let key = match &request.secret {
+        Some(_) => Some(own_secret(&name)),
+        None => secret_of(&former.spec).map(|(_, key)| key.clone()),
+    };
+    let spec = spec(&request.spec, key.as_ref())?;
+    // Before the spec that names it: nobody is refused for want of it meanwhile.
+    if let Some(secret) = &request.secret {
+        keep_secret(&state, &former, secret).await?;
+    }
+    let mut provider = AuthProvider::clone(&former);
+    provider.spec = spec;
+    // The UID is checked as well, so that one that was made again meanwhile is a conflict.
+    if let Some(version) = request.resource_version {
+        provider.metadata.resource_version = Some(version);
+    }
+    let (api, params) = (api(&state), PostParams::default());
+    let changed = call(
+        "change an identity provider",
+        api.replace(&name, &params, &provider),
+    );
+    let changed = changed.await?;
+    shown(&state, &changed).await;
+    Ok(axum::Json(view(&changed)))
+}
+
+/// Deletes an identity provider: what stands on it ends within seconds.
+#[utoipa::path(delete, path = "/v1/auth-providers/{name}", tag = "providers",
+    params(("name" = String, Path, description = "The provider's name")),
+    responses((status = 204)))]
+pub(super) async fn delete(
+    State(state): State<RestState>,
+    _caller: Administrator,
+    Name(name): Name,
+) -> Result<StatusCode, Status> {
+    let provider = find(&state, &name)?;
+    let uid = provider.uid().unwrap_or_default();
+    let params = DeleteParams {
+        preconditions: Some(Preconditions {
+            uid: Some(uid.clone()),
+            resource_version: None,
+        }),
+        ..DeleteParams::default()
+    };
+    let api = api(&state);
+    let deleting = api.delete(&name, &params);
+    call("delete an identity provider", deleting).await?;
+    let providers = &state.hub.stores().auth_providers;
+    providers.wait_until_gone(&uid, VISIBLE_WITHIN).await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Tries an identity provider, whether it is enabled or not, and says what was found.
+#[utoipa::path(post, path = "/v1/providers/{name}/test", tag = "providers",
+    params(("name" = String, Path, description = "The provider's name")),
+    request_body = Option<ProviderTest>, responses((status = 200, body = ProviderTrial)))]
+pub(super) async fn test(
+    State(state): State<RestState>,
+    _caller: Administrator,
+    Name(name): Name,
+    OptionalJson(request): OptionalJson<ProviderTest>,
+) -> Result<axum::Json<ProviderTrial>, Status> {
+    let provider = find(&state, &name)?;
+    let request = request.unwrap_or_default();
+    let password = request
+        .password
+        .map(|secret| SecretString::from(secret.expose()));
+    let login = match (&request.login, &password) {
+        (Some(login), Some(password)) => Some((login.as_str(), password)),
+        (None, None) => None,
+        (None, Some(_)) => return Err(Status::invalid("login", "say whose password it is")),
+        (Some(_), None) => return Err(Status::invalid("password", "is missing")),
+    };
+    let configured = state.sign_ins.providers().configured(&provider).await;
+    let configured = configured.map_err(|error| match error {
+        // What is wrong with it is what the test is for, and only administrators ask.
+        UseError::Provider(error) => Status::invalid("spec", trial::reasons(&error)),
+        UseError::NoSuch(name) => Status::not_found("AuthProvider", &name),
+        UseError::Hub(error) => error.into(),
+    })?;
+    let back = state.sign_ins.back(&name);
+    let back = back.map_err(|error| Status::conflict(trial::reasons(&error)))?;
+    let trying = trial::of(&configured, &back, login, Timestamp::now());
+    let tried = tokio::time::timeout(TRIAL, Box::pin(trying)).await;
+    let tried = tried.map_err(|_| {
+        let seconds = TRIAL.as_secs();
+        Status::timeout(format!("the provider did not answer within {seconds} s"))
+    })?;
+    Ok(axum::Json(tried.into()))
+}
+
+fn api(state: &RestState) -> Api<AuthProvider> {
+    Api::all(state.hub.client())
+}
+
+fn find(state: &RestState, name: &str) -> Result<std::sync::Arc<AuthProvider>, Status> {
+    let provider = state.hub.stores().auth_providers.by_name(name);
+    provider.ok_or_else(|| Status::not_found("AuthProvider", name))
+}
+
+async fn shown(state: &RestState, written: &AuthProvider) {
+    let providers = &state.hub.stores().auth_providers;
+    providers.wait_for(written, VISIBLE_WITHIN).await;
+}
+
+fn own_secret(provider: &str) -> SecretKey {
+    SecretKey {
+        name: format!("auth-provider-{provider}"),
+        key: KEY.to_owned(),
+    }
+}
+
+/// Keeps a provider's secret; it goes with the provider.
+async fn keep_secret(
+    state: &RestState,
+    provider: &AuthProvider,
+    text: &Secret,
+) -> Result<(), HubError> {
+    let name = provider.name_any();
+    let key = own_secret(&name);
+    let data = Data::from([(key.key, text.expose().as_bytes().to_vec())]);
+    let mut kept = secret(&key.name, "Opaque", data);
+    kept.labels_mut()
+        .insert(PROVIDER_SECRET_LABEL.to_owned(), name);
+    kept.metadata.owner_references = provider.owner_ref(&()).map(|owner| vec![owner]);
+    let (secrets, params) = (state.hub.secrets(), PostParams::default());
+    match call("keep a provider's secret", secrets.create(&params, &kept)).await {
+        // With nothing of the former one, whoever's it was.
+        Err(error) if error.is_conflict() => {
+            let replacing = secrets.replace(&key.name, &params, &kept);
+            call("keep a provider's secret", replacing)
+                .await
+                .map(|_| ())
+        }
+        Err(error) => Err(error),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// The spec that was sent, with where its secret is kept.
+fn spec(sent: &Value, key: Option<&SecretKey>) -> Result<AuthProviderSpec, Status> {
+    let mut whole = sent.clone();
+    for (protocol, field) in SECRET_FIELDS {
+        let Some(settings) = whole.get_mut(protocol).and_then(Value::as_object_mut) else {
+            continue;
+        };
+        if settings.contains_key(field) {
+            return Err(Status::invalid(
+                &format!("spec.{protocol}.{field}"),
+                "names a Secret of the hub, which is the server's to choose: leave it out, and send \
+                 the secret itself as \"secret\"",
+            ));
+        }
+        match key {
+            Some(key) => {
+                let key = serde_json::to_value(key).unwrap_or_default();
+                settings.insert(field.to_owned(), key);
+            }
+            None if protocol == "oidc" => {}
+            None => {
+                return Err(Status::invalid(
+                    "secret",
+                    format!("is missing: {protocol} takes none without"),
+                ));
+            }
+        }
+    }
+    let read: Result<AuthProviderSpec, _> = serde_path_to_error::deserialize(&whole);
+    let spec = read.map_err(|error| {
+        let field = format!("spec.{}", error.path());
+        Status::invalid(&field, error.inner().to_string())
+    })?;
+    let known = serde_json::to_value(&spec).unwrap_or_default();
+    match unknown(&whole, &known, "spec") {
+        Some(field) => Err(Status::invalid(&field, "there is no such field")),
+        None => Ok(spec),
+    }
+}
+
+/// A field that was sent and means nothing.
+fn unknown(sent: &Value, known: &Value, path: &str) -> Option<String> {
+    let fields = sent.as_object()?.iter();
+    fields
+        .filter(|(_, value)| !value.is_null() && **value != json!([]))
+        .find_map(|(name, value)| {
+            let path = format!("{path}.{name}");
+            match known.get(name) {
+                None => Some(path),
+                Some(known) => unknown(value, known, &path),
+            }
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spec_names_no_secret_and_only_what_there_is() {
+        let key = own_secret("corp");
+        let key = || Some(&key);
+        let oidc = json!({ "issuer": "https://id.example", "clientId": "drover" });
+        let made = spec(&json!({ "oidc": oidc, "enabled": true }), key()).unwrap();
+        assert_eq!(secret_of(&made).unwrap().1, &own_secret("corp"));
+        let public = spec(&json!({ "oidc": oidc }), None).unwrap();
+        assert!(secret_of(&public).is_none());
+        let github = json!({ "github": { "clientId": "x" } });
+        assert!(spec(&github, key()).is_ok());
+        let mut stolen = oidc.clone();
+        stolen["clientSecret"] = json!({ "name": "challenge-key", "key": "key" });
+        for (sent, field) in [
+            (json!({ "oidc": stolen }), "spec.oidc.clientSecret"),
+            (json!({ "oidc": oidc, "enable": true }), "spec.enable"),
+            (json!({ "oidc": { "issuer": "x" } }), "clientId"),
+            (json!({ "oidc": oidc, "enabled": "yes" }), "spec.enabled"),
+        ] {
+            let refused = spec(&sent, key()).unwrap_err();
+            assert_eq!(refused.code(), 422);
+            assert!(refused.message().contains(field), "{field}: {refused}");
+        }
+        assert!(
+            spec(&github, None)
+                .unwrap_err()
+                .message()
+                .contains("secret")
+        );
+    }
+}

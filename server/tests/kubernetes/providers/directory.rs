@@ -1,0 +1,128 @@
+//! Signing in with a directory, by login and password (attack groups 23 and 26).
+
+use drover_testkit::slapd::{DROVER, DROVER_PASSWORD, Slapd, group, person};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::rig::Rig;
+use crate::server::{Answer, token};
+
+/// A directory of this name, which the server knows.
+pub(super) async fn directory(rig: &Rig, name: &str, slapd: &Slapd, password: &str) {
+    rig.secret(name, "bindPassword", password).await;
+    let spec = json!({
+        "enabled": true,
+        "ldap": {
+            "servers": [slapd.ldaps()],
+            "caBundle": slapd.authority().pem(),
+            "bindDn": DROVER,
+            "bindPassword": { "name": name, "key": "bindPassword" },
+            "users": { "base": "ou=people,dc=example,dc=org" },
+            "groups": { "base": "ou=groups,dc=example,dc=org" },
+        },
+    });
+    rig.provider(name, serde_json::from_value(spec).unwrap())
+        .await;
+}
+
+fn people() -> String {
+    let member = "uid=ann,ou=people,dc=example,dc=org";
+    [
+        person("ann", ""),
+        person("bob", ""),
+        group("devs", &[member]),
+    ]
+    .concat()
+}
+
+pub(super) async fn typed(rig: &Rig, login: &str, password: &str) -> Answer {
+    let body = json!({ "by": "Program", "login": login, "password": password });
+    let path = "/v1/providers/corp/sign-in";
+    rig.server.call(Method::POST, path, None, Some(body)).await
+}
+
+#[tokio::test]
+async fn somebody_signs_in_with_the_password_of_a_directory() {
+    let rig = Rig::start().await;
+    let slapd = Slapd::with(&people());
+    directory(&rig, "corp", &slapd, DROVER_PASSWORD).await;
+    let list = rig
+        .server
+        .call(Method::GET, "/v1/providers", None, None)
+        .await;
+    let shown = json!([{ "name": "corp", "displayName": "corp", "way": "Password" }]);
+    assert_eq!(list.expect(200)["items"], shown);
+
+    let ann = token(&typed(&rig, "ann", "password of ann").await.expect(201));
+    let me = rig.server.get("/v1/me", &ann).await.expect(200);
+    assert_eq!(me["username"], "ann");
+    let users = rig.server.hub.stores().users.by_name("ann").unwrap();
+    let identity = &users.status.as_ref().unwrap().identities[0];
+    assert_eq!(identity.groups.len(), 1);
+    assert_eq!(identity.groups[0].display_name, "devs");
+
+    // A browser gets a session.
+    let body = json!({ "login": "ann", "password": "password of ann" });
+    let headers = [("origin", rig.server.url.as_str())];
+    let path = "/v1/providers/corp/sign-in";
+    let answer = rig
+        .server
+        .call_with(Method::POST, path, &headers, Some(body))
+        .await;
+    rig.session(&answer).await;
+    rig.server.stop().await;
+}
+
+#[tokio::test]
+async fn nothing_that_is_typed_gets_somebody_in_without_their_password() {
+    let rig = Rig::start().await;
+    let slapd = Slapd::with(&people());
+    directory(&rig, "corp", &slapd, DROVER_PASSWORD).await;
+    let mut said: Vec<Value> = Vec::new();
+    for (login, password) in [
+        ("ann", "wrong"),
+        ("nobody", "wrong"),
+        ("ann", ""),
+        ("*", "password of ann"),
+        ("ann)(uid=*", "password of ann"),
+        ("ann\u{0}", "password of ann"),
+        ("", ""),
+    ] {
+        said.push(typed(&rig, login, password).await.expect(401));
+    }
+    said.dedup();
+    assert_eq!(
+        said.len(),
+        1,
+        "a name that is known is not told from others: {said:?}"
+    );
+    // Programs have no browser to be sent away with.
+    let body = json!({ "by": "Program" });
+    let path = "/v1/providers/corp/sign-in";
+    let begun = rig.server.call(Method::POST, path, None, Some(body)).await;
+    begun.expect(422);
+    rig.server.stop().await;
+}
+
+#[tokio::test]
+async fn guessing_at_a_directory_is_slow_and_a_wrong_password_of_drovers_own_is_not_repeated() {
+    let rig = Rig::start().await;
+    let slapd = Slapd::with(&people());
+    directory(&rig, "corp", &slapd, DROVER_PASSWORD).await;
+    let mut last = 0;
+    for _ in 0..25 {
+        last = typed(&rig, "bob", "wrong").await.code.as_u16();
+    }
+    assert_eq!(last, 429);
+    typed(&rig, "ann", "password of ann").await.expect(201);
+
+    directory(&rig, "broken", &slapd, "not the password").await;
+    let path = "/v1/providers/broken/sign-in";
+    for _ in 0..3 {
+        let body = json!({ "by": "Program", "login": "ann", "password": "password of ann" });
+        let answer = rig.server.call(Method::POST, path, None, Some(body)).await;
+        let said = answer.expect(503);
+        assert!(!said.to_string().contains("bindPassword"), "{said}");
+    }
+    rig.server.stop().await;
+}

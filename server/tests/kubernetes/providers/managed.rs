@@ -1,0 +1,144 @@
+//! Identity providers as administrators manage them.
+
+use drover_e2e::eventually;
+use drover_testkit::openid::{CLIENT, Provider, SECRET, Settings};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::rig::{Rig, SOON};
+use crate::server::Answer;
+
+async fn put(rig: &Rig, path: &str, body: Value) -> Answer {
+    let sent = rig
+        .server
+        .call(Method::PUT, path, Some(&rig.admin), Some(body));
+    sent.await
+}
+
+/// What the condition of a provider says, once it says this.
+async fn ready(rig: &Rig, reason: &str) -> Value {
+    let said = eventually(reason, SOON * 3, async || {
+        let path = "/v1/auth-providers/corp";
+        let view = rig.server.get(path, &rig.admin).await.expect(200);
+        let now = &view["conditions"][0]["reason"];
+        if now == reason { Ok(view) } else { Err(view) }
+    });
+    said.await.unwrap()
+}
+
+#[tokio::test]
+async fn an_administrator_makes_tests_enables_and_deletes_a_provider_whose_secret_is_never_shown() {
+    let rig = Rig::start().await;
+    let provider = Provider::start(&Settings {
+        back: format!("{}/v1/providers/corp/callback", rig.server.url),
+        ..Settings::default()
+    })
+    .await;
+    let spec = |enabled: bool| {
+        json!({
+            "enabled": enabled,
+            "oidc": {
+                "issuer": provider.issuer,
+                "clientId": CLIENT,
+                "caBundle": provider.authority,
+                "scopes": ["profile", "email", "groups", "offline_access"],
+            },
+        })
+    };
+    let wish = json!({ "name": "corp", "spec": spec(false), "secret": "not the secret" });
+    let made = rig
+        .server
+        .post("/v1/auth-providers", &rig.admin, wish.clone())
+        .await;
+    let made = made.expect(201);
+    assert_eq!(made["hasSecret"], true);
+    assert!(made["spec"]["oidc"].get("clientSecret").is_none(), "{made}");
+    rig.server
+        .post("/v1/auth-providers", &rig.admin, wish)
+        .await
+        .expect(409);
+    ready(&rig, "Disabled").await;
+    let (own, path) = (
+        [("origin", rig.server.url.as_str())],
+        "/v1/providers/corp/sign-in",
+    );
+    let begun = rig
+        .server
+        .call_with(Method::POST, path, &own, Some(json!({})));
+    begun.await.expect(404);
+
+    // What is wrong is found before anybody is let in, and put right.
+    let test = "/v1/providers/corp/test";
+    let trial = rig
+        .server
+        .post(test, &rig.admin, json!({}))
+        .await
+        .expect(200);
+    assert_eq!(trial["works"], false);
+    assert!(trial.to_string().contains("oidc.clientSecret"), "{trial}");
+    let path = "/v1/auth-providers/corp";
+    let change = json!({
+        "spec": spec(true), "secret": SECRET, "resourceVersion": made["resourceVersion"],
+    });
+    // The condition was written since.
+    put(&rig, path, change).await.expect(409);
+    let changed = put(&rig, path, json!({ "spec": spec(true), "secret": SECRET })).await;
+    let changed = changed.expect(200).to_string();
+    assert!(!changed.contains(SECRET), "{changed}");
+    let works = ready(&rig, "Answers").await;
+    assert!(works["lastAnswerAt"].is_string(), "{works}");
+    let trial = rig
+        .server
+        .post(test, &rig.admin, json!({}))
+        .await
+        .expect(200);
+    assert_eq!(trial["works"], true, "{trial}");
+    let ann = rig.sign_in("corp", &provider, "ann").await;
+
+    // A change without a secret keeps it.
+    let mut renamed = spec(true);
+    renamed["displayName"] = "Our own".into();
+    put(&rig, path, json!({ "spec": renamed }))
+        .await
+        .expect(200);
+    rig.sign_in("corp", &provider, "ann").await;
+    let mut stolen = spec(true);
+    stolen["oidc"]["clientSecret"] = json!({ "name": "challenge-key", "key": "key" });
+    put(&rig, path, json!({ "spec": stolen })).await.expect(422);
+
+    rig.server.delete(path, &rig.admin).await.expect(204);
+    rig.me(&ann).await.expect(401);
+    let secrets = rig.server.hub.secrets();
+    let gone = eventually("the secret goes", SOON * 3, async || {
+        let held = secrets.get_opt("auth-provider-corp").await.unwrap();
+        held.map_or(Ok(()), |_| Err("it is there"))
+    });
+    gone.await.unwrap();
+    rig.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_provider_is_sent_no_secret_but_its_own() {
+    let rig = Rig::start().await;
+    let _other = rig.openid("other").await;
+    for (secret, key, told) in [
+        ("challenge-key", "key", "the server's own"),
+        ("other", "clientSecret", "not marked as this provider's"),
+    ] {
+        let spec = json!({
+            "enabled": true,
+            "oidc": {
+                "issuer": "https://evil.example",
+                "clientId": "drover",
+                "clientSecret": { "name": secret, "key": key },
+            },
+        });
+        rig.provider("corp", serde_json::from_value(spec).unwrap())
+            .await;
+        let view = ready(&rig, "Misconfigured").await;
+        let message = view["conditions"][0]["message"].as_str().unwrap();
+        assert!(message.contains(told), "{message}");
+        rig.delete("corp").await;
+    }
+    rig.server.stop().await;
+}

@@ -1,0 +1,313 @@
+//! Signing in with OpenID Connect, and everything that ends what stands on it (attack groups 15
+//! and 23).
+
+use drover_api::kinds::{GlobalRole, GlobalRoleBinding, RoleTemplate};
+use futures::StreamExt as _;
+use kube::api::PostParams;
+use kube::{Api, ResourceExt as _};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::rig::{Rig, SOON, set_cookie, spec_of};
+
+/// A role that allows everything everywhere, for a group of a provider.
+async fn administrators(rig: &Rig, group: &str, provider: &str) {
+    let client = rig.server.hub.client();
+    let every = json!([
+        { "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] },
+        { "nonResourceURLs": ["*"], "verbs": ["*"] },
+    ]);
+    let template: RoleTemplate = serde_json::from_value(json!({
+        "apiVersion": "management.drover.dev/v1alpha1", "kind": "RoleTemplate",
+        "metadata": { "name": "everything" },
+        "spec": { "context": "Cluster", "rules": every },
+    }))
+    .unwrap();
+    let templates: Api<RoleTemplate> = Api::all(client.clone());
+    let params = PostParams::default();
+    templates.create(&params, &template).await.unwrap();
+    let role: GlobalRole = serde_json::from_value(json!({
+        "apiVersion": "management.drover.dev/v1alpha1", "kind": "GlobalRole",
+        "metadata": { "name": "everything" },
+        "spec": { "rules": every, "inEveryCluster": ["everything"] },
+    }))
+    .unwrap();
+    let roles: Api<GlobalRole> = Api::all(client.clone());
+    let role = roles.create(&params, &role).await.unwrap();
+    let held = rig.server.hub.stores().auth_providers.by_name(provider);
+    let binding: GlobalRoleBinding = serde_json::from_value(json!({
+        "apiVersion": "management.drover.dev/v1alpha1", "kind": "GlobalRoleBinding",
+        "metadata": { "name": "everything" },
+        "spec": {
+            "role": { "name": "everything", "uid": role.uid() },
+            "subject": { "group": { "name": group, "providerUid": held.unwrap().uid() } },
+        },
+    }))
+    .unwrap();
+    let bindings: Api<GlobalRoleBinding> = Api::all(client);
+    bindings.create(&params, &binding).await.unwrap();
+}
+
+#[tokio::test]
+async fn who_signs_in_is_nobody_until_a_group_of_theirs_is_bound() {
+    let rig = Rig::start().await;
+    let provider = rig.openid("corp").await;
+    let list = rig
+        .server
+        .call(Method::GET, "/v1/providers", None, None)
+        .await;
+    let shown = json!([{ "name": "corp", "displayName": "The corp", "way": "Redirect" }]);
+    assert_eq!(list.expect(200)["items"], shown);
+
+    let ann = rig.sign_in("corp", &provider, "ann").await;
+    let me = rig.me(&ann).await.expect(200);
+    assert_eq!(
+        (&me["username"], &me["administrator"]),
+        (&"ann".into(), &false.into())
+    );
+    let token = rig.api_token(&ann).await;
+    rig.server.get("/v1/users", &token).await.expect(403);
+
+    administrators(&rig, "drover:corp:team-a", "corp").await;
+    rig.until("/v1/users", &token, 200).await;
+
+    // The same person once more is the same user, and their group counts at once.
+    let again = rig.sign_in("corp", &provider, "ann").await;
+    assert_eq!(rig.me(&again).await.expect(200)["username"], "ann");
+    rig.by(&again, Method::GET, "/v1/users", None)
+        .await
+        .expect(200);
+    let bob = rig.sign_in("corp", &provider, "bob").await;
+    rig.by(&bob, Method::GET, "/v1/users", None)
+        .await
+        .expect(403);
+    rig.server.stop().await;
+}
+
+#[tokio::test]
+async fn disabling_a_provider_refuses_its_tokens_and_cuts_what_they_hold_open() {
+    let rig = Rig::start().await;
+    let provider = rig.openid("corp").await;
+    let ann = rig.sign_in("corp", &provider, "ann").await;
+    let token = rig.api_token(&ann).await;
+    let promoted = Some(json!({ "administrator": true }));
+    let patched = rig
+        .server
+        .call(Method::PATCH, "/v1/users/ann", Some(&rig.admin), promoted);
+    patched.await.expect(200);
+
+    let watch = "/k8s/clusters/local/apis/management.drover.dev/v1alpha1/settings?watch=true";
+    rig.until(&watch.replace("?watch=true", ""), &token, 200)
+        .await;
+    let http = crate::server::client(&rig.server.trust);
+    let asked = http
+        .get(format!("{}{watch}", rig.server.url))
+        .bearer_auth(&token);
+    let mut open = asked.send().await.unwrap().bytes_stream();
+
+    rig.change("corp", json!({ "enabled": false })).await;
+    let said = rig.server.get("/v1/me", &token).await.expect(401);
+    let message = said["message"].as_str().unwrap();
+    assert!(
+        message.contains("identity provider is disabled"),
+        "{message}"
+    );
+    rig.me(&ann).await.expect(401);
+    let cut = async { while let Some(Ok(_)) = open.next().await {} };
+    tokio::time::timeout(SOON, cut)
+        .await
+        .expect("the watch ends");
+    let list = rig
+        .server
+        .call(Method::GET, "/v1/providers", None, None)
+        .await;
+    assert_eq!(list.expect(200)["items"], json!([]));
+
+    rig.change("corp", json!({ "enabled": true })).await;
+    rig.until("/v1/me", &token, 200).await;
+    rig.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_sign_in_ends_once_and_in_the_browser_that_began_it() {
+    let rig = Rig::start().await;
+    let provider = rig.openid("corp").await;
+    let (url, cookie) = rig.begin("corp").await;
+    let back = provider.browser().sign_in(url, "ann").await;
+
+    // Another browser has no sign-in, or one of its own.
+    for other in ["x=1".to_owned(), rig.begin("corp").await.1] {
+        let answer = rig.come_back(&back, &other).await;
+        let session = set_cookie(&answer).filter(|cookie| cookie.starts_with("__Host-"));
+        assert_eq!(session, None);
+        let said = answer.expect(401);
+        let message = said["message"].as_str().unwrap();
+        assert!(
+            message.starts_with("signing in with The corp did not work: "),
+            "{message}"
+        );
+        assert!(!said.to_string().contains(&provider.issuer), "{said}");
+    }
+    let both = format!("{cookie}; {cookie}");
+    rig.come_back(&back, &both).await.expect(401);
+
+    let ended = rig.come_back(&back, &cookie).await;
+    assert_eq!(ended.code.as_u16(), 200);
+    rig.session(&ended).await;
+    let twice = rig.come_back(&back, &cookie).await.expect(401);
+    assert!(
+        twice["message"].as_str().unwrap().contains("ended before"),
+        "{twice}"
+    );
+
+    // Whoever says no there is told so here.
+    let (url, cookie) = rig.begin("corp").await;
+    let back = provider.browser().say_no(url).await;
+    rig.come_back(&back, &cookie).await.expect(401);
+    rig.server.stop().await;
+}
+
+#[tokio::test]
+async fn no_other_page_begins_a_sign_in_and_nobody_is_led_elsewhere_by_one() {
+    let rig = Rig::start().await;
+    let _provider = rig.openid("corp").await;
+    let path = "/v1/providers/corp/sign-in";
+    for headers in [vec![], vec![("origin", "https://evil.example")]] {
+        let begun = rig
+            .server
+            .call_with(Method::POST, path, &headers, Some(json!({})));
+        begun.await.expect(403);
+    }
+    let own = [("origin", rig.server.url.as_str())];
+    for elsewhere in ["https://evil.example", "//evil.example", "/\\evil.example"] {
+        let body = Some(json!({ "returnTo": elsewhere }));
+        let begun = rig.server.call_with(Method::POST, path, &own, body);
+        begun.await.expect(422);
+    }
+    // Where a provider has a page of its own, no password is typed here.
+    let typed = Some(json!({ "login": "ann", "password": "secret" }));
+    let refused = rig.server.call_with(Method::POST, path, &own, typed);
+    refused.await.expect(400);
+    rig.server.stop().await;
+}
+
+#[tokio::test]
+async fn people_of_two_providers_with_one_login_are_two_users() {
+    let rig = Rig::start().await;
+    rig.server.user(&rig.admin, "ann").await;
+    let (corp, other) = (rig.openid("corp").await, rig.openid("other").await);
+    let name = |me: Value| me["username"].as_str().unwrap().to_owned();
+    let at_corp = rig.sign_in("corp", &corp, "ann").await;
+    let at_other = rig.sign_in("other", &other, "ann").await;
+    assert_eq!(name(rig.me(&at_corp).await.expect(200)), "ann-2");
+    assert_eq!(name(rig.me(&at_other).await.expect(200)), "ann-3");
+
+    // A code of one provider is nothing at the other.
+    let (url, cookie) = rig.begin("corp").await;
+    let back = corp.browser().sign_in(url, "ann").await;
+    let mut elsewhere = back.clone();
+    elsewhere.set_path("/v1/providers/other/callback");
+    rig.come_back(&elsewhere, &cookie).await.expect(401);
+    rig.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_provider_made_again_under_its_name_gives_nothing_to_what_stood_on_the_former() {
+    let rig = Rig::start().await;
+    let provider = rig.openid("corp").await;
+    administrators(&rig, "drover:corp:team-a", "corp").await;
+    let ann = rig.sign_in("corp", &provider, "ann").await;
+    let token = rig.api_token(&ann).await;
+    rig.until("/v1/users", &token, 200).await;
+
+    rig.delete("corp").await;
+    rig.server.get("/v1/me", &token).await.expect(401);
+    rig.provider("corp", spec_of("corp", &provider)).await;
+    rig.server.get("/v1/me", &token).await.expect(401);
+    rig.me(&ann).await.expect(401);
+    // Whoever the new one calls by the same id is somebody else, and its groups are others.
+    let again = rig.sign_in("corp", &provider, "ann").await;
+    let me = rig.me(&again).await.expect(200);
+    assert_eq!(me["username"], "ann-2");
+    rig.by(&again, Method::GET, "/v1/users", None)
+        .await
+        .expect(403);
+    rig.server.stop().await;
+}
+
+#[tokio::test]
+async fn only_who_is_allowed_gets_in_and_a_disabled_user_stays_out() {
+    let rig = Rig::start().await;
+    let provider = rig.openid("corp").await;
+    rig.change("corp", json!({ "allowed": { "groups": ["team-a"] } }))
+        .await;
+    rig.sign_in("corp", &provider, "ann").await;
+    let (url, cookie) = rig.begin("corp").await;
+    let back = provider.browser().sign_in(url, "bob").await;
+    let said = rig.come_back(&back, &cookie).await.expect(403);
+    assert!(
+        said["message"]
+            .as_str()
+            .unwrap()
+            .contains("ask an administrator")
+    );
+    rig.server
+        .get("/v1/users/bob", &rig.admin)
+        .await
+        .expect(404);
+
+    let off = Some(json!({ "enabled": false }));
+    let off = rig
+        .server
+        .call(Method::PATCH, "/v1/users/ann", Some(&rig.admin), off);
+    off.await.expect(200);
+    let (url, cookie) = rig.begin("corp").await;
+    let back = provider.browser().sign_in(url, "ann").await;
+    rig.come_back(&back, &cookie).await.expect(403);
+    rig.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_program_logs_in_once_a_person_has_confirmed_its_code() {
+    let rig = Rig::start().await;
+    let provider = rig.openid("corp").await;
+    let ann = rig.sign_in("corp", &provider, "ann").await;
+    let begun = rig
+        .server
+        .call(Method::POST, "/v1/device", None, None)
+        .await;
+    let codes = begun.expect(201);
+    let (device, user) = (&codes["deviceCode"], codes["userCode"].as_str().unwrap());
+    let poll = async || {
+        let body = Some(json!({ "deviceCode": device }));
+        rig.server
+            .call(Method::POST, "/v1/device/token", None, body)
+            .await
+    };
+    assert_eq!(poll().await.expect(200), json!({}));
+    let path = format!("/v1/device/{user}");
+    let shown = rig.by(&ann, Method::GET, &path, None).await.expect(200);
+    assert_eq!(shown["source"], "127.0.0.1");
+
+    // A page that is not Drover's cannot confirm, nor can a token that is no log-in.
+    let confirm = format!("{path}/confirm");
+    let headers = [("cookie", ann.cookie.as_str()), ("origin", &rig.server.url)];
+    let forged = rig.server.call_with(Method::POST, &confirm, &headers, None);
+    forged.await.expect(403);
+    let api = rig.api_token(&ann).await;
+    rig.server.post(&confirm, &api, json!({})).await.expect(403);
+    assert_eq!(poll().await.expect(200), json!({}));
+
+    rig.by(&ann, Method::POST, &confirm, None).await.expect(204);
+    let token = crate::server::token(&poll().await.expect(200)["issued"]);
+    poll().await.expect(404);
+    rig.by(&ann, Method::POST, &confirm, None).await.expect(404);
+    assert_eq!(
+        rig.server.get("/v1/me", &token).await.expect(200)["username"],
+        "ann"
+    );
+    // It stands on the provider as the session did that confirmed it.
+    rig.change("corp", json!({ "enabled": false })).await;
+    rig.server.get("/v1/me", &token).await.expect(401);
+    rig.server.stop().await;
+}

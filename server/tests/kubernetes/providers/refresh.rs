@@ -1,0 +1,114 @@
+//! What becomes of people when their provider is asked anew (attack group 15).
+
+use drover_testkit::slapd::{Slapd, person};
+use kube::api::{Patch, PatchParams};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::directory::{directory, typed};
+use super::rig::Rig;
+use crate::server::token;
+
+/// Asks the providers of somebody, and gives what is known then.
+async fn refresh(rig: &Rig, name: &str) -> Value {
+    let path = format!("/v1/users/{name}/refresh");
+    let asked = rig.server.call(Method::POST, &path, Some(&rig.admin), None);
+    let user = asked.await.expect(200);
+    assert!(
+        !user.to_string().contains("eyJ"),
+        "no token is shown: {user}"
+    );
+    user["identities"][0].clone()
+}
+
+/// As if nothing had been heard of the provider for so long.
+async fn hours_ago(rig: &Rig, name: &str, hours: i64) {
+    let (users, params) = (rig.server.hub.users(), PatchParams::default());
+    let user = users.get(name).await.unwrap();
+    let mut identities = user.status.unwrap().identities;
+    let ago = jiff::SignedDuration::from_hours(hours);
+    identities[0].confirmed_at.0 = jiff::Timestamp::now() - ago;
+    let patch = Patch::Merge(json!({ "status": { "identities": identities } }));
+    let changed = users.patch_status(name, &params, &patch).await.unwrap();
+    let stores = rig.server.hub.stores();
+    assert!(stores.users.wait_for(&changed, super::rig::SOON).await);
+}
+
+#[tokio::test]
+async fn groups_are_as_the_provider_says_now_and_its_no_ends_access_at_once() {
+    let rig = Rig::start().await;
+    let mut provider = rig.openid("corp").await;
+    let ann = rig.sign_in("corp", &provider, "ann").await;
+    let token = rig.api_token(&ann).await;
+    provider
+        .change("ann", &json!({ "groups": ["team-c"] }))
+        .await;
+    // Each time with what the time before gave: a refresh token serves once there.
+    for _ in 0..3 {
+        let identity = refresh(&rig, "ann").await;
+        assert_eq!(identity["state"], "Confirmed", "{identity}");
+        assert_eq!(identity["groups"][0]["name"], "drover:corp:team-c");
+    }
+    provider.change("ann", &json!({ "disabled": true })).await;
+    let identity = refresh(&rig, "ann").await;
+    assert_eq!(identity["state"], "Refused", "{identity}");
+    let said = rig.server.get("/v1/me", &token).await.expect(401);
+    assert!(
+        said["message"].as_str().unwrap().contains("refuses"),
+        "{said}"
+    );
+    rig.me(&ann).await.expect(401);
+    // Whoever is let in again signs in again.
+    provider.change("ann", &json!({ "disabled": false })).await;
+    let again = rig.sign_in("corp", &provider, "ann").await;
+    assert_eq!(rig.me(&again).await.expect(200)["username"], "ann");
+    rig.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_provider_that_is_down_is_believed_for_the_grace_time_and_no_longer() {
+    let rig = Rig::start().await;
+    let mut provider = rig.openid("corp").await;
+    let ann = rig.sign_in("corp", &provider, "ann").await;
+    let token = rig.api_token(&ann).await;
+    provider.stop().await;
+    let identity = refresh(&rig, "ann").await;
+    assert_eq!(identity["state"], "Unreachable", "{identity}");
+    rig.server.get("/v1/me", &token).await.expect(200);
+    hours_ago(&rig, "ann", 23).await;
+    rig.server.get("/v1/me", &token).await.expect(200);
+    hours_ago(&rig, "ann", 25).await;
+    let said = rig.server.get("/v1/me", &token).await.expect(401);
+    assert!(
+        said["message"].as_str().unwrap().contains("too long"),
+        "{said}"
+    );
+    rig.server.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_is_taken_off_the_list_of_who_is_allowed_is_out_without_being_asked_about() {
+    let rig = Rig::start().await;
+    let provider = rig.openid("corp").await;
+    let ann = rig.sign_in("corp", &provider, "ann").await;
+    let bob = rig.sign_in("corp", &provider, "bob").await;
+    let (ann, bob) = (rig.api_token(&ann).await, rig.api_token(&bob).await);
+    rig.change("corp", json!({ "allowed": { "groups": ["team-a"] } }))
+        .await;
+    rig.until("/v1/me", &bob, 401).await;
+    rig.server.get("/v1/me", &ann).await.expect(200);
+    rig.server.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_is_gone_from_a_directory_is_out_when_it_is_asked() {
+    let rig = Rig::start().await;
+    let slapd = Slapd::with(&[person("ann", ""), person("bob", "")].concat());
+    directory(&rig, "corp", &slapd, drover_testkit::slapd::DROVER_PASSWORD).await;
+    let ann = token(&typed(&rig, "ann", "password of ann").await.expect(201));
+    assert_eq!(refresh(&rig, "ann").await["state"], "Confirmed");
+    slapd.change("dn: uid=ann,ou=people,dc=example,dc=org\nchangetype: delete\n");
+    assert_eq!(refresh(&rig, "ann").await["state"], "Refused");
+    rig.server.get("/v1/me", &ann).await.expect(401);
+    rig.server.stop().await;
+}
