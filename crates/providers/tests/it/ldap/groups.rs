@@ -27,7 +27,7 @@ async fn jane_in(
     slapd: &Slapd,
     change: impl FnOnce(&mut drover_api::kinds::LdapGroups),
 ) -> Result<drover_providers::Person, drover_providers::ProviderError> {
-    let mut spec = super::reaching(&slapd);
+    let mut spec = super::reaching(slapd);
     change(spec.groups.as_mut().unwrap());
     directory(&spec)
         .sign_in("jane", &secret("password of jane"))

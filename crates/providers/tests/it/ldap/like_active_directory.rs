@@ -53,7 +53,7 @@ fn group(name: &str, number: u8, members: &[&str]) -> String {
 }
 
 fn active(slapd: &Slapd) -> LdapSpec {
-    let mut spec = super::reaching(&slapd);
+    let mut spec = super::reaching(slapd);
     spec.schema = LdapSchema::ActiveDirectory;
     spec.groups.as_mut().unwrap().nested = true;
     spec
