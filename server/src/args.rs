@@ -1,5 +1,6 @@
 //! The command line: what can be typed, and nothing of what it does.
 
+mod access;
 mod connection;
 mod people;
 mod providers;
@@ -8,6 +9,11 @@ mod server;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub use access::{
+    AccessArgs, AccessCommand, AccessExplain, AccessGrant, AccessPlace, AccessRevoke,
+    AccessSubject, ProjectAddNamespace, ProjectArgs, ProjectCommand, ProjectCreate, ProjectDelete,
+    ProjectLimits, ProjectRemoveNamespace, ProjectSet,
+};
 pub use connection::{Connection, DurationArg, DurationArgError, ServerUrl, ServerUrlError};
 pub use people::{
     NewPassword, SettingArgs, SettingCommand, SettingName, SettingSet, TokenArgs, TokenCommand,
@@ -70,6 +76,10 @@ pub enum Command {
     Context(ContextArgs),
     /// Import clusters, list them, get their kubeconfigs
     Cluster(ClusterArgs),
+    /// Give people roles in clusters and projects, and see who can do what
+    Access(AccessArgs),
+    /// Make projects: sets of namespaces with members and quotas
+    Project(ProjectArgs),
     /// Make and revoke tokens for programs
     Token(TokenArgs),
     /// Manage local users (administrators)

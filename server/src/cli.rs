@@ -3,6 +3,7 @@
 //! Standard output holds only what was asked for; everything said beside it goes to standard
 //! error. A secret is printed only where that is the command's purpose.
 
+mod access;
 mod call;
 mod clusters;
 mod config;
@@ -15,6 +16,7 @@ mod kubeconfig;
 mod login;
 mod output;
 mod patience;
+mod projects;
 mod providers;
 mod server;
 mod settings;
@@ -87,6 +89,8 @@ async fn run(command: Command, environment: &Environment) -> Result<(), Failure>
         Command::Whoami(args) => login::whoami(&args, environment).await,
         Command::Context(args) => login::context(&args, environment),
         Command::Cluster(args) => clusters::run(&args, environment).await,
+        Command::Access(args) => access::run(&args, environment).await,
+        Command::Project(args) => projects::run(&args, environment).await,
         Command::Token(args) => tokens::run(&args, environment).await,
         Command::User(args) => users::run(&args, environment).await,
         Command::Provider(args) => providers::run(&args, environment).await,

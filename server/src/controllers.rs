@@ -2,14 +2,18 @@
 //!
 //! Each cluster has a keeper, a task with four loops that meet in `keeper::Shared`: the report
 //! stream, access, the agent's upgrade, and the one place that writes the Cluster's status. Beside
-//! them, one loop says on users and tokens whether they can be used (`credentials`).
+//! them, one loop each says on users and tokens (`credentials`), on roles (`roles`) and on bindings
+//! (`bindings`) whether they can be used, pins what bindings name, and keeps the roles of the start.
 
 pub mod access;
+pub mod bindings;
 pub mod cluster;
 pub mod credentials;
 mod keeper;
+mod outdated;
 pub mod registration_tokens;
 pub mod removal;
+pub mod roles;
 pub mod upgrade;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +22,7 @@ use std::time::Duration;
 
 use drover_api::ids::ClusterUid;
 use kube::ResourceExt as _;
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -32,6 +37,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// Pause after a change, so that a burst of them is one look.
 const BREATH: Duration = Duration::from_millis(100);
 
+/// Clusters to which access is applied at a time.
+const APPLY_AT_ONCE: usize = 32;
+
 /// What every controller stands on; cheap to clone.
 #[derive(Clone)]
 pub struct Controllers {
@@ -39,6 +47,8 @@ pub struct Controllers {
     tunnels: Tunnels,
     settings: Settings,
     notices: Arc<Notices>,
+    /// Clusters to which access is applied at a time.
+    applying: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for Controllers {
@@ -66,6 +76,7 @@ impl Controllers {
             tunnels,
             settings,
             notices,
+            applying: Arc::new(Semaphore::new(APPLY_AT_ONCE)),
         }
     }
 
@@ -94,6 +105,9 @@ impl Controllers {
         tokio::join!(
             self.keep_clusters(),
             credentials::keep(&self.hub),
+            roles::built_in::keep(&self.hub),
+            roles::keep(&self.hub),
+            bindings::keep(&self.hub),
             registration_tokens::purge(&self.hub),
         );
     }

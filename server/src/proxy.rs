@@ -23,6 +23,7 @@ mod refusal;
 mod road;
 mod upgrade;
 mod verb;
+mod why;
 
 use std::sync::Arc;
 

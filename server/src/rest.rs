@@ -10,16 +10,22 @@ pub mod caller;
 mod clusters;
 mod device;
 mod document;
+mod explain;
 mod kubeconfig;
 mod me;
+mod members;
 mod page;
+mod projects;
 mod providers;
+mod roles;
 mod server;
 mod session;
 mod settings;
+mod sight;
 pub mod strangers;
 mod tokens;
 mod users;
+mod written;
 
 use std::sync::Arc;
 
@@ -100,6 +106,14 @@ fn documented() -> OpenApiRouter<RestState> {
         .routes(routes!(users::refresh))
         .routes(routes!(clusters::list, clusters::create))
         .routes(routes!(clusters::read, clusters::delete))
+        .routes(routes!(members::list_of_cluster, members::add_to_cluster))
+        .routes(routes!(members::remove_from_cluster))
+        .routes(routes!(roles::list))
+        .routes(routes!(projects::list, projects::create))
+        .routes(routes!(projects::read, projects::patch, projects::delete))
+        .routes(routes!(members::list_of_project, members::add_to_project))
+        .routes(routes!(members::remove_from_project))
+        .routes(routes!(explain::explain))
         .routes(routes!(kubeconfig::create))
         .routes(routes!(settings::list))
         .routes(routes!(settings::update))

@@ -16,6 +16,9 @@ pub enum Right {
     AnyToken,
     /// A person's token that is not limited to one cluster or purpose.
     Person,
+    /// Such a token of somebody whose roles on the hub allow it; what is about one object is hidden
+    /// from those who have no role there instead.
+    Role,
     /// Such a token of an administrator.
     Administrator,
     /// A permit for the cluster that the path names.
@@ -51,6 +54,7 @@ pub const ROUTES: &[Route] = &[
     route(Method::GET, "/livez", Right::Anyone),
     route(Method::GET, "/metrics", Right::Administrator),
     route(Method::GET, "/readyz", Right::Anyone),
+    route(Method::GET, "/v1/access/explain", Right::Person),
     route(Method::POST, "/v1/agent/challenge", Right::Agent),
     route(Method::POST, "/v1/agent/register", Right::Agent),
     route(Method::GET, "/v1/auth-providers", Right::Administrator),
@@ -71,13 +75,20 @@ pub const ROUTES: &[Route] = &[
         Right::Administrator,
     ),
     route(Method::GET, "/v1/clusters", Right::Person),
-    route(Method::POST, "/v1/clusters", Right::Administrator),
-    route(Method::DELETE, "/v1/clusters/{name}", Right::Administrator),
+    route(Method::POST, "/v1/clusters", Right::Role),
+    route(Method::DELETE, "/v1/clusters/{name}", Right::Person),
     route(Method::GET, "/v1/clusters/{name}", Right::Person),
     route(
         Method::POST,
         "/v1/clusters/{name}/import",
         Right::Administrator,
+    ),
+    route(Method::GET, "/v1/clusters/{name}/members", Right::Person),
+    route(Method::POST, "/v1/clusters/{name}/members", Right::Person),
+    route(
+        Method::DELETE,
+        "/v1/clusters/{name}/members/{id}",
+        Right::Person,
     ),
     route(Method::GET, "/v1/connect", Right::Agent),
     route(Method::GET, "/v1/import/manifest", Right::Agent),
@@ -94,6 +105,18 @@ pub const ROUTES: &[Route] = &[
     route(Method::GET, "/v1/me", Right::AnyToken),
     route(Method::POST, "/v1/me/password", Right::AnyToken),
     route(Method::GET, "/v1/openapi.json", Right::Anyone),
+    route(Method::GET, "/v1/projects", Right::Person),
+    route(Method::POST, "/v1/projects", Right::Person),
+    route(Method::DELETE, "/v1/projects/{name}", Right::Person),
+    route(Method::GET, "/v1/projects/{name}", Right::Person),
+    route(Method::PATCH, "/v1/projects/{name}", Right::Person),
+    route(Method::GET, "/v1/projects/{name}/members", Right::Person),
+    route(Method::POST, "/v1/projects/{name}/members", Right::Person),
+    route(
+        Method::DELETE,
+        "/v1/projects/{name}/members/{id}",
+        Right::Person,
+    ),
     route(Method::GET, "/v1/providers", Right::Anyone),
     // A provider's answer, and the cookie of the browser that began, decide who that is.
     route(Method::GET, "/v1/providers/{name}/callback", Right::Anyone),
@@ -103,6 +126,7 @@ pub const ROUTES: &[Route] = &[
         "/v1/providers/{name}/test",
         Right::Administrator,
     ),
+    route(Method::GET, "/v1/roles", Right::Person),
     route(Method::DELETE, "/v1/session", Right::AnyToken),
     route(Method::GET, "/v1/session", Right::AnyToken),
     route(Method::POST, "/v1/session", Right::Anyone),

@@ -267,6 +267,7 @@ async fn start_on(
     become_known(connection, &client).await;
     definitions::install(&client).await?;
     let stores = Stores::new();
+    connection.judge_by(&stores);
     let hub = Hub::new(client.clone(), stores.clone(), keys(&client).await?);
 
     let (tasks, stop) = (TaskTracker::new(), stop.child_token());

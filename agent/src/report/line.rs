@@ -53,6 +53,7 @@ fn difference(said: &Report, now: &Report) -> Report {
         nodes: changed(said.nodes.as_ref(), now.nodes.as_ref()),
         components: changed(said.components.as_ref(), now.components.as_ref()),
         agent: changed(said.agent.as_ref(), now.agent.as_ref()),
+        access: changed(said.access.as_ref(), now.access.as_ref()),
         refusals: Vec::new(),
         events: Vec::new(),
     }

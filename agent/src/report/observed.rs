@@ -8,6 +8,7 @@ use drover_api::report::{AgentReport, EventReport, Report};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use super::access;
 use super::quantity::Amounts;
 use super::sums::{NodeFacts, Tally, nodes_report};
 
@@ -36,6 +37,8 @@ pub struct State {
     pub components: Option<Vec<ComponentHealth>>,
     /// `None` where the agent runs outside the cluster.
     pub agent: Option<AgentReport>,
+    /// Versions of the roles and bindings that are Drover's, by kind and UID.
+    pub access: [Tally<String>; 3],
     /// Not yet reported, oldest first.
     pub events: VecDeque<EventReport>,
 }
@@ -70,6 +73,7 @@ impl Observed {
             nodes: nodes_report(&state.nodes, &state.pods, &state.usage),
             components: state.components.clone(),
             agent: state.agent.clone(),
+            access: access::digest(&state.access),
             refusals: Vec::new(),
             events: std::mem::take(&mut state.events).into(),
         }

@@ -68,6 +68,11 @@ impl<T> Tally<T> {
         }
     }
 
+    /// What each object adds, by its UID.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
+        self.now.iter().map(|(uid, facts)| (uid.as_str(), facts))
+    }
+
     /// Whether a whole list was seen; sums before that would be too small.
     pub fn complete(&self) -> bool {
         self.complete

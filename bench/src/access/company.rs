@@ -100,10 +100,12 @@ impl Company {
 
     pub(super) fn facts(&self) -> Facts<'_> {
         let roles = self.templates.iter();
-        let users = self.people.iter().map(|(name, user, _)| {
+        let users = self.people.iter().map(|(name, user, groups)| {
             let facts = UserFacts {
                 uid: user.uid(),
                 enabled: true,
+                administrator: false,
+                groups: groups.clone(),
             };
             (name.as_str(), facts)
         });

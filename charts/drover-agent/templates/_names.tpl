@@ -22,14 +22,6 @@ labels:
 name: {{ . }}
 {{- end }}
 
-{{/* A list of names BASE-0 … BASE-15: the server spreads people over so many objects. */}}
-{{- define "agent.chunks" -}}
-{{- $base := . -}}
-{{- range until 16 }}
-- {{ $base }}-{{ . }}
-{{- end }}
-{{- end }}
-
 {{/* Whoever set the image last decides: one that the server has set, an upgrade of Helm's leaves as it is.
      The fields' managers tell; where Helm cannot look (helm template), the values count. */}}
 {{- define "agent.wantedImage" -}}

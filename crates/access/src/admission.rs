@@ -21,11 +21,15 @@
 //! | a person of Drover | ask for a node's certificate, which Kubernetes approves by itself | likewise |
 //! | a person of Drover | make a bootstrap token | likewise |
 //! | anybody | set a setting to what it cannot be | it would not take effect |
+//! | anybody | have an AuthProvider read one of the server's own Secrets | it would be sent to whoever the provider is |
+//! | whoever does not administer Drover | write AuthProviders, change an administrator, or say which agent runs | see [`admit_by_roles`] |
+//! | anybody | give by a role, a binding or a project what they do not have | see [`roles`] |
 //!
 //! A *back door* is a right with which somebody becomes an administrator of Drover: see
 //! [`back_door`]. Kubernetes itself (its garbage collector and other controllers) is let through:
 //! who that is depends on the hub that asks, see [`Asker`].
 
+mod administered;
 pub mod back_door;
 mod certificates;
 mod defaults;
@@ -39,11 +43,14 @@ use drover_api::group::{GROUP, HUB_NAMESPACE};
 use serde_json::Value;
 use thiserror::Error;
 
+use self::roles::{Giver, Known, Person};
 use crate::names::{self, ACCOUNT_PREFIX, account};
 
+pub use administered::changed_user;
 pub use certificates::{CLIENT_SIGNERS, SELF_APPROVED_SIGNER};
 pub use defaults::DEFAULT_ROLES;
 pub use rbac::RoleName;
+pub use roles::{Named, NamedKind, names_in};
 pub use secrets::{BOOTSTRAP_TOKEN, SERVERS_SECRETS, is_servers_secret};
 
 /// The group of Kubernetes' roles and bindings.
@@ -245,6 +252,40 @@ pub fn admit(write: &Write<'_>, asker: Asker<'_>, role: Option<&Value>) -> Resul
         (RBAC, _) => rbac::admit(write, server, role),
         _ => Ok(()),
     }
+}
+
+/// Drover's kinds of which a rule could refuse that one is deleted.
+pub const JUDGED_WHEN_DELETED: [&str; 8] = [
+    "authproviders",
+    "clusterroletemplatebindings",
+    "globalrolebindings",
+    "globalroles",
+    "projectroletemplatebindings",
+    "projects",
+    "roletemplates",
+    "users",
+];
+
+/// Whether a write also depends on what Drover's roles are, which [`admit_by_roles`] has to know.
+pub fn depends_on_roles(write: &Write<'_>) -> bool {
+    roles::concerns(write) || administered::concerns(write)
+}
+
+/// Whether it depends on what its writer has; otherwise anybody's write is judged the same.
+pub fn depends_on_writer(write: &Write<'_>) -> bool {
+    (roles::concerns(write) && !roles::keeps(write)) || administered::concerns(write)
+}
+
+/// Whether it may be stored by the word of Drover's roles, after [`admit`] has said so; `changed` is
+/// the person whom [`changed_user`] names.
+pub fn admit_by_roles(
+    write: &Write<'_>,
+    writer: &Giver,
+    changed: Option<&Person>,
+    known: Known<'_>,
+) -> Result<(), Refusal> {
+    administered::admit(write, writer, changed, known)?;
+    roles::admit(write, writer, known)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! [`Grants::problems`] says why.
 
 mod basis;
+mod digest;
 mod downstream;
 mod escalation;
 mod explain;
@@ -25,7 +26,7 @@ use crate::names::{GroupName, UserName};
 use crate::roles::{Rights, Scoped, Unresolved};
 
 pub use basis::Basis;
-pub use downstream::{Bound, Downstream, Scope};
+pub use downstream::{Bound, Downstream, OnHub, Scope};
 pub use escalation::Escalation;
 pub use explain::{Answer, Question, Through};
 pub use facts::{Facts, ProjectFacts, ProviderFacts, RoleFacts, UserFacts};
@@ -111,7 +112,7 @@ impl fmt::Display for BindingId {
 }
 
 /// A role as it counts: its name, which object that is, and what it allows where it is given.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Role {
     /// The object's name.
     pub name: String,
@@ -210,6 +211,12 @@ pub struct Grants {
     by_cluster: HashMap<ClusterUid, Vec<usize>>,
     everywhere: Vec<usize>,
     namespaces: HashMap<ProjectUid, Vec<String>>,
+    /// Who is in each group that has a role.
+    members: HashMap<GroupName, Vec<UserName>>,
+    /// Of what has to be in each cluster, beside what has to be in all of them.
+    digests: HashMap<ClusterUid, u64>,
+    everywhere_digest: u64,
+    hub_digest: u64,
     problems: BTreeMap<BindingId, Problem>,
 }
 

@@ -29,7 +29,7 @@ pub use valid::{InvalidRule, Reach};
 const TOLD: usize = 20;
 
 /// What is allowed at one place.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Rights {
     /// What is said.
     pub rules: Vec<Rule>,
@@ -38,7 +38,7 @@ pub struct Rights {
 }
 
 /// What a role allows, where somebody is given it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Scoped {
     /// In the whole cluster.
     pub cluster: Rights,

@@ -19,7 +19,8 @@ pub const CLEANED_UP: &str = "CleanedUp";
 pub const VALID: &str = "Valid";
 /// A cluster can register with a ClusterRegistrationToken.
 pub const USABLE: &str = "Usable";
-/// Of a Cluster: everything above that must be true is true. Of a User: the person can work.
+/// Of a Cluster: everything above that must be true is true. Of a User: the person can work. Of a
+/// role: what it allows is known. Of a binding: whoever it names has the role.
 pub const READY: &str = "Ready";
 
 /// What a condition says now.

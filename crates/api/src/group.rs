@@ -14,6 +14,9 @@ pub const SERVER_FIELD_MANAGER: &str = "drover-server";
 pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
 /// Value of [`MANAGED_BY_LABEL`].
 pub const MANAGED_BY: &str = "drover";
+/// Label of the roles and bindings in a managed cluster that follow from people's roles on the hub;
+/// what carries it is the server's to change and to delete.
+pub const ACCESS_LABEL: &str = "management.drover.dev/access";
 /// Label on a Secret of the hub that an AuthProvider may name, with that provider's name.
 pub const PROVIDER_SECRET_LABEL: &str = "management.drover.dev/provider-secret";
 /// Reserved cluster name: the hub itself.

@@ -25,6 +25,10 @@ pub struct Report {
     /// Image of the agent's Deployment and how its roll-out stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentReport>,
+    /// Digest of which roles and bindings of Drover's are there, and in which version of each: another
+    /// one means that somebody touched them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<String>,
     /// Requests that the agent refused since the last line, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refusals: Vec<Refusal>,

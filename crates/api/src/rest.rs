@@ -28,6 +28,12 @@
 //! | `GET, POST /v1/clusters` | user / administrator | → [`List`]`<`[`ClusterView`]`>`; [`ClusterCreate`] → [`ClusterView`] |
 //! | `GET, DELETE /v1/clusters/{name}` | user / administrator | → [`ClusterView`]; 204 |
 //! | `POST /v1/clusters/{name}/import` | administrator | [`ImportRequest`] → [`Import`] |
+//! | `GET, POST /v1/clusters/{name}/members`, `DELETE …/{id}` | who may see, or give, roles there | → [`List`]`<`[`MemberView`]`>`; [`MemberCreate`] → [`MemberView`] |
+//! | `GET, POST /v1/projects` | user | → [`List`]`<`[`ProjectView`]`>`; [`ProjectCreate`] → [`ProjectView`] |
+//! | `GET, PATCH, DELETE /v1/projects/{name}` | who may | [`ProjectPatch`] → [`ProjectView`]; 204 |
+//! | `GET, POST /v1/projects/{name}/members`, `DELETE …/{id}` | who may see, or give, roles there | as in clusters |
+//! | `GET /v1/roles` | user | → [`List`]`<`[`RoleView`]`>` |
+//! | `GET /v1/access/explain` | user | → [`Explanation`] |
 //! | `POST /v1/kubeconfig` | user | [`KubeconfigRequest`] → [`KubeconfigResponse`] |
 //! | `GET /v1/import/manifest` | a registration token as bearer | → YAML |
 //! | `GET /v1/settings`, `PUT /v1/settings/{name}` | administrator | → [`List`]`<`[`SettingView`]`>`; [`SettingUpdate`] → [`SettingView`] |
@@ -65,6 +71,10 @@ macro_rules! wire {
         pub struct $name { $($(#[$field_meta])* pub $field: $type,)* }
     };
 }
+
+mod access;
+
+pub use access::*;
 
 /// Bearer material on its way to or from a person; shows nothing when debugged.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,17 +14,34 @@ use serde_json::{Value, json};
 use crate::stage::{Installed, NAMESPACE};
 
 const ACCOUNT: &str = "system:serviceaccount:drover-system:drover";
+const GROUP: &str = "management.drover.dev";
 const SOON: Duration = Duration::from_mins(1);
 
 /// Rights whose use the audit log does not show, and why.
-const UNSEEN: [(&str, &str); 4] = [
+const UNSEEN: [(&str, &str); 8] = [
     (
         "delete admissionregistration.k8s.io/validatingwebhookconfigurations drover-rules everywhere",
         "only on a hub that has become older than the chart allows",
     ),
     (
-        "bind rbac.authorization.k8s.io/clusterroles cluster-admin everywhere",
-        "looked at within the request that writes the administrators' binding",
+        "bind rbac.authorization.k8s.io/clusterroles everywhere",
+        "looked at within the request that writes a binding",
+    ),
+    (
+        "bind rbac.authorization.k8s.io/roles everywhere",
+        "looked at within the request that writes a binding",
+    ),
+    (
+        "escalate rbac.authorization.k8s.io/clusterroles everywhere",
+        "looked at within the request that writes a role",
+    ),
+    (
+        "escalate rbac.authorization.k8s.io/roles everywhere",
+        "looked at within the request that writes a role",
+    ),
+    (
+        "impersonate groups everywhere",
+        "people of a provider are in groups, and there is none here",
     ),
     (
         "create management.drover.dev/globalrolebindings everywhere",
@@ -37,7 +54,23 @@ const UNSEEN: [(&str, &str); 4] = [
 ];
 
 /// What no role can limit by name, even if one name is all that is seen here, and why.
-const NAMED_LATER: [(&str, &str); 10] = [
+const NAMED_LATER: [(&str, &str); 20] = [
+    (
+        "rbac.authorization.k8s.io/clusterroles",
+        "named after the role's UID",
+    ),
+    (
+        "rbac.authorization.k8s.io/roles",
+        "named after the role's UID",
+    ),
+    (
+        "rbac.authorization.k8s.io/clusterrolebindings",
+        "named after the role's UID",
+    ),
+    (
+        "rbac.authorization.k8s.io/rolebindings",
+        "named after the role's UID",
+    ),
     ("secrets", "a password's is named after the user's UID"),
     ("management.drover.dev/clusters", "people choose the name"),
     ("management.drover.dev/users", "people choose the name"),
@@ -46,6 +79,27 @@ const NAMED_LATER: [(&str, &str); 10] = [
         "people choose the name",
     ),
     ("management.drover.dev/tokens", "names are drawn"),
+    (
+        "management.drover.dev/globalroles",
+        "another release may have others",
+    ),
+    (
+        "management.drover.dev/roletemplates",
+        "another release may have others",
+    ),
+    ("management.drover.dev/projects", "people choose the name"),
+    (
+        "management.drover.dev/globalrolebindings",
+        "people choose the name",
+    ),
+    (
+        "management.drover.dev/clusterroletemplatebindings",
+        "people choose the name",
+    ),
+    (
+        "management.drover.dev/projectroletemplatebindings",
+        "people choose the name",
+    ),
     (
         "management.drover.dev/clusterregistrationtokens",
         "names are drawn",
@@ -84,9 +138,14 @@ fn is_exempt(found: &TooWide) -> bool {
 async fn do_the_rest(installed: &mut Installed) {
     for line in [
         // The binding is there from the chart on, until somebody deletes it.
-        "delete clusterrolebinding drover-administrators",
+        "delete clusterrolebinding drover-hub-administrators-0",
         // So are the rules, until somebody who is locked out deletes them.
         "delete validatingwebhookconfiguration drover-rules",
+    ] {
+        installed.tools.kubectl(line).await.unwrap();
+    }
+    what_the_rules_refuse(installed).await;
+    for line in [
         "--namespace=drover-system rollout restart deployment drover",
         "--namespace=drover-system rollout status deployment drover --timeout=1m",
         "create namespace accounts",
@@ -104,6 +163,9 @@ async fn do_the_rest(installed: &mut Installed) {
         installed.drover(line).await.unwrap();
     }
     wait_until_tokens_say_how_they_are(installed).await;
+    bindings(installed).await;
+    roles_on_the_hub(installed).await;
+    members(installed).await;
     manage_a_provider(installed).await;
     installed
         .drover("cluster delete west --yes --wait")
@@ -123,6 +185,161 @@ async fn do_the_rest(installed: &mut Installed) {
             .status
             .success()
     );
+}
+
+/// One of each binding is made, and the server pins them.
+async fn bindings(installed: &Installed) {
+    // What they name is read by the rules, once they are in force again.
+    soon(installed, "get validatingwebhookconfiguration drover-rules").await;
+    let (west, subject) = (
+        json!({ "name": "west" }),
+        json!({ "user": { "name": "ann" } }),
+    );
+    let bound = |kind: &str, role: &str, mut spec: Value| {
+        spec["role"] = json!({ "name": role });
+        spec["subject"] = subject.clone();
+        object(kind, "ann", &spec)
+    };
+    let shop = object("Project", "shop", &json!({ "cluster": west }));
+    apply(installed, &[shop]).await;
+    let all = [
+        bound("GlobalRoleBinding", "viewer", json!({})),
+        bound(
+            "ClusterRoleTemplateBinding",
+            "cluster-viewer",
+            json!({ "cluster": west }),
+        ),
+        bound(
+            "ProjectRoleTemplateBinding",
+            "read-only",
+            json!({ "project": { "name": "shop" } }),
+        ),
+    ];
+    apply(installed, &all).await;
+    for binding in all {
+        let kind = binding["kind"].as_str().unwrap().to_lowercase();
+        let ready = "--for=condition=Ready --timeout=1m";
+        let line = format!("wait {kind}s.{GROUP}/ann {ready}");
+        installed.tools.kubectl(&line).await.unwrap();
+    }
+}
+
+/// A role on the hub, also in single namespaces, is given to two, changes, and is taken away.
+async fn roles_on_the_hub(installed: &Installed) {
+    installed
+        .tools
+        .kubectl("create namespace apart")
+        .await
+        .unwrap();
+    installed
+        .drover("user create joe --generate-password")
+        .await
+        .unwrap();
+    let role = |verb: &str| {
+        let rules = json!([{ "apiGroups": [""], "resources": ["configmaps"], "verbs": [verb] }]);
+        let namespaced = json!({ "apart": rules, "accounts": rules });
+        let spec = json!({ "rules": rules, "namespacedRules": namespaced });
+        object("GlobalRole", "keeper", &spec)
+    };
+    let bound = |name: &str| {
+        let spec = json!({
+            "role": { "name": "keeper" }, "subject": { "user": { "name": name } },
+        });
+        object("GlobalRoleBinding", &format!("keeper-{name}"), &spec)
+    };
+    apply(installed, &[role("get")]).await;
+    apply(installed, &[bound("ann")]).await;
+    let there = |what: &str| format!("get {what} --namespace=apart -o yaml");
+    holds(installed, &there("roles,rolebindings"), "configmaps", true).await;
+    apply(installed, &[role("list"), bound("joe")]).await;
+    holds(installed, &there("roles"), "- list", true).await;
+    let joe = installed
+        .drover("user get joe --output=json")
+        .await
+        .unwrap();
+    let joe: Value = serde_json::from_str(&joe).unwrap();
+    let joe = joe["uid"].as_str().unwrap();
+    holds(installed, &there("rolebindings"), joe, true).await;
+    // Their binding goes with them, and what followed from it.
+    installed.drover("user delete joe --yes").await.unwrap();
+    holds(installed, &there("rolebindings"), joe, false).await;
+    let line = format!("delete globalrolebindings.{GROUP} keeper-ann");
+    installed.tools.kubectl(&line).await.unwrap();
+    let kinds = "clusterroles,clusterrolebindings,roles,rolebindings";
+    let left = format!("get {kinds} --all-namespaces -l {GROUP}/hub-access=role -o yaml");
+    holds(installed, &left, "keeper", false).await;
+}
+
+/// Waits until what kubectl says holds a text, or does not.
+async fn holds(installed: &Installed, line: &str, text: &str, wanted: bool) {
+    eventually(&format!("{text} in {line}: {wanted}"), SOON, async || {
+        let said = installed.tools.kubectl(line).await;
+        let said = said.map_err(|error| error.to_string())?;
+        (said.contains(text) == wanted).then_some(()).ok_or(said)
+    })
+    .await
+    .unwrap();
+}
+
+/// Members of a cluster and a project, and the project, by the server's own hand.
+async fn members(installed: &Installed) {
+    for line in [
+        "project create bank --cluster west",
+        "project set bank --description=money",
+        "access grant nodes-view --cluster west --user ann",
+        "access grant read-only --project bank --user ann",
+    ] {
+        installed.drover(line).await.unwrap();
+    }
+    for place in ["--cluster west", "--project bank"] {
+        let line = format!("access list {place} --output=json");
+        let members = installed.drover(&line).await.unwrap();
+        let members: Value = serde_json::from_str(&members).unwrap();
+        let roles = ["nodes-view", "read-only"];
+        let items = members["items"].as_array().unwrap().iter();
+        for member in items.filter(|item| roles.contains(&item["role"].as_str().unwrap())) {
+            let id = member["id"].as_str().unwrap();
+            let line = format!("access revoke {id} {place}");
+            installed.drover(&line).await.unwrap();
+        }
+    }
+    installed.drover("project delete bank --yes").await.unwrap();
+}
+
+/// What nobody else writes while the rules are in force: a role of the start that is not as it was,
+/// and a project without a cluster, of which the server says so.
+async fn what_the_rules_refuse(installed: &Installed) {
+    let nowhere = json!({ "cluster": { "name": "nowhere" } });
+    apply(installed, &[object("Project", "lost", &nowhere)]).await;
+    for line in [
+        r#"patch roletemplate cluster-viewer --type=merge --patch={"spec":{"locked":true}}"#,
+        r#"patch globalrole viewer --type=merge --patch={"spec":{"newUserDefault":true}}"#,
+    ] {
+        soon(installed, line).await;
+    }
+}
+
+/// Tries until it works: a hub takes a moment to hear of a webhook that comes or goes.
+async fn soon(installed: &Installed, line: &str) {
+    eventually(line, SOON, async || {
+        installed.tools.kubectl(line).await.map(drop)
+    })
+    .await
+    .unwrap();
+}
+
+fn object(kind: &str, name: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": format!("{GROUP}/v1alpha1"), "kind": kind,
+        "metadata": { "name": name }, "spec": spec,
+    })
+}
+
+async fn apply(installed: &Installed, objects: &[Value]) {
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
+    let file = installed.east.cluster.folder().join("objects.json");
+    std::fs::write(&file, list.to_string()).unwrap();
+    soon(installed, &format!("apply --filename={}", file.display())).await;
 }
 
 /// Makes an identity provider, changes it, waits until its condition is written, and deletes it.

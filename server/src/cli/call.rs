@@ -215,16 +215,38 @@ impl Client {
         self.send(method, self.url(path), body).await.map(drop)
     }
 
+    /// `GET` with parameters.
+    pub(crate) async fn get_with<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+    ) -> Result<T, CallError> {
+        let mut url = self.url(path);
+        url.query_pairs_mut().extend_pairs(query);
+        self.read(self.send(Method::GET, url, None::<&()>).await?)
+    }
+
     /// A whole list, page by page.
     pub(crate) async fn list<T: DeserializeOwned>(
         &self,
         path: &[&str],
     ) -> Result<Vec<T>, CallError> {
+        self.list_with(path, &[]).await
+    }
+
+    /// A whole list with parameters, page by page.
+    pub(crate) async fn list_with<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+    ) -> Result<Vec<T>, CallError> {
         let mut items = Vec::new();
         let mut next: Option<String> = None;
         loop {
             let mut url = self.url(path);
-            url.query_pairs_mut().append_pair("limit", PAGE);
+            url.query_pairs_mut()
+                .extend_pairs(query)
+                .append_pair("limit", PAGE);
             if let Some(next) = &next {
                 url.query_pairs_mut().append_pair("continue", next);
             }

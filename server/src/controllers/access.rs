@@ -1,31 +1,27 @@
-//! Who may do what in a managed cluster, until roles come: its administrators, everything.
+//! Who may do what in a managed cluster, and on the hub.
 //!
-//! Two sets of objects follow from the people: bindings of their `drover:` names to
-//! `cluster-admin`, and the names that the user lane's service account may impersonate. Both are
-//! cut into chunks, because an object has a bounded size and names are many.
+//! What has to be there follows from the [`Grants`](drover_access::grants::Grants): for each part of
+//! each role that somebody has, a ClusterRole and bindings, in the whole cluster or in a project's
+//! namespaces; and the names that the user lane's service account may take. [`wanted`] says which
+//! objects that are, [`differ`] what is to be done about those that are there, [`act`] does it, and
+//! [`keep`] knows when.
+//!
+//! Objects are named by the role's UID, and each set of names or people is cut into chunks, because
+//! an object has a bounded size. What carries
+//! [`ACCESS_LABEL`](drover_api::group::ACCESS_LABEL) is Drover's to change and to delete,
+//! and nothing else is.
 
 pub mod act;
-pub mod decide;
+pub mod differ;
 pub(super) mod keep;
+pub mod wanted;
 
-/// Chunks that exist at most; the manifest names each, so that nothing else can be written.
-pub const CHUNKS: usize = 16;
 /// People in one chunk.
 pub const CHUNK: usize = 1000;
-/// Label that says which kind of chunk an object is; what carries it is Drover's to prune.
-pub const PART_LABEL: &str = "management.drover.dev/access";
+/// Label of the same on the hub, which may be a managed cluster as well.
+pub const HUB_LABEL: &str = "management.drover.dev/hub-access";
 
 /// ClusterRole, and its binding, with the `n`th chunk of names that the user lane may take.
 pub fn user_lane_name(n: usize) -> String {
     format!("drover-user-{n}")
-}
-
-/// ClusterRoleBinding of the `n`th chunk of administrators.
-pub fn administrators_name(n: usize) -> String {
-    format!("drover-administrators-{n}")
-}
-
-/// Every name that chunks of one kind can have.
-pub fn chunk_names(name: fn(usize) -> String) -> Vec<String> {
-    (0..CHUNKS).map(name).collect()
 }

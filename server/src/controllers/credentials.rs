@@ -8,22 +8,14 @@
 
 pub mod decide;
 
-use std::fmt::Debug;
-use std::sync::Arc;
 use std::time::Duration;
 
-use drover_api::conditions::{READY, USABLE, VALID, Verdict, set_condition};
-use drover_api::group::SERVER_FIELD_MANAGER;
+use drover_api::conditions::{READY, USABLE, VALID};
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kube::api::{Patch, PatchParams};
-use kube::{Api, Resource, ResourceExt};
-use serde::de::DeserializeOwned;
-use serde_json::json;
 use tokio::time::Instant;
 
-use crate::backoff::Backoff;
-use crate::hub::{Hub, HubError, Mirror, Stores, call};
+use super::outdated::{Pace, held, outdated, write_all};
+use crate::hub::{Hub, HubError, Stores};
 use crate::identity::authenticator::idle_from;
 use crate::identity::providers::standing;
 
@@ -31,40 +23,22 @@ use crate::identity::providers::standing;
 const SETTLE: Duration = Duration::from_secs(1);
 /// The longest time between two looks, should the wall clock be set.
 const LOOK_EVERY: Duration = Duration::from_mins(5);
-/// Writes at once, of each kind.
-const AT_ONCE: usize = 4;
-/// A look ends after so many failures: a hub that fails is left alone for a while.
-const FAILURES: usize = 4;
-/// Longest to wait until memory shows what was written.
-const VISIBLE_WITHIN: Duration = Duration::from_secs(5);
+const WRITE: &str = "write the condition of a user or token";
 
 /// Keeps the conditions for as long as it is polled.
 pub(super) async fn keep(hub: &Hub) {
-    let mut changed = hub.stores().changed();
-    let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(1));
+    let what = "conditions of users and tokens are";
+    let mut pace = Pace::new(hub.stores().changed(), SETTLE, what);
     loop {
-        // What changes from here on is for the next look.
-        changed.mark_unchanged();
-        if hub.stores().health().is_trusted()
-            && let Err(error) = look(hub).await
-        {
-            warn(&error);
-            tokio::time::sleep(backoff.next_delay()).await;
-            continue;
-        }
-        backoff.reset();
+        pace.begin();
+        let looked = if hub.stores().health().is_trusted() {
+            look(hub).await
+        } else {
+            Ok(())
+        };
         let due = next_due(hub.stores(), Timestamp::now());
-        tokio::select! {
-            // The sender lives in the stores, which `hub` holds.
-            _ = changed.changed() => tokio::time::sleep(SETTLE).await,
-            () = tokio::time::sleep_until(due) => {}
-        }
+        pace.rest(looked, due).await;
     }
-}
-
-fn warn(error: &HubError) {
-    let error = error as &dyn std::error::Error;
-    tracing::warn!(error, "conditions of users and tokens are not up to date");
 }
 
 /// When the next token expires or goes idle, at most [`LOOK_EVERY`] from now.
@@ -87,7 +61,7 @@ async fn look(hub: &Hub) -> Result<(), HubError> {
         let judged = identities.map(|one| (one, standing::of_identity(one, stores, now).err()));
         let judged: Vec<_> = judged.collect();
         (
-            decide::user(user, &judged),
+            Some(decide::user(user, &judged)),
             held(status.map(|s| &s.conditions)),
         )
     });
@@ -100,112 +74,22 @@ async fn look(hub: &Hub) -> Result<(), HubError> {
             .and_then(|user| standing::of_token(token, user, stores, now).err());
         let verdict = decide::token(token, user.as_deref(), cluster.as_deref(), fallen, now);
         let status = token.status.as_ref();
-        (verdict, held(status.map(|s| &s.conditions)))
+        (Some(verdict), held(status.map(|s| &s.conditions)))
     });
     let waiting = &stores.registration_tokens;
     let registrations = outdated(waiting, USABLE, now, |token| {
         let cluster = stores.clusters.by_uid(token.spec.cluster_uid.as_str());
         let verdict = decide::registration_token(token, cluster.as_deref(), now);
         let status = token.status.as_ref();
-        (verdict, held(status.map(|s| &s.conditions)))
+        (Some(verdict), held(status.map(|s| &s.conditions)))
     });
     // All three: an object that the hub refuses shall not keep others from being written.
     let results = [
-        write_all(&hub.users(), &stores.users, &users).await,
-        write_all(&hub.tokens(), &stores.tokens, &tokens).await,
-        write_all(&hub.registration_tokens(), waiting, &registrations).await,
+        write_all(WRITE, &hub.users(), &stores.users, &users).await,
+        write_all(WRITE, &hub.tokens(), &stores.tokens, &tokens).await,
+        write_all(WRITE, &hub.registration_tokens(), waiting, &registrations).await,
     ];
     results.into_iter().collect()
-}
-
-fn held(conditions: Option<&Vec<Condition>>) -> &[Condition] {
-    conditions.map_or(&[], Vec::as_slice)
-}
-
-/// The conditions to write on one object, if what they say is not what it says already.
-fn due(
-    object: &impl Resource,
-    held: &[Condition],
-    kind: &str,
-    verdict: &Verdict,
-    now: Timestamp,
-) -> Option<Vec<Condition>> {
-    if object.meta().deletion_timestamp.is_some() {
-        return None;
-    }
-    let mut wanted = held.to_vec();
-    set_condition(&mut wanted, kind, verdict, object.meta().generation, now).then_some(wanted)
-}
-
-/// The objects of one kind that do not say what they should, and what that is.
-///
-/// `observe` gives what an object should say, and the conditions that it has.
-fn outdated<K: Resource>(
-    mirror: &Mirror<K>,
-    kind: &str,
-    now: Timestamp,
-    observe: impl for<'a> Fn(&'a K) -> (Verdict, &'a [Condition]),
-) -> Vec<(Arc<K>, Vec<Condition>)> {
-    let objects = mirror.all().into_iter();
-    let judged = objects.filter_map(|object| {
-        let (verdict, held) = observe(&object);
-        let wanted = due(&*object, held, kind, &verdict, now)?;
-        Some((object, wanted))
-    });
-    judged.collect()
-}
-
-/// Writes conditions, some at once, and returns the first failure.
-async fn write_all<K>(
-    api: &Api<K>,
-    mirror: &Mirror<K>,
-    outdated: &[(Arc<K>, Vec<Condition>)],
-) -> Result<(), HubError>
-where
-    K: Resource + Clone + Debug + DeserializeOwned,
-{
-    let mut failures = Vec::new();
-    for together in outdated.chunks(AT_ONCE) {
-        let writes = together
-            .iter()
-            .map(|(object, wanted)| write(api, mirror, object, wanted));
-        let written = futures::future::join_all(writes).await;
-        failures.extend(written.into_iter().filter_map(Result::err));
-        if failures.len() >= FAILURES {
-            break;
-        }
-    }
-    failures.into_iter().next().map_or(Ok(()), Err)
-}
-
-async fn write<K>(
-    api: &Api<K>,
-    mirror: &Mirror<K>,
-    object: &K,
-    conditions: &[Condition],
-) -> Result<(), HubError>
-where
-    K: Resource + Clone + Debug + DeserializeOwned,
-{
-    // With the version that was decided from: what became another meanwhile is looked at again.
-    let patch = Patch::Merge(json!({
-        "metadata": { "resourceVersion": object.resource_version() },
-        "status": { "conditions": conditions },
-    }));
-    let params = PatchParams {
-        field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
-        ..PatchParams::default()
-    };
-    let name = object.name_any();
-    let patching = api.patch_status(&name, &params, &patch);
-    match call("write the condition of a user or token", patching).await {
-        Ok(written) => {
-            mirror.wait_for(&written, VISIBLE_WITHIN).await;
-            Ok(())
-        }
-        Err(error) if error.is_conflict() || error.is_not_found() => Ok(()),
-        Err(error) => Err(error),
-    }
 }
 
 #[cfg(test)]

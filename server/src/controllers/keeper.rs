@@ -84,6 +84,11 @@ impl Shared {
         self.state.lock().heard.clone()
     }
 
+    /// Digest of which roles and bindings of Drover's are in the cluster, as last heard.
+    pub(super) fn heard_access(&self) -> Option<String> {
+        self.state.lock().heard.access.clone()
+    }
+
     /// Merges into what was heard; a stream that begins starts from nothing.
     pub(super) fn hear<T>(&self, merge: impl FnOnce(&mut Heard) -> T) -> T {
         let mut state = self.state.lock();

@@ -9,7 +9,7 @@ mod told;
 use std::time::Duration;
 
 use drover_api::agent::Lane;
-use drover_api::group::AGENT_NAMESPACE;
+use drover_api::group::{ACCESS_LABEL, AGENT_NAMESPACE};
 use drover_api::kinds::Cluster;
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
@@ -18,7 +18,8 @@ use kube::{Client, Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::access::act::{AccessError, call as cluster_call, is_gone, remove};
+use super::access::act::{AccessError, apply, call as cluster_call, is_gone};
+use super::access::wanted::Wanted;
 use super::keeper::Shared;
 use crate::backoff::Backoff;
 use crate::hub::{Hub, HubError, call};
@@ -145,7 +146,7 @@ async fn clean(shared: &Shared, problem: &mut Option<String>) {
 
 /// People's access first; the agent last, since everything goes through it.
 async fn clean_once(client: &Client) -> Result<(), AccessError> {
-    remove(client).await?;
+    apply(client, ACCESS_LABEL, &Wanted::default()).await?;
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let found = namespaces.get_opt(AGENT_NAMESPACE);
     let Some(namespace) = cluster_call("read the agent's namespace".to_owned(), found).await?

@@ -5,6 +5,7 @@ pub mod account;
 pub mod address;
 mod embedded;
 pub mod install;
+pub mod judge;
 pub mod review;
 pub mod standing;
 pub mod webhook;
@@ -15,7 +16,8 @@ use kube::{Api, Client};
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{HubError, call};
+use super::{HubError, Stores, call};
+use crate::status::Status;
 
 pub(super) use embedded::InProcess;
 
@@ -26,24 +28,60 @@ pub enum NotAdmitted {
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// What a rule has to know could not be read, so nobody can say.
-    #[error("the role that is bound could not be read, so what it grants is not known; try again")]
+    #[error("what is bound could not be read, so what it grants is not known; try again")]
     Unknown(#[source] HubError),
+    /// Whether the writer may do everything on the hub could not be asked.
+    #[error("whether you may do everything on the hub could not be asked; try again")]
+    UnknownWriter(#[source] HubError),
+    /// What the hub holds is not known well enough to decide from.
+    #[error("{}", .0.message())]
+    NotNow(#[source] Status),
     /// What was read is no role.
     #[error("the role that is bound is none")]
     Unreadable(#[source] serde_json::Error),
 }
 
-/// Decides about one write.
-pub async fn decide(
-    client: &Client,
-    asker: Asker<'_>,
-    write: &Write<'_>,
-) -> Result<(), NotAdmitted> {
-    let role = match admission::role_needed(write, asker) {
-        None => None,
-        Some(name) => read_role(client, &name).await?,
-    };
-    Ok(admission::admit(write, asker, role.as_ref())?)
+impl From<NotAdmitted> for Status {
+    fn from(not: NotAdmitted) -> Self {
+        match not {
+            NotAdmitted::Refused(refusal) => Self::forbidden(refusal.to_string()),
+            NotAdmitted::NotNow(status) => status,
+            NotAdmitted::Unknown(error) | NotAdmitted::UnknownWriter(error) => error.into(),
+            NotAdmitted::Unreadable(_) => Self::internal(not.to_string()),
+        }
+    }
+}
+
+/// What a write is judged from; cheap to clone.
+#[derive(Clone)]
+pub struct Judge {
+    /// The hub itself, to look roles up and to ask what its own people may.
+    pub client: Client,
+    /// What it holds.
+    pub stores: Stores,
+}
+
+impl std::fmt::Debug for Judge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Judge")
+            .field("stores", &self.stores)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Judge {
+    /// Decides about one write.
+    pub async fn decide(&self, asker: Asker<'_>, write: &Write<'_>) -> Result<(), NotAdmitted> {
+        let role = match admission::role_needed(write, asker) {
+            None => None,
+            Some(name) => read_role(&self.client, &name).await?,
+        };
+        admission::admit(write, asker, role.as_ref())?;
+        if asker.concerns(write.writer) && admission::depends_on_roles(write) {
+            judge::judge_writer(&self.client, &self.stores, write).await?;
+        }
+        Ok(())
+    }
 }
 
 async fn read_role(client: &Client, role: &RoleName) -> Result<Option<Value>, NotAdmitted> {

@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::embedded::place::{Place, PlaceError};
 use super::embedded::{Door, Embedded, EmbeddedError};
-use super::{HubError, call};
+use super::{HubError, Stores, call};
 
 /// Where the hub is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,6 +137,14 @@ impl Connection {
     /// Whether the hub asks the rules about writes in process; one elsewhere has to be told where.
     pub fn asks_in_process(&self) -> bool {
         self.embedded.is_some()
+    }
+
+    /// Has the hub judge what others than the server write by what these stores hold, where it asks
+    /// in process; until then only the server writes there.
+    pub fn judge_by(&self, stores: &Stores) {
+        if let Some(embedded) = &self.embedded {
+            embedded.judge_by(stores.clone());
+        }
     }
 
     /// What the hub itself counts, where it is a part of this process.

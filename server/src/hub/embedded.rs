@@ -27,7 +27,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tower::ServiceExt as _;
 
 use self::place::{Place, PlaceError};
-use super::admission::InProcess;
+use super::Stores;
+use super::admission::{InProcess, Judge};
 use drover_api::group::HUB_NAMESPACE;
 
 /// The server's own name on its embedded hub.
@@ -77,6 +78,7 @@ impl From<StartError> for EmbeddedError {
 #[derive(Debug)]
 pub(super) struct Embedded {
     door: Door,
+    rules: Arc<InProcess>,
     /// Ends the controllers, and with them the watches.
     stop: DropGuard,
     running: JoinHandle<()>,
@@ -105,9 +107,9 @@ impl Embedded {
             tokio::spawn(async move { server.run(stop).await })
         };
         let door = Door(Arc::new(RwLock::new(Some(router))));
-        rules.reads(Client::new(door.clone(), HUB_NAMESPACE));
         Ok(Self {
             door,
+            rules,
             stop: stop.drop_guard(),
             running,
             closed,
@@ -117,6 +119,12 @@ impl Embedded {
     /// The hub's client.
     pub(super) fn client(&self) -> Client {
         Client::new(self.door.clone(), HUB_NAMESPACE)
+    }
+
+    /// From now on others than the server can write as well, and are judged by what these hold.
+    pub(super) fn judge_by(&self, stores: Stores) {
+        let client = self.client();
+        self.rules.judge_by(Judge { client, stores });
     }
 
     /// What the hub counts.

@@ -12,11 +12,13 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use drover_access::grants::{Facts, Grants, ProjectFacts, ProviderFacts, RoleFacts, UserFacts};
+use drover_access::names::GroupName;
 use drover_api::ids::{ClusterUid, ProjectUid, ProviderUid, UserUid};
 use drover_api::kinds::{
     AuthProvider, Cluster, ClusterRoleTemplateBinding, GlobalRole, GlobalRoleBinding, Project,
     ProjectRoleTemplateBinding, RoleTemplate, User,
 };
+use jiff::Timestamp;
 use kube::Resource;
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -24,9 +26,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::mirror::Changed;
 use super::stores::Stores;
+use crate::identity::groups::groups_of;
 
 /// Least pause after gathering; changes often come in bursts.
 const PAUSE: Duration = Duration::from_millis(20);
+/// Longest time between two looks: what a provider said about groups holds for so long only.
+const LOOK_EVERY: Duration = Duration::from_mins(1);
 
 /// The grants as they were gathered last; cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -66,8 +71,9 @@ impl LiveGrants {
 
     /// As the mirrors are now.
     pub fn fresh(&self, stores: &Stores) -> Arc<Grants> {
-        if self.0.gathered.load().seen != Seen::of(stores) {
-            self.gather(stores);
+        let seen = self.0.gathered.load().seen;
+        if seen != Seen::of(stores) {
+            self.gather(stores, seen);
         }
         self.current()
     }
@@ -82,28 +88,31 @@ impl LiveGrants {
         let following = async {
             let mut changed = stores.changed();
             loop {
-                changed.mark_unchanged();
+                // The sender lives in `stores`, so this fails by time only.
+                let told = tokio::time::timeout(LOOK_EVERY, changed.changed()).await;
                 let began = Instant::now();
                 let (grants, from) = (self.clone(), stores.clone());
                 // It takes tens of milliseconds where there are many thousands of bindings.
-                let gathering = tokio::task::spawn_blocking(move || grants.fresh(&from));
+                let gathering = tokio::task::spawn_blocking(move || match told {
+                    Ok(_) => drop(grants.fresh(&from)),
+                    Err(_) => grants.gather(&from, Seen::of(&from)),
+                });
                 if let Err(error) = gathering.await {
                     tracing::error!(%error, "roles and bindings could not be gathered");
                 }
                 tokio::time::sleep(PAUSE.max(2 * began.elapsed())).await;
-                // The sender lives in `stores`, so this cannot fail.
-                let _ = changed.changed().await;
             }
         };
         stop.run_until_cancelled(following).await;
     }
 
-    fn gather(&self, stores: &Stores) {
+    /// Gathers, unless somebody else has done it since `before`.
+    fn gather(&self, stores: &Stores, before: Seen) {
         let _gathering = self.0.gathering.lock();
+        let last = self.0.gathered.load_full();
         // Before the mirrors are read: what changes meanwhile is seen by the next look.
         let seen = Seen::of(stores);
-        let last = self.0.gathered.load_full();
-        if last.seen == seen {
+        if last.seen != before && last.seen == seen {
             return;
         }
         let people = people(stores);
@@ -121,8 +130,6 @@ impl LiveGrants {
         self.0.gathered.store(Arc::new(gathered));
         if !same {
             self.0.changed.tick();
-            // Who waits for any change waits for this one as well: open requests rest on it.
-            stores.tick();
         }
     }
 }
@@ -147,14 +154,35 @@ impl Seen {
 /// A digest of what matters of users and clusters.
 fn people(stores: &Stores) -> u64 {
     let mut hasher = DefaultHasher::new();
-    for user in stores.users.all() {
+    for (user, groups) in users(stores) {
         let spec = &user.spec;
-        (named(&*user), spec.enabled, spec.administrator).hash(&mut hasher);
+        (named(&*user), spec.enabled, spec.administrator, groups).hash(&mut hasher);
     }
     for cluster in stores.clusters.all() {
         named(&*cluster).hash(&mut hasher);
     }
     hasher.finish()
+}
+
+/// Everybody, with the groups that they are in now.
+fn users(stores: &Stores) -> Vec<(Arc<User>, Vec<GroupName>)> {
+    let (now, users) = (Timestamp::now(), stores.users.all().into_iter());
+    let with_groups = users.map(|user| {
+        let groups = groups_of(&user, stores, now);
+        (user, groups)
+    });
+    with_groups.collect()
+}
+
+fn user_facts((user, groups): &(Arc<User>, Vec<GroupName>)) -> Option<(&str, UserFacts)> {
+    let (name, uid) = named(&**user)?;
+    let facts = UserFacts {
+        uid: UserUid::new(uid),
+        enabled: user.spec.enabled,
+        administrator: user.spec.administrator,
+        groups: groups.clone(),
+    };
+    Some((name, facts))
 }
 
 /// The name and the UID of what is there and stays.
@@ -169,7 +197,7 @@ fn named<K: Resource>(object: &K) -> Option<(&str, &str)> {
 /// The hub's objects that roles and bindings are, held while they are looked at.
 #[derive(Debug)]
 pub struct Objects {
-    users: Vec<Arc<User>>,
+    users: Vec<(Arc<User>, Vec<GroupName>)>,
     clusters: Vec<Arc<Cluster>>,
     providers: Vec<Arc<AuthProvider>>,
     role_templates: Vec<Arc<RoleTemplate>>,
@@ -184,7 +212,7 @@ impl Objects {
     /// As the mirrors have them.
     pub fn of(stores: &Stores) -> Self {
         Self {
-            users: stores.users.all(),
+            users: users(stores),
             clusters: stores.clusters.all(),
             providers: stores.auth_providers.all(),
             role_templates: stores.role_templates.all(),
@@ -201,7 +229,7 @@ impl Objects {
         let clusters = by_name(&self.clusters, |_, uid| ClusterUid::new(uid));
         let projects = self.projects.iter().filter_map(|project| {
             let (name, uid) = named(&**project)?;
-            let facts = self.project(project, uid, &clusters)?;
+            let facts = project_facts(project, uid, &clusters)?;
             Some((name, facts))
         });
         Facts {
@@ -217,11 +245,7 @@ impl Objects {
             cluster_bindings: specs(&self.cluster_bindings, |binding| &binding.spec),
             project_bindings: specs(&self.project_bindings, |binding| &binding.spec),
             projects: projects.collect(),
-            users: by_name(&self.users, |user, uid| UserFacts {
-                uid: UserUid::new(uid),
-                enabled: user.spec.enabled,
-                administrator: user.spec.administrator,
-            }),
+            users: self.users.iter().filter_map(user_facts).collect(),
             providers: by_name(&self.providers, |provider, uid| ProviderFacts {
                 uid: ProviderUid::new(uid),
                 enabled: provider.spec.enabled,
@@ -229,24 +253,23 @@ impl Objects {
             clusters,
         }
     }
+}
 
-    /// Its namespaces are those that the server says are its own, in the cluster that it was pinned
-    /// to: what people write is a wish.
-    fn project(
-        &self,
-        project: &Project,
-        uid: &str,
-        clusters: &HashMap<&str, ClusterUid>,
-    ) -> Option<ProjectFacts> {
-        let cluster = project.spec.cluster.uid.as_ref()?;
-        let there = clusters.get(project.spec.cluster.name.as_str());
-        let own = project.status.iter().flat_map(|status| &status.namespaces);
-        (there == Some(cluster)).then(|| ProjectFacts {
-            uid: ProjectUid::new(uid),
-            cluster: cluster.clone(),
-            namespaces: own.map(|namespace| namespace.name.clone()).collect(),
-        })
-    }
+/// Its namespaces are those that the server says are its own, in the cluster that it was pinned to:
+/// what people write is a wish.
+fn project_facts(
+    project: &Project,
+    uid: &str,
+    clusters: &HashMap<&str, ClusterUid>,
+) -> Option<ProjectFacts> {
+    let cluster = project.spec.cluster.uid.as_ref()?;
+    let there = clusters.get(project.spec.cluster.name.as_str());
+    let own = project.status.iter().flat_map(|status| &status.namespaces);
+    (there == Some(cluster)).then(|| ProjectFacts {
+        uid: ProjectUid::new(uid),
+        cluster: cluster.clone(),
+        namespaces: own.map(|namespace| namespace.name.clone()).collect(),
+    })
 }
 
 fn by_name<'a, K: Resource, F>(

@@ -146,10 +146,6 @@ impl Stores {
         tasks.spawn(self.grants.clone().follow(self.clone(), stop.clone()));
     }
 
-    pub(super) fn tick(&self) {
-        self.changed.tick();
-    }
-
     /// Every mirror.
     fn mirrors(&self) -> [&dyn Followed; 12] {
         [

@@ -20,7 +20,7 @@ use super::journey::Journey;
 use super::refusal::Refusal;
 use super::road::Onward;
 use super::upgrade::{Wish, carry};
-use super::{Road, patience};
+use super::{Road, patience, why};
 use crate::tunnels::Chosen;
 
 /// Tunnels that are tried before a request is given up.
@@ -202,6 +202,7 @@ impl Return {
             body,
         ) = answer.into_parts();
         self.finish_headers(status, &mut headers)?;
+        why::note(status, &mut headers, journey.permit(), &self.name);
         journey.answered(status);
         if body.is_end_stream() {
             journey.complete();

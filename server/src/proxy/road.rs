@@ -151,7 +151,7 @@ impl Road {
         subject.person = Some(Person::from(&who));
         let by_session = who.is_session();
         // 3. Whether they may go there. Somebody who may not learns nothing about what exists.
-        let (permit, uid) = self.permit(who, &path.cluster, name)?;
+        let (permit, uid) = self.permit(&who, &path.cluster, name)?;
         subject.place = Some(Place {
             name: name.into(),
             uid,
@@ -187,7 +187,7 @@ impl Road {
     /// The permit to go to the cluster of this name, and its UID unless it is the hub.
     fn permit(
         &self,
-        who: Principal,
+        who: &Principal,
         cluster: &ClusterName,
         name: &str,
     ) -> Result<(Permit, Option<ClusterUid>), Refusal> {
@@ -197,7 +197,7 @@ impl Road {
             Found::Cluster(uid) => Target::Cluster(uid.clone()),
             Found::Deleting | Found::Nothing => Target::Cluster(ClusterUid::default()),
         };
-        let permit = self.decide(who, target)?;
+        let permit = self.decide(who, &target)?;
         match found {
             Found::Nothing => Err(Refusal::NoCluster(name.to_owned())),
             Found::Deleting => Err(Refusal::Deleting(name.to_owned())),
@@ -207,13 +207,13 @@ impl Road {
     }
 
     /// What was written just now may not be among the grants yet, so nobody is refused by old ones.
-    fn decide(&self, who: Principal, target: Target) -> Result<Permit, Denied> {
+    fn decide(&self, who: &Principal, target: &Target) -> Result<Permit, Denied> {
         let (stores, now) = (self.hub.stores(), Timestamp::now());
         let grants = stores.grants.current();
-        match permit::decide(&who, &target, &grants, now) {
+        match permit::decide(who, target, &grants, now) {
             Err(Denied::NoBinding) => {
                 let grants = stores.grants.fresh(stores);
-                permit::decide(&who, &target, &grants, now)
+                permit::decide(who, target, &grants, now)
             }
             decided => decided,
         }

@@ -140,6 +140,21 @@ impl<S: Send + Sync> FromRequestParts<S> for Name {
     }
 }
 
+/// The two names in a route's path, percent-decoded.
+#[derive(Debug)]
+pub struct Names(pub String, pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Names {
+    type Rejection = Status;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Status> {
+        axum::extract::Path::<(String, String)>::from_request_parts(parts, state)
+            .await
+            .map(|axum::extract::Path((one, other))| Self(one, other))
+            .map_err(|_| Status::bad_request("a name in the path is not UTF-8, percent-encoded"))
+    }
+}
+
 /// Parameters of the query, unknown ones refused.
 #[derive(Debug)]
 pub struct Query<T>(pub T);

@@ -1,6 +1,7 @@
 //! Who calls a route, as its handler demands.
 
 use axum::extract::FromRequestParts;
+use drover_access::grants::Place;
 use drover_access::identity::Identity;
 use drover_access::same_origin::Head;
 use drover_api::kinds::TokenPurpose;
@@ -8,6 +9,7 @@ use http::request::Parts;
 
 use super::RestState;
 use super::audited::identify;
+use super::sight::Sight;
 use crate::status::Status;
 
 /// Anybody with a valid token, one that only allows a password change included.
@@ -17,6 +19,10 @@ pub struct AnyToken(pub Identity);
 /// A person, by a token that is not limited to one cluster or one purpose.
 #[derive(Debug)]
 pub struct Caller(pub Identity);
+
+/// A person whose roles on the hub let them make clusters.
+#[derive(Debug)]
+pub struct Importer(pub Identity);
 
 /// A person who may do everything.
 #[derive(Debug)]
@@ -38,6 +44,16 @@ impl FromRequestParts<RestState> for Caller {
     async fn from_request_parts(parts: &mut Parts, state: &RestState) -> Result<Self, Status> {
         let AnyToken(identity) = AnyToken::from_request_parts(parts, state).await?;
         check_token(&identity)?;
+        Ok(Self(identity))
+    }
+}
+
+impl FromRequestParts<RestState> for Importer {
+    type Rejection = Status;
+
+    async fn from_request_parts(parts: &mut Parts, state: &RestState) -> Result<Self, Status> {
+        let Caller(identity) = Caller::from_request_parts(parts, state).await?;
+        Sight::of(state, &identity).must("create", "clusters", &Place::Hub)?;
         Ok(Self(identity))
     }
 }

@@ -12,8 +12,10 @@ use kube::api::{DeleteParams, PostParams, Preconditions};
 
 use super::RestState;
 use super::body::{Json, Name, Query};
-use super::caller::{Administrator, Caller};
+use super::caller::{Caller, Importer};
+use super::members;
 use super::page::PageQuery;
+use super::sight::{Sight, place_of_cluster};
 use super::tokens::visible_cluster;
 use crate::hub::call;
 use crate::status::Status;
@@ -36,8 +38,10 @@ pub(super) async fn list(
     Caller(caller): Caller,
     Query(query): Query<PageQuery>,
 ) -> Result<axum::Json<List<ClusterView>>, Status> {
+    let sight = Sight::of(&state, &caller);
+    let known = |cluster: &Cluster| sight.knows(cluster);
     query
-        .of(&state.hub.stores().clusters, |_| caller.administrator, view)
+        .of(&state.hub.stores().clusters, known, view)
         .map(axum::Json)
 }
 
@@ -58,7 +62,7 @@ pub(super) async fn read(
     responses((status = 201, body = ClusterView)))]
 pub(super) async fn create(
     State(state): State<RestState>,
-    _caller: Administrator,
+    Importer(caller): Importer,
     Json(request): Json<ClusterCreate>,
 ) -> Result<(StatusCode, axum::Json<ClusterView>), Status> {
     check_name(&request.name)?;
@@ -91,6 +95,9 @@ pub(super) async fn create(
         .clusters
         .wait_for(&created, VISIBLE_WITHIN)
         .await;
+    if !caller.administrator {
+        members::make_owner(&state, &caller, &created).await?;
+    }
     Ok((StatusCode::CREATED, axum::Json(view(&created))))
 }
 
@@ -100,10 +107,11 @@ pub(super) async fn create(
     responses((status = 204)))]
 pub(super) async fn delete(
     State(state): State<RestState>,
-    Administrator(caller): Administrator,
+    Caller(caller): Caller,
     Name(name): Name,
 ) -> Result<StatusCode, Status> {
     let cluster = visible_cluster(&state, &caller, &name)?;
+    Sight::of(&state, &caller).must("delete", "clusters", &place_of_cluster(&cluster))?;
     let params = DeleteParams {
         preconditions: Some(Preconditions {
             uid: cluster.uid(),

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use super::RestState;
 use super::body::Json;
 use super::caller::Caller;
+use super::sight::Sight;
 use super::tokens::{expiry, scope, visible_cluster};
 use crate::identity::tokens::{self, TokenWish};
 use crate::status::Status;
@@ -75,12 +76,13 @@ struct Place {
 }
 
 fn places(state: &RestState, caller: &Identity, names: &[String]) -> Result<Vec<Place>, Status> {
+    let sight = Sight::of(state, caller);
     if names.is_empty() {
         let (clusters, _) = state
             .hub
             .stores()
             .clusters
-            .page(None, usize::MAX, |_| caller.administrator);
+            .page(None, usize::MAX, |cluster| sight.knows(cluster));
         let all = clusters.iter().map(|c| Place {
             name: c.name_any(),
             uid: c.uid(),
@@ -95,7 +97,7 @@ fn places(state: &RestState, caller: &Identity, names: &[String]) -> Result<Vec<
                 format!("name {name:?} only once"),
             ));
         }
-        places.push(if name == LOCAL_CLUSTER && caller.administrator {
+        places.push(if name == LOCAL_CLUSTER && sight.knows_hub() {
             Place {
                 name: name.clone(),
                 uid: None,

@@ -26,6 +26,14 @@ pub(super) struct PageQuery {
 }
 
 impl PageQuery {
+    /// This page.
+    pub(super) fn new(limit: Option<usize>, continue_token: Option<String>) -> Self {
+        Self {
+            limit,
+            continue_token,
+        }
+    }
+
     /// The page of what satisfies `wanted`, in the order of names.
     pub(super) fn of<K: ResourceExt, V>(
         &self,

@@ -17,6 +17,7 @@ use super::RestState;
 use super::body::{Json, Name, Query};
 use super::caller::Caller;
 use super::page::PageQuery;
+use super::sight::Sight;
 use crate::identity::tokens::{self as store, TokenWish};
 use crate::status::Status;
 
@@ -201,8 +202,9 @@ pub(super) fn visible_cluster(
     name: &str,
 ) -> Result<std::sync::Arc<Cluster>, Status> {
     let cluster = state.hub.stores().clusters.by_name(name);
+    let sight = Sight::of(state, caller);
     cluster
-        .filter(|_| caller.administrator)
+        .filter(|cluster| sight.knows(cluster))
         .ok_or_else(|| Status::not_found("Cluster", name))
 }
 

@@ -10,6 +10,7 @@ use crate::audit::{Audit, Destination};
 use crate::controllers::Controllers;
 use crate::demo;
 use crate::hub::Stores;
+use crate::hub::admission::Judge;
 use crate::hub::admission::install::Installer;
 use crate::hub::admission::review::{self, Reviews};
 use crate::hub::admission::standing::{RulesStanding, Standing as Rules};
@@ -136,7 +137,10 @@ fn admission(
         RulesStanding::new(Rules::InForce, metrics, health);
         return Router::new();
     }
-    let reviews = Reviews::new(base.hub.client());
+    let reviews = Reviews::new(Judge {
+        client: base.hub.client(),
+        stores: base.hub.stores().clone(),
+    });
     let installer = Installer {
         client: base.hub.client(),
         reviews: reviews.clone(),

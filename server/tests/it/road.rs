@@ -9,6 +9,7 @@ mod gate;
 mod hub;
 mod impersonation;
 mod isolation;
+mod members;
 mod plain;
 mod revocation;
 mod rig;

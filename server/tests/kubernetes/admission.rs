@@ -82,7 +82,7 @@ async fn try_write(server: &Server, row: &Row) -> (u16, String) {
 
 /// Waits until a hub elsewhere asks: only once it has been told to, and has shown that it reaches
 /// the server.
-async fn in_force(server: &Server) {
+pub(crate) async fn in_force(server: &Server) {
     let first = row(
         JANE,
         Method::DELETE,
@@ -137,6 +137,7 @@ async fn writes_to_the_hub_are_judged_by_who_writes_what(hub: TestHub) {
         kinds::administrators(),
         kinds::tokens(token),
         kinds::clusters_and_settings(),
+        kinds::administered(),
         secrets::secrets(),
         secrets::log_ins(),
         rights::bindings(),

@@ -5,6 +5,7 @@ mod access;
 mod connection;
 mod joining;
 mod lanes;
+mod members;
 mod refusals;
 mod reports;
 mod rig;

@@ -16,4 +16,5 @@ mod people;
 mod place;
 mod providers;
 mod recover;
+mod roles;
 mod server;

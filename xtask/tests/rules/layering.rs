@@ -30,6 +30,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "drover-providers",
             "drover-tunnel",
             "drover-access",
+            "drover-rbac",
             "drover-api",
         ],
     ),

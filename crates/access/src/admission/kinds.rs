@@ -3,7 +3,7 @@
 use drover_api::group::GROUP;
 use serde_json::Value;
 
-use super::{Operation, Refusal, Write};
+use super::{Operation, Refusal, Write, is_servers_secret};
 use crate::setting::Setting;
 
 pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
@@ -32,6 +32,7 @@ pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
         "clusterregistrationtokens" => credential(write, "\"drover cluster import\" makes one"),
         "users" => user(write),
         "settings" => setting(write),
+        "authproviders" => provider(write),
         _ => Ok(()),
     }
 }
@@ -143,6 +144,28 @@ fn setting(write: &Write<'_>) -> Result<(), Refusal> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// Where an AuthProvider names a Secret, whose content the server shows to whom the provider names.
+const PROVIDERS_SECRETS: [&str; 3] = [
+    "/spec/oidc/clientSecret/name",
+    "/spec/github/clientSecret/name",
+    "/spec/ldap/bindPassword/name",
+];
+
+fn provider(write: &Write<'_>) -> Result<(), Refusal> {
+    for field in PROVIDERS_SECRETS {
+        let name = write.of(field).and_then(Value::as_str);
+        let own = name.filter(|name| is_servers_secret(name));
+        if let Some(name) = own {
+            let field = field.trim_start_matches('/').replace('/', ".");
+            return Err(Refusal::new(format!(
+                "{field} names {name:?}, which is the server's own Secret: put what the provider \
+                 asks for into another one"
+            )));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -8,12 +8,16 @@
 //! | a project's quota, defaults and pod security | in its cluster: the right to change projects |
 //! | a project's namespaces | in the project: the right to change them; to take one over: everything in the cluster, or that right in the project that has it |
 //!
+//! Their groups are not those of the request: on the way to the hub some are left out, and whoever
+//! may impersonate could name any. What somebody has is a [`Person`] that the server looked up.
+//!
 //! What cannot be resolved is neither stored nor bound, because nobody knows what it will allow.
 
 mod bindings;
 mod projects;
 mod templates;
 
+use drover_api::group::GROUP;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -31,46 +35,71 @@ pub struct Known<'a> {
     pub grants: &'a Grants,
 }
 
+/// Somebody with a User object, and the groups that count now: never those that a request names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    /// Their name.
+    pub user: UserName,
+    /// Their groups.
+    pub groups: Vec<GroupName>,
+}
+
+impl Person {
+    /// As grants know them.
+    pub fn who(&self) -> Who<'_> {
+        Who {
+            user: &self.user,
+            groups: &self.groups,
+        }
+    }
+}
+
 /// What somebody who writes may give.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Giver {
     /// A person of Drover: what their roles allow.
-    Person {
-        /// Their name.
-        user: UserName,
-        /// Their groups.
-        groups: Vec<GroupName>,
-    },
+    Person(Person),
+    /// A name of Drover's whose User is not there or disabled, whatever the hub still lets them do.
+    Gone,
     /// Whoever may do everything on the hub, which they can make themselves an administrator with.
     HubAdministrator,
     /// Anybody else whom only the hub knows.
     Stranger,
 }
 
-impl Giver {
-    /// Who writes; `everything` is whether the hub lets them do everything.
-    pub fn of(write: &Write<'_>, everything: bool) -> Self {
+/// Of whom it has to be known what they may give.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Writer {
+    /// A person of Drover: whether they are there, and which groups count, is for the hub's objects
+    /// to say.
+    Person(UserName),
+    /// Somebody whom the hub knows: whether they may do everything there is for the hub to say.
+    OfHub,
+    /// A name that is Drover's and no person's.
+    Nobody,
+}
+
+impl Writer {
+    /// Whoever writes.
+    pub fn of(write: &Write<'_>) -> Self {
         match UserName::parse(write.writer) {
-            Some(user) => Self::Person {
-                user,
-                groups: write
-                    .groups
-                    .iter()
-                    .filter_map(|name| GroupName::parse(name))
-                    .collect(),
-            },
-            None if everything => Self::HubAdministrator,
-            None => Self::Stranger,
+            Some(user) => Self::Person(user),
+            None if write.by_person() => Self::Nobody,
+            None => Self::OfHub,
         }
     }
+}
 
+impl Giver {
     /// Whether they pass a check of what they have.
     fn check(&self, check: impl FnOnce(Who<'_>) -> Result<(), Escalation>) -> Result<(), Refusal> {
         match self {
             Self::HubAdministrator => Ok(()),
+            Self::Gone => Err(gone()),
             Self::Stranger => Err(stranger()),
-            Self::Person { user, groups } => check(Who { user, groups })
-                .map_err(|escalation| Refusal::new(escalation.to_string())),
+            Self::Person(person) => {
+                check(person.who()).map_err(|escalation| Refusal::new(escalation.to_string()))
+            }
         }
     }
 
@@ -78,11 +107,20 @@ impl Giver {
     fn may(&self, known: Known<'_>, verb: &str, resource: &str, place: &Place) -> bool {
         match self {
             Self::HubAdministrator => true,
-            Self::Stranger => false,
-            Self::Person { user, groups } => {
-                let who = Who { user, groups };
+            Self::Gone | Self::Stranger => false,
+            Self::Person(person) => {
+                let who = person.who();
                 known.grants.may(who, verb, resource, "", place)
             }
+        }
+    }
+
+    /// Whether they may do everything on the hub and in every cluster.
+    pub(super) fn administers(&self, known: Known<'_>) -> bool {
+        match self {
+            Self::HubAdministrator => true,
+            Self::Gone | Self::Stranger => false,
+            Self::Person(person) => known.grants.administers(person.who()),
         }
     }
 }
@@ -94,11 +132,93 @@ fn stranger() -> Refusal {
     )
 }
 
+fn gone() -> Refusal {
+    Refusal::new(
+        "your user is not there any more, or is disabled: ask an administrator to enable it",
+    )
+}
+
+/// Kinds whose writers give or take rights.
+const RESOURCES: [&str; 6] = [
+    "clusterroletemplatebindings",
+    "globalrolebindings",
+    "globalroles",
+    "projectroletemplatebindings",
+    "projects",
+    "roletemplates",
+];
+
+/// Whether a write is one that is judged here.
+pub(super) fn concerns(write: &Write<'_>) -> bool {
+    write.group == GROUP && write.subresource.is_empty() && RESOURCES.contains(&write.resource)
+}
+
+/// A kind that is named where something is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedKind {
+    /// A cluster.
+    Cluster,
+    /// A project.
+    Project,
+    /// A role in clusters or projects.
+    RoleTemplate,
+    /// A role on the hub and in every cluster.
+    GlobalRole,
+}
+
+/// An object that a new binding or project names, and that will be pinned in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named<'a> {
+    /// Its kind.
+    pub kind: NamedKind,
+    /// Its name.
+    pub name: &'a str,
+}
+
+/// What a new binding or project names that its writer has to have rights of.
+pub fn names_in<'a>(write: &Write<'a>) -> Vec<Named<'a>> {
+    if write.operation != Operation::Create || !concerns(write) {
+        return Vec::new();
+    }
+    let (role, cluster, project) = (
+        "/spec/role/name",
+        "/spec/cluster/name",
+        "/spec/project/name",
+    );
+    let named = match write.resource {
+        "globalrolebindings" => vec![(NamedKind::GlobalRole, role)],
+        "clusterroletemplatebindings" => vec![
+            (NamedKind::RoleTemplate, role),
+            (NamedKind::Cluster, cluster),
+        ],
+        "projectroletemplatebindings" => vec![
+            (NamedKind::RoleTemplate, role),
+            (NamedKind::Project, project),
+        ],
+        "projects" => vec![(NamedKind::Cluster, cluster)],
+        _ => Vec::new(),
+    };
+    let named = named.into_iter().filter_map(|(kind, field)| {
+        let name = write.of(field).and_then(Value::as_str)?;
+        Some(Named { kind, name })
+    });
+    named.collect()
+}
+
+/// Whether a write leaves what is said as it is, so that it gives and takes nothing.
+pub(super) fn keeps(write: &Write<'_>) -> bool {
+    write.operation == Operation::Update && !write.changes("/spec")
+}
+
 /// Whether a role, a binding or a project may be stored.
-pub fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
-    let kept = write.operation == Operation::Update && !write.changes("/spec");
-    if matches!(writer, Giver::Stranger) && !kept {
-        return Err(stranger());
+pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+    if !concerns(write) {
+        return Ok(());
+    }
+    match writer {
+        Giver::Gone => return Err(gone()),
+        Giver::Stranger if !keeps(write) => return Err(stranger()),
+        Giver::Person(_) | Giver::HubAdministrator | Giver::Stranger => {}
     }
     kept_by_nobody(write)?;
     match write.resource {

@@ -1,5 +1,6 @@
 //! What a decision stood on, so that it can be seen later whether it still does.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::held::leads_to;
@@ -16,6 +17,14 @@ struct Ground {
     place: Place,
     /// Those of the project, where the place is one.
     namespaces: Vec<String>,
+}
+
+impl Basis {
+    /// Names of the roles, each once, in the order of names.
+    pub fn roles(&self) -> BTreeSet<&str> {
+        let grounds = self.0.iter();
+        grounds.map(|ground| ground.role.name.as_str()).collect()
+    }
 }
 
 impl Grants {

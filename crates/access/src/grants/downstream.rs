@@ -6,6 +6,7 @@ use std::sync::Arc;
 use drover_api::ids::{ClusterUid, ProjectUid};
 
 use super::{Grants, Place, Role, Subject};
+use crate::names::{GroupName, UserName};
 use crate::roles::Rights;
 
 /// A part of a role, and who has it where.
@@ -37,7 +38,18 @@ pub enum Scope {
 pub struct Downstream {
     /// Every part of every role that somebody has there, ordered by role and scope.
     pub bound: Vec<Bound>,
-    /// Everybody who has any role there: the names that requests may come under.
+    /// Everybody who has any role there, by themselves or by a group: as whom requests may come.
+    pub users: BTreeSet<UserName>,
+    /// Every group that has any role there: what requests may say that they are in.
+    pub groups: BTreeSet<GroupName>,
+}
+
+/// What has to be on the hub: parts of global roles, each with everybody who has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnHub {
+    /// The role.
+    pub role: Arc<Role>,
+    /// Who has it.
     pub subjects: BTreeSet<Subject>,
 }
 
@@ -55,9 +67,16 @@ impl Grants {
     /// What has to be in a cluster.
     pub fn downstream(&self, cluster: &ClusterUid) -> Downstream {
         let mut parts: Parts<'_> = BTreeMap::new();
-        let mut subjects = BTreeSet::new();
+        let (mut users, mut groups) = (BTreeSet::new(), BTreeSet::new());
         for grant in self.in_cluster(cluster) {
-            subjects.insert(grant.subject.clone());
+            match &grant.subject {
+                Subject::User(name) => drop(users.insert(name.clone())),
+                Subject::Group(name) => {
+                    if groups.insert(name.clone()) {
+                        users.extend(self.members.get(name).into_iter().flatten().cloned());
+                    }
+                }
+            }
             for part in parts_of(&grant.place) {
                 let part = parts.entry((grant.role.uid.as_str(), part));
                 let (_, who) = part.or_insert_with(|| (&grant.role, BTreeSet::new()));
@@ -85,8 +104,24 @@ impl Grants {
             });
         Downstream {
             bound: bound.collect(),
-            subjects,
+            users,
+            groups,
         }
+    }
+
+    /// What has to be on the hub, ordered by role.
+    pub fn on_hub(&self) -> Vec<OnHub> {
+        let mut roles: BTreeMap<&str, OnHub> = BTreeMap::new();
+        for grant in self.all.iter().filter(|grant| grant.place == Place::Hub) {
+            let role = roles
+                .entry(grant.role.uid.as_str())
+                .or_insert_with(|| OnHub {
+                    role: Arc::clone(&grant.role),
+                    subjects: BTreeSet::new(),
+                });
+            role.subjects.insert(grant.subject.clone());
+        }
+        roles.into_values().collect()
     }
 }
 

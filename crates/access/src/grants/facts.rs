@@ -8,6 +8,8 @@ use drover_api::kinds::{
     ProjectRoleTemplateBindingSpec, RoleTemplateSpec,
 };
 
+use crate::names::GroupName;
+
 /// A role as it is stored.
 #[derive(Debug)]
 pub struct RoleFacts<'a, S> {
@@ -26,6 +28,8 @@ pub struct UserFacts {
     pub enabled: bool,
     /// Whether they may do everything, everywhere, by their User object.
     pub administrator: bool,
+    /// The groups that they are in now.
+    pub groups: Vec<GroupName>,
 }
 
 /// An identity provider as it is stored.

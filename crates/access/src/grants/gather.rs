@@ -48,7 +48,24 @@ impl Grants {
             let namespaces = project.namespaces.clone();
             grants.namespaces.insert(project.uid.clone(), namespaces);
         }
+        grants.join(facts);
+        grants.digest();
         grants
+    }
+
+    /// Who is in the groups that have a role; all others are nobody's business here.
+    fn join(&mut self, facts: &Facts<'_>) {
+        let mut users: Vec<_> = facts.users.values().filter(|user| user.enabled).collect();
+        users.sort_unstable_by(|one, other| one.uid.cmp(&other.uid));
+        for user in users {
+            let name = UserName::of(&user.uid);
+            for group in &user.groups {
+                if self.by_subject.contains_key(group.as_str()) {
+                    let members = self.members.entry(group.clone()).or_default();
+                    members.push(name.clone());
+                }
+            }
+        }
     }
 
     /// Those who administer Drover by their User object, with no binding that could be lost.

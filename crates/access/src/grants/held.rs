@@ -96,6 +96,11 @@ impl Grants {
         })
     }
 
+    /// Whether somebody has a role at exactly this place.
+    pub fn has_role_at(&self, who: Who<'_>, place: &Place) -> bool {
+        self.of(who).any(|grant| grant.place == *place)
+    }
+
     /// Those of somebody's groups that have a role at a target: a cluster knows no others, and would
     /// refuse a request that carries one.
     pub fn groups_at(&self, groups: &[GroupName], target: &Target) -> Vec<GroupName> {

@@ -293,17 +293,13 @@ fn one_role_is_in_a_cluster_once_whoever_has_it_through_whichever_binding() {
         .in_cluster("three", "reader", "a", &group("drover:oidc:devs"))
         .global("four", "auditor", &user("bob"));
     let downstream = world.gather().downstream(&cluster("a"));
-    let everybody = [
-        user("ann").subject(),
-        user("bob").subject(),
-        group("drover:oidc:devs").subject(),
-    ];
-    assert_eq!(downstream.subjects, everybody.into());
+    let (ann, bob, devs) = (user("ann"), user("bob"), group("drover:oidc:devs"));
+    let everybody = [ann.subject(), bob.subject(), devs.subject()];
     let [bound] = &downstream.bound[..] else {
         panic!("{downstream:?}")
     };
     assert_eq!((bound.role.as_str(), &bound.rights), ("reader", &pods()));
-    assert_eq!(bound.subjects, downstream.subjects);
+    assert_eq!(bound.subjects, everybody.into());
 }
 
 #[test]
@@ -318,7 +314,7 @@ fn a_role_about_the_hub_only_lets_its_people_in_and_binds_nothing_there() {
     let grants = world.gather();
     let downstream = grants.downstream(&cluster("a"));
     assert_eq!(downstream.bound, []);
-    assert_eq!(downstream.subjects, [user("ann").subject()].into());
+    assert_eq!(downstream.users, [user("ann").who().user.clone()].into());
     let ann = user("ann");
     let may =
         |verb, place: &Place| grants.may(ann.who(), verb, "clusterroletemplatebindings", "", place);
@@ -606,4 +602,62 @@ fn a_group_that_is_lost_takes_what_stood_on_it() {
     let basis = basis.unwrap();
     assert!(grants.still_has(in_it.who(), &basis));
     assert!(!grants.still_has(user("ann").who(), &basis));
+}
+
+#[test]
+fn requests_come_as_whoever_has_a_role_by_themselves_or_by_a_group() {
+    let world = World::new()
+        .cluster_role("reader", &[rule("", "pods", "get")])
+        .in_cluster("one", "reader", "a", &user("ann"))
+        .in_cluster("two", "reader", "a", &group("drover:oidc:devs"))
+        .in_cluster("three", "reader", "b", &group("drover:oidc:ops"))
+        .member("bob", "drover:oidc:devs")
+        .member("bob", "drover:oidc:others")
+        .member("eve", "drover:oidc:devs")
+        .member("joe", "drover:oidc:ops")
+        .disabled("eve");
+    let downstream = world.gather().downstream(&cluster("a"));
+    let users: Vec<_> = downstream.users.iter().map(UserName::as_str).collect();
+    assert_eq!(users, ["drover:user:ann", "drover:user:bob"]);
+    let groups: Vec<_> = downstream.groups.iter().map(GroupName::as_str).collect();
+    assert_eq!(groups, ["drover:oidc:devs"]);
+}
+
+#[test]
+fn a_clusters_digest_changes_with_what_has_to_be_in_it_and_with_nothing_else() {
+    let world = || {
+        World::new()
+            .cluster_role("reader", &[rule("", "pods", "get")])
+            .project_role("worker", &[rule("", "pods", "get")], &[])
+            .in_cluster("one", "reader", "a", &user("ann"))
+            .in_cluster("two", "reader", "a", &group("drover:oidc:devs"))
+    };
+    let digest = |world: World, name| world.gather().digest_of(&cluster(name));
+    let (a, b) = (digest(world(), "a"), digest(world(), "b"));
+    assert_eq!(digest(world(), "a"), a);
+    let elsewhere = || world().in_cluster("more", "reader", "b", &user("ann"));
+    assert_eq!(digest(elsewhere(), "a"), a);
+    assert_ne!(digest(elsewhere(), "b"), b);
+    let member = world().member("bob", "drover:oidc:devs");
+    assert_ne!(
+        digest(member, "a"),
+        a,
+        "somebody is in a group that has a role"
+    );
+    let stranger = world().member("bob", "drover:oidc:others");
+    assert_eq!(digest(stranger, "a"), a);
+    let narrowed = world().cluster_role("reader", &[rule("", "pods", "list")]);
+    assert_ne!(digest(narrowed, "a"), a);
+    let everywhere = || {
+        world()
+            .global_role("all", &[], &["reader"])
+            .global("g", "all", &user("bob"))
+    };
+    assert_ne!(digest(everywhere(), "a"), a);
+    assert_ne!(digest(everywhere(), "b"), b);
+    let in_project = |namespaces: &[&str]| {
+        let world = world().project("p", "a", namespaces);
+        digest(world.in_project("three", "worker", "p", &user("ann")), "a")
+    };
+    assert_ne!(in_project(&["shop"]), in_project(&["shop", "new"]));
 }

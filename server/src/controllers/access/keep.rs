@@ -1,76 +1,74 @@
-//! Applies access whenever people or the connection change, and repairs drift.
+//! Applies access whenever roles or the connection change, and repairs drift.
 
 use std::time::Duration;
 
 use drover_api::agent::Lane;
+use drover_api::group::ACCESS_LABEL;
 
-use super::act::apply;
-use super::decide::People;
+use super::act::{AccessError, apply};
+use super::wanted::in_cluster;
 use crate::controllers::cluster::decide::AccessState;
 use crate::controllers::keeper::Shared;
 
 /// What somebody changed in the cluster is put right at least this often.
 const REPAIR_EVERY: Duration = Duration::from_mins(5);
+/// Least time between a look and the next because somebody touched something.
+const SETTLED_AFTER: Duration = Duration::from_secs(1);
 /// After a failure.
 const RETRY_AFTER: Duration = Duration::from_secs(20);
 
 /// Keeps access in one cluster as the hub wants it.
 pub(in crate::controllers) async fn keep(shared: &Shared) {
-    let users = &shared.controllers.hub.stores().users;
-    let mut changed = users.changed();
-    let mut applied_to = None;
+    let mut changed = shared.controllers.hub.stores().grants.changed();
+    let mut applied = None;
     loop {
-        reachable(shared, applied_to.as_ref()).await;
-        let mut seen = users.changes();
-        let people = people(shared);
-        let client = shared
-            .controllers
-            .tunnels
-            .client(&shared.uid, Lane::Controller);
-        let applied = Box::pin(apply(&client, &people)).await;
-        // It has a task and a queue of its own, too much to hold through the pause in each cluster.
-        drop(client);
-        let pause = match &applied {
+        reachable(shared, applied).await;
+        changed.mark_unchanged();
+        let (digest, heard) = (digest(shared), shared.heard_access());
+        let done = Box::pin(apply_once(shared)).await;
+        let pause = match &done {
             Ok(()) => REPAIR_EVERY,
             Err(_) => RETRY_AFTER,
         };
-        shared.set_access(match applied {
+        shared.set_access(match done {
             Ok(()) => AccessState::Applied,
             Err(error) => {
                 tracing::warn!(cluster.uid = %shared.uid, %error, "access was not applied");
                 AccessState::Failed(error.to_string())
             }
         });
-        let others = async {
-            while changed.changed().await.is_ok() {
-                // One look may come after two changes.
-                let before = std::mem::replace(&mut seen, users.changes());
-                if before != seen && self::people(shared) != people {
-                    return;
-                }
-            }
-        };
-        // Early when the people change or the cluster comes back, else when it is time to repair.
+        let others =
+            async { while self::digest(shared) == digest && changed.changed().await.is_ok() {} };
+        // Early when roles change, somebody touches them, or the cluster comes back; else when it is
+        // time to repair.
         let _ = tokio::time::timeout(pause, async {
             tokio::select! {
                 () = others => {}
+                () = touched(shared, heard.clone()) => {}
                 () = reconnected(shared) => {}
             }
         })
         .await;
-        applied_to = Some(people);
+        applied = Some(digest);
     }
 }
 
+async fn apply_once(shared: &Shared) -> Result<(), AccessError> {
+    let controllers = &shared.controllers;
+    // Taken by few at a time: what everybody has everywhere changes in all clusters at once.
+    let _turn = controllers.applying.acquire().await;
+    let grants = controllers.hub.stores().grants.current();
+    let wanted = in_cluster(&grants.downstream(&shared.uid));
+    drop(grants);
+    let client = controllers.tunnels.client(&shared.uid, Lane::Controller);
+    apply(&client, ACCESS_LABEL, &wanted).await
+}
+
 /// Waits until an agent is connected; meanwhile, what was applied may become wrong.
-async fn reachable(shared: &Shared, applied_to: Option<&People>) {
-    let users = &shared.controllers.hub.stores().users;
-    let mut changed = users.changed();
-    let mut seen = None;
+async fn reachable(shared: &Shared, applied: Option<u64>) {
+    let mut changed = shared.controllers.hub.stores().grants.changed();
     loop {
-        let before = seen.replace(users.changes());
-        let fresh = before != seen;
-        if fresh && applied_to.is_some_and(|applied| *applied != people(shared)) {
+        if applied.is_some_and(|applied| applied != digest(shared)) {
             shared.outdate_access();
         }
         tokio::select! {
@@ -82,6 +80,17 @@ async fn reachable(shared: &Shared, applied_to: Option<&People>) {
     }
 }
 
+/// Resolves when the agent tells that the cluster's roles or bindings are others than `before`. What
+/// was written here is among that, so that each change is followed by one look that finds nothing.
+async fn touched(shared: &Shared, before: Option<String>) {
+    tokio::time::sleep(SETTLED_AFTER).await;
+    let mut told = shared.changed();
+    while shared.heard_access() == before {
+        // The sender lives in `shared`, so this cannot fail.
+        let _ = told.changed().await;
+    }
+}
+
 /// Resolves when the cluster was away and is back.
 async fn reconnected(shared: &Shared) {
     let mut tunnels = shared.controllers.tunnels.watch_cluster(&shared.uid);
@@ -89,7 +98,8 @@ async fn reconnected(shared: &Shared) {
     shared.connected().await;
 }
 
-fn people(shared: &Shared) -> People {
-    let users = shared.controllers.hub.stores().users.all();
-    People::of(users.iter().map(AsRef::as_ref))
+/// Of what has to be in the cluster now.
+fn digest(shared: &Shared) -> u64 {
+    let grants = shared.controllers.hub.stores().grants.current();
+    grants.digest_of(&shared.uid)
 }

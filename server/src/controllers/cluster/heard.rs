@@ -21,6 +21,8 @@ pub struct Heard {
     pub components: Option<Vec<ComponentHealth>>,
     /// The agent's own Deployment; `None` also where the agent runs outside of the cluster.
     pub agent: Option<AgentReport>,
+    /// Digest of which roles and bindings of Drover's are there.
+    pub access: Option<String>,
 }
 
 /// What a line brought that is told once.
@@ -45,6 +47,7 @@ impl Heard {
         newer(&mut self.nodes, line.nodes);
         newer(&mut self.components, line.components);
         newer(&mut self.agent, line.agent);
+        newer(&mut self.access, line.access);
         News {
             refusals: line.refusals,
             events: line.events,

@@ -1,30 +1,15 @@
 //! What the conditions of Users, Tokens and ClusterRegistrationTokens say. Pure.
 
-use drover_api::conditions::{Tristate, Verdict};
+use drover_api::conditions::Verdict;
 use drover_api::kinds::{
     Cluster, ClusterRegistrationToken, IdentityState, ProviderIdentity, Token, TokenPurpose, User,
 };
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 
+use crate::controllers::outdated::{no, yes};
 use crate::identity::authenticator::is_idle;
 use crate::identity::providers::standing::Fallen;
-
-fn yes(reason: &'static str, message: &str) -> Verdict {
-    Verdict {
-        status: Tristate::True,
-        reason,
-        message: message.to_owned(),
-    }
-}
-
-fn no(reason: &'static str, message: String) -> Verdict {
-    Verdict {
-        status: Tristate::False,
-        reason,
-        message,
-    }
-}
 
 /// `Ready` of a User: whether the person can work; `fallen` tells of each of their identities why it
 /// does not count, if it does not.
@@ -56,7 +41,7 @@ pub fn user(user: &User, fallen: &[(&ProviderIdentity, Option<Fallen>)]) -> Verd
     if let Some((identity, _)) = fallen.iter().find(silent) {
         let what = "it does not say who the user is; what it said last counts for the setting \
                     provider-grace";
-        return yes("ProviderUnreachable", &of_provider(identity, what));
+        return yes("ProviderUnreachable", of_provider(identity, what));
     }
     yes("Enabled", "the user can log in")
 }

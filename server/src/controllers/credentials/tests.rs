@@ -3,6 +3,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::decide::tests::{at, credential};
 use super::*;
+use crate::controllers::outdated::due;
 
 #[test]
 fn a_condition_is_written_when_it_says_something_new_and_only_then() {

@@ -1,14 +1,13 @@
 //! What a Cluster that is being deleted says about its clean-up.
 
 use drover_api::conditions::{CLEANED_UP, Tristate, Verdict, set_condition};
-use drover_api::group::AGENT_NAMESPACE;
+use drover_api::group::{ACCESS_LABEL, AGENT_NAMESPACE};
 use drover_api::kinds::Cluster;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use kube::api::PostParams;
 
 use super::CLEAN_WITHIN;
-use crate::controllers::access::PART_LABEL;
 use crate::controllers::keeper::Shared;
 use crate::hub::call;
 use crate::registration::manifest::{AGENT, NAME_LABEL};
@@ -55,7 +54,7 @@ pub(super) fn failed(problem: Option<&str>) -> Verdict {
 fn commands() -> String {
     format!(
         "kubectl delete clusterrolebindings,clusterroles -l {NAME_LABEL}={AGENT} && \
-         kubectl delete clusterrolebindings,clusterroles -l {PART_LABEL} && \
+         kubectl delete clusterrolebindings,clusterroles,rolebindings -A -l {ACCESS_LABEL} && \
          kubectl delete namespace {AGENT_NAMESPACE}"
     )
 }
@@ -102,12 +101,10 @@ pub(super) async fn tell(shared: &Shared, verdict: &Verdict) {
 mod tests {
     use std::collections::BTreeMap;
 
-    use drover_access::names::UserName;
     use drover_api::group::MANAGED_BY_LABEL;
-    use drover_api::ids::UserUid;
 
     use super::*;
-    use crate::controllers::access::decide::{People, decide};
+    use crate::controllers::access::wanted::tests::of_one_administrator;
     use crate::registration::manifest::tests::objects;
 
     #[test]
@@ -141,13 +138,10 @@ mod tests {
             labels.insert(MANAGED_BY_LABEL.to_owned(), "Helm".to_owned());
             found.push(labels);
         }
-        let people = People {
-            administrators: [UserName::of(&UserUid::new("a"))].into(),
-            ..People::default()
-        };
-        let wanted = decide(&people).unwrap();
-        let roles = wanted.roles.into_iter().map(|role| role.metadata);
-        let bindings = wanted.bindings.into_iter().map(|binding| binding.metadata);
+        let wanted = of_one_administrator();
+        let roles = wanted.cluster_roles.into_iter().map(|role| role.metadata);
+        let bindings = wanted.cluster_bindings.into_iter();
+        let bindings = bindings.map(|binding| binding.metadata);
         found.extend(roles.chain(bindings).filter_map(|metadata| metadata.labels));
         assert_eq!(found.len(), 7);
         for labels in found {

@@ -6,28 +6,30 @@ use drover_access::admission::{Asker, Operation, Write};
 use drover_apiserver::access::{Admission, Operation as HubOperation, Review};
 use drover_apiserver::status::ApiError;
 use futures::future::BoxFuture;
-use kube::Client;
+use http::StatusCode;
 
-use super::{NotAdmitted, decide};
+use super::{Judge, NotAdmitted};
 
 /// Asked by the embedded hub before each write.
+#[derive(Debug)]
 pub(in crate::hub) struct InProcess {
     asker: Asker<'static>,
-    /// The hub itself, to look roles up; it is there before anybody can write.
-    client: OnceLock<Client>,
+    /// Set before anybody but the server can write.
+    judge: OnceLock<Judge>,
 }
 
 impl InProcess {
     pub(in crate::hub) fn new(server: &'static str) -> Self {
         Self {
             asker: Asker::embedded(server),
-            client: OnceLock::new(),
+            judge: OnceLock::new(),
         }
     }
 
-    pub(in crate::hub) fn reads(&self, client: Client) {
-        // Set once, when the hub is opened.
-        let _ = self.client.set(client);
+    /// From now on others than the server can write, and are judged by this.
+    pub(in crate::hub) fn judge_by(&self, judge: Judge) {
+        // Set once, when the server has stores.
+        let _ = self.judge.set(judge);
     }
 
     async fn ask(&self, review: Review<'_>) -> Result<(), ApiError> {
@@ -49,11 +51,13 @@ impl InProcess {
             object: review.object,
             old: review.old,
         };
-        // Only the hub's first objects are written before it has a client, by itself.
-        let Some(client) = self.client.get() else {
+        if !self.asker.concerns(write.writer) {
             return Ok(());
+        }
+        let Some(judge) = self.judge.get() else {
+            return Err(unavailable("the server is starting; try again"));
         };
-        match decide(client, self.asker, &write).await {
+        match judge.decide(self.asker, &write).await {
             Ok(()) => Ok(()),
             Err(NotAdmitted::Refused(refusal)) => Err(ApiError::forbidden(
                 &version.group,
@@ -61,6 +65,7 @@ impl InProcess {
                 review.name,
                 refusal,
             )),
+            Err(NotAdmitted::NotNow(status)) => Err(unavailable(status.message())),
             Err(unknown) => {
                 let error = &unknown as &dyn std::error::Error;
                 tracing::warn!(error, "a write to the hub could not be judged");
@@ -68,6 +73,10 @@ impl InProcess {
             }
         }
     }
+}
+
+fn unavailable(why: &str) -> ApiError {
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", why)
 }
 
 impl Admission for InProcess {

@@ -15,13 +15,12 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use drover_access::admission::{Asker, Operation, Write};
 use http::StatusCode;
-use kube::Client;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use super::webhook::{CHECK, PROBE};
-use super::{NotAdmitted, decide};
+use super::{Judge, NotAdmitted};
 use crate::networks::{Share, Shares, sender};
 use crate::status::Status;
 
@@ -38,13 +37,13 @@ const PLACES: (usize, usize) = (128, 32);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Longest that a review waits for its turn; a hub waits a little longer.
 const TURN: Duration = Duration::from_secs(3);
-/// Reviews decided at a time; each may read a role.
+/// Reviews decided at a time; each may read a role, and wait for memory.
 const AT_ONCE: usize = 16;
 
 /// What the route needs; cheap to clone.
 #[derive(Clone)]
 pub struct Reviews {
-    client: Client,
+    judge: Judge,
     /// The server's own name on the hub, once it is known.
     server: Arc<OnceLock<String>>,
     /// For what is being read, and waits to be decided.
@@ -61,10 +60,10 @@ impl std::fmt::Debug for Reviews {
 }
 
 impl Reviews {
-    /// Answers for the hub behind this client.
-    pub fn new(client: Client) -> Self {
+    /// Answers by what this judge knows of the hub.
+    pub fn new(judge: Judge) -> Self {
         Self {
-            client,
+            judge,
             server: Arc::default(),
             places: Shares::new(PLACES.0, PLACES.1),
             room: Arc::new(Semaphore::new(AT_ONCE)),
@@ -171,10 +170,10 @@ async fn review(State(reviews): State<Reviews>, request: Request) -> Result<Resp
     let verdict = reviews.judge(&question).await?;
     let mut answer = json!({ "uid": question.uid, "allowed": verdict.is_none() });
     if let Some((code, why)) = verdict {
-        let reason = if code == StatusCode::FORBIDDEN {
-            "Forbidden"
-        } else {
-            "InternalError"
+        let reason = match code {
+            StatusCode::FORBIDDEN => "Forbidden",
+            StatusCode::SERVICE_UNAVAILABLE => "ServiceUnavailable",
+            _ => "InternalError",
         };
         answer["status"] = json!({ "code": code.as_u16(), "reason": reason, "message": why });
     }
@@ -226,10 +225,13 @@ impl Reviews {
         let Ok(Ok(_room)) = turn else {
             return Err(too_many());
         };
-        match decide(&self.client, Asker::elsewhere(server), &write).await {
+        match self.judge.decide(Asker::elsewhere(server), &write).await {
             Ok(()) => Ok(None),
             Err(NotAdmitted::Refused(refusal)) => {
                 Ok(Some((StatusCode::FORBIDDEN, refusal.to_string())))
+            }
+            Err(NotAdmitted::NotNow(status)) => {
+                Ok(Some((status.code(), status.message().to_owned())))
             }
             Err(unknown) => {
                 let error = &unknown as &dyn std::error::Error;

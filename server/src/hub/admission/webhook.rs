@@ -70,10 +70,17 @@ impl Asking<'_> {
         rules
     }
 
-    /// Drover's own kinds. Of what is deleted only administrators matter.
+    /// Drover's own kinds. Of what is deleted, people and what gives rights matter.
     fn kinds(&self) -> Value {
-        let matters = "request.operation != 'DELETE' || request.resource.resource == 'users'";
-        let conditions = [self.others(), matters.to_owned()];
+        let deleted: Vec<_> = admission::JUDGED_WHEN_DELETED
+            .iter()
+            .map(|resource| literal(resource))
+            .collect();
+        let matters = format!(
+            "request.operation != 'DELETE' || request.resource.resource in [{}]",
+            deleted.join(", ")
+        );
+        let conditions = [self.others(), matters];
         let mut kinds = self.webhook("kinds", GROUP, &["*/*"], WRITES, &conditions);
         kinds["rules"][0]["apiVersions"] = json!(["*"]);
         kinds

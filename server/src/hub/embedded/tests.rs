@@ -232,3 +232,85 @@ fn what_is_known_of_kubernetes_own_roles_is_what_this_hub_makes_of_them() {
     }
     assert_eq!(known_rules("something-else"), []);
 }
+
+/// Writes as somebody who may do everything by the hub's own roles; gives the code and its words.
+async fn write_as(
+    hub: &Embedded,
+    writer: &str,
+    method: http::Method,
+    path: &str,
+    body: &serde_json::Value,
+) -> (u16, String) {
+    let request = Request::builder()
+        .method(method)
+        .uri(format!("/apis/management.drover.dev/v1alpha1/{path}"))
+        .header("content-type", "application/json")
+        .header("impersonate-user", writer)
+        .header("impersonate-group", "system:masters")
+        .body(serde_json::to_vec(body).unwrap())
+        .unwrap();
+    match hub.client().request::<serde_json::Value>(request).await {
+        Ok(_) => (200, String::new()),
+        Err(kube::Error::Api(status)) => (status.code, status.message.clone()),
+        Err(other) => panic!("{path}: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn who_writes_to_the_hub_itself_binds_no_more_than_they_have() {
+    use drover_api::kinds::User;
+    use http::Method;
+    use serde_json::json;
+
+    let folder = tempfile::tempdir().unwrap();
+    let hub = open(folder.path()).await;
+    let client = hub.client();
+    crate::hub::definitions::install(&client).await.unwrap();
+    let object = |kind: &str, spec: serde_json::Value| {
+        json!({
+            "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,
+            "metadata": { "name": "ann" }, "spec": spec,
+        })
+    };
+    let everything = json!([{ "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] }]);
+    let role = object("GlobalRole", json!({ "rules": everything }));
+    let binding = object(
+        "GlobalRoleBinding",
+        json!({ "role": { "name": "ann" }, "subject": { "user": { "name": "ann" } } }),
+    );
+    let users: Api<User> = Api::all(client.clone());
+    let ann = serde_json::from_value(object("User", json!({}))).unwrap();
+    let ann = users.create(&PostParams::default(), &ann).await.unwrap();
+    let ann = format!("drover:user:{}", ann.metadata.uid.unwrap());
+
+    // Before the server knows who has what, nobody else writes.
+    let (code, said) = write_as(&hub, "jane", Method::POST, "globalroles", &role).await;
+    assert_eq!(code, 503, "{said}");
+
+    let (stores, tasks) = (Stores::new(), tokio_util::task::TaskTracker::new());
+    let stop = CancellationToken::new();
+    stores.follow(&client, &tasks, &stop);
+    hub.judge_by(stores.clone());
+    assert!(stores.wait_until_synced(CLOSED_WITHIN).await);
+    // Whoever may do everything on the hub may do this, and nobody else with them.
+    let (code, said) = write_as(&hub, "jane", Method::POST, "globalroles", &role).await;
+    assert_eq!(code, 200, "{said}");
+    let (code, said) = write_as(&hub, &ann, Method::POST, "globalrolebindings", &binding).await;
+    assert!(
+        code == 403 && said.contains("on the hub lack"),
+        "{code} {said}"
+    );
+    let (code, said) = write_as(&hub, "jane", Method::POST, "globalrolebindings", &binding).await;
+    assert_eq!(code, 200, "{said}");
+    let path = "globalrolebindings/ann";
+    let (code, said) = write_as(&hub, &ann, Method::DELETE, path, &json!({})).await;
+    assert!(
+        code == 403 && said.contains("on the hub lack"),
+        "{code} {said}"
+    );
+
+    stop.cancel();
+    tasks.close();
+    tasks.wait().await;
+    hub.close().await;
+}

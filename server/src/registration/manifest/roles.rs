@@ -9,7 +9,6 @@ use k8s_openapi::api::rbac::v1::{
 };
 
 use super::{AGENT, ManifestError, Stream, cluster_meta, meta};
-use crate::controllers::access::{administrators_name, chunk_names, user_lane_name};
 
 const CONTROLLER: &str = "drover-controller";
 const REPORT: &str = "drover-report";
@@ -113,31 +112,16 @@ fn agent() -> Vec<PolicyRule> {
     ]
 }
 
-/// The server's controllers: the access objects by their names, and nothing else.
+/// The server's controllers: roles and who has them. Whoever gives any role away can have all
+/// rights, and RBAC knows no smaller right for that: a role's name follows from its UID on the hub,
+/// and what it allows is for people to say.
 fn controller() -> Vec<PolicyRule> {
-    let user_lane = chunk_names(user_lane_name);
-    let administrators = chunk_names(administrators_name);
-    let roles: Vec<&str> = user_lane.iter().map(String::as_str).collect();
-    let bindings: Vec<&str> = user_lane
-        .iter()
-        .chain(&administrators)
-        .map(String::as_str)
-        .collect();
-    let bound: Vec<&str> = std::iter::once("cluster-admin")
-        .chain(roles.iter().copied())
-        .collect();
-    let write = ["get", "create", "patch", "delete"];
+    let write = ["list", "create", "update", "delete"];
+    let bindings = ["clusterrolebindings", "rolebindings"];
     vec![
-        rule(
-            RBAC,
-            &["clusterroles", "clusterrolebindings"],
-            &[],
-            &["list"],
-        ),
-        rule(RBAC, &["clusterroles"], &roles, &write),
-        rule(RBAC, &["clusterroles"], &roles, &["escalate"]),
-        rule(RBAC, &["clusterrolebindings"], &bindings, &write),
-        rule(RBAC, &["clusterroles"], &bound, &["bind"]),
+        rule(RBAC, &["clusterroles"], &[], &write),
+        rule(RBAC, &["clusterroles"], &[], &["bind", "escalate"]),
+        rule(RBAC, &bindings, &[], &write),
         // Removal of the agent, when the Cluster is deleted at the server.
         rule("", &["namespaces"], &[AGENT_NAMESPACE], &["get", "delete"]),
         rule(
@@ -166,6 +150,13 @@ fn controller_here() -> Vec<PolicyRule> {
 fn report() -> Vec<PolicyRule> {
     vec![
         rule("", &["nodes", "pods", "events"], &[], &["list", "watch"]),
+        // Whether somebody touched what the server applied.
+        rule(
+            RBAC,
+            &["clusterroles", "clusterrolebindings", "rolebindings"],
+            &[],
+            &["list", "watch"],
+        ),
         rule("metrics.k8s.io", &["nodes"], &[], &["list"]),
         health(),
     ]

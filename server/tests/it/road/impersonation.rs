@@ -125,7 +125,7 @@ async fn names_of_the_cluster_itself_cannot_be_taken() {
 }
 
 #[tokio::test]
-async fn only_administrators_act_as_others() {
+async fn who_has_no_role_in_a_cluster_acts_as_nobody_there() {
     let rig = Rig::new().await;
     let (cluster, asked) = deciding(true);
     let _attached = cluster.attach(&rig, "a", "r1").await;

@@ -66,8 +66,12 @@ pub(super) fn administrators() -> Vec<Row> {
     let unmade = || change(json!({ "administrator": false }));
     let disabled = || change(json!({ "enabled": false }));
     let named = || change(json!({ "displayName": "Boss" }));
-    let mut rows = vec![patch(PERSON, "users/admin", named(), "")];
-    for writer in [PERSON, JANE] {
+    let above = "administer Drover";
+    let mut rows = vec![
+        patch(JANE, "users/admin", named(), ""),
+        patch(PERSON, "users/admin", named(), above),
+    ];
+    for (writer, refused) in [(PERSON, above), (JANE, "")] {
         rows.extend([
             patch(writer, "users/admin", unmade(), "administrators"),
             patch(writer, "users/admin", disabled(), "drover user disable"),
@@ -94,7 +98,7 @@ pub(super) fn administrators() -> Vec<Row> {
                 change(json!({ "enabled": true })),
                 "drover user enable",
             ),
-            row(writer, Method::DELETE, at("eve"), json!({}), ""),
+            row(writer, Method::DELETE, at("eve"), json!({}), refused),
         ]);
     }
     rows
@@ -174,4 +178,49 @@ pub(super) fn clusters_and_settings() -> Vec<Row> {
         patch(PERSON, "settings/session-ttl", value("soon"), "session-ttl"),
         patch(PERSON, "settings/session-ttl", value("2h"), ""),
     ]
+}
+
+/// What only those write who administer Drover, by its own roles or by all of the hub's.
+pub(super) fn administered() -> Vec<Row> {
+    let provider = |secret: &str| {
+        json!({
+            "apiVersion": "management.drover.dev/v1alpha1", "kind": "AuthProvider",
+            "metadata": { "name": "corporate" },
+            "spec": { "oidc": {
+                "issuer": "https://sign-in.example", "clientId": "drover",
+                "clientSecret": { "name": secret, "key": "secret" },
+            } },
+        })
+    };
+    let image = json!({ "spec": { "agent": { "image": "registry.example/agent" } } });
+    let url = json!({ "spec": { "value": "https://drover.example" } });
+    let registry = json!({ "spec": { "value": "registry.example" } });
+    let refused = "administer Drover";
+    let mut rows = vec![row(
+        JANE,
+        Method::POST,
+        format!("{OURS}/authproviders"),
+        provider("server-ca"),
+        "spec.oidc.clientSecret.name",
+    )];
+    for (writer, refused) in [(PERSON, refused), (JANE, "")] {
+        rows.extend([
+            row(
+                writer,
+                Method::POST,
+                format!("{OURS}/authproviders"),
+                provider("corporate"),
+                refused,
+            ),
+            patch(writer, "clusters/shop", image.clone(), refused),
+            patch(writer, "settings/server-url", url.clone(), refused),
+            patch(
+                writer,
+                "settings/agent-image-registry",
+                registry.clone(),
+                refused,
+            ),
+        ]);
+    }
+    rows
 }

@@ -77,13 +77,11 @@ async fn access_follows_administrators_and_drift_is_repaired() {
     has_access(true).await;
     rig.wait_for("shop", "AccessApplied", applied).await;
 
-    // Somebody takes the bindings away; they come back with the next look, here a reconnect.
+    // Somebody takes the binding away; it comes back because the agent tells.
     cluster
         .kubectl(["delete", "clusterrolebinding", "drover-administrators-0"])
         .await
         .unwrap();
-    drop(agent);
-    let _again = start(&cluster, "pod-0").await;
     eventually("the binding to be repaired", SOON, async || {
         cluster
             .kubectl(["get", "clusterrolebinding", "drover-administrators-0"])
@@ -92,6 +90,23 @@ async fn access_follows_administrators_and_drift_is_repaired() {
     })
     .await
     .unwrap();
+    // Somebody puts themselves among the administrators, for as long as that.
+    let added = r#"[{"op": "add", "path": "/subjects/-", "value":
+        {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "mallory"}}]"#;
+    let binding = "clusterrolebinding/drover-administrators-0";
+    cluster
+        .kubectl(["patch", binding, "--type=json", "-p", added])
+        .await
+        .unwrap();
+    eventually("whoever was added to be gone", SOON, async || {
+        let seen = cluster.kubectl(["get", binding, "-o", "yaml"]).await;
+        let seen = seen.map_err(|error| error.to_string())?.stdout;
+        let there = seen.contains("mallory");
+        (!there).then_some(()).ok_or(seen)
+    })
+    .await
+    .unwrap();
+    drop(agent);
 }
 
 #[tokio::test]

@@ -151,3 +151,27 @@ fn a_status_is_the_servers_however_it_is_written() {
     let own = write(SERVER, "clusters", Some(&bound), Some(&plain));
     assert_eq!(verdict(&own), "");
 }
+
+#[test]
+fn no_provider_is_shown_the_servers_own_secrets() {
+    let (oidc, github, ldap) = (
+        |name: &str| json!({ "spec": { "oidc": { "clientSecret": { "name": name } } } }),
+        |name: &str| json!({ "spec": { "github": { "clientSecret": { "name": name } } } }),
+        |name: &str| json!({ "spec": { "ldap": { "bindPassword": { "name": name } } } }),
+    );
+    for own in ["server-ca", "password-1", "plan-signing-keys"] {
+        for (object, field) in [
+            (oidc(own), "spec.oidc.clientSecret.name"),
+            (github(own), "spec.github.clientSecret.name"),
+            (ldap(own), "spec.ldap.bindPassword.name"),
+        ] {
+            for writer in OTHERS {
+                let said = verdict(&write(writer, "authproviders", Some(&object), None));
+                assert!(said.contains(field), "{writer}: {said:?}");
+            }
+        }
+    }
+    let other = oidc("corporate");
+    let said = verdict(&write(OTHERS[0], "authproviders", Some(&other), None));
+    assert_eq!(said, "");
+}

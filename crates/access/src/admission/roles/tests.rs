@@ -70,7 +70,7 @@ impl Attempt {
                 (_, None) => Operation::Delete,
                 _ => Operation::Update,
             },
-            group: drover_api::group::GROUP,
+            group: GROUP,
             resource: self.resource,
             subresource: "",
             namespace: "",
@@ -78,7 +78,14 @@ impl Attempt {
             object: self.after.as_ref(),
             old: self.before.as_ref(),
         };
-        let giver = Giver::of(&write, everything);
+        let giver = match Writer::of(&write) {
+            Writer::Person(user) => Giver::Person(Person {
+                user,
+                groups: Vec::new(),
+            }),
+            Writer::OfHub if everything => Giver::HubAdministrator,
+            Writer::OfHub | Writer::Nobody => Giver::Stranger,
+        };
         let known = Known {
             facts: &facts,
             grants: &grants,

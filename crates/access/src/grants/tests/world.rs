@@ -112,6 +112,7 @@ pub(crate) struct World {
     clusters: BTreeMap<String, String>,
     users: BTreeMap<String, (String, bool)>,
     administrators: BTreeSet<String>,
+    memberships: BTreeMap<String, Vec<GroupName>>,
     providers: BTreeMap<&'static str, (&'static str, bool)>,
 }
 
@@ -126,6 +127,13 @@ impl World {
             providers: [("oidc", ("oidc", true))].into(),
             ..Self::default()
         }
+    }
+
+    /// Somebody whom the hub knows to be in a group.
+    pub(crate) fn member(mut self, user: &str, group: &str) -> Self {
+        let groups = self.memberships.entry(user.to_owned()).or_default();
+        groups.push(GroupName::parse(group).unwrap());
+        self
     }
 
     /// Somebody of whom their User object says so.
@@ -389,6 +397,7 @@ impl World {
                 administrator: self.administrators.contains(name),
                 uid: UserUid::new(uid.as_str()),
                 enabled: *enabled,
+                groups: self.memberships.get(name).cloned().unwrap_or_default(),
             };
             (name.as_str(), facts)
         });

@@ -40,6 +40,7 @@ fn healthy() -> Known {
                 ..Default::default()
             }),
             components: Some(vec![component]),
+            access: None,
             agent: Some(AgentReport {
                 image: IMAGE.into(),
                 updated_available: 2,

@@ -23,6 +23,7 @@ pub(super) fn bounded(mut line: Report) -> Report {
         nodes: line.nodes.as_ref().map(nodes),
         components: line.components.map(components),
         agent: line.agent,
+        access: line.access.map(text),
         refusals: line.refusals.iter().take(MOST).map(refusal).collect(),
         events: line.events.iter().take(MOST).map(event).collect(),
     }

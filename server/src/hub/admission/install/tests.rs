@@ -3,6 +3,7 @@ use kube::client::Body;
 
 use super::*;
 use crate::hub::Stores;
+use crate::hub::admission::Judge;
 use crate::telemetry::{Health, Metrics};
 
 fn refused(message: &str) -> HubError {
@@ -61,7 +62,10 @@ fn installer_that_finds(code: u16, webhooks: Value) -> (Installer, Metrics, Heal
     let client = Client::new(hub, "default");
     let (metrics, health) = (Metrics::new(), Health::new());
     let installer = Installer {
-        reviews: Reviews::new(client.clone()),
+        reviews: Reviews::new(Judge {
+            client: client.clone(),
+            stores: Stores::new(),
+        }),
         client,
         address: None,
         settings: Settings::new(Stores::new(), ""),

@@ -14,7 +14,10 @@ fn reviews() -> Reviews {
     let silent = tower::service_fn(|_: http::Request<kube::client::Body>| {
         futures::future::pending::<Result<http::Response<kube::client::Body>, tower::BoxError>>()
     });
-    let reviews = Reviews::new(Client::new(silent, "default"));
+    let reviews = Reviews::new(Judge {
+        client: kube::Client::new(silent, "default"),
+        stores: crate::hub::Stores::new(),
+    });
     reviews.server_is("drover:server");
     reviews
 }

@@ -109,3 +109,32 @@ fn bootstrap_tokens_of_people_are_asked_about_and_no_others() {
                   && object.type == 'bootstrap.kubernetes.io/token')";
     assert!(conditions.contains(people), "{conditions}");
 }
+
+#[test]
+fn whatever_a_rule_could_refuse_to_delete_is_asked_about() {
+    use drover_access::admission::{Operation, Write, depends_on_roles};
+    let conditions = conditions(&one("kinds"));
+    let definitions = drover_api::kinds::definitions();
+    let mut asked = 0;
+    for definition in &definitions {
+        let resource = &definition.spec.names.plural;
+        let old = json!({ "metadata": { "uid": "1" }, "spec": {} });
+        let write = Write {
+            writer: "drover:user:1",
+            groups: &[],
+            operation: Operation::Delete,
+            group: GROUP,
+            resource,
+            subresource: "",
+            namespace: "",
+            name: "x",
+            object: None,
+            old: Some(&old),
+        };
+        let wanted = depends_on_roles(&write);
+        asked += usize::from(wanted);
+        let is_asked = conditions.contains(&format!("'{resource}'"));
+        assert_eq!(is_asked, wanted, "{resource}: {conditions}");
+    }
+    assert_eq!(asked, 8, "people, providers, roles, bindings and projects");
+}

@@ -134,3 +134,55 @@ fn who_is_no_person_of_drover_writes_roles_only_if_they_may_do_everything_on_the
         assert_eq!(got.is_ok(), may, "{writer}: {got:?}");
     }
 }
+
+#[test]
+fn what_a_new_binding_names_is_what_will_be_pinned() {
+    use NamedKind::{Cluster, GlobalRole, Project, RoleTemplate};
+    let names = |attempt: Attempt| {
+        let operation = match (&attempt.before, &attempt.after) {
+            (None, _) => Operation::Create,
+            _ => Operation::Delete,
+        };
+        let write = Write {
+            writer: "jane",
+            groups: &[],
+            operation,
+            group: GROUP,
+            resource: attempt.resource,
+            subresource: "",
+            namespace: "",
+            name: attempt.name,
+            object: attempt.after.as_ref(),
+            old: attempt.before.as_ref(),
+        };
+        let named = names_in(&write).into_iter();
+        named
+            .map(|named| (named.kind, named.name.to_owned()))
+            .collect::<Vec<_>>()
+    };
+    let own = |list: &[(NamedKind, &str)]| {
+        list.iter()
+            .map(|(kind, name)| (*kind, (*name).to_owned()))
+            .collect::<Vec<_>>()
+    };
+    let made = |resource, spec| names(attempt(resource, "new", None, Some(spec)));
+    assert_eq!(
+        made("globalrolebindings", global("roamer")),
+        own(&[(GlobalRole, "roamer")])
+    );
+    assert_eq!(
+        made("clusterroletemplatebindings", in_cluster("reader", "a")),
+        own(&[(RoleTemplate, "reader"), (Cluster, "a")])
+    );
+    assert_eq!(
+        made("projectroletemplatebindings", in_project("worker", "p")),
+        own(&[(RoleTemplate, "worker"), (Project, "p")])
+    );
+    assert_eq!(
+        made("projects", json!({ "cluster": { "name": "a" } })),
+        own(&[(Cluster, "a")])
+    );
+    assert_eq!(made("roletemplates", template(&["get"], &[])), []);
+    let deleted = attempt("globalrolebindings", "one", Some(global("roamer")), None);
+    assert_eq!(names(deleted), []);
+}

@@ -1,0 +1,106 @@
+//! What only those write who administer Drover, whatever rights they have by other roles.
+//!
+//! | what | why |
+//! |---|---|
+//! | an AuthProvider | it says who somebody is, an administrator included |
+//! | where agents find the server, and which image they run | the agent may do everything in every cluster |
+//! | whoever administers Drover, by their User object or by a role | nobody shuts out those above them |
+
+use drover_api::group::GROUP;
+use serde_json::Value;
+
+use super::roles::{Giver, Known, Person};
+use super::{Operation, Refusal, Write};
+use crate::names::UserName;
+use crate::setting::Setting;
+
+/// Settings that decide what runs in the clusters.
+const SETTINGS: [Setting; 3] = [
+    Setting::AgentImage,
+    Setting::AgentImageRegistry,
+    Setting::ServerUrl,
+];
+
+/// Whether a write depends on whether its writer administers Drover.
+pub(super) fn concerns(write: &Write<'_>) -> bool {
+    matter(write).is_some()
+}
+
+/// What a write is about that is not for everybody.
+enum Matter {
+    Provider,
+    Setting,
+    Image,
+    User,
+}
+
+fn matter(write: &Write<'_>) -> Option<Matter> {
+    if write.group != GROUP || !write.subresource.is_empty() {
+        return None;
+    }
+    let deleted = write.operation == Operation::Delete;
+    let stored = write.operation != Operation::Create;
+    let named = |setting: &Setting| setting.name() == write.called();
+    match write.resource {
+        "authproviders" => Some(Matter::Provider),
+        "settings" if !deleted && write.changes("/spec/value") => {
+            SETTINGS.iter().any(named).then_some(Matter::Setting)
+        }
+        "clusters" if !deleted && write.changes("/spec/agent/image") => Some(Matter::Image),
+        "users" if stored && changes_somebody(write) => Some(Matter::User),
+        _ => None,
+    }
+}
+
+/// Labels and annotations are nobody's rights.
+fn changes_somebody(write: &Write<'_>) -> bool {
+    let parts = ["/spec", "/metadata/ownerReferences", "/metadata/finalizers"];
+    write.operation == Operation::Delete || parts.iter().any(|part| write.changes(part))
+}
+
+/// Whom a write changes or deletes, if it does that to somebody.
+pub fn changed_user(write: &Write<'_>) -> Option<UserName> {
+    if !matches!(matter(write)?, Matter::User) {
+        return None;
+    }
+    let uid = write.of_old("/metadata/uid").and_then(Value::as_str)?;
+    Some(UserName::of(&drover_api::ids::UserUid::new(uid)))
+}
+
+pub(super) fn admit(
+    write: &Write<'_>,
+    writer: &Giver,
+    changed: Option<&Person>,
+    known: Known<'_>,
+) -> Result<(), Refusal> {
+    let Some(matter) = matter(write) else {
+        return Ok(());
+    };
+    let what = match matter {
+        Matter::Provider => "an AuthProvider says who somebody is".to_owned(),
+        Matter::Setting => format!(
+            "the setting {:?} decides what runs in every cluster",
+            write.called()
+        ),
+        Matter::Image => "spec.agent.image decides what runs in the cluster with all rights".into(),
+        Matter::User if above_others(write, changed, known) => {
+            format!("{:?} administers Drover", write.called())
+        }
+        Matter::User => return Ok(()),
+    };
+    if writer.administers(known) {
+        return Ok(());
+    }
+    Err(Refusal::new(format!(
+        "{what}: only those who administer Drover change that; ask one of them"
+    )))
+}
+
+/// Whether somebody administers Drover, or will once they are enabled again.
+fn above_others(write: &Write<'_>, changed: Option<&Person>, known: Known<'_>) -> bool {
+    let flag = write.of_old("/spec/administrator").and_then(Value::as_bool);
+    flag == Some(true) || changed.is_some_and(|person| known.grants.administers(person.who()))
+}
+
+#[cfg(test)]
+mod tests;

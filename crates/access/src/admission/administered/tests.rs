@@ -1,0 +1,167 @@
+use k8s_openapi::api::rbac::v1::PolicyRule;
+use serde_json::json;
+
+use super::*;
+use crate::admission::{self, depends_on_writer};
+use crate::grants::tests::world::{World, rule, user};
+
+/// `root` administers by their User object, `ann` by a role; `bob` manages people.
+fn world() -> World {
+    let paths = PolicyRule {
+        non_resource_urls: Some(vec!["*".to_owned()]),
+        verbs: vec!["*".to_owned()],
+        ..PolicyRule::default()
+    };
+    let everything = [rule("*", "*", "*"), paths];
+    World::new()
+        .administrator("root")
+        .cluster_role("owner", &everything)
+        .global_role("administrators", &everything, &["owner"])
+        .global_role("people", &[rule(GROUP, "*", "*")], &[])
+        .global("one", "administrators", &user("ann"))
+        .global("two", "people", &user("bob"))
+}
+
+fn person(name: &str) -> Person {
+    let somebody = user(name);
+    Person {
+        user: somebody.who().user.clone(),
+        groups: Vec::new(),
+    }
+}
+
+/// Everybody who might write, and whether they administer Drover.
+fn writers() -> Vec<(Giver, bool)> {
+    vec![
+        (Giver::Person(person("root")), true),
+        (Giver::Person(person("ann")), true),
+        (Giver::HubAdministrator, true),
+        (Giver::Person(person("bob")), false),
+        (Giver::Person(person("joe")), false),
+        (Giver::Stranger, false),
+        (Giver::Gone, false),
+    ]
+}
+
+fn write<'a>(
+    resource: &'a str,
+    name: &'a str,
+    old: Option<&'a Value>,
+    object: Option<&'a Value>,
+) -> Write<'a> {
+    Write {
+        writer: "whoever",
+        groups: &[],
+        operation: match (old, object) {
+            (None, _) => Operation::Create,
+            (_, None) => Operation::Delete,
+            _ => Operation::Update,
+        },
+        group: GROUP,
+        resource,
+        subresource: "",
+        namespace: "",
+        name,
+        object,
+        old,
+    }
+}
+
+/// Sees that those who administer Drover may, and others only if it is no matter of theirs.
+#[track_caller]
+fn check(write: &Write<'_>, everybody: bool) {
+    let world = world();
+    let (facts, grants) = (world.facts(), world.gather());
+    let known = Known {
+        facts: &facts,
+        grants: &grants,
+    };
+    let changed = changed_user(write).map(|user| Person {
+        user,
+        groups: Vec::new(),
+    });
+    for (writer, administers) in writers() {
+        let said = admission::admit_by_roles(write, &writer, changed.as_ref(), known);
+        let may = administers || everybody;
+        assert_eq!(said.is_ok(), may, "{writer:?}: {write:?}: {said:?}");
+        if let Err(refusal) = said {
+            let said = refusal.to_string();
+            assert!(said.contains("administer Drover"), "{said}");
+            assert!(depends_on_writer(write), "{write:?}");
+        }
+    }
+}
+
+#[test]
+fn who_comes_from_where_is_for_administrators_to_say() {
+    let (one, other) = (
+        json!({ "spec": { "enabled": false } }),
+        json!({ "spec": { "enabled": true } }),
+    );
+    check(&write("authproviders", "oidc", None, Some(&one)), false);
+    let changed = write("authproviders", "oidc", Some(&one), Some(&other));
+    check(&changed, false);
+    check(&write("authproviders", "oidc", Some(&one), None), false);
+}
+
+#[test]
+fn what_runs_in_the_clusters_is_for_administrators_to_say() {
+    let setting = |value: &str| json!({ "spec": { "value": value } });
+    let (one, other) = (setting("https://one"), setting("https://other"));
+    for (name, everybody) in [
+        ("server-url", false),
+        ("agent-image", false),
+        ("agent-image-registry", false),
+        ("session-ttl", true),
+    ] {
+        check(&write("settings", name, None, Some(&one)), everybody);
+        let changed = write("settings", name, Some(&one), Some(&other));
+        check(&changed, everybody);
+        check(&write("settings", name, Some(&one), Some(&one)), true);
+    }
+    let cluster = |image: Option<&str>| json!({ "spec": { "agent": { "image": image } } });
+    let (none, own) = (cluster(None), cluster(Some("evil/agent")));
+    for (old, new, everybody) in [
+        (None, &none, true),
+        (None, &own, false),
+        (Some(&none), &own, false),
+        (Some(&own), &none, false),
+        (Some(&own), &own, true),
+    ] {
+        check(&write("clusters", "shop", old, Some(new)), everybody);
+    }
+}
+
+#[test]
+fn nobody_shuts_out_those_above_them() {
+    let spec = |name: &str, spec: Value| json!({ "metadata": { "uid": name }, "spec": spec });
+    let flagged = |enabled: bool| json!({ "administrator": true, "enabled": enabled });
+    let plain = json!({ "enabled": true });
+    for (name, before, everybody) in [
+        ("root", flagged(true), false),
+        // Disabled, they have no role, and are an administrator once they are enabled again.
+        ("gone", flagged(false), false),
+        ("ann", plain.clone(), false),
+        ("joe", plain.clone(), true),
+    ] {
+        let old = spec(name, before.clone());
+        let with = |whole: &str, part: &str, value: Value| {
+            let mut new = old.clone();
+            new[whole][part] = value;
+            new
+        };
+        check(&write("users", name, Some(&old), None), everybody);
+        let renamed = with("spec", "displayName", json!("Nobody"));
+        check(&write("users", name, Some(&old), Some(&renamed)), everybody);
+        let owned = with("metadata", "ownerReferences", json!([{ "uid": "1" }]));
+        check(&write("users", name, Some(&old), Some(&owned)), everybody);
+        let kept = with("metadata", "finalizers", json!(["example.com/stay"]));
+        check(&write("users", name, Some(&old), Some(&kept)), everybody);
+        let noted = with("metadata", "labels", json!({ "mine": "yes" }));
+        check(&write("users", name, Some(&old), Some(&noted)), true);
+    }
+    check(
+        &write("users", "new", None, Some(&spec("new", plain))),
+        true,
+    );
+}

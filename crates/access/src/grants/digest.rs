@@ -1,0 +1,68 @@
+//! Whether what has to be somewhere is what it was, without making it: with hundreds of clusters,
+//! most changes of roles and bindings are about few of them.
+
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hash};
+use std::sync::{Arc, OnceLock};
+
+use drover_api::ids::ClusterUid;
+
+use super::{Grant, Grants, Place, Role, Subject};
+
+/// Keys of this process: nobody who chooses names can make two states look the same.
+fn hash(value: impl Hash) -> u64 {
+    static KEYS: OnceLock<RandomState> = OnceLock::new();
+    KEYS.get_or_init(RandomState::new).hash_one(value)
+}
+
+impl Grants {
+    /// Of what has to be in a cluster; differs when that does, and is good in this process only.
+    pub fn digest_of(&self, cluster: &ClusterUid) -> u64 {
+        let own = self.digests.get(cluster).copied().unwrap_or_default();
+        own.wrapping_add(self.everywhere_digest)
+    }
+
+    /// The same of what has to be on the hub.
+    pub fn digest_of_hub(&self) -> u64 {
+        self.hub_digest
+    }
+
+    /// The order of grants means nothing, so their digests are added.
+    pub(super) fn digest(&mut self) {
+        let mut roles: HashMap<*const Role, u64> = HashMap::new();
+        let mut groups: HashMap<&str, u64> = HashMap::new();
+        let (mut digests, mut everywhere, mut hub) = (HashMap::new(), 0_u64, 0_u64);
+        for grant in &self.all {
+            let role = *roles
+                .entry(Arc::as_ptr(&grant.role))
+                .or_insert_with(|| hash(&*grant.role));
+            let members = match &grant.subject {
+                Subject::User(_) => 0,
+                Subject::Group(name) => *groups
+                    .entry(name.as_str())
+                    .or_insert_with(|| hash(self.members.get(name))),
+            };
+            let digest = hash((grant.subject.as_str(), members, role, self.extent(grant)));
+            let sum: &mut u64 = match &grant.place {
+                Place::Hub => &mut hub,
+                Place::EveryCluster => &mut everywhere,
+                Place::Cluster(cluster) | Place::Project(cluster, _) => {
+                    digests.entry(cluster.clone()).or_default()
+                }
+            };
+            *sum = sum.wrapping_add(digest);
+        }
+        self.digests = digests;
+        self.everywhere_digest = everywhere;
+        self.hub_digest = hub;
+    }
+
+    fn extent<'a>(&'a self, grant: &'a Grant) -> (&'a Place, &'a [String]) {
+        let namespaces = match &grant.place {
+            Place::Project(_, project) => self.namespaces(project),
+            Place::Hub | Place::EveryCluster | Place::Cluster(_) => &[],
+        };
+        (&grant.place, namespaces)
+    }
+}

@@ -1,0 +1,201 @@
+//! `drover access`.
+
+use drover_api::rest::{Explanation, MemberCreate, MemberView, RoleView, Through, ThroughView};
+use jiff::Timestamp;
+use reqwest::Method;
+
+use super::call::Client;
+use super::environment::Environment;
+use super::failure::Failure;
+use super::output::{Shown, list, one};
+use super::table::{age, describe, or_nothing, printable};
+use super::terminal::{notice, print};
+use crate::args::{
+    AccessArgs, AccessCommand, AccessExplain, AccessGrant, AccessPlace, AccessRevoke,
+};
+
+/// Does what was asked with roles.
+pub(crate) async fn run(args: &AccessArgs, environment: &Environment) -> Result<(), Failure> {
+    let client = environment.client(&args.connection)?;
+    match &args.command {
+        AccessCommand::Roles(output) => {
+            let roles: Vec<RoleView> = client.list(&["v1", "roles"]).await?;
+            let none = "There are no roles.";
+            Ok(print(&list(roles, output.format, Timestamp::now(), none)?)?)
+        }
+        AccessCommand::List { place, output } => {
+            let members: Vec<MemberView> = client.list(&members(place)).await?;
+            let none = "Nobody has a role here but those who have one everywhere.";
+            let now = Timestamp::now();
+            Ok(print(&list(members, output.format, now, none)?)?)
+        }
+        AccessCommand::Grant(wanted) => grant(&client, wanted).await,
+        AccessCommand::Revoke(wanted) => revoke(&client, wanted).await,
+        AccessCommand::Explain(wanted) => explain(&client, wanted).await,
+    }
+}
+
+/// The list of members of a place; one of the two is there.
+fn members(place: &AccessPlace) -> [&str; 4] {
+    match (&place.cluster, &place.project) {
+        (Some(cluster), _) => ["v1", "clusters", cluster, "members"],
+        (None, project) => [
+            "v1",
+            "projects",
+            project.as_deref().unwrap_or_default(),
+            "members",
+        ],
+    }
+}
+
+async fn grant(client: &Client, args: &AccessGrant) -> Result<(), Failure> {
+    let request = MemberCreate {
+        role: args.role.clone(),
+        user: args.subject.user.clone(),
+        group: args.subject.group.clone(),
+    };
+    let member: MemberView = client.post(&members(&args.place), &request).await?;
+    notice(&format!(
+        "{} has the role {:?} now; \"drover access revoke {}\" takes it away.",
+        printable(&subject(&member)),
+        member.role,
+        member.id
+    ));
+    Ok(())
+}
+
+async fn revoke(client: &Client, args: &AccessRevoke) -> Result<(), Failure> {
+    let mut path = members(&args.place).to_vec();
+    path.push(&args.id);
+    client.command(Method::DELETE, &path, None::<&()>).await?;
+    notice("The role is taken away; what it opened ends within seconds.");
+    Ok(())
+}
+
+async fn explain(client: &Client, args: &AccessExplain) -> Result<(), Failure> {
+    let everybody = args.everybody.then_some("*");
+    let optional = [
+        ("object", args.object.as_deref()),
+        ("namespace", args.namespace.as_deref()),
+        ("user", everybody.or(args.user.as_deref())),
+    ];
+    let mut query = vec![
+        ("cluster", args.cluster.as_str()),
+        ("verb", &args.verb),
+        ("group", &args.api_group),
+        ("resource", &args.resource),
+    ];
+    let given = optional.iter();
+    query.extend(given.filter_map(|(name, value)| Some((*name, (*value)?))));
+    let path = ["v1", "access", "explain"];
+    let found: Explanation = client.get_with(&path, &query).await?;
+    Ok(print(&one(&found, args.output.format, Timestamp::now())?)?)
+}
+
+fn subject(member: &MemberView) -> String {
+    let user = member.user.clone();
+    user.or_else(|| member.group.clone()).unwrap_or_default()
+}
+
+impl Shown for RoleView {
+    const HEADINGS: &'static [&'static str] = &["NAME", "IN", "KIND", "WHAT IT IS FOR"];
+
+    fn cells(&self, _now: Timestamp) -> Vec<String> {
+        let kind = match (self.locked, self.built_in) {
+            (true, _) => "locked",
+            (false, true) => "built-in",
+            (false, false) => "own",
+        };
+        vec![
+            self.name.clone(),
+            format!("{:?}", self.context).to_lowercase(),
+            kind.to_owned(),
+            or_nothing(self.description.as_deref()),
+        ]
+    }
+
+    fn page(&self, _now: Timestamp) -> String {
+        describe(&[
+            ("Name", self.name.clone()),
+            ("Display name", or_nothing(self.display_name.as_deref())),
+            ("What it is for", or_nothing(self.description.as_deref())),
+        ])
+    }
+}
+
+impl Shown for MemberView {
+    const HEADINGS: &'static [&'static str] = &["ID", "WHO", "NAME", "ROLE", "STATE", "AGE"];
+
+    fn cells(&self, now: Timestamp) -> Vec<String> {
+        let ready = self.conditions.iter().find(|one| one.type_ == "Ready");
+        let state = ready.map_or("pending", |ready| {
+            if ready.status == "True" {
+                "given"
+            } else {
+                ready.reason.as_str()
+            }
+        });
+        vec![
+            self.id.clone(),
+            subject(self),
+            or_nothing(self.display_name.as_deref()),
+            self.role.clone(),
+            state.to_owned(),
+            age(self.created_at, now),
+        ]
+    }
+
+    fn page(&self, now: Timestamp) -> String {
+        describe(&[
+            ("Id", self.id.clone()),
+            ("Who", subject(self)),
+            ("Role", self.role.clone()),
+            ("Given", format!("{} ago", age(self.created_at, now))),
+        ])
+    }
+}
+
+fn through(one: &ThroughView) -> String {
+    let role = one.cluster_role.as_deref().unwrap_or_default();
+    match one.through {
+        Through::Rule => "its own rules".to_owned(),
+        Through::Known => format!("the ClusterRole {role:?}"),
+        Through::Perhaps => format!("perhaps the ClusterRole {role:?}: ask the cluster"),
+    }
+}
+
+impl Shown for Explanation {
+    const HEADINGS: &'static [&'static str] = &[];
+
+    fn cells(&self, _now: Timestamp) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn page(&self, _now: Timestamp) -> String {
+        let who = self.user.as_deref().map(printable);
+        if self.through.is_empty() {
+            let who = who.map_or_else(
+                || "Nobody's role".to_owned(),
+                |name| format!("{name:?}: no role"),
+            );
+            return format!("{who} allows this here; ask an owner of the cluster for a role.\n");
+        }
+        let mut table = super::table::Table::new(&["WHO", "ROLE", "THROUGH", "BINDING"]);
+        for one in &self.through {
+            table.row(&[
+                one.user.clone().unwrap_or_else(|| one.subject.clone()),
+                one.role.clone(),
+                through(one),
+                format!("{} {}", one.binding_kind, one.binding),
+            ]);
+        }
+        let mut text = table.render();
+        if self.more {
+            text.push_str("and more\n");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests;

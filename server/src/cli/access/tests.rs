@@ -1,0 +1,87 @@
+use drover_api::kinds::RoleContext;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+
+use super::*;
+use crate::args::Format;
+
+fn now() -> Timestamp {
+    "2026-11-21T12:00:00Z".parse().unwrap()
+}
+
+fn member(id: &str, ready: Option<(&str, &str)>) -> MemberView {
+    let made: Timestamp = "2026-11-20T12:00:00Z".parse().unwrap();
+    let condition = |(status, reason): (&str, &str)| Condition {
+        type_: "Ready".to_owned(),
+        status: status.to_owned(),
+        reason: reason.to_owned(),
+        message: String::new(),
+        last_transition_time: Time(made),
+        observed_generation: None,
+    };
+    MemberView {
+        id: id.to_owned(),
+        role: "cluster-viewer".to_owned(),
+        user: Some("ann".to_owned()),
+        display_name: Some("Ann\u{202e}".to_owned()),
+        group: None,
+        created_at: made,
+        conditions: ready.map(condition).into_iter().collect(),
+    }
+}
+
+#[test]
+fn members_and_roles_are_listed_with_their_states_in_words() {
+    let members = vec![
+        member("m-1", None),
+        member("m-2", Some(("True", "Given"))),
+        MemberView {
+            user: None,
+            display_name: None,
+            group: Some("drover:corp:devs".to_owned()),
+            ..member("m-3", Some(("False", "Gone")))
+        },
+    ];
+    let role = RoleView {
+        name: "cluster-viewer".to_owned(),
+        display_name: Some("Cluster Viewer".to_owned()),
+        description: Some("Reads everything in the cluster but Secrets.".to_owned()),
+        context: RoleContext::Cluster,
+        built_in: true,
+        locked: false,
+    };
+    let members = list(members, Format::Table, now(), "").unwrap();
+    let roles = list(vec![role], Format::Table, now(), "").unwrap();
+    insta::assert_snapshot!(format!("{members}\n{roles}"));
+}
+
+#[test]
+fn an_explanation_names_who_role_and_binding_or_says_that_there_is_none() {
+    let one = ThroughView {
+        subject: "drover:user:1".to_owned(),
+        user: Some("ann".to_owned()),
+        role: "cluster-viewer".to_owned(),
+        binding_kind: "ClusterRoleTemplateBinding".to_owned(),
+        binding: "m-1".to_owned(),
+        through: Through::Known,
+        cluster_role: Some("view".to_owned()),
+    };
+    let group = ThroughView {
+        subject: "drover:corp:devs".to_owned(),
+        user: None,
+        through: Through::Perhaps,
+        cluster_role: Some("of-ours".to_owned()),
+        ..one.clone()
+    };
+    let found = |user: Option<&str>, through: Vec<ThroughView>| Explanation {
+        user: user.map(str::to_owned),
+        more: through.len() > 1,
+        through,
+    };
+    let pages = [
+        found(None, vec![one, group]),
+        found(Some("bob"), Vec::new()),
+        found(None, Vec::new()),
+    ];
+    let pages = pages.map(|page| page.page(now()));
+    insta::assert_snapshot!(pages.join("\n"));
+}

@@ -1,0 +1,271 @@
+use serde::Serialize;
+use serde_json::Value;
+
+use super::*;
+
+/// An object of this name and UID that was made at this second.
+fn object<K: DeserializeOwned>(kind: &str, name: &str, uid: &str, second: i64, spec: &Value) -> K {
+    let at = Timestamp::from_second(second).unwrap();
+    let whole = json!({
+        "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,
+        "metadata": { "name": name, "uid": uid, "creationTimestamp": at, "generation": 1 },
+        "spec": spec,
+    });
+    serde_json::from_value(whole).unwrap()
+}
+
+/// At second 10: `ann`, the provider `oidc`, the cluster `shop` and some roles.
+fn stores() -> Stores {
+    let stores = Stores::of_an_empty_hub();
+    stores
+        .users
+        .apply(object("User", "ann", "1", 10, &json!({})));
+    let oidc = object("AuthProvider", "oidc", "2", 10, &json!({ "enabled": true }));
+    stores.auth_providers.apply(oidc);
+    stores
+        .clusters
+        .apply(object("Cluster", "shop", "3", 10, &json!({})));
+    for (name, uid, spec) in [
+        ("reader", "4", json!({ "context": "Cluster" })),
+        ("worker", "5", json!({ "context": "Project" })),
+        (
+            "broken",
+            "6",
+            json!({ "context": "Cluster", "inherits": ["nothing"] }),
+        ),
+    ] {
+        let role = object("RoleTemplate", name, uid, 10, &spec);
+        stores.role_templates.apply(role);
+    }
+    let roamer = object("GlobalRole", "roamer", "7", 10, &json!({}));
+    stores.global_roles.apply(roamer);
+    stores
+}
+
+fn in_shop(role: &str, subject: &Value) -> Value {
+    json!({ "cluster": { "name": "shop" }, "role": { "name": role }, "subject": subject })
+}
+
+fn ann() -> Value {
+    json!({ "user": { "name": "ann" } })
+}
+
+fn devs() -> Value {
+    json!({ "group": { "name": "drover:oidc:devs" } })
+}
+
+/// Writes what is found, as the hub would; gives what was written, by names.
+fn write(stores: &Stores) -> Vec<(String, Value)> {
+    fn each<K>(mirror: &Mirror<K>, outdated: Vec<Outdated<K>>, told: &mut Vec<(String, Value)>)
+    where
+        K: Resource<DynamicType = ()> + Serialize + DeserializeOwned,
+    {
+        for Outdated { object, due } in outdated {
+            let mut stored = serde_json::to_value(&*object).unwrap();
+            let written = match due {
+                Due::Patch(patch) => {
+                    merge(&mut stored, &patch);
+                    patch["spec"].clone()
+                }
+                Due::Conditions(conditions) => {
+                    let [only] = &conditions[..] else {
+                        panic!("{conditions:?}")
+                    };
+                    let said = json!(format!("{} {}", only.status, only.reason));
+                    stored["status"]["conditions"] = json!(conditions);
+                    said
+                }
+                Due::Deletion => {
+                    let name = object.meta().name.clone().unwrap();
+                    mirror.remove(&name);
+                    told.push((name, json!("deleted")));
+                    continue;
+                }
+            };
+            told.push((object.meta().name.clone().unwrap(), written));
+            mirror.apply(serde_json::from_value(stored).unwrap());
+        }
+    }
+    let found = find(stores, Timestamp::from_second(100).unwrap());
+    let mut told = Vec::new();
+    each(&stores.projects, found.projects, &mut told);
+    each(&stores.global_role_bindings, found.global, &mut told);
+    each(
+        &stores.cluster_role_template_bindings,
+        found.in_clusters,
+        &mut told,
+    );
+    each(
+        &stores.project_role_template_bindings,
+        found.in_projects,
+        &mut told,
+    );
+    told
+}
+
+fn merge(into: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        *into = patch.clone();
+        return;
+    };
+    for (key, value) in patch {
+        merge(&mut into[key], value);
+    }
+}
+
+fn bind(stores: &Stores, name: &str, second: i64, spec: &Value) {
+    let binding = object("ClusterRoleTemplateBinding", name, name, second, spec);
+    stores.cluster_role_template_bindings.apply(binding);
+}
+
+fn told(name: &str, what: Value) -> Vec<(String, Value)> {
+    vec![(name.to_owned(), what)]
+}
+
+#[test]
+fn every_name_is_pinned_to_what_was_there_and_then_the_binding_says_that_it_gives() {
+    let stores = stores();
+    bind(&stores, "a", 10, &in_shop("reader", &ann()));
+    let pins = json!({
+        "cluster": { "uid": "3" }, "role": { "uid": "4" }, "subject": { "user": { "uid": "1" } },
+    });
+    assert_eq!(write(&stores), told("a", pins));
+    assert_eq!(write(&stores), told("a", json!("True Given")));
+    assert_eq!(write(&stores), [], "what it says is what it should say");
+
+    let devs = json!({ "role": { "name": "roamer" }, "subject": devs() });
+    let global = object("GlobalRoleBinding", "b", "b", 11, &devs);
+    stores.global_role_bindings.apply(global);
+    let pins = json!({ "role": { "uid": "7" }, "subject": { "group": { "providerUid": "2" } } });
+    assert_eq!(write(&stores), told("b", pins));
+    assert_eq!(write(&stores), told("b", json!("True Given")));
+    assert_eq!(write(&stores), []);
+}
+
+#[test]
+fn what_came_after_the_binding_is_not_meant_by_it() {
+    let stores = stores();
+    bind(&stores, "a", 9, &in_shop("reader", &ann()));
+    assert_eq!(write(&stores), told("a", json!("False Newer")));
+    assert_eq!(write(&stores), []);
+    assert!(stores.grants.fresh(&stores).all().is_empty());
+}
+
+#[test]
+fn a_name_that_is_made_again_inherits_nothing() {
+    let stores = stores();
+    bind(&stores, "a", 10, &in_shop("reader", &ann()));
+    write(&stores);
+    assert_eq!(write(&stores), told("a", json!("True Given")));
+    let again = json!({ "context": "Cluster" });
+    let again = object("RoleTemplate", "reader", "4 again", 10, &again);
+    stores.role_templates.apply(again);
+    assert_eq!(write(&stores), told("a", json!("False Gone")));
+    assert!(stores.grants.fresh(&stores).all().is_empty());
+}
+
+#[test]
+fn a_binding_says_why_it_gives_nothing() {
+    for (subject, role, wanted) in [
+        (ann(), "nothing", "False Missing"),
+        (ann(), "worker", "False OtherContext"),
+        (ann(), "broken", "False RoleUnusable"),
+        (
+            json!({ "user": { "name": "bob" } }),
+            "reader",
+            "False Missing",
+        ),
+        (
+            json!({ "group": { "name": "devs" } }),
+            "reader",
+            "False NoGroup",
+        ),
+        (json!({}), "reader", "False NoSubject"),
+    ] {
+        let stores = stores();
+        bind(&stores, "a", 10, &in_shop(role, &subject));
+        write(&stores);
+        assert_eq!(write(&stores), told("a", json!(wanted)), "{subject} {role}");
+        assert_eq!(write(&stores), []);
+    }
+}
+
+#[test]
+fn who_is_disabled_has_no_role_and_the_binding_says_so() {
+    let stores = stores();
+    bind(&stores, "a", 10, &in_shop("reader", &ann()));
+    bind(&stores, "d", 10, &in_shop("reader", &devs()));
+    write(&stores);
+    write(&stores);
+    let off = json!({ "enabled": false });
+    stores.users.apply(object("User", "ann", "1", 10, &off));
+    assert_eq!(write(&stores), told("a", json!("False Disabled")));
+    let oidc = object("AuthProvider", "oidc", "2", 10, &off);
+    stores.auth_providers.apply(oidc);
+    assert_eq!(write(&stores), told("d", json!("False Disabled")));
+}
+
+#[test]
+fn a_project_is_pinned_to_its_cluster_and_a_binding_in_it_waits_for_that() {
+    let stores = stores();
+    let project = |cluster: &str| json!({ "cluster": { "name": cluster } });
+    for (name, cluster) in [("p", "shop"), ("q", "later")] {
+        let made = object("Project", name, name, 10, &project(cluster));
+        stores.projects.apply(made);
+        let spec = json!({
+            "project": { "name": name }, "role": { "name": "worker" }, "subject": ann(),
+        });
+        let name = format!("in-{name}");
+        let binding = object("ProjectRoleTemplateBinding", &name, &name, 10, &spec);
+        stores.project_role_template_bindings.apply(binding);
+    }
+    let pins = |project: &str| {
+        json!({
+            "project": { "uid": project }, "role": { "uid": "5" },
+            "subject": { "user": { "uid": "1" } },
+        })
+    };
+    let written = |list: [(&str, Value); 4]| list.map(|(name, what)| (name.to_owned(), what));
+    assert_eq!(
+        write(&stores),
+        written([
+            ("p", json!({ "cluster": { "uid": "3" } })),
+            ("q", json!("False Missing")),
+            ("in-p", pins("p")),
+            ("in-q", pins("q")),
+        ])
+    );
+    let said = write(&stores);
+    assert_eq!(said[0], ("in-p".to_owned(), json!("True Given")));
+    assert_eq!(said[1], ("in-q".to_owned(), json!("False ProjectNotReady")));
+    // Made within the same second, it is what the project was made for.
+    let later = object("Cluster", "later", "8", 10, &json!({}));
+    stores.clusters.apply(later);
+    let pinned = json!({ "cluster": { "uid": "8" } });
+    assert_eq!(write(&stores), told("q", pinned));
+    let said = write(&stores);
+    assert_eq!(said[0], ("q".to_owned(), json!("Unknown Pending")));
+    assert_eq!(said[1], ("in-q".to_owned(), json!("True Given")));
+    assert_eq!(write(&stores), []);
+}
+
+#[test]
+fn a_binding_of_somebody_or_of_a_place_that_is_gone_goes_and_another_of_that_name_inherits_nothing()
+{
+    for (gone, again) in [("user", "User"), ("cluster", "Cluster")] {
+        let stores = stores();
+        bind(&stores, "b", 20, &in_shop("reader", &ann()));
+        write(&stores);
+        assert_eq!(write(&stores), told("b", json!("True Given")));
+        match gone {
+            "user" => stores
+                .users
+                .apply(object(again, "ann", "11", 30, &json!({}))),
+            _ => stores
+                .clusters
+                .apply(object(again, "shop", "13", 30, &json!({}))),
+        }
+        assert_eq!(write(&stores), told("b", json!("deleted")), "{gone}");
+        assert!(stores.cluster_role_template_bindings.is_empty());
+    }
+}

@@ -1,0 +1,192 @@
+//! Projects, for those who may see and change them.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use drover_access::identity::Identity;
+use drover_api::ids::ClusterUid;
+use drover_api::kinds::{ClusterReference, ContainerDefaults, Project, ProjectQuota, ProjectSpec};
+use drover_api::rest::{List, ProjectCreate, ProjectPatch, ProjectView};
+use http::StatusCode;
+use jiff::Timestamp;
+use kube::ResourceExt;
+use serde::Deserialize;
+
+use super::RestState;
+use super::body::{Json, Name, Query};
+use super::caller::Caller;
+use super::members;
+use super::page::PageQuery;
+use super::sight::{Sight, place_of};
+use super::tokens::visible_cluster;
+use super::written::Written;
+use crate::status::Status;
+
+/// Which projects.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ProjectQuery {
+    /// Those of this cluster only.
+    cluster: Option<String>,
+    /// Items on the page: 1 to 500, 500 if absent.
+    limit: Option<usize>,
+    /// `continue` of the page before.
+    #[serde(rename = "continue")]
+    continue_token: Option<String>,
+}
+
+fn view(project: &Project) -> ProjectView {
+    let (spec, status) = (project.spec.clone(), project.status.clone());
+    let status = status.unwrap_or_default();
+    let created = project.metadata.creation_timestamp.as_ref();
+    let own = status.namespaces.into_iter();
+    ProjectView {
+        name: project.name_any(),
+        uid: project.uid().unwrap_or_default(),
+        cluster: spec.cluster.name,
+        display_name: spec.display_name,
+        description: spec.description,
+        namespaces: spec.namespaces,
+        own_namespaces: own.map(|namespace| namespace.name).collect(),
+        quota: spec.quota,
+        container_defaults: spec.container_defaults,
+        pod_security: spec.pod_security,
+        created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+        deleting: project.metadata.deletion_timestamp.is_some(),
+        conditions: status.conditions,
+    }
+}
+
+/// The projects that the caller has a role in, or may see.
+#[utoipa::path(get, path = "/v1/projects", tag = "access", params(ProjectQuery),
+    responses((status = 200, body = List<ProjectView>)))]
+pub(super) async fn list(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Query(query): Query<ProjectQuery>,
+) -> Result<axum::Json<List<ProjectView>>, Status> {
+    let sight = Sight::of(&state, &caller);
+    let wanted = |project: &Project| {
+        let cluster = query.cluster.as_ref();
+        cluster.is_none_or(|name| *name == project.spec.cluster.name)
+            && sight.knows_project(project)
+    };
+    PageQuery::new(query.limit, query.continue_token.clone())
+        .of(&state.hub.stores().projects, wanted, view)
+        .map(axum::Json)
+}
+
+/// One project.
+#[utoipa::path(get, path = "/v1/projects/{name}", tag = "access",
+    params(("name" = String, Path, description = "The project's name")),
+    responses((status = 200, body = ProjectView)))]
+pub(super) async fn read(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Name(name): Name,
+) -> Result<axum::Json<ProjectView>, Status> {
+    visible_project(&state, &caller, &name).map(|project| axum::Json(view(&project)))
+}
+
+/// Makes a project in a cluster.
+#[utoipa::path(post, path = "/v1/projects", tag = "access", request_body = ProjectCreate,
+    responses((status = 201, body = ProjectView)))]
+pub(super) async fn create(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Json(request): Json<ProjectCreate>,
+) -> Result<(StatusCode, axum::Json<ProjectView>), Status> {
+    // Whoever has no role in a cluster does not learn whether there is one.
+    let cluster = visible_cluster(&state, &caller, &request.cluster)?;
+    let spec = ProjectSpec {
+        cluster: ClusterReference {
+            name: request.cluster,
+            uid: None,
+        },
+        display_name: request.display_name.filter(|text| !text.is_empty()),
+        description: request.description.filter(|text| !text.is_empty()),
+        namespaces: request.namespaces,
+        quota: request.quota,
+        container_defaults: request.container_defaults,
+        pod_security: request.pod_security,
+    };
+    let said = Project::new(&request.name, spec);
+    let mut project = said.clone();
+    project.spec.cluster.uid = cluster.uid().map(ClusterUid::new);
+    let mirror = &state.hub.stores().projects;
+    let written = Written::new(&state, &caller, mirror);
+    let made = written.create(&said, &project).await?;
+    let sight = Sight::of(&state, &caller);
+    if !place_of(&made).is_some_and(|place| sight.may("update", "projects", &place)) {
+        members::make_project_owner(&state, &caller, &made).await?;
+    }
+    Ok((StatusCode::CREATED, axum::Json(view(&made))))
+}
+
+/// Changes a project.
+#[utoipa::path(patch, path = "/v1/projects/{name}", tag = "access", request_body = ProjectPatch,
+    params(("name" = String, Path, description = "The project's name")),
+    responses((status = 200, body = ProjectView)))]
+pub(super) async fn patch(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Name(name): Name,
+    Json(request): Json<ProjectPatch>,
+) -> Result<axum::Json<ProjectView>, Status> {
+    let project = visible_project(&state, &caller, &name)?;
+    let mut changed = Project::clone(&project);
+    let spec = &mut changed.spec;
+    if let Some(text) = request.display_name {
+        spec.display_name = Some(text).filter(|text| !text.is_empty());
+    }
+    if let Some(text) = request.description {
+        spec.description = Some(text).filter(|text| !text.is_empty());
+    }
+    if let Some(namespaces) = request.namespaces {
+        spec.namespaces = namespaces;
+    }
+    if let Some(quota) = request.quota {
+        spec.quota = Some(quota).filter(|quota| *quota != ProjectQuota::default());
+    }
+    if let Some(defaults) = request.container_defaults {
+        spec.container_defaults =
+            Some(defaults).filter(|said| *said != ContainerDefaults::default());
+    }
+    if let Some(level) = request.pod_security {
+        spec.pod_security = Some(level);
+    }
+    let mirror = &state.hub.stores().projects;
+    let written = Written::new(&state, &caller, mirror);
+    let changed = written.replace(&project, &changed).await?;
+    Ok(axum::Json(view(&changed)))
+}
+
+/// Deletes a project; its namespaces stay in the cluster, and are nobody's.
+#[utoipa::path(delete, path = "/v1/projects/{name}", tag = "access",
+    params(("name" = String, Path, description = "The project's name")),
+    responses((status = 204)))]
+pub(super) async fn delete(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Name(name): Name,
+) -> Result<StatusCode, Status> {
+    let project = visible_project(&state, &caller, &name)?;
+    let mirror = &state.hub.stores().projects;
+    let written = Written::new(&state, &caller, mirror);
+    written.delete(&project).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A project that the caller may know of.
+pub(super) fn visible_project(
+    state: &RestState,
+    caller: &Identity,
+    name: &str,
+) -> Result<Arc<Project>, Status> {
+    let project = state.hub.stores().projects.by_name(name);
+    let sight = Sight::of(state, caller);
+    project
+        .filter(|project| sight.knows_project(project))
+        .ok_or_else(|| Status::not_found("Project", name))
+}

@@ -1,0 +1,144 @@
+//! Objects of roles and projects, written as the server on behalf of a caller.
+//!
+//! The hub asks no rule of the server, so every write goes through [`Written`], which asks them as
+//! the caller first.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use drover_access::admission::{Operation, Write};
+use drover_access::identity::Identity;
+use drover_access::names::UserName;
+use drover_api::group::{GROUP, SERVER_FIELD_MANAGER};
+use kube::api::{DeleteParams, PostParams, Preconditions};
+use kube::{Api, Resource, ResourceExt};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::RestState;
+use crate::hub::admission::judge::judge;
+use crate::hub::{Mirror, call};
+use crate::status::Status;
+
+/// Longest to wait until memory shows what was written.
+const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
+
+/// A kind that people's roles say who may write.
+pub(super) struct Written<'a, K> {
+    state: &'a RestState,
+    caller: &'a Identity,
+    mirror: &'a Mirror<K>,
+}
+
+impl<'a, K> Written<'a, K>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned,
+    K: Resource<Scope = k8s_openapi::ClusterResourceScope>,
+{
+    pub(super) fn new(state: &'a RestState, caller: &'a Identity, mirror: &'a Mirror<K>) -> Self {
+        Self {
+            state,
+            caller,
+            mirror,
+        }
+    }
+
+    fn api(&self) -> Api<K> {
+        Api::all(self.state.hub.client())
+    }
+
+    /// Asks about `said`, what the caller says, and makes `object` of it, the same with the UIDs that
+    /// the server writes beside names.
+    pub(super) async fn create(&self, said: &K, object: &K) -> Result<K, Status> {
+        let name = object.name_any();
+        let asked = value(said)?;
+        self.ask(Operation::Create, &name, Some(&asked), None)
+            .await?;
+        let params = PostParams {
+            field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
+            ..PostParams::default()
+        };
+        let created = call("create an object", self.api().create(&params, object)).await;
+        let created = created.map_err(|error| match error.code() {
+            Some(409) => Status::already_exists(kind::<K>(), &name),
+            _ => error.into(),
+        })?;
+        self.mirror.wait_for(&created, VISIBLE_WITHIN).await;
+        Ok(created)
+    }
+
+    /// Writes what was read as `old`, and is a conflict if somebody else was faster.
+    pub(super) async fn replace(&self, old: &K, object: &K) -> Result<K, Status> {
+        let name = object.name_any();
+        let (before, after) = (value(old)?, value(object)?);
+        self.ask(Operation::Update, &name, Some(&after), Some(&before))
+            .await?;
+        let params = PostParams {
+            field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
+            ..PostParams::default()
+        };
+        let api = self.api();
+        let replacing = api.replace(&name, &params, object);
+        let written = call("change an object", replacing).await?;
+        self.mirror.wait_for(&written, VISIBLE_WITHIN).await;
+        Ok(written)
+    }
+
+    pub(super) async fn delete(&self, object: &K) -> Result<(), Status> {
+        let name = object.name_any();
+        let before = value(object)?;
+        self.ask(Operation::Delete, &name, None, Some(&before))
+            .await?;
+        let uid = object.uid().unwrap_or_default();
+        let params = DeleteParams {
+            preconditions: Some(Preconditions {
+                uid: Some(uid.clone()),
+                resource_version: None,
+            }),
+            ..DeleteParams::default()
+        };
+        match call("delete an object", self.api().delete(&name, &params)).await {
+            Err(error) if !error.is_not_found() => return Err(error.into()),
+            _ => {}
+        }
+        self.mirror.wait_until_gone(&uid, VISIBLE_WITHIN).await;
+        Ok(())
+    }
+
+    async fn ask(
+        &self,
+        operation: Operation,
+        name: &str,
+        object: Option<&Value>,
+        old: Option<&Value>,
+    ) -> Result<(), Status> {
+        let writer = UserName::of(&self.caller.user_uid).to_string();
+        let plural = K::plural(&());
+        let write = Write {
+            writer: &writer,
+            groups: &[],
+            operation,
+            group: GROUP,
+            resource: &plural,
+            subresource: "",
+            namespace: "",
+            name,
+            object,
+            old,
+        };
+        Ok(judge(&self.state.hub, self.caller, &write).await?)
+    }
+}
+
+fn value(object: &impl Serialize) -> Result<Value, Status> {
+    serde_json::to_value(object)
+        .map_err(|error| Status::internal(format!("an object cannot be written: {error}")))
+}
+
+fn kind<K: Resource<DynamicType = ()>>() -> &'static str {
+    match K::kind(&()) {
+        std::borrow::Cow::Borrowed(kind) => kind,
+        std::borrow::Cow::Owned(_) => "object",
+    }
+}

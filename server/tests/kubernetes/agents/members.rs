@@ -1,0 +1,275 @@
+//! People who are given roles in a cluster, and what they can do there.
+
+use std::time::Duration;
+
+use drover_access::roles::{Rights, Scoped, built_in_role_templates, resolve};
+use drover_api::kinds::{RoleContext, RoleTemplateSpec};
+use drover_e2e::{ControlPlane, eventually};
+use drover_rbac::{Rule, missing};
+use http::Method;
+use k8s_openapi::api::authorization::v1::{SelfSubjectRulesReview, SubjectRulesReviewStatus};
+use k8s_openapi::api::rbac::v1::ClusterRole;
+use kube::api::Api;
+use serde_json::{Value, json};
+
+use super::rig::{Rig, SOON, start};
+
+const MEMBERS: &str = "/v1/clusters/shop/members";
+
+/// Gives a role; returns the member's id.
+async fn give(rig: &Rig, by: &str, role: &str, user: &str) -> String {
+    let body = json!({ "role": role, "user": user });
+    let made = rig.server.post(MEMBERS, by, body).await.expect(201);
+    made["id"].as_str().unwrap().to_owned()
+}
+
+async fn take(rig: &Rig, by: &str, id: &str) {
+    let path = format!("{MEMBERS}/{id}");
+    rig.server.delete(&path, by).await.expect(204);
+}
+
+/// What the cluster lets somebody do, by its own word, through the server; `None` while it does not
+/// know them.
+async fn allowed(rig: &Rig, who: &str) -> Option<Vec<Rule>> {
+    let path = "/k8s/clusters/shop/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
+    let body = json!({
+        "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview",
+        "spec": { "namespace": "default" },
+    });
+    let answer = rig.server.post(path, who, body).await;
+    if answer.code != 201 {
+        return None;
+    }
+    let review: SelfSubjectRulesReview = serde_json::from_value(answer.body).unwrap();
+    Some(rules(&review.status.unwrap()))
+}
+
+fn rules(status: &SubjectRulesReviewStatus) -> Vec<Rule> {
+    let objects = status.resource_rules.iter().map(|rule| Rule {
+        verbs: rule.verbs.clone(),
+        groups: rule.api_groups.clone().unwrap_or_default(),
+        resources: rule.resources.clone().unwrap_or_default(),
+        names: rule.resource_names.clone().unwrap_or_default(),
+        urls: Vec::new(),
+    });
+    let paths = status.non_resource_rules.iter().map(|rule| Rule {
+        verbs: rule.verbs.clone(),
+        urls: rule.non_resource_urls.clone().unwrap_or_default(),
+        ..Rule::default()
+    });
+    objects.chain(paths).collect()
+}
+
+/// What a role says, with what the cluster's own roles add.
+async fn granted(cluster: &ControlPlane, role: &str) -> Vec<Rule> {
+    let all = built_in_role_templates();
+    let find = |name: &str| -> Option<&RoleTemplateSpec> {
+        let found = all.iter().find(|one| one.name == name);
+        found.map(|one| &one.spec)
+    };
+    let Scoped { cluster: said, .. } = resolve(role, find).unwrap().unwrap();
+    let said = said.downstream();
+    let mut rules = said.rules;
+    for name in said.external {
+        let own = Api::<ClusterRole>::all(cluster.client());
+        let own = own.get(&name).await.unwrap().rules.unwrap_or_default();
+        rules.extend(Rights::of(&own).rules);
+    }
+    rules
+}
+
+#[tokio::test]
+async fn each_role_of_the_start_allows_in_a_cluster_exactly_what_it_says() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let _agent = start(&cluster, "pod-0").await;
+    let bob = rig.server.user(&rig.admin, "bob").await;
+    // One that allows nothing in the cluster itself: what is left is everybody's.
+    let id = give(&rig, &rig.admin, "cluster-members-view", "bob").await;
+    let everybodys = eventually("the cluster to know bob", SOON, async || {
+        allowed(&rig, &bob).await.ok_or("not yet")
+    });
+    let everybodys = everybodys.await.unwrap();
+    let everything = drover_rbac::everything();
+    assert!(!missing(&everybodys, &everything).is_empty());
+    for role in built_in_role_templates() {
+        if role.spec.context != RoleContext::Cluster || role.name == "cluster-members-view" {
+            continue;
+        }
+        let given = give(&rig, &rig.admin, role.name, "bob").await;
+        let mut wanted = granted(&cluster, role.name).await;
+        wanted.extend(everybodys.iter().cloned());
+        eventually(role.name, SOON, async || {
+            let has = allowed(&rig, &bob).await.unwrap_or_default();
+            let (lacks, exceeds) = (missing(&has, &wanted), missing(&wanted, &has));
+            if lacks.is_empty() && exceeds.is_empty() {
+                Ok(())
+            } else {
+                Err(format!("lacks {lacks:?}, exceeds by {exceeds:?}"))
+            }
+        })
+        .await
+        .unwrap();
+        take(&rig, &rig.admin, &given).await;
+    }
+    take(&rig, &rig.admin, &id).await;
+    let label = "management.drover.dev/access=role";
+    eventually("nothing of bob's roles to be left", SOON, async || {
+        let kinds = "clusterroles,clusterrolebindings,rolebindings";
+        let left = cluster.kubectl(["get", kinds, "-A", "-l", label, "-o", "name"]);
+        let left = left.await.map_err(|error| error.to_string())?.stdout;
+        left.trim().is_empty().then_some(()).ok_or(left)
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn a_member_knows_of_their_cluster_only_and_loses_it_with_their_role() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    rig.create("bank").await;
+    let _agent = start(&cluster, "pod-0").await;
+    let bob = rig.server.user(&rig.admin, "bob").await;
+    let names = async || -> Vec<String> {
+        let list = rig.server.get("/v1/clusters", &bob).await.expect(200);
+        let items = list["items"].as_array().unwrap().iter();
+        items
+            .map(|item| item["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let nodes = async |cluster: &str| {
+        let path = format!("/k8s/clusters/{cluster}/api/v1/nodes");
+        rig.server.get(&path, &bob).await.code.as_u16()
+    };
+    assert!(names().await.is_empty());
+    rig.server.get("/v1/clusters/shop", &bob).await.expect(404);
+    rig.server.get(MEMBERS, &bob).await.expect(404);
+    assert_eq!((nodes("shop").await, nodes("bank").await), (403, 403));
+
+    let id = give(&rig, &rig.admin, "cluster-viewer", "bob").await;
+    assert_eq!(names().await, ["shop"]);
+    let given = std::time::Instant::now();
+    eventually("bob to read nodes", SOON, async || {
+        match nodes("shop").await {
+            200 => Ok(()),
+            code => Err(code.to_string()),
+        }
+    })
+    .await
+    .unwrap();
+    // The promise is two seconds; this machine may be busy with other tests.
+    assert!(
+        given.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        given.elapsed()
+    );
+    for (method, path, wanted) in [
+        (Method::GET, "/k8s/clusters/shop/api/v1/secrets", 403),
+        (
+            Method::DELETE,
+            "/k8s/clusters/shop/api/v1/namespaces/default",
+            403,
+        ),
+        (Method::GET, "/k8s/clusters/bank/api/v1/nodes", 403),
+        (Method::GET, "/k8s/clusters/local/api/v1/nodes", 403),
+        (Method::GET, "/v1/clusters/bank", 404),
+        (Method::DELETE, "/v1/clusters/shop", 403),
+        (Method::GET, "/v1/users", 403),
+    ] {
+        let answer = rig.server.call(method, path, Some(&bob), None).await;
+        assert_eq!(answer.code, wanted, "{path}: {}", answer.body);
+    }
+    let members = rig.server.get(MEMBERS, &bob).await.expect(200);
+    assert_eq!(members["items"][0]["user"], "bob");
+    let explained = async |user: &str| {
+        let path = format!("/v1/access/explain?cluster=shop&verb=get&resource=nodes&user={user}");
+        rig.server.get(&path, &bob).await.expect(200)
+    };
+    let why = explained("bob").await;
+    assert_eq!(why["through"][0]["role"], "cluster-viewer", "{why}");
+    assert_eq!(why["through"][0]["binding"], json!(id), "{why}");
+    assert_eq!(
+        explained("admin").await["through"][0]["bindingKind"],
+        "User"
+    );
+
+    take(&rig, &rig.admin, &id).await;
+    assert!(names().await.is_empty());
+    assert_eq!(nodes("shop").await, 403);
+}
+
+#[tokio::test]
+async fn whoever_lets_others_in_gives_no_more_than_they_have() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let ann = rig.server.user(&rig.admin, "ann").await;
+    let bob = rig.server.user(&rig.admin, "bob").await;
+    give(&rig, &rig.admin, "cluster-members-manage", "ann").await;
+    let asked = async |by: &str, role: &str| {
+        let body = json!({ "role": role, "user": "bob" });
+        rig.server.post(MEMBERS, by, body).await
+    };
+    let refused = asked(&ann, "cluster-owner").await.expect(403);
+    let message = refused["message"].as_str().unwrap();
+    assert!(
+        message.contains("your own roles in the cluster lack"),
+        "{message}"
+    );
+    asked(&ann, "cluster-members-view").await.expect(201);
+    // Bob sees members now, and lets nobody in.
+    rig.server.get(MEMBERS, &bob).await.expect(200);
+    asked(&bob, "cluster-members-view").await.expect(403);
+    // Somebody's role that ann could not give, she cannot take either.
+    let owner = give(&rig, &rig.admin, "cluster-owner", "bob").await;
+    let path = format!("{MEMBERS}/{owner}");
+    rig.server.delete(&path, &ann).await.expect(403);
+    // The owner can do both.
+    asked(&bob, "nodes-view").await.expect(201);
+    rig.server.delete(&path, &bob).await.expect(204);
+}
+
+#[tokio::test]
+async fn whoever_may_import_clusters_owns_theirs_and_no_others() {
+    let (rig, _cluster) = Rig::with_cluster().await;
+    rig.create("bank").await;
+    let dora = rig.server.user(&rig.admin, "dora").await;
+    let body = json!({ "name": "doras" });
+    rig.server
+        .post("/v1/clusters", &dora, body.clone())
+        .await
+        .expect(403);
+    let binding = json!({
+        "apiVersion": "management.drover.dev/v1alpha1", "kind": "GlobalRoleBinding",
+        "metadata": { "name": "dora-imports" },
+        "spec": { "role": { "name": "clusters-import" }, "subject": { "user": { "name": "dora" } } },
+    });
+    let path = "/k8s/clusters/local/apis/management.drover.dev/v1alpha1/globalrolebindings";
+    rig.server.post(path, &rig.admin, binding).await.expect(201);
+    let made: Value = eventually("dora to make a cluster", SOON, async || {
+        let answer = rig.server.post("/v1/clusters", &dora, body.clone()).await;
+        if answer.code == 201 {
+            Ok(answer.body)
+        } else {
+            Err(answer.body.to_string())
+        }
+    })
+    .await
+    .unwrap();
+    assert_eq!(made["name"], "doras");
+    let members = eventually("dora to own it", SOON, async || {
+        let answer = rig.server.get("/v1/clusters/doras/members", &dora).await;
+        (answer.code == 200).then_some(answer.body).ok_or("not yet")
+    });
+    let members = members.await.unwrap();
+    assert_eq!(members["items"][0]["role"], "cluster-owner");
+    rig.server.get("/v1/clusters/bank", &dora).await.expect(404);
+    rig.server
+        .delete("/v1/clusters/bank", &dora)
+        .await
+        .expect(404);
+    rig.server
+        .delete("/v1/clusters/doras", &dora)
+        .await
+        .expect(204);
+}

@@ -1,0 +1,348 @@
+//! Roles and bindings on the hub: who may write them, what their names mean, and those of the start.
+
+use std::time::Duration;
+
+use drover_access::roles::{BUILT_IN_LABEL, built_in_global_roles, built_in_role_templates};
+use drover_api::group::GROUP;
+use drover_api::kinds::{
+    ClusterRoleTemplateBinding, Project, ProjectRoleTemplateBinding, RoleTemplate,
+};
+use drover_e2e::eventually;
+use http::{Method, Request};
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+
+use crate::admission::in_force;
+use crate::place::{TestHub, on_both_hubs};
+use crate::server::Server;
+
+on_both_hubs!(
+    nobody_gives_or_takes_more_than_they_have_by_writing_straight_to_the_hub,
+    a_name_means_what_was_there_when_it_was_bound,
+    the_roles_of_the_start_are_there_and_stay_as_they_are,
+);
+
+const SOON: Duration = Duration::from_secs(30);
+const OURS: &str = "/apis/management.drover.dev/v1alpha1";
+
+const ROLES: &str = "roletemplates";
+const BINDINGS: &str = "clusterroletemplatebindings";
+
+/// Somebody's name and groups.
+type Who<'a> = (&'a str, &'a [&'a str]);
+
+/// Whoever may do everything by the hub's own roles; those of Drover are another matter.
+const MASTERS: &[&str] = &["system:masters"];
+
+/// Writes as somebody of these groups; gives the code and the hub's words.
+async fn write_as(
+    server: &Server,
+    (writer, groups): Who<'_>,
+    method: Method,
+    path: &str,
+    body: &Value,
+) -> (u16, String) {
+    let mut request = Request::builder()
+        .method(method)
+        .uri(format!("{OURS}/{path}"))
+        .header("content-type", "application/json")
+        .header("impersonate-user", writer);
+    for group in groups {
+        request = request.header("impersonate-group", *group);
+    }
+    let request = request.body(serde_json::to_vec(body).unwrap()).unwrap();
+    match server.hub.client().request::<Value>(request).await {
+        Ok(_) => (200, String::new()),
+        Err(kube::Error::Api(status)) => (status.code, status.message.clone()),
+        Err(other) => panic!("{path}: {other:?}"),
+    }
+}
+
+fn whole(kind: &str, name: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": format!("{GROUP}/v1alpha1"), "kind": kind,
+        "metadata": { "name": name }, "spec": spec,
+    })
+}
+
+fn template(name: &str, verbs: &[&str]) -> Value {
+    let rules = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": verbs }]);
+    let spec = json!({ "context": "Cluster", "rules": rules });
+    whole("RoleTemplate", name, &spec)
+}
+
+fn in_shop(name: &str, role: &str, user: &str) -> Value {
+    let spec = json!({
+        "cluster": { "name": "shop" }, "role": { "name": role },
+        "subject": { "user": { "name": user } },
+    });
+    whole("ClusterRoleTemplateBinding", name, &spec)
+}
+
+/// The person's name on the hub.
+async fn name_of(server: &Server, user: &str) -> String {
+    let user = server.hub.users().get(user).await.unwrap();
+    format!("drover:user:{}", user.metadata.uid.unwrap())
+}
+
+/// Makes an object as the server, which is asked no rule.
+async fn make(server: &Server, path: &str, object: &Value) {
+    let request = Request::post(format!("{OURS}/{path}"))
+        .header("content-type", "application/json")
+        .body(serde_json::to_vec(object).unwrap())
+        .unwrap();
+    let made = server.hub.client().request::<Value>(request).await;
+    made.unwrap();
+}
+
+/// The object, once its condition says this.
+async fn saying(server: &Server, path: &str, wanted: [&str; 2]) -> Value {
+    let said = eventually(path, SOON, async || {
+        let request = Request::get(format!("{OURS}/{path}"))
+            .body(Vec::new())
+            .unwrap();
+        let got = server.hub.client().request::<Value>(request).await;
+        let got = got.map_err(|error| error.to_string())?;
+        let ready = &got["status"]["conditions"][0];
+        if [&ready["status"], &ready["reason"]] == wanted {
+            Ok(got)
+        } else {
+            Err(got.to_string())
+        }
+    });
+    said.await.unwrap()
+}
+
+/// With `ann` and `bob`, the cluster `shop` and roles; `ann` reads pods there.
+async fn prepared(hub: &TestHub) -> Server {
+    let server = Server::start(hub).await;
+    let admin = server.administrator().await;
+    for name in ["ann", "bob"] {
+        let user = json!({ "name": name, "password": "the very first password" });
+        server.post("/v1/users", &admin, user).await.expect(201);
+    }
+    let shop = json!({ "name": "shop" });
+    server.post("/v1/clusters", &admin, shop).await.expect(201);
+    in_force(&server).await;
+    for role in [
+        template("reader", &["get"]),
+        template("writer", &["get", "update"]),
+    ] {
+        make(&server, ROLES, &role).await;
+    }
+    make(&server, BINDINGS, &in_shop("ann-reads", "reader", "ann")).await;
+    make(&server, BINDINGS, &in_shop("bob-writes", "writer", "bob")).await;
+    for name in ["ann-reads", "bob-writes"] {
+        let path = format!("{BINDINGS}/{name}");
+        saying(&server, &path, ["True", "Given"]).await;
+    }
+    server
+}
+
+/// Lets `jane` write all of Drover's kinds by a role of the hub's own, and nothing else.
+async fn let_jane_write(server: &Server) {
+    const RBAC: &str = "rbac.authorization.k8s.io";
+    let role = json!({
+        "apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRole",
+        "metadata": { "name": "writes-roles" },
+        "rules": [{ "apiGroups": [GROUP], "resources": ["*"], "verbs": ["*"] }],
+    });
+    let binding = json!({
+        "apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRoleBinding",
+        "metadata": { "name": "writes-roles" },
+        "roleRef": { "apiGroup": RBAC, "kind": "ClusterRole", "name": "writes-roles" },
+        "subjects": [{ "apiGroup": RBAC, "kind": "User", "name": "jane" }],
+    });
+    for (path, object) in [("clusterroles", role), ("clusterrolebindings", binding)] {
+        let request = Request::post(format!("/apis/{RBAC}/v1/{path}"))
+            .header("content-type", "application/json")
+            .body(serde_json::to_vec(&object).unwrap())
+            .unwrap();
+        let made = server.hub.client().request::<Value>(request).await;
+        made.unwrap();
+    }
+}
+
+async fn nobody_gives_or_takes_more_than_they_have_by_writing_straight_to_the_hub(hub: TestHub) {
+    let server = prepared(&hub).await;
+    let_jane_write(&server).await;
+    let (ann, admin) = (
+        name_of(&server, "ann").await,
+        name_of(&server, "admin").await,
+    );
+    let (ann, admin): (Who<'_>, Who<'_>) = ((&ann, MASTERS), (&admin, MASTERS));
+    let nobody = ("drover:user:5b3c4fd4-0000-4000-8000-000000000000", MASTERS);
+    let (root, jane): (Who<'_>, Who<'_>) = (("jane", MASTERS), ("jane", &[]));
+    let create = |path: &str, object: Value| (Method::POST, path.to_owned(), object);
+    let delete = |path: String| (Method::DELETE, path, json!({}));
+    let bind = |name: &str, role: &str, user: &str| create(BINDINGS, in_shop(name, role, user));
+    let unbind = |name: &str| delete(format!("{BINDINGS}/{name}"));
+    let lacks = "your own roles in the cluster lack";
+    let everywhere = "in every cluster lack";
+    for (who, (method, path, body), refused) in [
+        (ann, bind("a", "writer", "ann"), lacks),
+        (ann, bind("b", "reader", "bob"), ""),
+        (ann, unbind("bob-writes"), lacks),
+        // All at once, of which none is named.
+        (ann, delete(BINDINGS.to_owned()), lacks),
+        (ann, create(ROLES, template("r", &["get"])), everywhere),
+        (ann, delete(format!("{ROLES}/writer")), everywhere),
+        (jane, bind("c", "reader", "bob"), "only people of Drover"),
+        (jane, unbind("bob-writes"), "only people of Drover"),
+        (nobody, bind("d", "reader", "bob"), "not there any more"),
+        (nobody, unbind("bob-writes"), "not there any more"),
+        (root, bind("e", "writer", "ann"), ""),
+        (root, unbind("e"), ""),
+        (admin, unbind("bob-writes"), ""),
+    ] {
+        let (code, said) = write_as(&server, who, method.clone(), &path, &body).await;
+        let as_wanted = if refused.is_empty() {
+            code == 200
+        } else {
+            code == 403 && said.contains(refused)
+        };
+        assert!(
+            as_wanted,
+            "{who:?} {method} {path} {body}: {refused:?}: {code} {said}"
+        );
+    }
+    what_is_applied_together_is_taken(&server, admin).await;
+    server.stop().await;
+}
+
+/// As `kubectl apply -f` does: one after the other, before memory has heard of the one before.
+async fn what_is_applied_together_is_taken(server: &Server, who: Who<'_>) {
+    for number in 0..5 {
+        let name = format!("new-{number}");
+        let shop = json!({ "cluster": { "name": "shop" } });
+        let in_project = json!({
+            "project": { "name": name }, "role": { "name": "read-only" },
+            "subject": { "user": { "name": "ann" } },
+        });
+        for (path, object) in [
+            (ROLES, template(&name, &["get", "list"])),
+            (BINDINGS, in_shop(&name, &name, "ann")),
+            ("projects", whole("Project", &name, &shop)),
+            (
+                "projectroletemplatebindings",
+                whole("ProjectRoleTemplateBinding", &name, &in_project),
+            ),
+        ] {
+            let (code, said) = write_as(server, who, Method::POST, path, &object).await;
+            assert_eq!(code, 200, "{path} {name}: {said}");
+        }
+        saying(server, &format!("{BINDINGS}/{name}"), ["True", "Given"]).await;
+    }
+}
+
+async fn a_name_means_what_was_there_when_it_was_bound(hub: TestHub) {
+    let server = prepared(&hub).await;
+    let client = server.hub.client();
+    let bindings: Api<ClusterRoleTemplateBinding> = Api::all(client.clone());
+    let roles: Api<RoleTemplate> = Api::all(client.clone());
+    let ann = server.hub.users().get("ann").await.unwrap();
+    let shop = server.hub.clusters().get("shop").await.unwrap();
+    let reader = roles.get("reader").await.unwrap();
+    let bound = bindings.get("ann-reads").await.unwrap().spec;
+    let text = |uid: Option<String>| uid.unwrap();
+    let pinned = [
+        bound.subject.user.unwrap().uid.unwrap().to_string(),
+        bound.cluster.uid.unwrap().to_string(),
+        bound.role.uid.unwrap().to_string(),
+    ];
+    let meant = [ann.metadata.uid, shop.metadata.uid, reader.metadata.uid].map(text);
+    assert_eq!(pinned, meant);
+
+    roles
+        .delete("reader", &DeleteParams::default())
+        .await
+        .unwrap();
+    let path = "clusterroletemplatebindings/ann-reads";
+    saying(&server, path, ["False", "Gone"]).await;
+    make(&server, ROLES, &template("reader", &["*"])).await;
+    saying(&server, "roletemplates/reader", ["True", "Resolved"]).await;
+    saying(&server, path, ["False", "Gone"]).await;
+    let grants = server.hub.stores().grants.fresh(server.hub.stores());
+    let mut given = grants.all().iter();
+    assert!(given.all(|grant| grant.binding.name != "ann-reads"));
+
+    let shop = json!({ "cluster": { "name": "shop" } });
+    make(&server, "projects", &whole("Project", "web", &shop)).await;
+    let in_web = json!({
+        "project": { "name": "web" }, "role": { "name": "read-only" },
+        "subject": { "user": { "name": "ann" } },
+    });
+    let binding = whole("ProjectRoleTemplateBinding", "ann-views", &in_web);
+    make(&server, "projectroletemplatebindings", &binding).await;
+    let path = "projectroletemplatebindings/ann-views";
+    saying(&server, path, ["True", "Given"]).await;
+    let web = Api::<Project>::all(client.clone())
+        .get("web")
+        .await
+        .unwrap();
+    assert_eq!(web.spec.cluster.uid.unwrap().as_str(), meant[1]);
+    let in_projects: Api<ProjectRoleTemplateBinding> = Api::all(client);
+    let bound = in_projects.get("ann-views").await.unwrap().spec;
+    let project = bound.project.uid.unwrap();
+    assert_eq!(project.as_str(), web.metadata.uid.unwrap());
+    server.stop().await;
+}
+
+async fn the_roles_of_the_start_are_there_and_stay_as_they_are(hub: TestHub) {
+    let server = Server::start(&hub).await;
+    let roles: Api<RoleTemplate> = Api::all(server.hub.client());
+    let templates = built_in_role_templates();
+    for role in &templates {
+        let path = format!("roletemplates/{}", role.name);
+        let stored = saying(&server, &path, ["True", "Resolved"]).await;
+        assert_eq!(stored["metadata"]["labels"][BUILT_IN_LABEL], "true");
+    }
+    for role in built_in_global_roles() {
+        let path = format!("globalroles/{}", role.name);
+        saying(&server, &path, ["True", "Resolved"]).await;
+    }
+    let first = &templates[0];
+    let changed = json!({ "spec": {
+        "locked": true, "external": ["made-here"], "displayName": "Mine",
+    } });
+    let params = PatchParams::default();
+    let before = roles
+        .patch(first.name, &params, &Patch::Merge(changed))
+        .await
+        .unwrap();
+    assert_ne!(before.spec, first.spec);
+    let restored = eventually("the role to be as it was", SOON, async || {
+        let now = roles.get(first.name).await.unwrap();
+        if now.spec == first.spec {
+            Ok(())
+        } else {
+            Err(format!("{:?}", now.spec))
+        }
+    });
+    restored.await.unwrap();
+    roles
+        .delete(first.name, &DeleteParams::default())
+        .await
+        .unwrap();
+    let made = eventually("the role to be there again", SOON, async || {
+        roles.get(first.name).await
+    });
+    assert_ne!(made.await.unwrap().metadata.uid, before.metadata.uid);
+
+    // They are written once, and not at each look: another change is looked at with all of them.
+    let versions = async || {
+        let listed = roles.list(&kube::api::ListParams::default()).await.unwrap();
+        let own = listed.items.into_iter().filter(|role| {
+            let labels = role.metadata.labels.as_ref();
+            labels.is_some_and(|labels| labels.contains_key(BUILT_IN_LABEL))
+        });
+        own.map(|role| (role.metadata.name, role.metadata.generation))
+            .collect::<Vec<_>>()
+    };
+    let settled = versions().await;
+    let mine: RoleTemplate = serde_json::from_value(template("mine", &["get"])).unwrap();
+    roles.create(&PostParams::default(), &mine).await.unwrap();
+    saying(&server, "roletemplates/mine", ["True", "Resolved"]).await;
+    assert_eq!(versions().await, settled);
+    server.stop().await;
+}
