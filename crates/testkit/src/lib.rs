@@ -8,6 +8,12 @@
 )]
 
 pub mod authority;
+#[expect(
+    missing_docs,
+    missing_debug_implementations,
+    reason = "what a GitHub has is called as GitHub calls it"
+)]
+pub mod github;
 pub mod openid;
 pub mod slapd;
 pub mod tunnel;

@@ -9,13 +9,16 @@ use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::Value;
 
-use super::call::Client;
+use super::call::{CallError, Client};
 use super::environment::Environment;
 use super::failure::Failure;
 use super::output::{Shown, list, one};
 use super::table::{NOTHING, Table, age, describe, printable};
 use super::terminal::{ask_password, confirm, notice, print, read_password};
 use crate::args::{self, ProviderArgs, ProviderCommand};
+
+/// Tries when a provider changes meanwhile: the server writes its status.
+const TRIES: usize = 5;
 
 /// Does what was asked with identity providers.
 pub(crate) async fn run(args: &ProviderArgs, environment: &Environment) -> Result<(), Failure> {
@@ -112,21 +115,31 @@ async fn test(client: &Client, args: &args::ProviderTest) -> Result<(), Failure>
     )))
 }
 
-/// Sends the spec back as it is, but for this; refused if another changed it meanwhile.
+/// Sends the spec back as it is, but for this; begins anew if another changed it meanwhile.
 async fn enable(client: &Client, name: &str, enabled: bool) -> Result<(), Failure> {
-    let view = find(client, name).await?;
-    let mut spec = view.spec;
-    if let Some(fields) = spec.as_object_mut() {
-        fields.insert("enabled".to_owned(), enabled.into());
+    let mut tries = 1;
+    loop {
+        let view = find(client, name).await?;
+        let mut spec = view.spec;
+        if let Some(fields) = spec.as_object_mut() {
+            fields.insert("enabled".to_owned(), enabled.into());
+        }
+        let update = AuthProviderUpdate {
+            spec,
+            secret: None,
+            resource_version: Some(view.resource_version),
+        };
+        let path = ["v1", "auth-providers", name];
+        let sent: Result<AuthProviderView, CallError> =
+            client.call(Method::PUT, &path, &update).await;
+        match sent {
+            Err(CallError::Refused(refusal)) if refusal.code == 409 && tries < TRIES => tries += 1,
+            answer => {
+                answer?;
+                return Ok(());
+            }
+        }
     }
-    let update = AuthProviderUpdate {
-        spec,
-        secret: None,
-        resource_version: Some(view.resource_version),
-    };
-    let path = ["v1", "auth-providers", name];
-    let _: AuthProviderView = client.call(Method::PUT, &path, &update).await?;
-    Ok(())
 }
 
 async fn delete(client: &Client, args: &args::ProviderDelete) -> Result<(), Failure> {

@@ -151,13 +151,13 @@ impl Devices {
         begin(&mut self.waiting.lock(), source, now)
     }
 
-    /// What is about to be confirmed.
-    pub fn look(&self, code: &str, now: Timestamp) -> Result<Shown, DeviceError> {
-        let waiting = self.waiting.lock();
-        let wish = waiting.get(&as_typed(code)).filter(|wish| wish.waits(now));
+    /// What is about to be confirmed, and its code as it was given out.
+    pub fn look(&self, code: &str, now: Timestamp) -> Result<(String, Shown), DeviceError> {
+        let (code, waiting) = (as_typed(code), self.waiting.lock());
+        let wish = waiting.get(&code).filter(|wish| wish.waits(now));
         let wish = wish.filter(|wish| wish.confirmed.is_none());
-        wish.map(|wish| wish.shown.clone())
-            .ok_or(DeviceError::NoSuch)
+        let shown = wish.map(|wish| wish.shown.clone());
+        Ok((code, shown.ok_or(DeviceError::NoSuch)?))
     }
 
     /// Confirms it: the program will act as who confirms.

@@ -30,6 +30,8 @@ use crate::status::Status;
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 /// Longest that a trial may take.
 const TRIAL: Duration = Duration::from_mins(1);
+/// Tries when somebody else changes the same provider.
+const TRIES: usize = 5;
 /// Key of a provider's Secret that is made here.
 const KEY: &str = "secret";
 /// Where a provider's secret is named; nothing of it comes or goes by REST.
@@ -130,20 +132,37 @@ pub(super) async fn update(
     if let Some(secret) = &request.secret {
         keep_secret(&state, &former, secret).await?;
     }
-    let mut provider = AuthProvider::clone(&former);
-    provider.spec = spec;
-    // The UID is checked as well, so that one that was made again meanwhile is a conflict.
-    if let Some(version) = request.resource_version {
-        provider.metadata.resource_version = Some(version);
-    }
-    let (api, params) = (api(&state), PostParams::default());
-    let changed = call(
-        "change an identity provider",
-        api.replace(&name, &params, &provider),
-    );
-    let changed = changed.await?;
+    let version = request.resource_version.as_deref();
+    let changed = replace(&state, &former, spec, version).await?;
     shown(&state, &changed).await;
     Ok(axum::Json(view(&changed)))
+}
+
+/// Writes a spec in place of what there is: from this version of the object, or from any.
+async fn replace(
+    state: &RestState,
+    former: &AuthProvider,
+    spec: AuthProviderSpec,
+    version: Option<&str>,
+) -> Result<AuthProvider, HubError> {
+    let (api, params) = (api(state), PostParams::default());
+    let name = former.name_any();
+    let mut tries = 1;
+    loop {
+        let mut provider = call("read an identity provider", api.get(&name)).await?;
+        // One that was made again meanwhile is another, and the hub says that this is a conflict.
+        provider.metadata.uid = former.uid();
+        provider.spec = spec.clone();
+        if let Some(version) = version {
+            provider.metadata.resource_version = Some(version.to_owned());
+        }
+        let replacing = api.replace(&name, &params, &provider);
+        match call("change an identity provider", replacing).await {
+            // Its status is written all the time.
+            Err(error) if error.is_conflict() && version.is_none() && tries < TRIES => tries += 1,
+            answer => return answer,
+        }
+    }
 }
 
 /// Deletes an identity provider: what stands on it ends within seconds.

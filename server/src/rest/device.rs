@@ -73,9 +73,9 @@ pub(super) async fn look(
     _caller: Caller,
     Name(code): Name,
 ) -> Result<axum::Json<DeviceView>, Status> {
-    let shown = state.devices.look(&code, Timestamp::now())?;
+    let (user_code, shown) = state.devices.look(&code, Timestamp::now())?;
     Ok(axum::Json(DeviceView {
-        user_code: code,
+        user_code,
         source: shown.source.to_string(),
         requested_at: shown.requested_at,
         expires_at: shown.requested_at + LIFE,

@@ -1,6 +1,8 @@
-//! People who sign in with identity providers: the certified one of npm, and Debian's slapd.
+//! People who sign in with identity providers: the certified one of npm, Debian's slapd, and a
+//! faithful fake of GitHub.
 
 mod directory;
+mod github;
 mod managed;
 mod openid;
 mod refresh;

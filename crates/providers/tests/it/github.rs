@@ -1,7 +1,6 @@
 //! GitHub, against a faithful fake of it.
 
 mod checks;
-mod fake;
 mod faults;
 mod hostile;
 mod people;
@@ -9,16 +8,17 @@ mod sign_in;
 mod tokens;
 
 use std::error::Error;
+use std::time::Duration;
 
 use drover_api::kinds::auth_provider::{GithubSpec, SecretKey};
 use drover_providers::ProviderError;
 use drover_providers::code_flow::Pending;
-use drover_providers::github::{Github, Patience, SignedIn};
+use drover_providers::github::{Endpoints, Github, Patience, SignedIn};
 use jiff::Timestamp;
 use secrecy::SecretString;
 
-use self::fake::Fake;
-use self::fake::world::{CLIENT, SECRET};
+use drover_testkit::github::Fake;
+use drover_testkit::github::world::{CLIENT, SECRET};
 
 const BACK: &str = "https://drover.test/v1/sign-in/github";
 
@@ -35,14 +35,30 @@ fn spec(fake: &Fake) -> GithubSpec {
     }
 }
 
+/// Where it is.
+fn endpoints(fake: &Fake) -> Endpoints {
+    Endpoints {
+        api: fake.api(),
+        web: fake.web(),
+    }
+}
+
+/// Long enough for any machine, except where nothing will ever come.
+fn patience() -> Patience {
+    Patience {
+        request: Duration::from_mins(1),
+        whole: Duration::from_mins(2),
+    }
+}
+
 fn github(fake: &Fake) -> Github {
-    hurried(fake, Fake::patience())
+    hurried(fake, patience())
 }
 
 /// With less time for each answer.
 fn hurried(fake: &Fake, patience: Patience) -> Github {
     let secret = SecretString::from(SECRET);
-    Github::at(fake.endpoints(), &spec(fake), secret, patience).unwrap()
+    Github::at(endpoints(fake), &spec(fake), secret, patience).unwrap()
 }
 
 /// Begins a sign-in that the account allows: with what the browser comes back.

@@ -5,9 +5,9 @@ use drover_providers::ProviderError;
 use drover_providers::github::{Check, Github};
 use secrecy::SecretString;
 
-use super::fake::world::{CLIENT, SECRET};
-use super::fake::{Fake, Fault};
 use super::{BACK, github, now, outcome, spec, words};
+use drover_testkit::github::world::{CLIENT, SECRET};
+use drover_testkit::github::{Fake, Fault};
 
 fn outcomes(checks: &[Check]) -> Vec<&'static str> {
     let outcomes = checks.iter().map(|check| check.outcome.as_ref());
@@ -21,7 +21,7 @@ async fn a_right_configuration_passes_without_anybody_signing_in() {
     let fake = Fake::start().await;
     let checks = github(&fake).check(now()).await;
     assert_eq!(outcomes(&checks), ["right", "right"], "{checks:?}");
-    let web = fake.endpoints().web.to_string();
+    let web = super::endpoints(&fake).web.to_string();
     let what: Vec<_> = checks.iter().map(|check| check.what.as_str()).collect();
     let web = web.trim_end_matches('/');
     assert_eq!(
@@ -41,7 +41,7 @@ async fn a_wrong_client_is_found_before_anybody_signs_in() {
         let mut spec = spec(&fake);
         client_id.clone_into(&mut spec.client_id);
         let secret = SecretString::from(secret);
-        let github = Github::at(fake.endpoints(), &spec, secret, Fake::patience()).unwrap();
+        let github = Github::at(super::endpoints(&fake), &spec, secret, super::patience()).unwrap();
         let checks = github.check(now()).await;
         assert_eq!(outcomes(&checks), ["misconfigured", "misconfigured"]);
         words(checks[0].outcome.as_ref().unwrap_err())
@@ -94,7 +94,13 @@ async fn a_certificate_of_an_unknown_authority_says_where_to_put_the_authority()
     let fake = Fake::start().await;
     let other = Fake::start().await;
     let secret = SecretString::from(SECRET);
-    let github = Github::at(fake.endpoints(), &spec(&other), secret, Fake::patience()).unwrap();
+    let github = Github::at(
+        super::endpoints(&fake),
+        &spec(&other),
+        secret,
+        super::patience(),
+    )
+    .unwrap();
     let checks = github.check(now()).await;
     assert_eq!(outcomes(&checks), ["misconfigured", "misconfigured"]);
     for check in checks {
@@ -111,7 +117,7 @@ async fn a_certificate_of_an_unknown_authority_says_where_to_put_the_authority()
 async fn what_cannot_be_right_is_said_before_anything_is_asked() {
     let fake = Fake::start().await;
     let right = GithubSpec {
-        url: Some(fake.endpoints().web.to_string()),
+        url: Some(super::endpoints(&fake).web.to_string()),
         ..spec(&fake)
     };
     assert!(Github::new(&right, SecretString::from(SECRET)).is_ok());

@@ -10,9 +10,9 @@ use jiff::Timestamp;
 use secrecy::SecretString;
 use tokio::net::TcpListener;
 
-use super::fake::world::SECRET;
-use super::fake::{Fake, Fault};
 use super::{allowed, github, hurried, now, outcome, sign_in, spec, words};
+use drover_testkit::github::world::SECRET;
+use drover_testkit::github::{Fake, Fault};
 
 /// Everything that is read of a person.
 pub(super) const READ: [&str; 4] = [
@@ -36,7 +36,7 @@ pub(super) fn people(fake: &Fake) {
 pub(super) fn impatient() -> Patience {
     Patience {
         request: Duration::from_millis(400),
-        ..Fake::patience()
+        ..super::patience()
     }
 }
 
@@ -137,7 +137,7 @@ async fn many_answers_together_have_a_limit_of_time_too() {
     let alice = sign_in(&fake, &github(&fake), 1).await.unwrap();
     let patience = Patience {
         whole: Duration::from_millis(400),
-        ..Fake::patience()
+        ..super::patience()
     };
     fake.break_at(READ[2], Fault::Silence);
     let hurried = hurried(&fake, patience);
@@ -169,10 +169,16 @@ async fn one_that_cannot_be_reached_or_believed_refuses_nobody() {
         api: format!("{web}api/v3/").parse().unwrap(),
         web: web.parse().unwrap(),
     };
-    let gone = Github::at(gone, &spec(&fake), secret(), Fake::patience()).unwrap();
+    let gone = Github::at(gone, &spec(&fake), secret(), super::patience()).unwrap();
     // Somebody in between, whose certificate another authority signed.
     let other = Fake::start().await;
-    let between = Github::at(fake.endpoints(), &spec(&other), secret(), Fake::patience()).unwrap();
+    let between = Github::at(
+        super::endpoints(&fake),
+        &spec(&other),
+        secret(),
+        super::patience(),
+    )
+    .unwrap();
     for github in [gone, between] {
         let error = github.refresh(&token, "1", now()).await.unwrap_err();
         assert_eq!(outcome(&error), "unavailable", "{}", words(&error));

@@ -2,10 +2,10 @@
 
 use secrecy::ExposeSecret as _;
 
-use super::fake::world::SECRET;
-use super::fake::{Fake, Fault, Identity};
 use super::faults::{READ, TOKEN, down, impatient, people, says};
 use super::{allowed, github, hurried, now, outcome, sign_in, words};
+use drover_testkit::github::world::SECRET;
+use drover_testkit::github::{Fake, Fault, Identity};
 
 #[tokio::test]
 async fn a_token_goes_nowhere_but_to_its_github() {
@@ -18,7 +18,7 @@ async fn a_token_goes_nowhere_but_to_its_github() {
     people(&evil);
     let github = github(&fake);
     let alice = sign_in(&fake, &github, 1).await.unwrap();
-    let elsewhere = |path: &str| evil.endpoints().web.join(path).unwrap().to_string();
+    let elsewhere = |path: &str| super::endpoints(&evil).web.join(path).unwrap().to_string();
     for path in &READ[1..3] {
         let next = format!("<{}>; rel=\"next\"", elsewhere(&path[1..]));
         fake.break_at(path, Fault::Header("link", next));
@@ -29,7 +29,7 @@ async fn a_token_goes_nowhere_but_to_its_github() {
         assert_eq!(outcome(&error), "unbelievable", "{path}: {}", words(&error));
         fake.mend();
     }
-    let outside = fake.endpoints().web.join("acme/collect").unwrap();
+    let outside = super::endpoints(&fake).web.join("acme/collect").unwrap();
     fake.break_at(
         READ[2],
         Fault::Header("link", format!("<{outside}>; rel=next")),
@@ -80,7 +80,10 @@ async fn a_list_without_an_end_is_left() {
     people(&fake);
     let github = github(&fake);
     let alice = sign_in(&fake, &github, 1).await.unwrap();
-    let again = fake.endpoints().api.join("user/teams?page=1").unwrap();
+    let again = super::endpoints(&fake)
+        .api
+        .join("user/teams?page=1")
+        .unwrap();
     fake.break_at(
         READ[2],
         Fault::Header("link", format!("<{again}>; rel=\"next\"")),

@@ -2,8 +2,8 @@
 
 use drover_providers::ProviderError;
 
-use super::fake::{Fake, Fault};
 use super::{github, groups, now, outcome, sign_in};
+use drover_testkit::github::{Fake, Fault};
 
 #[tokio::test]
 async fn a_renamed_account_stays_the_same_person() {

@@ -8,9 +8,9 @@ use drover_providers::github::Github;
 use jiff::SignedDuration;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::fake::Fake;
-use super::fake::world::{CLIENT, SECRET, World};
 use super::{BACK, allowed, github, groups, now, outcome, sign_in, spec, words};
+use drover_testkit::github::Fake;
+use drover_testkit::github::world::{CLIENT, SECRET, World};
 
 async fn with_octocat() -> (Fake, Github) {
     let fake = Fake::start().await;
@@ -55,7 +55,7 @@ async fn somebody_signs_in_with_all_their_organizations_and_teams() {
 async fn a_browser_is_sent_with_a_challenge_for_the_least_that_is_needed() {
     let (fake, github) = with_octocat().await;
     let (page, pending) = github.authorize(&BACK.parse().unwrap(), now());
-    assert_eq!(page.origin(), fake.endpoints().web.origin());
+    assert_eq!(page.origin(), super::endpoints(&fake).web.origin());
     assert_eq!(page.path(), "/login/oauth/authorize");
     let asked: HashMap<_, _> = page.query_pairs().into_owned().collect();
     let challenge = pending.challenge();
@@ -127,7 +127,7 @@ async fn a_return_that_nobody_here_began_is_not_even_shown_to_github() {
     assert!(matches!(error, ProviderError::Refused(Refusal::Withdrawn)));
     assert!(fake.asked().is_empty());
 
-    let iss = fake.endpoints().web.join("login/oauth").unwrap();
+    let iss = super::endpoints(&fake).web.join("login/oauth").unwrap();
     let iss = url::form_urlencoded::byte_serialize(iss.as_str().as_bytes());
     let query = format!("{query}&iss={}", iss.collect::<String>());
     let signed_in = github.redeem(&query, &pending, now()).await.unwrap();
@@ -201,7 +201,7 @@ async fn a_wrong_client_is_the_administrators_to_mend_and_says_which_field() {
         let mut spec = spec(&fake);
         client_id.clone_into(&mut spec.client_id);
         let secret = SecretString::from(secret);
-        Github::at(fake.endpoints(), &spec, secret, Fake::patience()).unwrap()
+        Github::at(super::endpoints(&fake), &spec, secret, super::patience()).unwrap()
     };
     for (github, field) in [
         (other(CLIENT, "another-secret"), "github.clientSecret"),

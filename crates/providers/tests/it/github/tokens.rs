@@ -5,9 +5,9 @@ use drover_providers::error::Refusal;
 use drover_providers::github::Github;
 use secrecy::SecretString;
 
-use super::fake::world::CLIENT;
-use super::fake::{Fake, Fault};
 use super::{github, now, outcome, sign_in, spec};
+use drover_testkit::github::world::CLIENT;
+use drover_testkit::github::{Fake, Fault};
 
 async fn with_alice() -> (Fake, Github) {
     let fake = Fake::start().await;
@@ -103,7 +103,13 @@ async fn a_token_that_could_not_be_ended_is_not_said_to_have_ended() {
         fake.mend();
     }
     let secret = SecretString::from("another-secret");
-    let wrong = Github::at(fake.endpoints(), &spec(&fake), secret, Fake::patience()).unwrap();
+    let wrong = Github::at(
+        super::endpoints(&fake),
+        &spec(&fake),
+        secret,
+        super::patience(),
+    )
+    .unwrap();
     let error = wrong.revoke(&alice.access_token, now()).await.unwrap_err();
     assert_eq!(outcome(&error), "misconfigured");
     assert!(

@@ -10,23 +10,23 @@ use hyper::http::request::Parts;
 use serde_json::{Value, json};
 use url::{Url, form_urlencoded};
 
-pub(in crate::github) const CLIENT: &str = "Ov23liTheFakeClient1";
-pub(in crate::github) const SECRET: &str = "the-secret-of-the-client";
+pub const CLIENT: &str = "Ov23liTheFakeClient1";
+pub const SECRET: &str = "the-secret-of-the-client";
 
 /// An account.
-pub(in crate::github) struct Account {
-    pub(in crate::github) login: String,
-    pub(in crate::github) suspended: bool,
+pub struct Account {
+    pub login: String,
+    pub suspended: bool,
 }
 
 /// A team, with the numbers of its organization, of the team above it, and of its members.
-pub(in crate::github) struct Team {
-    pub(in crate::github) slug: String,
-    pub(in crate::github) organization: u64,
-    pub(in crate::github) parent: Option<u64>,
-    pub(in crate::github) members: Vec<u64>,
+pub struct Team {
+    pub slug: String,
+    pub organization: u64,
+    pub parent: Option<u64>,
+    pub members: Vec<u64>,
     /// Whether others than its members may know of it.
-    pub(in crate::github) visible: bool,
+    pub visible: bool,
 }
 
 struct Code {
@@ -35,33 +35,33 @@ struct Code {
     redirect_uri: String,
 }
 
-pub(in crate::github) struct World {
+pub struct World {
     api: Url,
-    pub(in crate::github) accounts: BTreeMap<u64, Account>,
+    pub accounts: BTreeMap<u64, Account>,
     /// Logins of organizations.
-    pub(in crate::github) organizations: BTreeMap<u64, String>,
+    pub organizations: BTreeMap<u64, String>,
     /// State of an account in an organization.
-    pub(in crate::github) memberships: BTreeMap<(u64, u64), &'static str>,
-    pub(in crate::github) teams: BTreeMap<u64, Team>,
+    pub memberships: BTreeMap<(u64, u64), &'static str>,
+    pub teams: BTreeMap<u64, Team>,
     codes: HashMap<String, Code>,
     /// Whose each token is.
-    pub(in crate::github) tokens: HashMap<String, u64>,
+    pub tokens: HashMap<String, u64>,
     /// Where an app may let people come back to.
-    pub(in crate::github) callback: String,
+    pub callback: String,
     /// What an app is granted, whatever it asks for.
-    pub(in crate::github) scope: String,
+    pub scope: String,
     made: u32,
 }
 
 #[derive(Default)]
-pub(in crate::github) struct Answer {
-    pub(in crate::github) status: u16,
-    pub(in crate::github) headers: Vec<(&'static str, String)>,
-    pub(in crate::github) body: String,
+pub struct Answer {
+    pub status: u16,
+    pub headers: Vec<(&'static str, String)>,
+    pub body: String,
 }
 
 impl World {
-    pub(super) fn new(api: Url) -> Self {
+    pub fn new(api: Url) -> Self {
         Self {
             api,
             accounts: BTreeMap::new(),
@@ -76,19 +76,19 @@ impl World {
         }
     }
 
-    pub(in crate::github) fn account(&mut self, id: u64, login: &str) {
+    pub fn account(&mut self, id: u64, login: &str) {
         let login = login.to_owned();
         let suspended = false;
         self.accounts.insert(id, Account { login, suspended });
     }
 
     /// An organization, whose member the account is.
-    pub(in crate::github) fn organization(&mut self, id: u64, login: &str, member: u64) {
+    pub fn organization(&mut self, id: u64, login: &str, member: u64) {
         self.organizations.insert(id, login.to_owned());
         self.memberships.insert((member, id), "active");
     }
 
-    pub(in crate::github) fn team(
+    pub fn team(
         &mut self,
         id: u64,
         slug: &str,
@@ -108,7 +108,7 @@ impl World {
 
     /// What somebody's browser does who is sent to the page that asks whether they allow it, and
     /// says yes: with what it goes back.
-    pub(in crate::github) fn allow(&mut self, page: &Url, account: u64) -> String {
+    pub fn allow(&mut self, page: &Url, account: u64) -> String {
         let asked: HashMap<_, _> = page.query_pairs().into_owned().collect();
         assert_eq!(page.path(), "/login/oauth/authorize");
         assert_eq!(asked["client_id"], CLIENT);
@@ -127,7 +127,7 @@ impl World {
     }
 
     /// The same if they say no.
-    pub(in crate::github) fn deny(page: &Url) -> String {
+    pub fn deny(page: &Url) -> String {
         let asked: HashMap<_, _> = page.query_pairs().into_owned().collect();
         format!(
             "error=access_denied&error_description=The+user+has+denied+your+application+access.\
@@ -141,7 +141,7 @@ impl World {
         format!("{what}_{:08}", self.made)
     }
 
-    pub(super) fn answer(&mut self, head: &Parts, body: &[u8]) -> Answer {
+    pub fn answer(&mut self, head: &Parts, body: &[u8]) -> Answer {
         let agent = head.headers.get(USER_AGENT);
         if !agent.is_some_and(|agent| agent.to_str().unwrap().starts_with("drover/")) {
             return said(403, "Request forbidden by administrative rules.");

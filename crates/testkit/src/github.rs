@@ -1,14 +1,13 @@
 //! A GitHub Enterprise Server, as far as signing in goes: its OAuth pages and its REST API over TLS,
 //! the faults that one can have, and a list of what was asked of it.
 
-pub(super) mod world;
+pub mod world;
 
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Bytes, Frame, Incoming};
@@ -24,11 +23,11 @@ use tokio_rustls::rustls::crypto::aws_lc_rs::default_provider;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
 use self::world::{Answer, World};
-use drover_providers::github::{Endpoints, Patience};
+use url::Url;
 
 /// What is the matter with the answers to some path.
 #[derive(Clone)]
-pub(super) enum Fault {
+pub enum Fault {
     /// Another answer: status, headers, body.
     Says(u16, Vec<(&'static str, String)>, String),
     /// The right answer with one header more, instead of the same one.
@@ -43,19 +42,20 @@ pub(super) enum Fault {
 
 /// What was asked.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
-    pub(super) method: String,
-    pub(super) path: String,
+pub struct Asked {
+    pub method: String,
+    pub path: String,
     /// `Authorization`, if there was one.
-    pub(super) authorization: Option<String>,
+    pub authorization: Option<String>,
 }
 
 /// The certificate of one server, or of several that nobody can tell apart by it.
-pub(super) struct Identity(CertifiedKey<KeyPair>);
+pub struct Identity(CertifiedKey<KeyPair>);
 
-pub(super) struct Fake {
+pub struct Fake {
     inner: Arc<Inner>,
-    endpoints: Endpoints,
+    web: Url,
+    api: Url,
     certificate: String,
     serving: tokio::task::JoinHandle<()>,
 }
@@ -68,8 +68,14 @@ struct Inner {
     sent_bytes: AtomicUsize,
 }
 
+impl Default for Identity {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Identity {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self(rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap())
     }
 
@@ -86,19 +92,16 @@ impl Identity {
 }
 
 impl Fake {
-    pub(super) async fn start() -> Self {
+    pub async fn start() -> Self {
         Self::start_as(&Identity::new()).await
     }
 
-    pub(super) async fn start_as(identity: &Identity) -> Self {
+    pub async fn start_as(identity: &Identity) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let web = format!("https://{}/", listener.local_addr().unwrap());
-        let endpoints = Endpoints {
-            api: format!("{web}api/v3/").parse().unwrap(),
-            web: web.parse().unwrap(),
-        };
+        let api: Url = format!("{web}api/v3/").parse().unwrap();
         let inner = Arc::new(Inner {
-            world: Mutex::new(World::new(endpoints.api.clone())),
+            world: Mutex::new(World::new(api.clone())),
             faults: Mutex::default(),
             asked: Mutex::default(),
             sent_bytes: AtomicUsize::new(0),
@@ -106,51 +109,50 @@ impl Fake {
         let serving = tokio::spawn(serve(listener, identity.acceptor(), inner.clone()));
         Self {
             inner,
-            endpoints,
+            web: web.parse().unwrap(),
+            api,
             certificate: identity.0.cert.pem(),
             serving,
         }
     }
 
-    pub(super) fn endpoints(&self) -> Endpoints {
-        self.endpoints.clone()
+    /// Where its pages are.
+    pub fn web(&self) -> Url {
+        self.web.clone()
+    }
+
+    /// Where its REST API is.
+    pub fn api(&self) -> Url {
+        self.api.clone()
     }
 
     /// The only authority for its certificate, PEM.
-    pub(super) fn certificate(&self) -> String {
+    pub fn certificate(&self) -> String {
         self.certificate.clone()
     }
 
-    pub(super) fn world(&self) -> MutexGuard<'_, World> {
+    pub fn world(&self) -> MutexGuard<'_, World> {
         self.inner.world.lock().unwrap()
     }
 
     /// Everything below this path has this fault from now on.
-    pub(super) fn break_at(&self, path: &str, fault: Fault) {
+    pub fn break_at(&self, path: &str, fault: Fault) {
         let path = path.to_owned();
         self.inner.faults.lock().unwrap().push((path, fault));
     }
 
-    pub(super) fn mend(&self) {
+    pub fn mend(&self) {
         self.inner.faults.lock().unwrap().clear();
     }
 
     /// What was asked since the last time.
-    pub(super) fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<Asked> {
         std::mem::take(&mut self.inner.asked.lock().unwrap())
     }
 
     /// Bytes of bodies that were sent until now; more may lie in the system's buffers.
-    pub(super) fn sent_bytes(&self) -> usize {
+    pub fn sent_bytes(&self) -> usize {
         self.inner.sent_bytes.load(Ordering::Relaxed)
-    }
-
-    /// Long enough for any machine, except where nothing will ever come.
-    pub(super) fn patience() -> Patience {
-        Patience {
-            request: Duration::from_mins(1),
-            whole: Duration::from_mins(2),
-        }
     }
 }
 
