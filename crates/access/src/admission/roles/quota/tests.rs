@@ -1,3 +1,8 @@
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "values that json! makes read better where they are given"
+)]
+
 use drover_api::kinds::ProjectSpec;
 use serde_json::{Value, json};
 
