@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use self::differ::{Comparable, Difference, Key, differ};
+use self::differ::{Comparable, Difference, differ};
 use crate::tunnels::told;
 
 /// Most time for one call through the tunnel.
@@ -23,6 +23,10 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 pub(super) const PAGE: u32 = 500;
 /// Writes in one cluster at a time.
 pub(super) const AT_ONCE: usize = 8;
+/// Objects a page at least: so many fit into an answer, however large each is.
+const SMALLEST_PAGE: u32 = 4;
+/// Objects of one kind that are looked at; whoever may label objects in the cluster can make more.
+const MOST: usize = 20_000;
 
 /// Why something in a cluster is not as the hub wants it.
 #[derive(Debug, Error)]
@@ -58,6 +62,23 @@ pub enum ApplyError {
         /// Completes "could not …".
         what: String,
     },
+    /// So many objects carry Drover's label that not all were looked at.
+    #[error(
+        "more than {MOST} objects of the kind {kind} carry Drover's label; those that were seen and are not wanted are being deleted"
+    )]
+    TooMany {
+        /// Their kind.
+        kind: String,
+    },
+    /// Something waits for a finalizer that somebody else has set.
+    #[error("could not {what}: it waits for a finalizer that somebody has set there")]
+    Waits {
+        /// Completes "could not …".
+        what: String,
+    },
+    /// It took too long, with everything in it.
+    #[error("it was not done within {} s, and is gone on with", .0.as_secs())]
+    TooLong(Duration),
     /// More than one of them.
     #[error("{first}; and {others} more could not be done")]
     Several {
@@ -73,6 +94,15 @@ pub enum ApplyError {
 pub(super) struct Failure {
     pub(super) namespace: String,
     pub(super) error: ApplyError,
+}
+
+impl Failure {
+    fn everywhere(error: ApplyError) -> Self {
+        Self {
+            namespace: String::new(),
+            error,
+        }
+    }
 }
 
 /// What failed, as one.
@@ -96,6 +126,18 @@ pub(super) struct Objects<K> {
     label: String,
     everywhere: Api<K>,
     place: fn(Client, &str) -> Api<K>,
+    /// Whether nobody else has a reason to use the names.
+    own_names: bool,
+}
+
+impl<K> Objects<K> {
+    /// What has one of the wanted names is Drover's, labelled or not: the names come from UIDs.
+    pub(super) fn with_own_names(self) -> Self {
+        Self {
+            own_names: true,
+            ..self
+        }
+    }
 }
 
 impl<K: Resource<DynamicType = (), Scope = ClusterResourceScope>> Objects<K> {
@@ -105,6 +147,7 @@ impl<K: Resource<DynamicType = (), Scope = ClusterResourceScope>> Objects<K> {
             label: label.to_owned(),
             everywhere: Api::all(client.clone()),
             place: |client, _| Api::all(client),
+            own_names: false,
         }
     }
 }
@@ -116,6 +159,7 @@ impl<K: Resource<DynamicType = (), Scope = NamespaceResourceScope>> Objects<K> {
             label: label.to_owned(),
             everywhere: Api::all(client.clone()),
             place: |client, namespace| Api::namespaced(client, namespace),
+            own_names: false,
         }
     }
 }
@@ -124,21 +168,52 @@ impl<K> Objects<K>
 where
     K: Comparable + Resource<DynamicType = ()> + Serialize + DeserializeOwned + Debug,
 {
-    /// What is to be done about those that are there.
-    pub(super) async fn compare(&self, wanted: &[K]) -> Result<Difference<K>, ApplyError> {
-        Ok(differ(&self.list().await?, wanted))
+    /// What is to be done about those that are there; nothing if they could not be listed.
+    pub(super) async fn compare(&self, wanted: &[K], failures: &mut Vec<Failure>) -> Difference<K> {
+        let listed = self.list().await;
+        let (present, failure) = match listed {
+            Ok((present, whole)) => (present, (!whole).then(|| self.too_many())),
+            Err(error) => {
+                failures.push(Failure::everywhere(error));
+                return Difference::default();
+            }
+        };
+        failures.extend(failure.map(Failure::everywhere));
+        differ(&present, wanted)
     }
 
-    /// All of them.
-    pub(super) async fn list(&self) -> Result<Vec<K>, ApplyError> {
+    fn too_many(&self) -> ApplyError {
+        ApplyError::TooMany {
+            kind: K::kind(&()).into_owned(),
+        }
+    }
+
+    /// Those that carry the label, and whether that is all of them.
+    pub(super) async fn list(&self) -> Result<(Vec<K>, bool), ApplyError> {
         let what = || format!("list every {} that Drover keeps", K::kind(&()));
         let mut params = ListParams::default().labels(&self.label).limit(PAGE);
         let mut found = Vec::new();
         loop {
-            let page = call(what(), self.everywhere.list(&params)).await?;
+            let page = match call(what(), self.everywhere.list(&params)).await {
+                Ok(page) => page,
+                // An answer is read up to a bound, and objects may be large.
+                Err(ApplyError::Refused { source, .. }) if is_unread(&source) => {
+                    let limit = params.limit.unwrap_or(PAGE);
+                    if limit <= SMALLEST_PAGE {
+                        return Err(ApplyError::Refused {
+                            what: what(),
+                            source,
+                        });
+                    }
+                    params.limit = Some((limit / 4).max(SMALLEST_PAGE));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             found.extend(page.items);
             match page.metadata.continue_.filter(|token| !token.is_empty()) {
-                None => return Ok(found),
+                None => return Ok((found, true)),
+                Some(_) if found.len() >= MOST => return Ok((found, false)),
                 Some(token) => params = params.continue_token(&token),
             }
         }
@@ -146,9 +221,9 @@ where
 
     /// Deletes what is not wanted, and what has to be made anew.
     pub(super) async fn take(&self, difference: &Difference<K>, failures: &mut Vec<Failure>) {
-        for keys in [&difference.delete, &difference.make_anew] {
-            for together in keys.chunks(AT_ONCE) {
-                let deleted = together.iter().map(|key| self.delete(key));
+        for objects in [&difference.delete, &difference.make_anew] {
+            for together in objects.chunks(AT_ONCE) {
+                let deleted = together.iter().map(|object| self.delete(object));
                 let deleted = join_all(deleted.collect::<Vec<_>>()).await;
                 failures.extend(deleted.into_iter().filter_map(Result::err));
             }
@@ -185,24 +260,55 @@ where
         };
         match written {
             Err(ApplyError::Refused { source, .. }) if !there && is_conflict(&source) => {
+                if self.own_names {
+                    let replacing = api.replace(&name, &params, object);
+                    return call(what("put right"), replacing).await.map(drop);
+                }
                 Err(ApplyError::Taken { what: what("make") })
             }
             written => written.map(drop),
         }
     }
 
-    async fn delete(&self, (namespace, name): &Key) -> Result<(), Failure> {
+    async fn delete(&self, object: &K) -> Result<(), Failure> {
+        let namespace = object.namespace().unwrap_or_default();
+        let deleted = self.delete_in(&namespace, object).await;
+        deleted.map_err(|error| Failure { namespace, error })
+    }
+
+    /// What waits for a finalizer allows what it allowed, so finalizers go first.
+    async fn delete_in(&self, namespace: &str, object: &K) -> Result<(), ApplyError> {
+        let name = object.name_any();
         let api = (self.place)(self.client.clone(), namespace);
-        let what = format!("delete {}", called(&K::kind(&()), namespace, name));
-        match call(what, api.delete(name, &DeleteParams::default())).await {
-            Err(ApplyError::Refused { source, .. }) if is_gone(&source) => Ok(()),
-            Ok(_) => Ok(()),
-            Err(error) => Err(Failure {
-                namespace: namespace.clone(),
-                error,
-            }),
+        let what = format!("delete {}", called(&K::kind(&()), namespace, &name));
+        if !object.finalizers().is_empty() {
+            let mut free = object.clone();
+            free.finalizers_mut().clear();
+            free.meta_mut().resource_version = None;
+            let params = PostParams::default();
+            let freed = call(what.clone(), api.replace(&name, &params, &free)).await;
+            unless_gone(freed.map(drop))?;
+        }
+        let params = DeleteParams::default();
+        let deleted = call(what.clone(), api.delete(&name, &params)).await;
+        let left = deleted.map(|answer| answer.left());
+        match left {
+            Ok(Some(left)) if !left.finalizers().is_empty() => Err(ApplyError::Waits { what }),
+            left => unless_gone(left.map(drop)),
         }
     }
+}
+
+fn unless_gone(done: Result<(), ApplyError>) -> Result<(), ApplyError> {
+    match done {
+        Err(ApplyError::Refused { source, .. }) if is_gone(&source) => Ok(()),
+        done => done,
+    }
+}
+
+/// Whether an answer came and could not be read.
+fn is_unread(error: &kube::Error) -> bool {
+    !matches!(error, kube::Error::Api(_))
 }
 
 fn called(kind: &str, namespace: &str, name: &str) -> String {

@@ -56,7 +56,11 @@ impl Pace {
     pub(super) async fn rest(&mut self, looked: Result<(), HubError>, due: Instant) {
         if let Err(error) = looked {
             self.warn(&error);
-            tokio::time::sleep(self.backoff.next_delay()).await;
+            // What changes meanwhile shall not wait for one object that the hub refuses.
+            let pause = tokio::time::timeout(self.backoff.next_delay(), self.changed.changed());
+            if pause.await.is_ok() {
+                tokio::time::sleep(self.settle.max(Duration::from_secs(1))).await;
+            }
             return;
         }
         self.backoff.reset();

@@ -52,6 +52,8 @@ struct Gathered {
     seen: Seen,
     /// Of what matters of users and clusters.
     people: u64,
+    /// When that was looked at.
+    looked: Option<Instant>,
 }
 
 /// How often each mirror had changed by then.
@@ -59,8 +61,8 @@ struct Gathered {
 struct Seen {
     /// Roles, bindings, projects and providers: every change of theirs counts.
     roles: [u64; 7],
-    /// Users and clusters: few changes of theirs do.
-    people: [u64; 2],
+    /// Users, clusters and settings: few changes of theirs do.
+    people: [u64; 3],
 }
 
 impl LiveGrants {
@@ -93,9 +95,16 @@ impl LiveGrants {
                 let began = Instant::now();
                 let (grants, from) = (self.clone(), stores.clone());
                 // It takes tens of milliseconds where there are many thousands of bindings.
-                let gathering = tokio::task::spawn_blocking(move || match told {
-                    Ok(_) => drop(grants.fresh(&from)),
-                    Err(_) => grants.gather(&from, Seen::of(&from)),
+                let gathering = tokio::task::spawn_blocking(move || {
+                    let last = grants.0.gathered.load_full();
+                    let old = last
+                        .looked
+                        .is_none_or(|looked| looked.elapsed() >= LOOK_EVERY);
+                    if told.is_err() || old {
+                        grants.gather(&from, last.seen);
+                    } else {
+                        drop(grants.fresh(&from));
+                    }
                 });
                 if let Err(error) = gathering.await {
                     tracing::error!(%error, "roles and bindings could not be gathered");
@@ -126,6 +135,7 @@ impl LiveGrants {
             grants,
             seen,
             people,
+            looked: Some(Instant::now()),
         };
         self.0.gathered.store(Arc::new(gathered));
         if !same {
@@ -146,7 +156,11 @@ impl Seen {
                 stores.project_role_template_bindings.changes(),
                 stores.projects.changes(),
             ],
-            people: [stores.users.changes(), stores.clusters.changes()],
+            people: [
+                stores.users.changes(),
+                stores.clusters.changes(),
+                stores.settings.changes(),
+            ],
         }
     }
 }

@@ -15,6 +15,8 @@ use crate::hub::Hub;
 
 /// Looked at again after this long even without a change, in case somebody else changed something.
 const AGAIN: Duration = Duration::from_mins(5);
+/// Between looks at whether memory can be trusted again.
+const UNTRUSTED: Duration = Duration::from_secs(1);
 
 /// Keeps rights on the hub in step with the roles until `stop`.
 pub async fn keep_hub_access(hub: Hub, stop: CancellationToken) {
@@ -23,26 +25,33 @@ pub async fn keep_hub_access(hub: Hub, stop: CancellationToken) {
         let mut backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(30));
         loop {
             changed.mark_unchanged();
-            let grants = hub.stores().grants.current();
+            if !hub.stores().health().is_trusted() {
+                tokio::time::sleep(UNTRUSTED).await;
+                continue;
+            }
+            let grants = hub.stores().grants.fresh(hub.stores());
             let digest = grants.digest_of_hub();
-            if hub.stores().health().is_trusted() {
-                let wanted = on_hub(&grants.on_hub());
-                drop(grants);
-                if let Err(error) = apply(&hub.client(), HUB_LABEL, &wanted).await {
+            let wanted = on_hub(&grants.on_hub());
+            drop(grants);
+            let applied = apply(&hub.client(), HUB_LABEL, &wanted).await;
+            let pause = match applied {
+                Ok(()) => {
+                    backoff.reset();
+                    AGAIN
+                }
+                Err(error) => {
                     tracing::warn!(
                         error = &error as &dyn std::error::Error,
-                        "people's rights on the hub could not be applied; trying again"
+                        "people's rights on the hub could not all be applied; trying again"
                     );
-                    tokio::time::sleep(backoff.next_delay()).await;
-                    continue;
+                    backoff.next_delay()
                 }
-                backoff.reset();
-            }
+            };
             let others = async {
                 let unchanged = || hub.stores().grants.current().digest_of_hub() == digest;
                 while unchanged() && changed.changed().await.is_ok() {}
             };
-            let _ = tokio::time::timeout(AGAIN, others).await;
+            let _ = tokio::time::timeout(pause, others).await;
         }
     };
     stop.run_until_cancelled(keeping).await;

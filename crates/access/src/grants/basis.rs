@@ -51,6 +51,13 @@ impl Grants {
         if !ground.namespaces.iter().all(|name| now.contains(name)) {
             return false;
         }
+        // A role that allows nothing by itself leads there as well.
+        if !self
+            .of(who)
+            .any(|grant| holds_at(&grant.place, &ground.place))
+        {
+            return false;
+        }
         let mut own = self.of(who).filter(|grant| grant.place == ground.place);
         // Roles are made anew with every change of any binding, so they are compared.
         if own.any(|grant| *grant.role == *ground.role) {
@@ -75,5 +82,14 @@ impl Grants {
             Place::Project(_, project) => self.namespaces(project),
             Place::Hub | Place::EveryCluster | Place::Cluster(_) => &[],
         }
+    }
+}
+
+/// Whether what is given at one place counts at another.
+fn holds_at(given: &Place, here: &Place) -> bool {
+    match (given, here) {
+        (Place::EveryCluster, Place::Cluster(_) | Place::Project(..)) => true,
+        (Place::Cluster(given), Place::Project(here, _)) => given == here,
+        (given, here) => given == here,
     }
 }

@@ -573,6 +573,14 @@ fn a_decision_falls_with_any_right_it_stood_on_and_with_nothing_else() {
         (world(), by_another, true, "another binding gives the same"),
         (world(), World::new(), false, "all is gone"),
         (
+            World::new()
+                .cluster_role("empty", &[])
+                .in_cluster("one", "empty", "a", &user("ann")),
+            World::new().cluster_role("empty", &[]),
+            false,
+            "a role that allows nothing by itself is gone",
+        ),
+        (
             in_project(&["shop"]),
             in_project(&["shop", "new"]),
             true,

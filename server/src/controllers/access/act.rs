@@ -4,7 +4,7 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBind
 use kube::Client;
 
 use super::wanted::Wanted;
-use crate::controllers::objects::differ::differ;
+use crate::controllers::objects::differ::Difference;
 use crate::controllers::objects::{ApplyError, Objects, all};
 
 /// The four kinds that rights are made of, each everywhere.
@@ -21,25 +21,31 @@ struct Kinds {
 /// bindings go, then roles and bindings are written, then roles go.
 pub async fn apply(client: &Client, label: &str, wanted: &Wanted) -> Result<(), ApplyError> {
     let kinds = Kinds {
-        cluster_roles: Objects::all(client, label),
-        cluster_bindings: Objects::all(client, label),
-        roles: Objects::within(client, label),
-        bindings: Objects::within(client, label),
+        cluster_roles: Objects::all(client, label).with_own_names(),
+        cluster_bindings: Objects::all(client, label).with_own_names(),
+        roles: Objects::within(client, label).with_own_names(),
+        bindings: Objects::within(client, label).with_own_names(),
     };
+    let mut failures = Vec::new();
     // Roles in namespaces are the hub's only; a cluster's account may not even list them.
     let with_roles = label == super::HUB_LABEL;
     let roles = if with_roles {
-        kinds.roles.compare(&wanted.roles).await?
+        kinds.roles.compare(&wanted.roles, &mut failures).await
     } else {
-        differ(&[], &[])
+        Difference::default()
     };
-    let cluster_roles = kinds.cluster_roles.compare(&wanted.cluster_roles).await?;
+    let cluster_roles = kinds
+        .cluster_roles
+        .compare(&wanted.cluster_roles, &mut failures)
+        .await;
     let cluster_bindings = kinds
         .cluster_bindings
-        .compare(&wanted.cluster_bindings)
-        .await?;
-    let bindings = kinds.bindings.compare(&wanted.bindings).await?;
-    let mut failures = Vec::new();
+        .compare(&wanted.cluster_bindings, &mut failures)
+        .await;
+    let bindings = kinds
+        .bindings
+        .compare(&wanted.bindings, &mut failures)
+        .await;
     kinds
         .cluster_bindings
         .take(&cluster_bindings, &mut failures)

@@ -15,6 +15,10 @@ use crate::controllers::objects::ApplyError;
 const REPAIR_EVERY: Duration = Duration::from_mins(5);
 /// Least time between a look and the next because somebody touched something.
 const SETTLED_AFTER: Duration = Duration::from_secs(1);
+/// The same, for somebody who does it again and again.
+const SETTLED_AT_MOST: Duration = Duration::from_secs(30);
+/// Longest that one cluster may take its turn.
+const APPLY_WITHIN: Duration = Duration::from_mins(2);
 /// After a failure.
 const RETRY_AFTER: Duration = Duration::from_secs(20);
 
@@ -22,8 +26,13 @@ const RETRY_AFTER: Duration = Duration::from_secs(20);
 pub(in crate::controllers) async fn keep(shared: &Shared) {
     let mut changed = shared.controllers.hub.stores().grants.changed();
     let mut applied = None;
+    let mut restless = 0;
     loop {
         reachable(shared, applied).await;
+        // What memory does not hold yet would be taken away.
+        while !shared.controllers.hub.stores().health().is_trusted() {
+            tokio::time::sleep(SETTLED_AFTER).await;
+        }
         changed.mark_unchanged();
         let (digest, heard) = (digest(shared), shared.heard_access());
         let done = Box::pin(apply_once(shared)).await;
@@ -41,15 +50,20 @@ pub(in crate::controllers) async fn keep(shared: &Shared) {
         let others =
             async { while self::digest(shared) == digest && changed.changed().await.is_ok() {} };
         // Early when roles change, somebody touches them, or the cluster comes back; else when it is
-        // time to repair.
-        let _ = tokio::time::timeout(pause, async {
+        // time to repair. Whoever touches them again and again is answered more and more slowly.
+        let settled = (SETTLED_AFTER * (1 << restless)).min(SETTLED_AT_MOST);
+        let again = tokio::time::timeout(pause, async {
             tokio::select! {
-                () = others => {}
-                () = touched(shared, heard.clone()) => {}
-                () = shared.reconnected() => {}
+                () = others => false,
+                () = touched(shared, heard.clone(), settled) => true,
+                () = shared.reconnected() => false,
             }
         })
         .await;
+        restless = match again {
+            Ok(true) => (restless + 1).min(5),
+            _ => 0,
+        };
         applied = Some(digest);
     }
 }
@@ -58,11 +72,15 @@ async fn apply_once(shared: &Shared) -> Result<(), ApplyError> {
     let controllers = &shared.controllers;
     // Taken by few at a time: what everybody has everywhere changes in all clusters at once.
     let _turn = controllers.applying.acquire().await;
-    let grants = controllers.hub.stores().grants.current();
+    let stores = controllers.hub.stores();
+    let grants = stores.grants.fresh(stores);
     let wanted = in_cluster(&grants.downstream(&shared.uid));
     drop(grants);
     let client = controllers.tunnels.client(&shared.uid, Lane::Controller);
-    apply(&client, ACCESS_LABEL, &wanted).await
+    let applying = apply(&client, ACCESS_LABEL, &wanted);
+    tokio::time::timeout(APPLY_WITHIN, applying)
+        .await
+        .unwrap_or(Err(ApplyError::TooLong(APPLY_WITHIN)))
 }
 
 /// Waits until an agent is connected; meanwhile, what was applied may become wrong.
@@ -83,8 +101,8 @@ async fn reachable(shared: &Shared, applied: Option<u64>) {
 
 /// Resolves when the agent tells that the cluster's roles or bindings are others than `before`. What
 /// was written here is among that, so that each change is followed by one look that finds nothing.
-async fn touched(shared: &Shared, before: Option<String>) {
-    tokio::time::sleep(SETTLED_AFTER).await;
+async fn touched(shared: &Shared, before: Option<String>, settled: Duration) {
+    tokio::time::sleep(settled).await;
     let mut told = shared.changed();
     while shared.heard_access() == before {
         // The sender lives in `shared`, so this cannot fail.

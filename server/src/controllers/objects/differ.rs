@@ -21,23 +21,30 @@ pub trait Comparable: ResourceExt + Clone {
 pub struct Difference<K> {
     /// Those that are not there.
     pub create: Vec<K>,
-    /// Those that are there otherwise; with the version that was seen.
+    /// Those that are there otherwise; without a version, so that whoever writes them all the time does
+    /// not keep them from being put right.
     pub replace: Vec<K>,
-    /// Those that are not wanted.
-    pub delete: Vec<Key>,
-    /// Those that have to go before they can be made as they are wanted.
-    pub make_anew: Vec<Key>,
+    /// Those that are not wanted, as they were seen.
+    pub delete: Vec<K>,
+    /// Those that have to go before they can be made as they are wanted, as they were seen.
+    pub make_anew: Vec<K>,
+}
+
+impl<K> Default for Difference<K> {
+    fn default() -> Self {
+        Self {
+            create: Vec::new(),
+            replace: Vec::new(),
+            delete: Vec::new(),
+            make_anew: Vec::new(),
+        }
+    }
 }
 
 /// Compares what is there with what must be.
 pub fn differ<K: Comparable>(present: &[K], wanted: &[K]) -> Difference<K> {
     let there: BTreeMap<Key, &K> = present.iter().map(|object| (key(object), object)).collect();
-    let mut difference = Difference {
-        create: Vec::new(),
-        replace: Vec::new(),
-        delete: Vec::new(),
-        make_anew: Vec::new(),
-    };
+    let mut difference = Difference::default();
     let mut keys = BTreeSet::new();
     for object in wanted {
         let key = key(object);
@@ -45,19 +52,15 @@ pub fn differ<K: Comparable>(present: &[K], wanted: &[K]) -> Difference<K> {
             None => difference.create.push(object.clone()),
             Some(found) if found.is_as(object) => {}
             Some(found) if !found.can_become(object) => {
-                difference.make_anew.push(key.clone());
+                difference.make_anew.push((*found).clone());
                 difference.create.push(object.clone());
             }
-            Some(found) => {
-                let mut object = object.clone();
-                object.meta_mut().resource_version = found.resource_version();
-                difference.replace.push(object);
-            }
+            Some(_) => difference.replace.push(object.clone()),
         }
         keys.insert(key);
     }
-    let surplus = there.into_keys().filter(|key| !keys.contains(key));
-    difference.delete = surplus.collect();
+    let surplus = there.into_iter().filter(|(key, _)| !keys.contains(key));
+    difference.delete = surplus.map(|(_, object)| object.clone()).collect();
     difference
 }
 
@@ -65,10 +68,17 @@ fn key(object: &impl ResourceExt) -> Key {
     (object.namespace().unwrap_or_default(), object.name_any())
 }
 
-/// A label more could gather a role's rules into another role, so labels are compared as well.
+/// A label more could gather a role's rules into another role, and a finalizer or an owner decides when
+/// it goes, so those are compared as well.
 trait AsWanted: Comparable {
     fn is_as(&self, wanted: &Self) -> bool {
-        self.labels() == wanted.labels() && self.means(wanted)
+        let (own, other) = (self.meta(), wanted.meta());
+        own.deletion_timestamp.is_none()
+            && self.labels() == wanted.labels()
+            && self.finalizers() == wanted.finalizers()
+            && own.owner_references.as_deref().unwrap_or_default()
+                == other.owner_references.as_deref().unwrap_or_default()
+            && self.means(wanted)
     }
 }
 

@@ -249,7 +249,7 @@ impl Bounds {
     {
         let objects = Objects::<K>::within(client, PROJECT_LABEL);
         let present = match objects.list().await {
-            Ok(present) => present,
+            Ok((present, _)) => present,
             // A simulated cluster serves no such kind: only who wants one of it learns so.
             Err(ApplyError::Refused { source, .. }) if is_gone(&source) => Vec::new(),
             Err(error) => {
