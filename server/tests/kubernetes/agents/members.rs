@@ -273,3 +273,64 @@ async fn whoever_may_import_clusters_owns_theirs_and_no_others() {
         .await
         .expect(204);
 }
+
+#[tokio::test]
+async fn nobody_in_a_cluster_keeps_a_role_from_being_taken_there() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let _agent = start(&cluster, "pod-0").await;
+    let _bob = rig.server.user(&rig.admin, "bob").await;
+    let id = give(&rig, &rig.admin, "nodes-view", "bob").await;
+    let kinds = "clusterroles,clusterrolebindings";
+    let label = "management.drover.dev/access";
+    let of_roles = async || {
+        let line = [
+            "get",
+            kinds,
+            "-l",
+            "management.drover.dev/access=role",
+            "-o",
+            "name",
+        ];
+        let found = cluster.kubectl(line).await;
+        found.map(|found| found.stdout.lines().map(str::to_owned).collect::<Vec<_>>())
+    };
+    let made = eventually("what the role comes to", SOON, async || {
+        let found = of_roles().await.map_err(|error| error.to_string())?;
+        (found.len() == 2)
+            .then_some(found.clone())
+            .ok_or(format!("{found:?}"))
+    })
+    .await
+    .unwrap();
+    // Out of sight, with a right more; and with something to wait for when they are deleted.
+    let hold = r#"{"metadata": {"finalizers": ["example.org/mine"]}}"#;
+    for object in &made {
+        let strip = format!("{label}-");
+        cluster.kubectl(["label", object, &strip]).await.unwrap();
+    }
+    eventually("the labels to be there again", SOON, async || {
+        let found = of_roles().await.map_err(|error| error.to_string())?;
+        (found == made).then_some(()).ok_or(format!("{found:?}"))
+    })
+    .await
+    .unwrap();
+    for object in &made {
+        cluster
+            .kubectl(["patch", object, "--type=merge", "-p", hold])
+            .await
+            .unwrap();
+    }
+    take(&rig, &rig.admin, &id).await;
+    for object in &made {
+        eventually(&format!("{object} to go"), SOON, async || {
+            let found = cluster.kubectl(["get", object, "--ignore-not-found", "-o", "name"]);
+            let found = found.await.map_err(|error| error.to_string())?.stdout;
+            found.trim().is_empty().then_some(()).ok_or(found)
+        })
+        .await
+        .unwrap();
+    }
+    rig.wait_for("shop", "AccessApplied", ("True", "Applied"))
+        .await;
+}
