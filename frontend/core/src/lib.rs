@@ -33,6 +33,7 @@ pub mod selection;
 pub mod setting;
 pub mod severity;
 pub mod shell;
+pub mod sign_in;
 pub mod source;
 pub mod span;
 pub mod token;
