@@ -147,6 +147,16 @@ export const SCREENS: readonly Screen[] = [
   { name: "the-import-form", path: "/import", ready: heading("Import a cluster") },
   { name: "the-import-command", path: `/import?cluster=${WAITING}`, ready: heading("Its arrival") },
   { name: "about", path: "/about", ready: (page) => page.getByText("embedded, Kubernetes API").waitFor() },
+  { name: "a-log-in-to-confirm", path: "/device", ready: heading("Confirm a log-in") },
+  {
+    name: "a-log-in-that-nobody-began",
+    path: "/device",
+    then: async (page) => {
+      await page.getByLabel("Code", { exact: true }).fill("BCDF-GHJK");
+      await page.getByRole("button", { name: "See who asks" }).click();
+    },
+    ready: (page) => page.getByText("No log-in with this code waits", { exact: false }).waitFor(),
+  },
   { name: "change-of-password", path: "/password", ready: heading("Change password") },
   { name: "nothing-at-this-address", path: "/no/such/place", ready: heading("There is nothing at this address") },
   {

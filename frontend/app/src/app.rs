@@ -12,6 +12,7 @@ use crate::frame::Frame;
 use crate::gate::{Door, Gate};
 use crate::screens::about::About;
 use crate::screens::cluster::ClusterPage;
+use crate::screens::device::Device;
 use crate::screens::home::Home;
 use crate::screens::import::ImportCluster;
 use crate::screens::kinds::KindPage;
@@ -80,6 +81,7 @@ fn Inside() -> impl IntoView {
                     <Route path=path!("/users") view=Users/>
                     <Route path=path!("/settings") view=SettingsPage/>
                     <Route path=path!("/about") view=About/>
+                    <Route path=path!("/device") view=Device/>
                     <Route path=path!("/password") view=ChangePassword/>
                     <Route path=path!("/kit") view=Kit/>
                 </Routes>

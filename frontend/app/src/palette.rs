@@ -263,6 +263,7 @@ fn places() -> Vec<Deed> {
         go(Icon::Key, "Tokens", "/tokens".to_owned()),
         go(Icon::Plus, "Make a token", "/tokens?do=make".to_owned()),
         go(Icon::Info, "About this server", "/about".to_owned()),
+        go(Icon::Terminal, "Confirm a log-in", "/device".to_owned()),
         go(Icon::Lock, "Change password", "/password".to_owned()),
         go(Icon::Copy, "The kit: every component", "/kit".to_owned()),
     ];

@@ -4,6 +4,7 @@ pub(crate) mod about;
 pub(crate) mod address;
 mod batch;
 pub(crate) mod cluster;
+pub(crate) mod device;
 mod form;
 pub(crate) mod home;
 pub(crate) mod import;
