@@ -142,6 +142,28 @@ export const SCREENS: readonly Screen[] = [
   },
   { name: "a-kind-without-a-screen", path: "/clusters/demo-small/secrets", ready: heading("There is no screen for “secrets”") },
   { name: "a-cluster-that-is-not-there", path: "/clusters/nowhere", ready: heading("There is no cluster “nowhere” for you") },
+  {
+    name: "members-of-a-cluster",
+    path: "/clusters/demo-small/members",
+    steady: false,
+    ready: (page) => page.getByRole("button", { name: "Give a role" }).waitFor(),
+  },
+  {
+    name: "a-role-to-give",
+    path: "/clusters/demo-small/members",
+    then: press("Give a role"),
+    ready: dialog("Give a role in demo-small"),
+  },
+  {
+    name: "members-that-are-refused",
+    path: "/clusters/demo-small/members",
+    answers: {
+      to: /\/v1\/clusters\/demo-small\/members/,
+      code: 403,
+      message: "your roles in this cluster do not let you list clusterroletemplatebindings: ask an owner or an administrator",
+    },
+    ready: heading("You may not see the members"),
+  },
   { name: "a-kubeconfig", path: "/clusters/demo-small", then: press("Kubeconfig"), ready: dialog("Kubeconfig") },
   { name: "a-clusters-deletion", path: "/clusters/demo-small", then: press("Delete…"), ready: dialog("Delete this cluster?") },
   { name: "the-import-form", path: "/import", ready: heading("Import a cluster") },

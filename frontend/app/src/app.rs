@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::frame::Frame;
 use crate::gate::{Door, Gate};
 use crate::screens::about::About;
-use crate::screens::cluster::ClusterPage;
+use crate::screens::cluster::{ClusterMembers, ClusterPage};
 use crate::screens::device::Device;
 use crate::screens::home::Home;
 use crate::screens::import::ImportCluster;
@@ -74,6 +74,7 @@ fn Inside() -> impl IntoView {
                 <Routes fallback=NotFound>
                     <Route path=path!("/") view=Home/>
                     <Route path=path!("/clusters/:cluster") view=ClusterPage/>
+                    <Route path=path!("/clusters/:cluster/members") view=ClusterMembers/>
                     <Route path=path!("/clusters/:cluster/:kind") view=KindPage/>
                     <Route path=path!("/clusters/:cluster/:kind/:namespace/:name") view=ObjectPage/>
                     <Route path=path!("/import") view=ImportCluster/>

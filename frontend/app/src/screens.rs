@@ -12,6 +12,7 @@ pub(crate) mod kinds;
 pub(crate) mod kit;
 mod labels;
 mod list;
+pub(crate) mod members;
 pub(crate) mod not_found;
 pub(crate) mod object;
 pub(crate) mod password;

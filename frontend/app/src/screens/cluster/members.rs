@@ -1,0 +1,28 @@
+//! Who has which role in a cluster.
+
+use drover_ui_core::member::Place;
+use leptos::prelude::*;
+
+use super::{ClusterFrame, InSight};
+use crate::command::SameCommand;
+use crate::screens::members::Members;
+
+/// The screen.
+#[component]
+pub(crate) fn ClusterMembers() -> impl IntoView {
+    view! { <ClusterFrame screen="Members"><Here/></ClusterFrame> }
+}
+
+#[component]
+fn Here() -> impl IntoView {
+    let in_sight = expect_context::<InSight>();
+    move || {
+        // Another cluster has other members.
+        let place = Place::Cluster(in_sight.name.get());
+        let command = place.list_command();
+        view! {
+            <Members place=place follows=move |freshness| in_sight.follows(freshness)/>
+            <footer class="page-foot"><SameCommand line=command/></footer>
+        }
+    }
+}
