@@ -20,6 +20,7 @@ use crate::screens::kit::Kit;
 use crate::screens::not_found::NotFound;
 use crate::screens::object::ObjectPage;
 use crate::screens::password::{ChangePassword, MustChangePassword};
+use crate::screens::projects::{ProjectPage, Projects};
 use crate::screens::settings::SettingsPage;
 use crate::screens::sign_in::SignIn;
 use crate::screens::tokens::Tokens;
@@ -77,6 +78,8 @@ fn Inside() -> impl IntoView {
                     <Route path=path!("/clusters/:cluster/members") view=ClusterMembers/>
                     <Route path=path!("/clusters/:cluster/:kind") view=KindPage/>
                     <Route path=path!("/clusters/:cluster/:kind/:namespace/:name") view=ObjectPage/>
+                    <Route path=path!("/projects") view=Projects/>
+                    <Route path=path!("/projects/:project") view=ProjectPage/>
                     <Route path=path!("/import") view=ImportCluster/>
                     <Route path=path!("/tokens") view=Tokens/>
                     <Route path=path!("/users") view=Users/>

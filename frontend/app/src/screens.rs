@@ -16,6 +16,7 @@ pub(crate) mod members;
 pub(crate) mod not_found;
 pub(crate) mod object;
 pub(crate) mod password;
+pub(crate) mod projects;
 pub(crate) mod settings;
 pub(crate) mod sign_in;
 mod title;

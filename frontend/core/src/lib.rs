@@ -26,6 +26,7 @@ pub mod palette;
 pub mod password;
 pub mod problem;
 pub mod progress;
+pub mod project;
 pub mod quantity;
 pub mod readiness;
 pub mod row;
