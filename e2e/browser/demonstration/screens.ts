@@ -169,6 +169,14 @@ export const SCREENS: readonly Screen[] = [
   { name: "the-import-form", path: "/import", ready: heading("Import a cluster") },
   { name: "the-import-command", path: `/import?cluster=${WAITING}`, ready: heading("Its arrival") },
   { name: "about", path: "/about", ready: (page) => page.getByText("embedded, Kubernetes API").waitFor() },
+  { name: "projects", path: "/projects", ready: heading("No projects yet") },
+  { name: "a-project-that-is-not-there", path: "/projects/nowhere", ready: heading("There is no project “nowhere” for you") },
+  { name: "who-can-do-what", path: "/access", ready: heading("Who can do what") },
+  {
+    name: "who-can-read-pods",
+    path: "/access?cluster=demo-small&verb=get&resource=pods",
+    ready: heading("admin can do this"),
+  },
   { name: "a-log-in-to-confirm", path: "/device", ready: heading("Confirm a log-in") },
   {
     name: "a-log-in-that-nobody-began",

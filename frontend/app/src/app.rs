@@ -11,6 +11,7 @@ use crate::clock::Clock;
 use crate::frame::Frame;
 use crate::gate::{Door, Gate};
 use crate::screens::about::About;
+use crate::screens::access::Access;
 use crate::screens::cluster::{ClusterMembers, ClusterPage};
 use crate::screens::device::Device;
 use crate::screens::home::Home;
@@ -80,6 +81,7 @@ fn Inside() -> impl IntoView {
                     <Route path=path!("/clusters/:cluster/:kind/:namespace/:name") view=ObjectPage/>
                     <Route path=path!("/projects") view=Projects/>
                     <Route path=path!("/projects/:project") view=ProjectPage/>
+                    <Route path=path!("/access") view=Access/>
                     <Route path=path!("/import") view=ImportCluster/>
                     <Route path=path!("/tokens") view=Tokens/>
                     <Route path=path!("/users") view=Users/>

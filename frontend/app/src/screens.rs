@@ -1,6 +1,7 @@
 //! The screens, each at its URL.
 
 pub(crate) mod about;
+pub(crate) mod access;
 pub(crate) mod address;
 mod batch;
 pub(crate) mod cluster;

@@ -9,6 +9,7 @@ pub mod backoff;
 pub mod cluster;
 pub mod column;
 pub mod event;
+pub mod explain;
 pub mod feed;
 pub mod find;
 pub mod hub;

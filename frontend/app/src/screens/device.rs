@@ -123,10 +123,8 @@ fn Confirmed() -> impl IntoView {
     view! {
         <section class="card narrow" role="status">
             <h2>"Confirmed"</h2>
-            <p>
-                "Go back to the command line: it is logged in within seconds. "
-                <a href="/tokens">"Tokens"</a>" lists it, and ends it if you want."
-            </p>
+            <p>"Go back to the command line: it is logged in within seconds. Its token is among yours, and can be ended there."</p>
+            <div class="row"><a href="/tokens">"Your tokens"</a></div>
         </section>
     }
 }

@@ -2,9 +2,11 @@
 
 use drover_ui_core::member::Place;
 use leptos::prelude::*;
+use leptos_router::components::A;
 
 use super::{ClusterFrame, InSight};
 use crate::command::SameCommand;
+use crate::screens::access;
 use crate::screens::members::Members;
 
 /// The screen.
@@ -19,10 +21,13 @@ fn Here() -> impl IntoView {
     move || {
         // Another cluster has other members.
         let place = Place::Cluster(in_sight.name.get());
-        let command = place.list_command();
+        let (command, ask) = (place.list_command(), access::path_of(place.name()));
         view! {
             <Members place=place follows=move |freshness| in_sight.follows(freshness)/>
-            <footer class="page-foot"><SameCommand line=command/></footer>
+            <footer class="page-foot">
+                <SameCommand line=command/>
+                <A href=ask>"Who can do what here?"</A>
+            </footer>
         }
     }
 }
