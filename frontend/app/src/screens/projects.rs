@@ -102,7 +102,7 @@ fn NoProjects() -> impl IntoView {
             title=title
             advice="A project is a set of namespaces with members and bounds. Who may make one in a cluster does so on the command line; others see one here as soon as somebody gives them a role in it."
         >
-            <Code label="Command" text="drover project create shop --cluster my-cluster --namespace shop".to_owned()/>
+            <Code label="Command" text="drover project create shop --cluster berlin".to_owned()/>
         </Nothing>
     }
 }

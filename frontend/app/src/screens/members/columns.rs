@@ -51,13 +51,7 @@ pub(super) fn columns() -> Vec<Column<MemberRow>> {
     let all: [(&str, &str, &str, Option<Order>, Cell); 5] = [
         ("who", "Who", "col-person", Some(by_who), subject),
         ("role", "Role", "col-role", Some(by_role), role),
-        (
-            "state",
-            "State",
-            "col-standing",
-            Some(by_standing),
-            standing,
-        ),
+        ("state", "State", "col-ready", Some(by_standing), standing),
         ("given", "Given", "col-time", Some(by_age), given),
         ("take", "Take away", "col-deed", None, take),
     ];
