@@ -175,6 +175,7 @@ export const SCREENS: readonly Screen[] = [
   {
     name: "who-can-read-pods",
     path: "/access?cluster=demo-small&verb=get&resource=pods",
+    steady: false,
     ready: heading("admin can do this"),
   },
   { name: "a-log-in-to-confirm", path: "/device", ready: heading("Confirm a log-in") },
