@@ -123,7 +123,9 @@ pub fn how(through: &ThroughView) -> String {
     match through.through {
         Through::Rule => "a rule of its own".to_owned(),
         Through::Known => format!("Kubernetes' ClusterRole {role}"),
-        Through::Perhaps => format!("perhaps, by the cluster's ClusterRole {role}: ask the cluster"),
+        Through::Perhaps => {
+            format!("perhaps, by the cluster's ClusterRole {role}: ask the cluster")
+        }
     }
 }
 
@@ -146,7 +148,11 @@ mod tests {
         for (typed, resource, group) in [
             ("pods", "pods", ""),
             ("pods/log", "pods%2Flog", ""),
-            ("deployments.apps/scale", "deployments%2Fscale", "&group=apps"),
+            (
+                "deployments.apps/scale",
+                "deployments%2Fscale",
+                "&group=apps",
+            ),
             ("/metrics.x", "%2Fmetrics.x", ""),
         ] {
             let wanted =
@@ -193,7 +199,10 @@ mod tests {
         let perhaps = through(Through::Perhaps);
         assert!(how(&perhaps).contains("ask the cluster"));
         let told = verdict(&answer(Some("ann"), vec![perhaps.clone()]));
-        assert_eq!(told, (Verdict::Perhaps, "ann can perhaps do this".to_owned()));
+        assert_eq!(
+            told,
+            (Verdict::Perhaps, "ann can perhaps do this".to_owned())
+        );
         let sure = verdict(&answer(Some("ann"), vec![perhaps, through(Through::Rule)]));
         assert_eq!(sure, (Verdict::Yes, "ann can do this".to_owned()));
         let nobody = verdict(&answer(None, Vec::new()));

@@ -199,7 +199,12 @@ mod tests {
             "cluster-owner",
         );
         assert_eq!(title, "Cluster Owner");
-        for (typed, wanted) in [("", true), ("lee OWNER", true), ("coming", true), ("bob", false)] {
+        for (typed, wanted) in [
+            ("", true),
+            ("lee OWNER", true),
+            ("coming", true),
+            ("bob", false),
+        ] {
             assert_eq!(passes(&member, &title, typed), wanted, "{typed}");
         }
         assert_eq!(role_title(&[], "gone"), "gone");

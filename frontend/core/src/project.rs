@@ -114,7 +114,12 @@ pub fn readiness(project: &ProjectView) -> Readiness {
 /// Whether a project has every word that was typed, in what is shown of it.
 pub fn passes(project: &ProjectView, typed: &str) -> bool {
     let standing = readiness(project).words;
-    let shown = [project.name.as_str(), title(project), &project.cluster, &standing];
+    let shown = [
+        project.name.as_str(),
+        title(project),
+        &project.cluster,
+        &standing,
+    ];
     let shown = shown.map(str::to_lowercase);
     let mut words = typed.split_whitespace().map(str::to_lowercase);
     words.all(|word| shown.iter().any(|text| text.contains(&word)))
@@ -173,14 +178,22 @@ mod tests {
             first: first.map(str::to_owned),
             second: second.map(str::to_owned),
         };
-        let wanted = [pair("pods", Some("40"), None), pair("requests.cpu", None, Some("2"))];
+        let wanted = [
+            pair("pods", Some("40"), None),
+            pair("requests.cpu", None, Some("2")),
+        ];
         assert_eq!(quota(&shop()), wanted);
         assert_eq!(defaults(&shop()), []);
     }
 
     #[test]
     fn projects_are_found_by_what_is_shown_of_them() {
-        for (typed, wanted) in [("", true), ("BERLIN shop", true), ("coming", true), ("paris", false)] {
+        for (typed, wanted) in [
+            ("", true),
+            ("BERLIN shop", true),
+            ("coming", true),
+            ("paris", false),
+        ] {
             assert_eq!(passes(&shop(), typed), wanted, "{typed}");
         }
         let leaving = ProjectView {
