@@ -42,6 +42,20 @@ test.describe("before the door", () => {
     await expectWellMade(page, "sign-in");
   });
 
+  test("sign-in with providers reads well, is accessible in each theme, and fits a telephone", async ({ page }) => {
+    const items = [
+      { name: "corp", displayName: "Corporate account", way: "Redirect" },
+      { name: "directory", displayName: "Directory", way: "Password" },
+    ];
+    await page.route("**/v1/providers", (route) => route.fulfill({ json: { items } }));
+    await page.goto("/about");
+    await page.getByRole("button", { name: "Sign in with Directory" }).click();
+    await page.getByText("With your name and password of Directory.").waitFor();
+    await expect(page.getByLabel("Name", { exact: true })).toBeFocused();
+    await page.getByRole("button", { name: "Sign in as a user of Drover" }).waitFor();
+    await expectWellMade(page, "sign-in-with-providers");
+  });
+
   test("a refused sign-in says so", async ({ page }) => {
     await page.goto("/");
     await signIn(page, "nobody-at-all", "a guess of mine");

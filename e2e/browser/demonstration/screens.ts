@@ -142,11 +142,52 @@ export const SCREENS: readonly Screen[] = [
   },
   { name: "a-kind-without-a-screen", path: "/clusters/demo-small/secrets", ready: heading("There is no screen for “secrets”") },
   { name: "a-cluster-that-is-not-there", path: "/clusters/nowhere", ready: heading("There is no cluster “nowhere” for you") },
+  {
+    name: "members-of-a-cluster",
+    path: "/clusters/demo-small/members",
+    steady: false,
+    ready: (page) => page.getByRole("button", { name: "Give a role" }).waitFor(),
+  },
+  {
+    name: "a-role-to-give",
+    path: "/clusters/demo-small/members",
+    then: press("Give a role"),
+    ready: dialog("Give a role in demo-small"),
+  },
+  {
+    name: "members-that-are-refused",
+    path: "/clusters/demo-small/members",
+    answers: {
+      to: /\/v1\/clusters\/demo-small\/members/,
+      code: 403,
+      message: "your roles in this cluster do not let you list clusterroletemplatebindings: ask an owner or an administrator",
+    },
+    ready: heading("You may not see the members"),
+  },
   { name: "a-kubeconfig", path: "/clusters/demo-small", then: press("Kubeconfig"), ready: dialog("Kubeconfig") },
   { name: "a-clusters-deletion", path: "/clusters/demo-small", then: press("Delete…"), ready: dialog("Delete this cluster?") },
   { name: "the-import-form", path: "/import", ready: heading("Import a cluster") },
   { name: "the-import-command", path: `/import?cluster=${WAITING}`, ready: heading("Its arrival") },
   { name: "about", path: "/about", ready: (page) => page.getByText("embedded, Kubernetes API").waitFor() },
+  { name: "projects", path: "/projects", ready: heading("No projects yet") },
+  { name: "a-project-that-is-not-there", path: "/projects/nowhere", ready: heading("There is no project “nowhere” for you") },
+  { name: "who-can-do-what", path: "/access", ready: heading("Who can do what") },
+  {
+    name: "who-can-read-pods",
+    path: "/access?cluster=demo-small&verb=get&resource=pods",
+    steady: false,
+    ready: heading("admin can do this"),
+  },
+  { name: "a-log-in-to-confirm", path: "/device", ready: heading("Confirm a log-in") },
+  {
+    name: "a-log-in-that-nobody-began",
+    path: "/device",
+    then: async (page) => {
+      await page.getByLabel("Code", { exact: true }).fill("BCDF-GHJK");
+      await page.getByRole("button", { name: "See who asks" }).click();
+    },
+    ready: (page) => page.getByText("No log-in with this code waits", { exact: false }).waitFor(),
+  },
   { name: "change-of-password", path: "/password", ready: heading("Change password") },
   { name: "nothing-at-this-address", path: "/no/such/place", ready: heading("There is nothing at this address") },
   {

@@ -11,7 +11,9 @@ use crate::clock::Clock;
 use crate::frame::Frame;
 use crate::gate::{Door, Gate};
 use crate::screens::about::About;
-use crate::screens::cluster::ClusterPage;
+use crate::screens::access::Access;
+use crate::screens::cluster::{ClusterMembers, ClusterPage};
+use crate::screens::device::Device;
 use crate::screens::home::Home;
 use crate::screens::import::ImportCluster;
 use crate::screens::kinds::KindPage;
@@ -19,6 +21,7 @@ use crate::screens::kit::Kit;
 use crate::screens::not_found::NotFound;
 use crate::screens::object::ObjectPage;
 use crate::screens::password::{ChangePassword, MustChangePassword};
+use crate::screens::projects::{ProjectPage, Projects};
 use crate::screens::settings::SettingsPage;
 use crate::screens::sign_in::SignIn;
 use crate::screens::tokens::Tokens;
@@ -73,13 +76,18 @@ fn Inside() -> impl IntoView {
                 <Routes fallback=NotFound>
                     <Route path=path!("/") view=Home/>
                     <Route path=path!("/clusters/:cluster") view=ClusterPage/>
+                    <Route path=path!("/clusters/:cluster/members") view=ClusterMembers/>
                     <Route path=path!("/clusters/:cluster/:kind") view=KindPage/>
                     <Route path=path!("/clusters/:cluster/:kind/:namespace/:name") view=ObjectPage/>
+                    <Route path=path!("/projects") view=Projects/>
+                    <Route path=path!("/projects/:project") view=ProjectPage/>
+                    <Route path=path!("/access") view=Access/>
                     <Route path=path!("/import") view=ImportCluster/>
                     <Route path=path!("/tokens") view=Tokens/>
                     <Route path=path!("/users") view=Users/>
                     <Route path=path!("/settings") view=SettingsPage/>
                     <Route path=path!("/about") view=About/>
+                    <Route path=path!("/device") view=Device/>
                     <Route path=path!("/password") view=ChangePassword/>
                     <Route path=path!("/kit") view=Kit/>
                 </Routes>

@@ -52,6 +52,7 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
                 <nav aria-label="Main">
                     <ul>
                         <li><A href="/" exact=true><Picture icon=Icon::Clusters/><span>"Clusters"</span></A></li>
+                        <li><A href="/projects"><Picture icon=Icon::Projects/><span>"Projects"</span></A></li>
                         <li><A href="/tokens"><Picture icon=Icon::Key/><span>"Tokens"</span></A></li>
                         <AdministratorsPlaces/>
                         <li><A href="/about"><Picture icon=Icon::Info/><span>"About"</span></A></li>

@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
-use drover_api::rest::{LoginRequest, PasswordChange, Secret, Session};
+use drover_api::rest::{
+    LoginRequest, PasswordChange, ProviderRedirect, ProviderSignIn, Secret, Session,
+};
 use drover_ui_core::problem::{Problem, ProblemKind};
+use drover_ui_core::sign_in::Provider;
+use drover_ui_core::url::segment;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use serde::Serialize;
@@ -87,7 +91,7 @@ impl Gate {
         });
     }
 
-    /// Signs in.
+    /// Signs in a user of Drover itself.
     pub(crate) async fn sign_in(self, username: String, password: Secret) -> Result<(), Problem> {
         let request = LoginRequest {
             username,
@@ -97,6 +101,40 @@ impl Gate {
         let session: Session = request.answer().await?;
         self.enter(session, Some(password));
         Ok(())
+    }
+
+    /// Signs in with a name and a password that a provider knows.
+    pub(crate) async fn sign_in_at(
+        self,
+        provider: &Provider,
+        login: String,
+        password: Secret,
+    ) -> Result<(), Problem> {
+        let request = ProviderSignIn {
+            login: Some(login),
+            password: Some(password),
+            ..ProviderSignIn::default()
+        };
+        let request = Request::changing("POST", path_of(provider)).with(&request);
+        // No password of a provider is Drover's to change.
+        self.enter(request.answer().await?, None);
+        Ok(())
+    }
+
+    /// Begins to sign in at a provider's own page; gives its URL. The way back leads to a path of
+    /// this page.
+    pub(crate) async fn begin_at(
+        self,
+        provider: &Provider,
+        return_to: Option<String>,
+    ) -> Result<String, Problem> {
+        let request = ProviderSignIn {
+            return_to,
+            ..ProviderSignIn::default()
+        };
+        let request = Request::changing("POST", path_of(provider)).with(&request);
+        let redirect: ProviderRedirect = request.answer().await?;
+        Ok(redirect.url)
     }
 
     fn enter(self, session: Session, typed: Option<Secret>) {
@@ -251,6 +289,10 @@ impl Gate {
             self.session.set(Some(session));
         }
     }
+}
+
+fn path_of(provider: &Provider) -> String {
+    format!("/v1/providers/{}/sign-in", segment(&provider.name))
 }
 
 /// What others call the person.

@@ -15,7 +15,7 @@ use web_sys::KeyboardEvent;
 use crate::frame::{sign_out, theme_icon};
 use crate::gate::Gate;
 use crate::live::Clusters;
-use crate::screens::cluster::path_of;
+use crate::screens::cluster::{members_of, path_of};
 
 /// More would not be read.
 const SHOWN: usize = 50;
@@ -260,9 +260,12 @@ fn places() -> Vec<Deed> {
     let mut places = vec![
         go(Icon::Clusters, "All clusters", "/".to_owned()),
         go(Icon::Plus, "Import a cluster", "/import".to_owned()),
+        go(Icon::Projects, "Projects", "/projects".to_owned()),
+        go(Icon::Lock, "Who can do what", "/access".to_owned()),
         go(Icon::Key, "Tokens", "/tokens".to_owned()),
         go(Icon::Plus, "Make a token", "/tokens?do=make".to_owned()),
         go(Icon::Info, "About this server", "/about".to_owned()),
+        go(Icon::Terminal, "Confirm a log-in", "/device".to_owned()),
         go(Icon::Lock, "Change password", "/password".to_owned()),
         go(Icon::Copy, "The kit: every component", "/kit".to_owned()),
     ];
@@ -282,16 +285,18 @@ fn of_clusters(clusters: &[String]) -> Vec<Deed> {
     let in_sight = clusters
         .iter()
         .filter(|name| is_within(&here, &path_of(name)));
-    let kinds = in_sight.flat_map(|cluster| {
-        Kind::all().map(move |kind| {
+    let screens = in_sight.flat_map(|cluster| {
+        let kinds = Kind::all().map(move |kind| {
             let title = format!("{cluster}: {}", kind.heading);
             go(icon_of(kind), &title, kind.list_screen(cluster))
-        })
+        });
+        let members = format!("{cluster}: Members");
+        kinds.chain([go(Icon::Users, &members, members_of(cluster))])
     });
     let all = clusters
         .iter()
         .map(|name| go(Icon::Clusters, name, path_of(name)));
-    kinds.chain(all).collect()
+    screens.chain(all).collect()
 }
 
 /// Whether a path is this one, or below it.

@@ -1,9 +1,11 @@
 //! The screens, each at its URL.
 
 pub(crate) mod about;
+pub(crate) mod access;
 pub(crate) mod address;
 mod batch;
 pub(crate) mod cluster;
+pub(crate) mod device;
 mod form;
 pub(crate) mod home;
 pub(crate) mod import;
@@ -11,9 +13,11 @@ pub(crate) mod kinds;
 pub(crate) mod kit;
 mod labels;
 mod list;
+pub(crate) mod members;
 pub(crate) mod not_found;
 pub(crate) mod object;
 pub(crate) mod password;
+pub(crate) mod projects;
 pub(crate) mod settings;
 pub(crate) mod sign_in;
 mod title;

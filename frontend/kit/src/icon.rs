@@ -22,6 +22,7 @@ pub enum Icon {
     Offline,
     Person,
     Plus,
+    Projects,
     Search,
     Settings,
     SignOut,
@@ -56,6 +57,7 @@ impl Icon {
                 "M8 2.2a2.9 2.9 0 1 0 0 5.8 2.9 2.9 0 0 0 0-5.8M2.6 13.8c.6-2.6 2.6-4 5.4-4s4.8 1.4 5.4 4"
             }
             Self::Plus => "M8 3v10M3 8h10",
+            Self::Projects => "M2 3.4h4.4l1.6 2h6v7.2H2Z",
             Self::Search => "M7 2.4a4.6 4.6 0 1 0 0 9.2 4.6 4.6 0 0 0 0-9.2M10.4 10.4l3.4 3.4",
             Self::Settings => {
                 "M1.8 4.4h6M11.2 4.4h3M9.5 2.7a1.7 1.7 0 1 0 0 3.4 1.7 1.7 0 0 0 0-3.4M1.8 11.6h2.6M7.8 11.6h6.4M6.1 9.9a1.7 1.7 0 1 0 0 3.4 1.7 1.7 0 0 0 0-3.4"

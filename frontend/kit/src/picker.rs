@@ -114,11 +114,14 @@ impl Field {
             place: RwSignal::new(0),
             fitting,
         };
-        // Another value, from here or from elsewhere, stands in the field.
+        // Another value, from here or from elsewhere, stands in the field; so does one whose words
+        // come after it.
+        let words = Memo::new(move |_| {
+            choices.with(|it| value.with(|value| words_of(it, value.as_deref())))
+        });
         Effect::new(move || {
-            let chosen = value.get();
-            let words = choices.with_untracked(|it| words_of(it, chosen.as_deref()));
-            typed.set(words);
+            value.track();
+            typed.set(words.get());
         });
         field
     }

@@ -43,7 +43,8 @@ impl<T: Listed> Copy for Listing<T> {}
 
 impl<T: Listed> Listing<T> {
     /// Begins to follow the list at a path without a query, until the owner is gone.
-    pub(crate) fn follow(path: &'static str) -> Self {
+    pub(crate) fn follow(path: impl Into<String>) -> Self {
+        let path = path.into();
         let listing = Self {
             followed: Followed::new(),
             wake: StoredValue::new(None),
@@ -52,7 +53,7 @@ impl<T: Listed> Listing<T> {
         let gate = expect_context();
         until_cleanup(async move {
             let rest = async |duration| listing.rest(duration).await;
-            ask_again(gate, path, listing.followed, |it| it, rest).await;
+            ask_again(gate, &path, listing.followed, |it| it, rest).await;
         });
         listing
     }

@@ -4,6 +4,7 @@ mod annotate;
 mod deeds;
 mod facts;
 mod frame;
+mod members;
 
 use drover_ui_core::cluster::Health;
 use drover_ui_core::url::segment;
@@ -15,10 +16,16 @@ use annotate::Annotate;
 use deeds::{DeleteCluster, Kubeconfig};
 use facts::{Components, Conditions, Overview, Resources};
 pub(crate) use frame::{ClusterFrame, InSight};
+pub(crate) use members::ClusterMembers;
 
 /// Where a cluster is shown.
 pub(crate) fn path_of(name: &str) -> String {
     format!("/clusters/{}", segment(name))
+}
+
+/// Where its members are shown.
+pub(crate) fn members_of(name: &str) -> String {
+    format!("{}/members", path_of(name))
 }
 
 /// The screen.

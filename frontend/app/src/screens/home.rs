@@ -179,7 +179,7 @@ fn NoClusters() -> impl IntoView {
             <Nothing
                 why=Absence::NoPermission
                 title="No clusters for you yet"
-                advice="You see a cluster here as soon as an administrator gives you a role in it. Ask one."
+                advice="You see a cluster here as soon as an owner of it, or an administrator, gives you a role in it or in one of its projects. Ask one."
             />
         }
         .into_any()

@@ -1,7 +1,10 @@
 //! Sign-in.
 
-use drover_api::rest::Secret;
+use std::sync::Arc;
+
+use drover_api::rest::{List, ProviderView, Secret};
 use drover_ui_core::problem::Problem;
+use drover_ui_core::sign_in::{Account, Provider, Way, others, way_back};
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::field::{Content, TextField};
 use drover_ui_kit::notice::{Banner, Mood};
@@ -9,61 +12,222 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use crate::command::{SameCommand, origin};
+use crate::fetch::Request;
 use crate::frame::Brand;
 use crate::gate::Gate;
 use crate::screens::title::title;
 
-/// Asks for name and password; the URL stays, so that the person comes to what they asked for.
+/// What is typed, and what is being tried.
+#[derive(Clone, Copy)]
+struct Attempt {
+    gate: Gate,
+    /// Whose name and password the form takes.
+    account: RwSignal<Account>,
+    username: RwSignal<String>,
+    password: RwSignal<String>,
+    /// What is being done.
+    doing: RwSignal<Option<Way>>,
+    problem: RwSignal<Option<Problem>>,
+}
+
+impl Attempt {
+    fn new() -> Self {
+        let attempt = Self {
+            gate: expect_context(),
+            account: RwSignal::new(Account::Local),
+            username: RwSignal::new(String::new()),
+            password: RwSignal::new(String::new()),
+            doing: RwSignal::new(None),
+            problem: RwSignal::new(None),
+        };
+        // Whoever comes back from a provider's page without having signed in finds this one as it was.
+        let shown = window_event_listener_untyped("pageshow", move |_| attempt.doing.set(None));
+        on_cleanup(move || shown.remove());
+        attempt
+    }
+
+    fn is_free(self) -> bool {
+        self.doing.with(Option::is_none)
+    }
+
+    fn is_ready(self) -> bool {
+        let named = self.username.with(|name| !name.trim().is_empty());
+        self.is_free() && named && self.password.with(|typed| !typed.is_empty())
+    }
+
+    /// Tries what was typed.
+    fn submit(self) {
+        if !untrack(move || self.is_ready()) {
+            return;
+        }
+        let account = self.account.get_untracked();
+        let name = self.username.get_untracked().trim().to_owned();
+        let typed = Secret::new(self.password.get_untracked());
+        self.begins(Way::Type(account.clone()));
+        spawn_local(async move {
+            let entered = match &account {
+                Account::Local => self.gate.sign_in(name, typed).await,
+                Account::At(provider) => self.gate.sign_in_at(provider, name, typed).await,
+            };
+            if let Err(refused) = entered {
+                // On success this screen is gone, and its signals with it.
+                self.failed(refused);
+            }
+        });
+    }
+
+    /// Goes another way.
+    fn take(self, way: &Way) {
+        match way {
+            Way::Type(account) => {
+                // What was typed for one is not sent to another.
+                self.password.set(String::new());
+                self.problem.set(None);
+                self.account.set(account.clone());
+            }
+            Way::Go(provider) => self.go(provider.clone()),
+        }
+    }
+
+    fn go(self, provider: Provider) {
+        if !untrack(move || self.is_free()) {
+            return;
+        }
+        self.begins(Way::Go(provider.clone()));
+        spawn_local(async move {
+            let begun = self.gate.begin_at(&provider, way_back(&here())).await;
+            let gone = begun.and_then(|url| {
+                let refused = |_| Problem::strange("an address that browsers do not go to");
+                window().location().set_href(&url).map_err(refused)
+            });
+            if let Err(refused) = gone {
+                self.failed(refused);
+            }
+        });
+    }
+
+    fn begins(self, way: Way) {
+        self.doing.set(Some(way));
+        self.problem.set(None);
+    }
+
+    fn failed(self, problem: Problem) {
+        let _ = self.problem.try_set(Some(problem));
+        let _ = self.doing.try_set(None);
+    }
+}
+
+/// The path of this page, with its query.
+fn here() -> String {
+    let location = window().location();
+    let (path, query) = (location.pathname(), location.search());
+    path.unwrap_or_default() + &query.unwrap_or_default()
+}
+
+/// What the server says of its providers.
+type Told = RwSignal<Option<Result<Arc<Vec<ProviderView>>, Problem>>>;
+
+fn providers() -> Told {
+    let told = RwSignal::new(None);
+    spawn_local(async move {
+        let answer = Request::get("/v1/providers").answer().await;
+        let items = answer.map(|list: List<ProviderView>| Arc::new(list.items));
+        // Somebody may have signed in meanwhile.
+        let _ = told.try_set(Some(items));
+    });
+    told
+}
+
+/// Asks for name and password, or leads to a provider; the URL stays, so that the person comes to
+/// what they asked for.
 #[component]
 pub(crate) fn SignIn(
     /// Why the door is closed, if it was open.
     why: Option<String>,
 ) -> impl IntoView {
     title("Sign in");
-    let gate = expect_context::<Gate>();
-    let (username, password) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
-    let (busy, problem) = (RwSignal::new(false), RwSignal::new(None::<Problem>));
-    let submit = move |event: web_sys::SubmitEvent| {
-        event.prevent_default();
-        if busy.get_untracked() {
-            return;
-        }
-        busy.set(true);
-        problem.set(None);
-        spawn_local(async move {
-            let typed = Secret::new(password.get_untracked());
-            let name = username.get_untracked().trim().to_owned();
-            if let Err(refused) = gate.sign_in(name, typed).await {
-                // On success this screen is gone, and its signals with it.
-                problem.set(Some(refused));
-                busy.set(false);
-            }
-        });
+    let (attempt, told) = (Attempt::new(), providers());
+    let problem = move || {
+        let refused = attempt.problem.get()?;
+        Some(view! { <Banner mood=Mood::Error>{refused.message}</Banner> })
     };
-    let incomplete = move || username.with(String::is_empty) || password.with(String::is_empty);
     view! {
         <main class="door">
             <div class="door-card">
                 <div class="brand"><Brand/></div>
                 <h1>"Sign in"</h1>
                 {why.map(|why| view! { <Banner mood=Mood::Info>{why}</Banner> })}
-                {move || problem.get().map(|it| view! { <Banner mood=Mood::Error>{it.message}</Banner> })}
-                <form on:submit=submit>
-                    <TextField label="Name" name="username" content=Content::Username value=username focused=true/>
-                    <TextField label="Password" name="password" content=Content::Password value=password/>
-                    <Button
-                        weight=Weight::Primary
-                        role=Role::Submit
-                        busy=busy
-                        disabled=Signal::derive(incomplete)
-                    >
-                        "Sign in"
-                    </Button>
-                </form>
+                {problem}
+                // Another account has another form, with the focus in it.
+                {move || view! { <Typed account=attempt.account.get() attempt=attempt/> }}
+                <Others attempt=attempt told=told/>
                 <div class="door-foot">
                     <SameCommand line=format!("drover login {}", origin())/>
                 </div>
             </div>
         </main>
+    }
+}
+
+/// Name and password.
+#[component]
+fn Typed(account: Account, attempt: Attempt) -> impl IntoView {
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        attempt.submit();
+    };
+    let at = match &account {
+        Account::Local => None,
+        Account::At(provider) => Some(provider.title.clone()),
+    };
+    let way = Way::Type(account);
+    let busy = Signal::derive(move || attempt.doing.with(|doing| doing.as_ref() == Some(&way)));
+    view! {
+        <form on:submit=submit>
+            {at.map(|title| view! { <p>"With your name and password of "<b>{title}</b>"."</p> })}
+            <TextField label="Name" name="username" content=Content::Username value=attempt.username focused=true/>
+            <TextField label="Password" name="password" content=Content::Password value=attempt.password/>
+            <Button
+                weight=Weight::Primary
+                role=Role::Submit
+                busy=busy
+                disabled=Signal::derive(move || !attempt.is_ready())
+            >
+                "Sign in"
+            </Button>
+        </form>
+    }
+}
+
+/// A button for each other way.
+#[component]
+fn Others(attempt: Attempt, told: Told) -> impl IntoView {
+    let button = move |way: Way| {
+        let (words, of) = (way.words(), way.clone());
+        let busy = Signal::derive(move || attempt.doing.with(|doing| doing.as_ref() == Some(&of)));
+        view! {
+            <Button
+                busy=busy
+                disabled=Signal::derive(move || !attempt.is_free())
+                on_press=move |()| attempt.take(&way)
+            >
+                {words}
+            </Button>
+        }
+    };
+    move || match told.get()? {
+        Ok(providers) => {
+            let ways = others(&providers, &attempt.account.get());
+            let buttons: Vec<_> = ways.into_iter().map(button).collect();
+            let shown = view! { <div class="door-ways">{buttons}</div> }.into_any();
+            (!providers.is_empty()).then_some(shown)
+        }
+        Err(problem) => {
+            let unknown = format!(
+                "Whether there are other ways to sign in is not known: {}",
+                problem.message
+            );
+            Some(view! { <Banner mood=Mood::Warning>{unknown}</Banner> }.into_any())
+        }
     }
 }

@@ -12,7 +12,7 @@ use leptos::prelude::*;
 use leptos_router::components::A;
 use leptos_router::hooks::use_params_map;
 
-use super::path_of;
+use super::{members_of, path_of};
 use crate::freshness::{Freshness, FreshnessMark};
 use crate::live::Clusters;
 use crate::screens::address;
@@ -177,6 +177,9 @@ fn Ways(name: Memo<String>, namespace: RwSignal<Option<String>>) -> impl IntoVie
             <ul>
                 {way(Kind::NODES)}
                 {way(Kind::EVENTS)}
+            </ul>
+            <ul>
+                <li><A href=move || members_of(&name.get())>"Members"</A></li>
             </ul>
         </nav>
     }

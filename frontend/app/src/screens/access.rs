@@ -1,0 +1,174 @@
+//! Who can do what in a cluster, and by which role and binding.
+
+mod answer;
+
+use drover_api::rest::Explanation;
+use drover_ui_core::explain::{EVERYBODY, Question};
+use drover_ui_kit::button::{Button, Role, Weight};
+use drover_ui_kit::field::TextField;
+use drover_ui_kit::picker::{Choice, Picker};
+use leptos::prelude::*;
+
+use crate::command::SameCommand;
+use crate::gate::Gate;
+use crate::live::Clusters;
+use crate::screens::address;
+use crate::screens::form::{Refusal, Sending};
+use crate::screens::title::title;
+use answer::Answer;
+
+const SCREEN: &str = "/access";
+
+/// What is typed, and what was asked and answered last.
+#[derive(Clone, Copy)]
+struct Asking {
+    gate: Gate,
+    cluster: RwSignal<Option<String>>,
+    verb: RwSignal<String>,
+    resource: RwSignal<String>,
+    namespace: RwSignal<String>,
+    user: RwSignal<String>,
+    /// What was asked, kept in the URL.
+    asked: RwSignal<Question>,
+    answer: RwSignal<Option<Explanation>>,
+    sending: Sending,
+}
+
+impl Asking {
+    /// As the URL says; a question that is whole there is asked at once.
+    fn of_url() -> Self {
+        let text = || RwSignal::new(String::new());
+        let asking = Self {
+            gate: expect_context(),
+            cluster: RwSignal::new(None),
+            verb: text(),
+            resource: text(),
+            namespace: text(),
+            user: text(),
+            asked: RwSignal::new(Question::default()),
+            answer: RwSignal::new(None),
+            sending: Sending::new(),
+        };
+        address::read(SCREEN, move |of| {
+            let cluster = Some(of("cluster")).filter(|name| !name.is_empty());
+            asking.cluster.set(cluster);
+            asking.verb.set(of("verb"));
+            asking.resource.set(of("resource"));
+            asking.namespace.set(of("namespace"));
+            asking.user.set(of("user"));
+            asking.asked.set(untrack(move || asking.typed()));
+            asking.ask();
+        });
+        address::keep(move || path(&asking.asked.get()));
+        asking
+    }
+
+    fn typed(self) -> Question {
+        let text = |text: RwSignal<String>| text.with(|text| text.trim().to_owned());
+        Question {
+            cluster: self.cluster.get().unwrap_or_default(),
+            verb: text(self.verb),
+            resource: text(self.resource),
+            namespace: text(self.namespace),
+            user: text(self.user),
+        }
+    }
+
+    /// Asks what is typed, if that is enough.
+    fn ask(self) {
+        let question = untrack(move || self.typed());
+        if !question.is_whole() {
+            return;
+        }
+        let path = question.path();
+        self.asked.set(question);
+        self.answer.set(None);
+        let request = async move { self.gate.get(&path).await };
+        // The screen may be gone by now.
+        self.sending.send(request, move |answer| {
+            drop(self.answer.try_set(Some(answer)));
+        });
+    }
+}
+
+fn path(question: &Question) -> String {
+    let parts = [
+        ("cluster", &question.cluster),
+        ("verb", &question.verb),
+        ("resource", &question.resource),
+        ("namespace", &question.namespace),
+        ("user", &question.user),
+    ];
+    address::path(SCREEN, &parts.map(|(name, value)| (name, value.clone())))
+}
+
+/// Where the page asks who can do something in a cluster.
+pub(crate) fn path_of(cluster: &str) -> String {
+    let question = Question {
+        cluster: cluster.to_owned(),
+        ..Question::default()
+    };
+    path(&question)
+}
+
+/// The screen.
+#[component]
+pub(crate) fn Access() -> impl IntoView {
+    title("Who can do what");
+    let asking = Asking::of_url();
+    let command = Signal::derive(move || asking.typed().command());
+    view! {
+        <div class="page">
+            <header class="page-head"><h1>"Who can do what"</h1></header>
+            <div class="card"><Form asking=asking/></div>
+            {move || asking.answer.get().map(|answer| view! { <Answer answer=answer/> })}
+            <footer class="page-foot"><SameCommand line=command/></footer>
+        </div>
+    }
+}
+
+#[component]
+fn Form(asking: Asking) -> impl IntoView {
+    let sending = asking.sending;
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        asking.ask();
+    };
+    let ready = move || asking.typed().is_whole();
+    view! {
+        <form class="stack" on:submit=submit>
+            <Refusal sending=sending/>
+            <div class="cards">
+                <ClusterPicker value=asking.cluster/>
+                <TextField label="Verb" value=asking.verb help="Such as get, list, create or delete."/>
+                <TextField label="Resource" value=asking.resource
+                    help="As kubectl has it: pods, pods/log, deployments.apps; or a path such as /metrics."/>
+                <TextField label="Namespace" value=asking.namespace
+                    help="Empty: all of them, and what is in none."/>
+                <TextField label="Person" value=asking.user
+                    help=format!("The name that they sign in with. Empty: you. {EVERYBODY} for everybody.")/>
+            </div>
+            <div class="row">
+                <Button weight=Weight::Primary role=Role::Submit busy=sending.busy()
+                    disabled=Signal::derive(move || !ready())>
+                    "Ask"
+                </Button>
+            </div>
+        </form>
+    }
+}
+
+#[component]
+fn ClusterPicker(value: RwSignal<Option<String>>) -> impl IntoView {
+    let clusters = expect_context::<Clusters>();
+    let choices = Signal::derive(move || {
+        let items = clusters.items().unwrap_or_default();
+        let choices = items.iter().map(|cluster| Choice {
+            key: cluster.name.clone(),
+            words: cluster.name.clone(),
+            note: cluster.description.clone().unwrap_or_default(),
+        });
+        choices.collect::<Vec<_>>()
+    });
+    view! { <Picker label="Cluster" choices=choices value=value none="Choose a cluster"/> }
+}

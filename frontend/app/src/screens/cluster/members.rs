@@ -1,0 +1,33 @@
+//! Who has which role in a cluster.
+
+use drover_ui_core::member::Place;
+use leptos::prelude::*;
+use leptos_router::components::A;
+
+use super::{ClusterFrame, InSight};
+use crate::command::SameCommand;
+use crate::screens::access;
+use crate::screens::members::Members;
+
+/// The screen.
+#[component]
+pub(crate) fn ClusterMembers() -> impl IntoView {
+    view! { <ClusterFrame screen="Members"><Here/></ClusterFrame> }
+}
+
+#[component]
+fn Here() -> impl IntoView {
+    let in_sight = expect_context::<InSight>();
+    move || {
+        // Another cluster has other members.
+        let place = Place::Cluster(in_sight.name.get());
+        let (command, ask) = (place.list_command(), access::path_of(place.name()));
+        view! {
+            <Members place=place follows=move |freshness| in_sight.follows(freshness)/>
+            <footer class="page-foot">
+                <SameCommand line=command/>
+                <A href=ask>"Who can do what here?"</A>
+            </footer>
+        }
+    }
+}

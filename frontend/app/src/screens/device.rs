@@ -1,0 +1,144 @@
+//! A log-in of a command line, which waits until somebody confirms it here.
+
+use drover_api::rest::DeviceView;
+use drover_ui_core::token::ago;
+use drover_ui_core::url::segment;
+use drover_ui_kit::button::{Button, Role, Weight};
+use drover_ui_kit::field::TextField;
+use drover_ui_kit::notice::{Banner, Mood};
+use leptos::prelude::*;
+
+use crate::clock::{Clock, in_full};
+use crate::command::{SameCommand, origin};
+use crate::gate::Gate;
+use crate::screens::form::{Refusal, Sending};
+use crate::screens::title::title;
+
+/// How far it has come.
+#[derive(Clone, PartialEq)]
+enum Step {
+    /// The code is asked for.
+    Code,
+    /// Whoever typed it sees what they are about to confirm.
+    Question(DeviceView),
+    /// They confirmed it.
+    Confirmed,
+    /// They did not.
+    Left(DeviceView),
+}
+
+/// The screen, to which `drover login` sends people.
+#[component]
+pub(crate) fn Device() -> impl IntoView {
+    title("Confirm a log-in");
+    let step = RwSignal::new(Step::Code);
+    view! {
+        <div class="page">
+            <header class="page-head"><h1>"Confirm a log-in"</h1></header>
+            <div class="card narrow">
+                <p>"A command line shows a code and waits. Type the code here; nothing happens before you have seen who asks."</p>
+                <CodeForm step=step/>
+            </div>
+            {move || match step.get() {
+                Step::Code => ().into_any(),
+                Step::Question(view) => view! { <Question view=view step=step/> }.into_any(),
+                Step::Confirmed => view! { <Confirmed/> }.into_any(),
+                Step::Left(view) => view! { <Left view=view/> }.into_any(),
+            }}
+            <footer class="page-foot"><SameCommand line=format!("drover login {}", origin())/></footer>
+        </div>
+    }
+}
+
+#[component]
+fn CodeForm(step: RwSignal<Step>) -> impl IntoView {
+    let gate = expect_context::<Gate>();
+    let (code, sending) = (RwSignal::new(String::new()), Sending::new());
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        let typed = code.get_untracked().trim().to_owned();
+        if typed.is_empty() {
+            return;
+        }
+        step.set(Step::Code);
+        let path = format!("/v1/device/{}", segment(&typed));
+        let request = async move { gate.get(&path).await };
+        // The screen may be gone by now.
+        sending.send(request, move |view| {
+            drop(step.try_set(Step::Question(view)));
+        });
+    };
+    view! {
+        <form class="stack" on:submit=submit>
+            <Refusal sending=sending/>
+            <TextField label="Code" value=code focused=true help="Two times four letters, such as BCDF-GHJK."/>
+            <Button role=Role::Submit busy=sending.busy()
+                disabled=Signal::derive(move || code.with(|code| code.trim().is_empty()))>
+                "See who asks"
+            </Button>
+        </form>
+    }
+}
+
+/// What would be confirmed, and what it means.
+#[component]
+fn Question(view: DeviceView, step: RwSignal<Step>) -> impl IntoView {
+    let (gate, clock) = (expect_context::<Gate>(), expect_context::<Clock>());
+    let sending = Sending::new();
+    let path = format!("/v1/device/{}/confirm", segment(&view.user_code));
+    let confirm = move |()| {
+        let path = path.clone();
+        let request = async move { gate.tell("POST", &path, &()).await };
+        sending.send(request, move |()| drop(step.try_set(Step::Confirmed)));
+    };
+    let me = move || gate.session().map(|session| session.me.username);
+    let at = view.requested_at;
+    let leave = StoredValue::new(view.clone());
+    view! {
+        <section class="card narrow" role="status">
+            <h2>"Who asks"</h2>
+            <dl class="facts">
+                <dt>"Code"</dt><dd><code>{view.user_code}</code></dd>
+                <dt>"From"</dt><dd><code>{view.source}</code></dd>
+                <dt>"Asked"</dt><dd title=in_full(at)>{move || ago(at, clock.now())}</dd>
+                <dt>"Waits until"</dt><dd>{in_full(view.expires_at)}</dd>
+            </dl>
+            <Banner mood=Mood::Warning>
+                "Whoever began it will act as you, "<b>{me}</b>
+                ", on their command line. Confirm it only if you began it yourself, a moment ago."
+            </Banner>
+            <Refusal sending=sending/>
+            <div class="row">
+                <Button weight=Weight::Primary busy=sending.busy() on_press=confirm>"Confirm"</Button>
+                <Button disabled=sending.busy() on_press=move |()| step.set(Step::Left(leave.get_value()))>
+                    "Do not confirm"
+                </Button>
+            </div>
+        </section>
+    }
+}
+
+#[component]
+fn Confirmed() -> impl IntoView {
+    view! {
+        <section class="card narrow" role="status">
+            <h2>"Confirmed"</h2>
+            <p>"Go back to the command line: it is logged in within seconds. Its token is among yours, and can be ended there."</p>
+            <div class="row"><a href="/tokens">"Your tokens"</a></div>
+        </section>
+    }
+}
+
+#[component]
+fn Left(view: DeviceView) -> impl IntoView {
+    view! {
+        <section class="card narrow" role="status">
+            <h2>"Not confirmed"</h2>
+            <p>
+                "Nobody was logged in. The code ends by itself at "{in_full(view.expires_at)}
+                ". If it was not you who began, somebody at "<code>{view.source}</code>
+                " wanted to act as you: tell an administrator."
+            </p>
+        </section>
+    }
+}

@@ -1,0 +1,137 @@
+//! Who has which role in a cluster or a project: shown, given and taken away.
+
+mod columns;
+mod give;
+mod take;
+
+use std::sync::Arc;
+
+use drover_api::rest::{List, MemberView, RoleView};
+use drover_ui_core::member::{Place, passes, role_title};
+use drover_ui_core::problem::Problem;
+use drover_ui_core::readiness::{Readiness, Standing};
+use drover_ui_kit::badge::Tone;
+use drover_ui_kit::button::{Button, Weight};
+use drover_ui_kit::field::SearchField;
+use drover_ui_kit::icon::Icon;
+use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
+use drover_ui_kit::table::{Table, sorted};
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+
+use crate::freshness::Freshness;
+use crate::gate::Gate;
+use crate::live::listing::Listing;
+use crate::screens::list::{Refused, What, counted};
+use columns::{BY_DEFAULT, MemberRow, columns};
+use give::GiveRole;
+use take::{TakeRole, Taking};
+
+/// What a standing means for who looks at it.
+pub(crate) const fn tone(standing: Standing) -> Tone {
+    match standing {
+        Standing::Failing => Tone::Bad,
+        Standing::Coming => Tone::Busy,
+        Standing::Ready => Tone::Good,
+    }
+}
+
+/// All roles; empty until the server has told.
+type Roles = RwSignal<Arc<Vec<RoleView>>>;
+type Rows = Memo<Arc<Vec<MemberRow>>>;
+
+/// Roles change seldom, and their names serve until they are here.
+fn roles() -> Roles {
+    let (gate, roles) = (expect_context::<Gate>(), RwSignal::new(Arc::default()));
+    spawn_local(async move {
+        let answer: Result<List<RoleView>, Problem> = gate.get("/v1/roles").await;
+        if let Ok(list) = answer {
+            // The screen may be gone by now.
+            let _ = roles.try_set(Arc::new(list.items));
+        }
+    });
+    roles
+}
+
+/// The members of one place: the list, and what can be done with it where it may be seen.
+#[component]
+pub(crate) fn Members(
+    /// Where.
+    place: Place,
+    /// Told how new the list is.
+    follows: impl FnOnce(Signal<Freshness>) + 'static,
+) -> impl IntoView {
+    let listing = Listing::<MemberView>::follow(place.members());
+    follows(Signal::derive(move || listing.freshness()));
+    let (roles, typed) = (roles(), RwSignal::new(String::new()));
+    let sorting = RwSignal::new(BY_DEFAULT);
+    let (giving, taking) = (RwSignal::new(false), Taking::provide());
+    let rows: Rows = Memo::new(move |_| {
+        let (items, roles) = (listing.items().unwrap_or_default(), roles.get());
+        let rows = items.iter().map(|member| MemberRow {
+            role: role_title(&roles, &member.role),
+            readiness: Readiness::of(&member.conditions),
+            member: member.clone(),
+        });
+        Arc::new(sorted(rows.collect(), &columns(), sorting.get()))
+    });
+    let shown: Rows = Memo::new(move |_| {
+        let (rows, typed) = (rows.get(), typed.get());
+        let fits = |row: &&MemberRow| passes(&row.member, &row.role, &typed);
+        Arc::new(rows.iter().filter(fits).cloned().collect())
+    });
+    let what = Memo::new(move |_| {
+        let (all, some) = (rows.with(|it| it.len()), shown.with(|it| it.len()));
+        What::of(listing.items().is_some(), listing.freshness(), all, some)
+    });
+    let counted = move || counted(shown.with(|it| it.len()), rows.with(|it| it.len()));
+    // Who may not even see the members has nothing to press.
+    let seen = move || listing.items().is_some();
+    view! {
+        <Show when=seen>
+            <div class="page-head">
+                <div class="home-filter">
+                    <SearchField label="Filter members" hint="name, role, group" value=typed/>
+                </div>
+                <span class="soft">{counted}</span>
+                <span class="grow"></span>
+                <Button weight=Weight::Primary icon=Icon::Plus on_press=move |()| giving.set(true)>
+                    "Give a role"
+                </Button>
+            </div>
+        </Show>
+        <div class="home-list">
+            {move || match what.get() {
+                What::Loading => view! { <Skeleton lines=4/> }.into_any(),
+                What::Problem(problem) => view! { <Refused problem=problem things="members"/> }.into_any(),
+                What::Empty => view! { <NoMembers/> }.into_any(),
+                What::NoMatch => view! { <NoMatch typed=typed/> }.into_any(),
+                What::Rows => view! {
+                    <Table label="Members" columns=columns() rows=shown sorting=sorting/>
+                }.into_any(),
+            }}
+        </div>
+        <GiveRole open=giving place=place.clone() roles=roles listing=listing/>
+        <TakeRole taking=taking place=place listing=listing/>
+    }
+}
+
+#[component]
+fn NoMembers() -> impl IntoView {
+    view! {
+        <Nothing
+            why=Absence::Empty
+            title="Nobody has a role here"
+            advice="Those who administer Drover, or have a role in all clusters, may still do what that allows."
+        />
+    }
+}
+
+#[component]
+fn NoMatch(typed: RwSignal<String>) -> impl IntoView {
+    view! {
+        <Nothing why=Absence::NoMatch title="No member fits" advice="Fewer words show more.">
+            <Button on_press=move |()| typed.set(String::new())>"Show all members"</Button>
+        </Nothing>
+    }
+}

@@ -1,0 +1,102 @@
+//! A role that is given.
+
+use drover_api::rest::{MemberCreate, MemberView};
+use drover_ui_core::member::{Place, who, wish};
+use drover_ui_kit::code::Code;
+use drover_ui_kit::dialog::Dialog;
+use drover_ui_kit::field::TextField;
+use drover_ui_kit::picker::{Choice, Picker};
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+
+use super::Roles;
+use crate::gate::Gate;
+use crate::live::listing::Listing;
+use crate::screens::form::{FormFoot, Refusal, Sending};
+
+/// The dialog.
+#[component]
+pub(super) fn GiveRole(
+    open: RwSignal<bool>,
+    place: Place,
+    roles: Roles,
+    listing: Listing<MemberView>,
+) -> impl IntoView {
+    let title = format!("Give a role in {}", place.name());
+    view! {
+        <Dialog open=open title=title>
+            <Form open=open place=place.clone() roles=roles listing=listing/>
+        </Dialog>
+    }
+}
+
+/// Fields at which the server's complaints are shown.
+const FIELDS: &[&str] = &["user", "group", "role"];
+
+#[component]
+fn Form(
+    open: RwSignal<bool>,
+    place: Place,
+    roles: Roles,
+    listing: Listing<MemberView>,
+) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (whom, role) = (RwSignal::new(String::new()), RwSignal::new(None::<String>));
+    let sending = Sending::new();
+    let place = StoredValue::new(place);
+    let wished = move || wish(&role.get().unwrap_or_default(), &whom.get());
+    let ready = move || role.with(Option::is_some) && whom.with(|whom| !whom.trim().is_empty());
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        if !untrack(ready) {
+            return;
+        }
+        let request: MemberCreate = untrack(wished);
+        let path = place.with_value(Place::members);
+        let request = async move { gate.send("POST", &path, &request).await };
+        sending.send(request, move |member: MemberView| {
+            listing.again();
+            toasts.say(format!("{} has the role.", who(&member)));
+            // The dialog may be closed by now.
+            let _ = open.try_set(false);
+        });
+    };
+    let choices = Signal::derive(move || {
+        let roles = roles.get();
+        let here = roles
+            .iter()
+            .filter(|role| place.with_value(|it| it.takes(role)));
+        let choices = here.map(|role| Choice {
+            key: role.name.clone(),
+            words: role
+                .display_name
+                .clone()
+                .unwrap_or_else(|| role.name.clone()),
+            note: role.description.clone().unwrap_or_default(),
+        });
+        choices.collect::<Vec<_>>()
+    });
+    let described = Signal::derive(move || {
+        let (chosen, roles) = (role.get(), roles.get());
+        let found = roles
+            .iter()
+            .find(|role| Some(&role.name) == chosen.as_ref());
+        let described = found.and_then(|role| role.description.clone());
+        described.unwrap_or_else(|| "Nobody gives more than they have there themselves.".to_owned())
+    });
+    let (of_user, of_group) = (sending.of("user"), sending.of("group"));
+    let of_whom = Signal::derive(move || of_user.get().or_else(|| of_group.get()));
+    let command = Signal::derive(move || place.with_value(|it| it.grant_command(&wished())));
+    view! {
+        <form class="dialog-body" on:submit=submit>
+            <Refusal sending=sending fields=FIELDS/>
+            <TextField label="Who" value=whom focused=true error=of_whom
+                help="The name that somebody signs in with, or a group as drover:<provider>:<id>."/>
+            <Picker label="Role" choices=choices value=role none="Choose a role" help=described
+                error=sending.of("role")/>
+            <Code label="Command" text=command/>
+            <FormFoot open=open verb="Give the role" sending=sending
+                disabled=Signal::derive(move || !ready())/>
+        </form>
+    }
+}

@@ -1,0 +1,95 @@
+//! A role that is taken away: what ends with it.
+
+use drover_api::rest::MemberView;
+use drover_ui_core::member::{Place, who};
+use drover_ui_kit::code::Code;
+use drover_ui_kit::confirm::Confirm;
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+
+use super::columns::MemberRow;
+use crate::gate::Gate;
+use crate::live::listing::Listing;
+use crate::screens::form::Sending;
+
+/// The role that somebody wants to take away, and from whom.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Taking {
+    open: RwSignal<bool>,
+    asked: RwSignal<Option<MemberRow>>,
+}
+
+impl Taking {
+    /// Gives it to the list as a context.
+    pub(super) fn provide() -> Self {
+        let taking = Self {
+            open: RwSignal::new(false),
+            asked: RwSignal::new(None),
+        };
+        provide_context(taking);
+        taking
+    }
+
+    /// Asks whether it shall be taken away.
+    pub(super) fn ask(self, row: MemberRow) {
+        self.asked.set(Some(row));
+        self.open.set(true);
+    }
+}
+
+/// The dialog.
+#[component]
+pub(super) fn TakeRole(
+    taking: Taking,
+    place: Place,
+    listing: Listing<MemberView>,
+) -> impl IntoView {
+    let Taking { open, asked } = taking;
+    move || {
+        let row = asked.get()?;
+        let place = place.clone();
+        Some(view! { <Question row=row place=place open=open listing=listing/> })
+    }
+}
+
+#[component]
+fn Question(
+    row: MemberRow,
+    place: Place,
+    open: RwSignal<bool>,
+    listing: Listing<MemberView>,
+) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let sending = Sending::new();
+    let (id, name) = (row.member.id.clone(), who(&row.member).to_owned());
+    let command = place.revoke_command(&id);
+    let (path, kind) = (place.member(&id), place.kind());
+    let consequences = format!(
+        "What {name} may do in the {kind} {} by this role alone ends within seconds, and so does \
+         whatever they hold open by it: watches, logs, shells. Other roles stay.",
+        place.name()
+    );
+    let go = move |()| {
+        let (path, name) = (path.clone(), name.clone());
+        let request = async move { gate.delete(&path).await };
+        sending.send(request, move |()| {
+            listing.again();
+            toasts.say(format!("The role is taken from {name}."));
+            // The dialog may be closed by now.
+            let _ = open.try_set(false);
+        });
+    };
+    view! {
+        <Confirm
+            open=open
+            title=format!("Take {} from {}?", row.role, who(&row.member))
+            verb="Take it away"
+            busy=sending.busy()
+            refused=sending.elsewhere(&[])
+            on_confirm=go
+        >
+            <p>{consequences.clone()}</p>
+            <Code label="Command" text=command.clone()/>
+        </Confirm>
+    }
+}

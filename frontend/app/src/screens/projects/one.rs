@@ -1,0 +1,191 @@
+//! One project: its namespaces, its bounds, how it stands, and who has a role in it.
+
+use drover_api::rest::ProjectView;
+use drover_ui_core::member::Place;
+use drover_ui_core::project::{
+    self, Belonging, Pair, defaults, namespaces, pod_security, quota, readiness,
+};
+use drover_ui_core::shell;
+use drover_ui_kit::badge::{Badge, Tone};
+use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
+use leptos::prelude::*;
+use leptos_router::components::A;
+use leptos_router::hooks::use_params_map;
+
+use super::PATH;
+use crate::clock::in_full;
+use crate::command::SameCommand;
+use crate::freshness::{Freshness, FreshnessMark, StaleBanner};
+use crate::live::listing::Listing;
+use crate::screens::cluster::path_of;
+use crate::screens::list::{Refused, What};
+use crate::screens::members::{Members, tone};
+use crate::screens::title::title;
+
+const NOTHING: &str = "–";
+
+/// The screen; the URL's parameter `project` names it.
+#[component]
+pub(crate) fn ProjectPage() -> impl IntoView {
+    let params = use_params_map();
+    let name = Memo::new(move |_| params.with(|params| params.get("project").unwrap_or_default()));
+    let listing = Listing::<ProjectView>::follow(PATH);
+    let found = Memo::new(move |_| {
+        let items = listing.items()?;
+        let name = name.get();
+        items.iter().find(|project| project.name == name).cloned()
+    });
+    // Another kind of answer only; what is within follows the project by itself.
+    let what = Memo::new(move |_| {
+        let count = usize::from(found.with(Option::is_some));
+        let freshness = listing.freshness();
+        What::of(listing.items().is_some(), freshness, count, count)
+    });
+    let freshness = Signal::derive(move || listing.freshness());
+    move || {
+        let name = name.get();
+        title(&name);
+        match what.get() {
+            What::Loading => view! { <div class="page"><Skeleton lines=8/></div> }.into_any(),
+            What::Problem(problem) => {
+                view! { <div class="page"><Refused problem=problem things="projects"/></div> }
+                    .into_any()
+            }
+            What::Empty | What::NoMatch => view! { <Unknown name=name/> }.into_any(),
+            What::Rows => view! { <Known name=name found=found freshness=freshness/> }.into_any(),
+        }
+    }
+}
+
+#[component]
+fn Unknown(name: String) -> impl IntoView {
+    view! {
+        <div class="page">
+            <Nothing
+                why=Absence::NotFound
+                title=format!("There is no project “{name}” for you")
+                advice="It may have been deleted, have another name, or you have no role in it."
+            >
+                <A href="/projects">"All projects"</A>
+            </Nothing>
+        </div>
+    }
+}
+
+#[component]
+fn Known(
+    name: String,
+    found: Memo<Option<ProjectView>>,
+    freshness: Signal<Freshness>,
+) -> impl IntoView {
+    let of_members = RwSignal::new(None::<Signal<Freshness>>);
+    let all = Signal::derive(move || match of_members.get() {
+        Some(own) => freshness.get().and(own.get()),
+        None => freshness.get(),
+    });
+    let place = Place::Project(name.clone());
+    let heading = move || found.with(|it| it.as_ref().map(|it| project::title(it).to_owned()));
+    let state = move || {
+        let readiness = found.with(|it| it.as_ref().map(readiness))?;
+        Some(view! { <Badge tone=tone(readiness.standing) words=readiness.words/> })
+    };
+    let why = move || {
+        let why = found.with(|it| it.as_ref().and_then(|it| readiness(it).why))?;
+        Some(view! { <Banner mood=Mood::Warning>{why}</Banner> })
+    };
+    let facts = move || {
+        found
+            .get()
+            .map(|project| view! { <Facts project=project/> })
+    };
+    view! {
+        <div class="page">
+            <header class="page-head">
+                <h1>{heading}</h1>
+                {state}
+                <FreshnessMark freshness=all/>
+            </header>
+            <StaleBanner freshness=freshness shown=Signal::derive(|| true)/>
+            {why}
+            {facts}
+            <h2>"Members"</h2>
+            <Members place=place follows=move |own| of_members.set(Some(own))/>
+            <footer class="page-foot">
+                <SameCommand line=format!("drover project get {}", shell::word(&name))/>
+            </footer>
+        </div>
+    }
+}
+
+#[component]
+fn Facts(project: ProjectView) -> impl IntoView {
+    let bounds =
+        view! { <Pairs heads=["Resource", "Together", "Each namespace"] pairs=quota(&project)/> };
+    let defaults =
+        view! { <Pairs heads=["Resource", "Request", "Limit"] pairs=defaults(&project)/> };
+    let namespaces = view! { <Namespaces project=project.clone()/> };
+    let security = pod_security(&project);
+    let described = project.description.unwrap_or_else(|| NOTHING.to_owned());
+    view! {
+        <div class="cards">
+            <section class="card">
+                <h2>"Overview"</h2>
+                <dl class="facts">
+                    <dt>"Name"</dt><dd>{project.name}</dd>
+                    <dt>"Cluster"</dt>
+                    <dd><a href=path_of(&project.cluster)>{project.cluster.clone()}</a></dd>
+                    <dt>"Description"</dt><dd>{described}</dd>
+                    <dt>"Pod security"</dt><dd>{security}</dd>
+                    <dt>"Made"</dt><dd>{in_full(project.created_at)}</dd>
+                    <dt>"UID"</dt><dd><code>{project.uid}</code></dd>
+                </dl>
+            </section>
+            <section class="card"><h2>"Namespaces"</h2>{namespaces}</section>
+            <section class="card"><h2>"Quota"</h2>{bounds}</section>
+            <section class="card"><h2>"What containers get"</h2>{defaults}</section>
+        </div>
+    }
+}
+
+#[component]
+fn Namespaces(project: ProjectView) -> impl IntoView {
+    let all = namespaces(&project);
+    if all.is_empty() {
+        return view! { <p class="soft">"It has none."</p> }.into_any();
+    }
+    let rows = all.into_iter().map(|(name, belonging)| {
+        let tone = match belonging {
+            Belonging::Own => Tone::Good,
+            Belonging::Coming => Tone::Busy,
+            Belonging::Leaving => Tone::Neutral,
+        };
+        view! { <li class="row"><b>{name}</b><Badge tone=tone words=belonging.words().to_owned()/></li> }
+    });
+    view! { <ul class="stack">{rows.collect_view()}</ul> }.into_any()
+}
+
+/// Two values of each resource.
+#[component]
+fn Pairs(heads: [&'static str; 3], pairs: Vec<Pair>) -> impl IntoView {
+    if pairs.is_empty() {
+        return view! { <p class="soft">"Nothing is said."</p> }.into_any();
+    }
+    let value = |value: Option<String>| value.unwrap_or_else(|| NOTHING.to_owned());
+    let rows = pairs.into_iter().map(|pair| {
+        view! {
+            <tr>
+                <th scope="row">{pair.resource}</th>
+                <td>{value(pair.first)}</td>
+                <td>{value(pair.second)}</td>
+            </tr>
+        }
+    });
+    let heads = heads.map(|head| view! { <th scope="col">{head}</th> });
+    view! {
+        <table class="pairs">
+            <thead><tr>{heads.into_iter().collect_view()}</tr></thead>
+            <tbody>{rows.collect_view()}</tbody>
+        </table>
+    }
+    .into_any()
+}

@@ -1,0 +1,211 @@
+//! Who can do what in a cluster: the question as it is typed and asked, and the answer in words.
+
+use drover_api::rest::{Explanation, Through, ThroughView};
+
+use crate::shell;
+use crate::url::segment;
+
+/// Stands for everybody in the field for the person.
+pub const EVERYBODY: &str = "*";
+
+/// What is asked; empty texts say nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Question {
+    /// Name of the cluster.
+    pub cluster: String,
+    /// Such as `get`.
+    pub verb: String,
+    /// As kubectl has it: `pods`, `pods/log`, `deployments.apps`; or a path such as `/metrics`.
+    pub resource: String,
+    /// Namespace; all of them, and what is in none, if empty.
+    pub namespace: String,
+    /// Name of a person; who asks if empty, [`EVERYBODY`] for everybody.
+    pub user: String,
+}
+
+impl Question {
+    /// Whether enough is said to ask.
+    pub fn is_whole(&self) -> bool {
+        let needed = [&self.cluster, &self.verb, &self.resource];
+        needed.iter().all(|text| !text.is_empty())
+    }
+
+    /// Where it is asked.
+    pub fn path(&self) -> String {
+        let (resource, group) = self.resource_and_group();
+        let parts = [
+            ("cluster", self.cluster.as_str()),
+            ("verb", &self.verb),
+            ("group", &group),
+            ("resource", &resource),
+            ("namespace", &self.namespace),
+            ("user", &self.user),
+        ];
+        let said = parts.iter().filter(|(_, value)| !value.is_empty());
+        let query: Vec<_> = said
+            .map(|(name, value)| format!("{name}={}", segment(value)))
+            .collect();
+        format!("/v1/access/explain?{}", query.join("&"))
+    }
+
+    /// The command that asks the same.
+    pub fn command(&self) -> String {
+        let word = |text: &str, unknown: &str| match text {
+            "" => unknown.to_owned(),
+            text => shell::word(text),
+        };
+        let option = |name: &str, text: &str| match text {
+            "" => String::new(),
+            text => format!(" --{name}={}", shell::word(text)),
+        };
+        let (resource, group) = self.resource_and_group();
+        let whom = match self.user.as_str() {
+            EVERYBODY => " --everybody".to_owned(),
+            user => option("user", user),
+        };
+        format!(
+            "drover access explain --cluster={} {} {}{}{}{whom}",
+            word(&self.cluster, "CLUSTER"),
+            word(&self.verb, "VERB"),
+            word(&resource, "RESOURCE"),
+            option("api-group", &group),
+            option("namespace", &self.namespace),
+        )
+    }
+
+    /// `deployments.apps/scale` as `deployments/scale` and `apps`.
+    fn resource_and_group(&self) -> (String, String) {
+        if self.resource.starts_with('/') {
+            return (self.resource.clone(), String::new());
+        }
+        let (named, subresource) = match self.resource.split_once('/') {
+            Some((named, subresource)) => (named, format!("/{subresource}")),
+            None => (self.resource.as_str(), String::new()),
+        };
+        let (plural, group) = named.split_once('.').unwrap_or((named, ""));
+        (format!("{plural}{subresource}"), group.to_owned())
+    }
+}
+
+/// Whether it can be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It cannot.
+    No,
+    /// That is for the cluster to say: a ClusterRole of its own may allow it.
+    Perhaps,
+    /// It can.
+    Yes,
+}
+
+/// Whether what was asked can be done, and by whom, as a heading.
+pub fn verdict(answer: &Explanation) -> (Verdict, String) {
+    let sure = |through: &ThroughView| through.through != Through::Perhaps;
+    let verdict = match answer.through.as_slice() {
+        [] => Verdict::No,
+        through if through.iter().any(sure) => Verdict::Yes,
+        _ => Verdict::Perhaps,
+    };
+    let words = match (&answer.user, verdict) {
+        (Some(user), Verdict::No) => format!("{user} cannot do this"),
+        (Some(user), Verdict::Perhaps) => format!("{user} can perhaps do this"),
+        (Some(user), Verdict::Yes) => format!("{user} can do this"),
+        (None, Verdict::No) => "Nobody can do this".to_owned(),
+        (None, Verdict::Perhaps) => "Perhaps somebody can do this".to_owned(),
+        (None, Verdict::Yes) => "Who can do this".to_owned(),
+    };
+    (verdict, words)
+}
+
+/// By what a role allows it.
+pub fn how(through: &ThroughView) -> String {
+    let role = through.cluster_role.as_deref().unwrap_or_default();
+    match through.through {
+        Through::Rule => "a rule of its own".to_owned(),
+        Through::Known => format!("Kubernetes' ClusterRole {role}"),
+        Through::Perhaps => {
+            format!("perhaps, by the cluster's ClusterRole {role}: ask the cluster")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(resource: &str, user: &str) -> Question {
+        Question {
+            cluster: "berlin".to_owned(),
+            verb: "get".to_owned(),
+            resource: resource.to_owned(),
+            namespace: String::new(),
+            user: user.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_resource_is_typed_as_kubectl_has_it() {
+        for (typed, resource, group) in [
+            ("pods", "pods", ""),
+            ("pods/log", "pods%2Flog", ""),
+            (
+                "deployments.apps/scale",
+                "deployments%2Fscale",
+                "&group=apps",
+            ),
+            ("/metrics.x", "%2Fmetrics.x", ""),
+        ] {
+            let wanted =
+                format!("/v1/access/explain?cluster=berlin&verb=get{group}&resource={resource}");
+            assert_eq!(question(typed, "").path(), wanted, "{typed}");
+        }
+    }
+
+    #[test]
+    fn the_command_asks_the_same() {
+        let asked = Question {
+            namespace: "shop".to_owned(),
+            ..question("deployments.apps", "ann")
+        };
+        assert_eq!(
+            asked.command(),
+            "drover access explain --cluster=berlin get deployments --api-group=apps \
+             --namespace=shop --user=ann"
+        );
+        let everybody = question("pods", EVERYBODY).command();
+        assert_eq!(
+            everybody,
+            "drover access explain --cluster=berlin get pods --everybody"
+        );
+        assert!(!Question::default().is_whole());
+    }
+
+    #[test]
+    fn what_only_the_cluster_knows_is_no_promise() {
+        let through = |through| ThroughView {
+            subject: "drover:user:u1".to_owned(),
+            user: Some("ann".to_owned()),
+            role: "odd".to_owned(),
+            binding_kind: "ClusterRoleTemplateBinding".to_owned(),
+            binding: "m-1".to_owned(),
+            through,
+            cluster_role: Some("made-here".to_owned()),
+        };
+        let answer = |user: Option<&str>, through: Vec<ThroughView>| Explanation {
+            user: user.map(str::to_owned),
+            through,
+            more: false,
+        };
+        let perhaps = through(Through::Perhaps);
+        assert!(how(&perhaps).contains("ask the cluster"));
+        let told = verdict(&answer(Some("ann"), vec![perhaps.clone()]));
+        assert_eq!(
+            told,
+            (Verdict::Perhaps, "ann can perhaps do this".to_owned())
+        );
+        let sure = verdict(&answer(Some("ann"), vec![perhaps, through(Through::Rule)]));
+        assert_eq!(sure, (Verdict::Yes, "ann can do this".to_owned()));
+        let nobody = verdict(&answer(None, Vec::new()));
+        assert_eq!(nobody, (Verdict::No, "Nobody can do this".to_owned()));
+    }
+}

@@ -1,0 +1,205 @@
+//! Projects in words: their namespaces, bounds and what containers get.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use drover_api::kinds::PodSecurity;
+use drover_api::rest::ProjectView;
+
+use crate::readiness::Readiness;
+use crate::url::segment;
+
+/// How far a namespace is a project's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Belonging {
+    /// It is.
+    Own,
+    /// It shall be, and is not yet.
+    Coming,
+    /// It shall be no more.
+    Leaving,
+}
+
+impl Belonging {
+    /// The same in a few words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Own => "its own",
+            Self::Coming => "not its own yet",
+            Self::Leaving => "being let go",
+        }
+    }
+}
+
+/// A resource with two values: a bound of the project and of each namespace, or a request and a
+/// limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The resource.
+    pub resource: String,
+    /// The first value.
+    pub first: Option<String>,
+    /// The second.
+    pub second: Option<String>,
+}
+
+/// What people call a project.
+pub fn title(project: &ProjectView) -> &str {
+    let shown = project.display_name.as_deref();
+    shown.unwrap_or(&project.name)
+}
+
+/// The page's own path of a project.
+pub fn screen(name: &str) -> String {
+    format!("/projects/{}", segment(name))
+}
+
+/// Its namespaces by name: those that it shall have, and those that it still has.
+pub fn namespaces(project: &ProjectView) -> Vec<(String, Belonging)> {
+    let wanted = project.namespaces.iter().map(|it| it.name.as_str());
+    let wanted: BTreeSet<&str> = wanted.collect();
+    let own: BTreeSet<&str> = project.own_namespaces.iter().map(String::as_str).collect();
+    let all = wanted.union(&own);
+    all.map(|name| {
+        let belonging = match (wanted.contains(name), own.contains(name)) {
+            (true, true) => Belonging::Own,
+            (true, false) => Belonging::Coming,
+            (false, _) => Belonging::Leaving,
+        };
+        ((*name).to_owned(), belonging)
+    })
+    .collect()
+}
+
+/// Its bounds: of all of its namespaces together, and of each.
+pub fn quota(project: &ProjectView) -> Vec<Pair> {
+    let quota = project.quota.as_ref();
+    quota.map_or_else(Vec::new, |it| pairs(&it.project, &it.namespace))
+}
+
+/// What a container gets that does not say what it needs: its request, and its limit.
+pub fn defaults(project: &ProjectView) -> Vec<Pair> {
+    let defaults = project.container_defaults.as_ref();
+    defaults.map_or_else(Vec::new, |it| pairs(&it.requests, &it.limits))
+}
+
+fn pairs(first: &BTreeMap<String, String>, second: &BTreeMap<String, String>) -> Vec<Pair> {
+    let resources: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
+    let pairs = resources.into_iter().map(|resource| Pair {
+        resource: resource.clone(),
+        first: first.get(resource).cloned(),
+        second: second.get(resource).cloned(),
+    });
+    pairs.collect()
+}
+
+/// Which pods its namespaces take.
+pub const fn pod_security(project: &ProjectView) -> &'static str {
+    match project.pod_security {
+        None => "as the cluster has it",
+        Some(PodSecurity::Privileged) => "privileged: every pod",
+        Some(PodSecurity::Baseline) => "baseline: nothing that is known to lead out of a container",
+        Some(PodSecurity::Restricted) => "restricted: hardened pods only",
+    }
+}
+
+/// How a project stands; one that is being deleted says that.
+pub fn readiness(project: &ProjectView) -> Readiness {
+    let mut readiness = Readiness::of(&project.conditions);
+    if project.deleting {
+        "being deleted".clone_into(&mut readiness.words);
+    }
+    readiness
+}
+
+/// Whether a project has every word that was typed, in what is shown of it.
+pub fn passes(project: &ProjectView, typed: &str) -> bool {
+    let standing = readiness(project).words;
+    let shown = [
+        project.name.as_str(),
+        title(project),
+        &project.cluster,
+        &standing,
+    ];
+    let shown = shown.map(str::to_lowercase);
+    let mut words = typed.split_whitespace().map(str::to_lowercase);
+    words.all(|word| shown.iter().any(|text| text.contains(&word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use drover_api::kinds::{ProjectNamespace, ProjectQuota};
+
+    use super::*;
+
+    fn shop() -> ProjectView {
+        let namespace = |name: &str| ProjectNamespace {
+            name: name.to_owned(),
+            adopt: false,
+        };
+        let map = |key: &str, value: &str| BTreeMap::from([(key.to_owned(), value.to_owned())]);
+        ProjectView {
+            name: "shop".to_owned(),
+            uid: String::new(),
+            cluster: "berlin".to_owned(),
+            display_name: Some("The shop".to_owned()),
+            description: None,
+            namespaces: vec![namespace("shop-web"), namespace("shop-db")],
+            own_namespaces: vec!["shop-web".to_owned(), "shop-old".to_owned()],
+            quota: Some(ProjectQuota {
+                project: map("pods", "40"),
+                namespace: map("requests.cpu", "2"),
+            }),
+            container_defaults: None,
+            pod_security: Some(PodSecurity::Restricted),
+            created_at: jiff::Timestamp::UNIX_EPOCH,
+            deleting: false,
+            conditions: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_namespace_is_what_is_wanted_and_what_is_there() {
+        let told = namespaces(&shop());
+        let told: Vec<_> = told.iter().map(|(name, it)| (name.as_str(), *it)).collect();
+        assert_eq!(
+            told,
+            [
+                ("shop-db", Belonging::Coming),
+                ("shop-old", Belonging::Leaving),
+                ("shop-web", Belonging::Own),
+            ]
+        );
+    }
+
+    #[test]
+    fn bounds_of_both_kinds_stand_side_by_side() {
+        let pair = |resource: &str, first: Option<&str>, second: Option<&str>| Pair {
+            resource: resource.to_owned(),
+            first: first.map(str::to_owned),
+            second: second.map(str::to_owned),
+        };
+        let wanted = [
+            pair("pods", Some("40"), None),
+            pair("requests.cpu", None, Some("2")),
+        ];
+        assert_eq!(quota(&shop()), wanted);
+        assert_eq!(defaults(&shop()), []);
+    }
+
+    #[test]
+    fn projects_are_found_by_what_is_shown_of_them() {
+        for (typed, wanted) in [
+            ("", true),
+            ("BERLIN shop", true),
+            ("coming", true),
+            ("paris", false),
+        ] {
+            assert_eq!(passes(&shop(), typed), wanted, "{typed}");
+        }
+        let leaving = ProjectView {
+            deleting: true,
+            ..shop()
+        };
+        assert_eq!(readiness(&leaving).words, "being deleted");
+    }
+}

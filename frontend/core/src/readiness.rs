@@ -1,0 +1,97 @@
+//! Whether something is as it says: the condition `Ready` of bindings and projects.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+
+use crate::cluster::words;
+use crate::problem::sentence;
+
+/// How it stands, worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// It is not, and will not be by itself.
+    Failing,
+    /// The server is about to see to it.
+    Coming,
+    /// It is.
+    Ready,
+}
+
+/// How something stands, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Readiness {
+    /// How it stands.
+    pub standing: Standing,
+    /// The same in a few words.
+    pub words: String,
+    /// A sentence, if there is more to say.
+    pub why: Option<String>,
+}
+
+impl Readiness {
+    /// As the conditions say; `Coming` until the server has written one.
+    pub fn of(conditions: &[Condition]) -> Self {
+        let ready = conditions.iter().find(|it| it.type_ == "Ready");
+        let standing = match ready.map(|it| it.status.as_str()) {
+            Some("True") => Standing::Ready,
+            Some("False") => Standing::Failing,
+            _ => Standing::Coming,
+        };
+        let told = match standing {
+            Standing::Failing => ready.map(|it| words(&it.reason)),
+            _ => None,
+        };
+        let why = ready.filter(|it| standing != Standing::Ready && !it.message.is_empty());
+        Self {
+            standing,
+            words: told.unwrap_or_else(|| standing.words().to_owned()),
+            why: why.map(|it| sentence(it.message.clone())),
+        }
+    }
+}
+
+impl Standing {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Failing => "not ready",
+            Self::Coming => "coming",
+            Self::Ready => "ready",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+    use super::*;
+
+    fn told(status: &str, reason: &str, message: &str) -> Readiness {
+        let condition = Condition {
+            type_: "Ready".to_owned(),
+            status: status.to_owned(),
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+            last_transition_time: Time(jiff::Timestamp::UNIX_EPOCH),
+            observed_generation: None,
+        };
+        Readiness::of(&[condition])
+    }
+
+    #[test]
+    fn what_is_not_so_says_why() {
+        let gone = told("False", "UserGone", "the user is gone");
+        assert_eq!(gone.standing, Standing::Failing);
+        assert_eq!(gone.words, "user gone");
+        assert_eq!(gone.why.as_deref(), Some("The user is gone."));
+    }
+
+    #[test]
+    fn what_nobody_has_seen_to_yet_is_coming() {
+        assert_eq!(Readiness::of(&[]).standing, Standing::Coming);
+        let waits = told("Unknown", "Pending", "waits for the role");
+        assert_eq!(waits.standing, Standing::Coming);
+        assert_eq!(waits.why.as_deref(), Some("Waits for the role."));
+        let ready = told("True", "Given", "it is given");
+        assert_eq!((ready.words.as_str(), ready.why), ("ready", None));
+    }
+}

@@ -1,0 +1,123 @@
+//! The ways to sign in that a server offers, and the way back to where somebody wanted to go.
+
+use drover_api::rest::{ProviderView, SignInWay};
+
+/// Longest way back that the server takes.
+const WAY_BACK: usize = 512;
+
+/// Whose name and password the form takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Account {
+    /// A user's of Drover itself.
+    #[default]
+    Local,
+    /// One at a provider.
+    At(Provider),
+}
+
+/// An identity provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provider {
+    /// Its name.
+    pub name: String,
+    /// What people call it.
+    pub title: String,
+}
+
+/// A way to sign in other than the form as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The form takes another name and password.
+    Type(Account),
+    /// The browser goes to the provider's page, and comes back.
+    Go(Provider),
+}
+
+impl Way {
+    /// What stands on its button.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Type(Account::Local) => "Sign in as a user of Drover".to_owned(),
+            Self::Type(Account::At(provider)) | Self::Go(provider) => {
+                format!("Sign in with {}", provider.title)
+            }
+        }
+    }
+}
+
+/// The ways to sign in other than with this account, in the server's order; a user of Drover comes
+/// last.
+pub fn others(providers: &[ProviderView], account: &Account) -> Vec<Way> {
+    let mut ways: Vec<Way> = providers.iter().map(way).collect();
+    ways.push(Way::Type(Account::Local));
+    ways.retain(|way| !matches!(way, Way::Type(other) if other == account));
+    ways
+}
+
+fn way(provider: &ProviderView) -> Way {
+    let way = provider.way;
+    let provider = Provider {
+        name: provider.name.clone(),
+        title: provider.display_name.clone(),
+    };
+    match way {
+        SignInWay::Redirect => Way::Go(provider),
+        SignInWay::Password => Way::Type(Account::At(provider)),
+    }
+}
+
+/// A path of this page with its query, as the server takes it for the way back; `None` for one that
+/// it would refuse, from which the way leads to the first screen.
+pub fn way_back(path: &str) -> Option<String> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~?=&%:,@+".contains(&byte);
+    let stays = path.starts_with('/') && !path.starts_with("//");
+    let fits = path.len() <= WAY_BACK && path.bytes().all(plain);
+    (stays && fits).then(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn provider(name: &str, way: SignInWay) -> ProviderView {
+        ProviderView {
+            name: name.to_owned(),
+            display_name: name.to_uppercase(),
+            way,
+        }
+    }
+
+    fn words(ways: &[Way]) -> Vec<String> {
+        ways.iter().map(Way::words).collect()
+    }
+
+    #[test]
+    fn every_way_but_the_forms_own_has_a_button() {
+        let providers = [
+            provider("corp", SignInWay::Redirect),
+            provider("ldap", SignInWay::Password),
+        ];
+        let ways = others(&providers, &Account::Local);
+        assert_eq!(words(&ways), ["Sign in with CORP", "Sign in with LDAP"]);
+        let [_, Way::Type(at_ldap)] = ways.as_slice() else {
+            panic!("a directory's password is typed here: {ways:?}");
+        };
+        assert_eq!(
+            words(&others(&providers, at_ldap)),
+            ["Sign in with CORP", "Sign in as a user of Drover"]
+        );
+        assert_eq!(others(&[], &Account::Local), []);
+    }
+
+    #[test]
+    fn the_way_back_stays_on_this_page() {
+        assert_eq!(
+            way_back("/clusters/berlin/pods?q=web%20-x&sort=-age").as_deref(),
+            Some("/clusters/berlin/pods?q=web%20-x&sort=-age")
+        );
+        for elsewhere in ["//evil.example", "https://evil.example", "", "/a b", "/x'y"] {
+            assert_eq!(way_back(elsewhere), None, "{elsewhere}");
+        }
+        assert_eq!(way_back(&format!("/{}", "a".repeat(WAY_BACK))), None);
+    }
+}
