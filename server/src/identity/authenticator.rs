@@ -175,17 +175,20 @@ impl Authenticator {
 
     /// The token that is presented, whatever it is worth still: whoever shows its secret may end it.
     pub async fn held(&self, head: Head<'_>) -> Result<Arc<Token>, IdentifyError> {
-        let shown = match credential::presented(head.headers)? {
-            Presented::Bearer(text) => UserToken::parse(text.expose_secret()),
+        let (shown, way) = match credential::presented(head.headers)? {
+            Presented::Bearer(text) => (UserToken::parse(text.expose_secret()), Way::Bearer),
             Presented::Cookie(text) => {
                 let shown = UserToken::parse(text.expose_secret());
                 let shown = shown.ok_or(IdentifyError::NoSession)?;
                 same_origin::check(head, &shown)?;
-                Some(shown)
+                (Some(shown), Way::Cookie)
             }
         };
         let shown = shown.ok_or(IdentifyError::Unknown)?;
-        let (token, _) = self.matching(&shown).await?.ok_or(IdentifyError::Unknown)?;
+        let found = self.matching(&shown).await?;
+        let (token, _) = found
+            .filter(|(token, _)| way.serves(token.spec.purpose))
+            .ok_or(IdentifyError::Unknown)?;
         Ok(token)
     }
 

@@ -438,3 +438,6 @@ impl Refresher {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
