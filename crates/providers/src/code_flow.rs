@@ -90,6 +90,12 @@ impl Pending {
         same(state, self.state.expose_secret())
     }
 
+    /// Whether what somebody came back with belongs to this sign-in: a stranger cannot forge that.
+    pub fn is_answered_by(&self, query: &str) -> bool {
+        let state = once(query, ["state"]);
+        state.is_some_and(|[state]| self.is_state(&state.unwrap_or_default()))
+    }
+
     /// Whether it may still end.
     pub(crate) fn is_current(&self, now: Timestamp) -> bool {
         let age = now.duration_since(self.issued_at);
@@ -247,6 +253,17 @@ mod tests {
             assert!(!other_secrets.contains(secret) && !shown.contains(secret));
         }
         assert_ne!(one_secrets[0], one_secrets[1]);
+    }
+
+    #[test]
+    fn only_what_has_its_state_belongs_to_a_sign_in() {
+        let [one, other] = [(); 2].map(|()| Pending::begin(BACK, now()));
+        let with = |pending: &Pending| format!("code=c&state={}", pending.state.expose_secret());
+        assert!(one.is_answered_by(&with(&one)));
+        let twice = format!("{}&state=x", with(&one));
+        for foreign in [with(&other), twice, String::new(), "state=".to_owned()] {
+            assert!(!one.is_answered_by(&foreign), "{foreign}");
+        }
     }
 
     #[test]

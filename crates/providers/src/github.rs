@@ -25,7 +25,7 @@ use url::Url;
 pub use self::client::Patience;
 pub use self::endpoints::Endpoints;
 pub use self::people::Seen;
-pub use self::verdict::NotNow;
+pub use self::verdict::{AskedAs, NotNow};
 
 use self::client::Client;
 use self::grant::{Grant, SCOPE};
@@ -275,12 +275,18 @@ impl Github {
             // There is no such token. Any web server has something that is not there; GitHub says so in
             // its own form.
             (404 | 422, _) if verdict::is_in_words(&answer) => Ok(()),
-            (_, Verdict::NotNow(not_now)) => Err(self.client.unavailable(what, not_now)),
+            (_, Verdict::NotNow(not_now)) => {
+                Err(self.client.unavailable(what, not_now.to_the_client()))
+            }
             (_, Verdict::Strange(problem)) => Err(self.client.unbelievable(problem)),
             // These are about people, and the client is none.
             (status, Verdict::Refused(_) | Verdict::Withheld) => {
-                let until = None;
-                Err(self.client.unavailable(what, NotNow { status, until }))
+                let not_now = NotNow {
+                    status,
+                    until: None,
+                    asked_as: AskedAs::Client,
+                };
+                Err(self.client.unavailable(what, not_now))
             }
             (status, Verdict::Answered | Verdict::Absent) => {
                 Err(self.client.unbelievable(format!(

@@ -86,7 +86,7 @@ impl Directory {
     ) -> Result<Person, ProviderError> {
         // With an empty password a directory says yes and means nobody (RFC 4513 §5.1.2), and some
         // take what follows a zero byte for no part of it.
-        if !can_be_login(login) || !can_be_password(password) {
+        if !can_sign_in(login, password) {
             return Err(ProviderError::Refused(Refusal::Credentials));
         }
         self.in_time(self.sign_in_unbounded(login, password)).await
@@ -226,6 +226,12 @@ impl Settings {
         let servers: Vec<String> = self.servers.iter().map(ToString::to_string).collect();
         servers.join(", ")
     }
+}
+
+/// Whether this is a login and a password that a directory is asked about at all; it is told nothing
+/// of others, and they are nobody's.
+pub fn can_sign_in(login: &str, password: &SecretString) -> bool {
+    can_be_login(login) && can_be_password(password)
 }
 
 /// Some directories, Samba for one, compare up to a zero byte only: one name would be many.

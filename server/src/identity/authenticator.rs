@@ -173,6 +173,25 @@ impl Authenticator {
         matches.then(|| held.id().to_owned())
     }
 
+    /// The token that is presented, whatever it is worth still: whoever shows its secret may end it.
+    pub async fn held(&self, head: Head<'_>) -> Result<Arc<Token>, IdentifyError> {
+        let (shown, way) = match credential::presented(head.headers)? {
+            Presented::Bearer(text) => (UserToken::parse(text.expose_secret()), Way::Bearer),
+            Presented::Cookie(text) => {
+                let shown = UserToken::parse(text.expose_secret());
+                let shown = shown.ok_or(IdentifyError::NoSession)?;
+                same_origin::check(head, &shown)?;
+                (Some(shown), Way::Cookie)
+            }
+        };
+        let shown = shown.ok_or(IdentifyError::Unknown)?;
+        let found = self.matching(&shown).await?;
+        let (token, _) = found
+            .filter(|(token, _)| way.serves(token.spec.purpose))
+            .ok_or(IdentifyError::Unknown)?;
+        Ok(token)
+    }
+
     /// The person whose token is presented, or the text of a bearer token that is no person's.
     async fn person_or_other(&self, head: Head<'_>) -> Result<Claim, IdentifyError> {
         let text = match credential::presented(head.headers)? {
@@ -212,18 +231,9 @@ impl Authenticator {
         way: Way,
     ) -> Result<Identity, IdentifyError> {
         self.check_memory()?;
-        let found = match self.in_memory(bearer.id()) {
-            Some(found) => Some(found),
-            None => Box::pin(self.lookup.read(bearer.id())).await?,
-        };
-        let stored = found
-            .as_ref()
-            .map_or_else(TokenHash::of_nothing, |(token, _)| {
-                TokenHash::stored(&token.spec.hash)
-            });
-        let matches = bearer.matches(&stored);
+        let found = self.matching(bearer).await?;
         let (token, user) = found
-            .filter(|(token, _)| matches && way.serves(token.spec.purpose))
+            .filter(|(token, _)| way.serves(token.spec.purpose))
             .ok_or(IdentifyError::Unknown)?;
         let now = Timestamp::now();
         let identity = decide(&token, user.as_deref(), self.hub.stores(), now)?;
@@ -232,6 +242,21 @@ impl Authenticator {
         }
         self.last_use.note(&token);
         Ok(identity)
+    }
+
+    /// The token with this id and secret, in the same time whether the id exists or not.
+    async fn matching(&self, shown: &UserToken) -> Result<Option<Found>, LookupError> {
+        let found = match self.in_memory(shown.id()) {
+            Some(found) => Some(found),
+            None => Box::pin(self.lookup.read(shown.id())).await?,
+        };
+        let stored = found
+            .as_ref()
+            .map_or_else(TokenHash::of_nothing, |(token, _)| {
+                TokenHash::stored(&token.spec.hash)
+            });
+        let matches = shown.matches(&stored);
+        Ok(found.filter(|_| matches))
     }
 
     fn check_memory(&self) -> Result<(), IdentifyError> {

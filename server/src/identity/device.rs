@@ -15,7 +15,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use drover_access::identity::Identity;
 use drover_access::setting::Setting;
 use drover_api::ids::UserUid;
-use drover_api::kinds::{Token, TokenProvider, TokenPurpose};
+use drover_api::kinds::{Token, TokenProvider, TokenPurpose, User};
 use http::StatusCode;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -23,11 +23,12 @@ use secrecy::{ExposeSecret as _, SecretString};
 use subtle::ConstantTimeEq as _;
 use thiserror::Error;
 
+use super::authenticator::is_idle;
 use super::limits::{LoginLimits, RetryAfter};
 use super::providers::sign_in::still_stands;
 use super::tokens::{self, TokenError, TokenWish};
-use crate::hub::Hub;
 use crate::hub::keys::{NoRandomness, random};
+use crate::hub::{Hub, call};
 use crate::networks::network;
 use crate::settings::Settings;
 use crate::status::Status;
@@ -44,8 +45,8 @@ const LETTERS: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
 /// Why a program did not log in so.
 #[derive(Debug, Error)]
 pub enum DeviceError {
-    /// Too many wait.
-    #[error("too many log-ins wait to be confirmed; wait {} s and try again", .0.seconds())]
+    /// Too many wait, or somebody tries too many codes.
+    #[error("too many log-ins, or codes of them; wait {} s and try again", .0.seconds())]
     TooMany(RetryAfter),
     /// No log-in with this code waits, or not any more.
     #[error("no log-in with this code waits to be confirmed: it may have expired; begin again")]
@@ -152,7 +153,13 @@ impl Devices {
     }
 
     /// What is about to be confirmed, and its code as it was given out.
-    pub fn look(&self, code: &str, now: Timestamp) -> Result<(String, Shown), DeviceError> {
+    pub fn look(
+        &self,
+        code: &str,
+        who: &Identity,
+        now: Timestamp,
+    ) -> Result<(String, Shown), DeviceError> {
+        self.check_code(who)?;
         let (code, waiting) = (as_typed(code), self.waiting.lock());
         let wish = waiting.get(&code).filter(|wish| wish.waits(now));
         let wish = wish.filter(|wish| wish.confirmed.is_none());
@@ -169,6 +176,7 @@ impl Devices {
         if !is_login {
             return Err(DeviceError::NoLogin);
         }
+        self.check_code(who)?;
         let mut waiting = self.waiting.lock();
         let wish = waiting.get_mut(&as_typed(code));
         let wish = wish.filter(|wish| wish.waits(now));
@@ -190,26 +198,67 @@ impl Devices {
         device: &SecretString,
         now: Timestamp,
     ) -> Result<Option<(SecretString, Token)>, DeviceError> {
-        let Some(confirmed) = take(&mut self.waiting.lock(), device, now)? else {
+        let Some((code, wish, confirmed)) = take(&mut self.waiting.lock(), device, now)? else {
             return Ok(None);
         };
-        let stores = self.hub.stores();
-        let user = stores.users.by_uid(confirmed.user.as_str());
-        let signed_in = stores.tokens.by_name(&confirmed.token_id).is_some();
-        let provider = confirmed.provider;
-        let user = user
-            .filter(|user| signed_in && still_stands(&self.hub, user, provider.as_ref(), now))
-            .ok_or(DeviceError::Fallen)?;
+        let issued = self.issue(&confirmed, now).await;
+        if let Err(DeviceError::Token(_)) = &issued {
+            // The program asks again.
+            self.waiting.lock().entry(code).or_insert(wish);
+        }
+        issued.map(Some)
+    }
+
+    /// The program's token: it ends no later than the one that confirmed it, or a log-in could renew
+    /// itself for ever.
+    async fn issue(
+        &self,
+        confirmed: &Confirmed,
+        now: Timestamp,
+    ) -> Result<(SecretString, Token), DeviceError> {
+        let (user, ends) = self.confirmer(confirmed, now).ok_or(DeviceError::Fallen)?;
+        let longest = now + self.settings.ttl(Setting::SessionTtl);
         let wish = TokenWish {
             purpose: TokenPurpose::Session,
             cluster: None,
-            provider,
+            provider: confirmed.provider.clone(),
             description: None,
-            expires_at: now + self.settings.ttl(Setting::SessionTtl),
+            expires_at: longest.min(ends),
             idle: None,
         };
-        Ok(Some(tokens::create(&self.hub, &user, wish).await?))
+        let (secret, token) = tokens::create(&self.hub, &user, wish).await?;
+        // Whoever ended the log-in that confirmed it meanwhile has not seen this one.
+        let found = self.hub.tokens();
+        let found = call("read a token", found.get_opt(&confirmed.token_id)).await;
+        if matches!(&found, Ok(Some(one)) if one.metadata.deletion_timestamp.is_none()) {
+            return Ok((secret, token));
+        }
+        let deleted = tokens::delete(&self.hub, &token).await;
+        found.and(deleted).map_err(TokenError::Hub)?;
+        Err(DeviceError::Fallen)
     }
+
+    /// Who confirmed a log-in and until when they are logged in themselves, if they still are.
+    fn confirmer(&self, confirmed: &Confirmed, now: Timestamp) -> Option<(Arc<User>, Timestamp)> {
+        let stores = self.hub.stores();
+        let token = stores.tokens.by_name(&confirmed.token_id)?;
+        let ends = ends(&token, now)?;
+        let user = stores.users.by_uid(confirmed.user.as_str())?;
+        let stands = still_stands(&self.hub, &user, confirmed.provider.as_ref(), now);
+        stands.then_some((user, ends))
+    }
+
+    fn check_code(&self, who: &Identity) -> Result<(), DeviceError> {
+        let checked = self.limits.check_code(who.user_uid.as_str());
+        checked.map_err(DeviceError::TooMany)
+    }
+}
+
+/// When a token that confirms a log-in ends; `None` if it has, or is about to be deleted.
+fn ends(token: &Token, now: Timestamp) -> Option<Timestamp> {
+    let ends = token.spec.expires_at.0;
+    let good = token.metadata.deletion_timestamp.is_none() && now < ends && !is_idle(token, now);
+    good.then_some(ends)
 }
 
 fn begin(
@@ -239,12 +288,12 @@ fn begin(
     Ok(Codes { device, user })
 }
 
-/// Takes what was confirmed out; `None` while it was not.
+/// Takes what was confirmed out, with its code; `None` while it was not.
 fn take(
     waiting: &mut HashMap<String, Wish>,
     device: &SecretString,
     now: Timestamp,
-) -> Result<Option<Confirmed>, DeviceError> {
+) -> Result<Option<(String, Wish, Confirmed)>, DeviceError> {
     let parts = device.expose_secret().split_once('.');
     let (user, secret) = parts.ok_or(DeviceError::NoSuch)?;
     let wish = waiting.get(user).filter(|wish| {
@@ -255,8 +304,8 @@ fn take(
         return Ok(None);
     };
     let confirmed = confirmed.clone();
-    waiting.remove(user);
-    Ok(Some(confirmed))
+    let taken = waiting.remove_entry(user);
+    Ok(taken.map(|(code, wish)| (code, wish, confirmed)))
 }
 
 fn hash(secret: &str) -> [u8; 32] {
@@ -291,65 +340,4 @@ fn as_typed(code: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::net::Ipv4Addr;
-
-    use super::*;
-
-    fn from(last: u8) -> IpAddr {
-        Ipv4Addr::new(192, 0, 2, last).into()
-    }
-
-    fn confirm(waiting: &mut HashMap<String, Wish>, code: &str) {
-        waiting.get_mut(code).unwrap().confirmed = Some(Confirmed {
-            user: UserUid::new("u1"),
-            token_id: "t".to_owned(),
-            provider: None,
-        });
-    }
-
-    #[test]
-    fn a_confirmed_log_in_is_given_once_and_to_who_began_it() {
-        let (mut waiting, now) = (HashMap::new(), Timestamp::now());
-        let codes = begin(&mut waiting, from(1), now).unwrap();
-        assert!(take(&mut waiting, &codes.device, now).unwrap().is_none());
-        confirm(&mut waiting, &codes.user);
-        let guessed = SecretString::from(format!("{}.{}", codes.user, "A".repeat(43)));
-        for foreign in [guessed, codes.user.clone().into(), "".into()] {
-            assert!(take(&mut waiting, &foreign, now).is_err());
-        }
-        assert!(take(&mut waiting, &codes.device, now).unwrap().is_some());
-        assert!(take(&mut waiting, &codes.device, now).is_err());
-    }
-
-    #[test]
-    fn a_log_in_that_nobody_confirms_in_time_is_over() {
-        let (mut waiting, now) = (HashMap::new(), Timestamp::now());
-        let codes = begin(&mut waiting, from(1), now).unwrap();
-        confirm(&mut waiting, &codes.user);
-        let late = now + LIFE + SignedDuration::from_secs(1);
-        assert!(take(&mut waiting, &codes.device, late).is_err());
-        begin(&mut waiting, from(1), late).unwrap();
-        assert_eq!(waiting.len(), 1);
-    }
-
-    #[test]
-    fn what_waits_is_bounded_and_one_network_keeps_no_other_out() {
-        let (mut waiting, now) = (HashMap::new(), Timestamp::now());
-        for _ in 0..WAITING.1 {
-            begin(&mut waiting, from(1), now).unwrap();
-        }
-        assert!(begin(&mut waiting, from(1), now).is_err());
-        assert!(begin(&mut waiting, from(2), now).is_ok());
-    }
-
-    #[test]
-    fn a_code_can_be_typed_in_any_way() {
-        let given = code([0; 16]);
-        assert_eq!(given, "BBBB-BBBB");
-        for typed in ["BBBB-BBBB", "bbbbbbbb", " bbbb bbbb ", "b-b-b-b-bbbb"] {
-            assert_eq!(as_typed(typed), given);
-        }
-        assert_ne!(as_typed("BBBB-BBBBB"), given);
-    }
-}
+mod tests;

@@ -17,6 +17,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, NotUntil, Quota, RateLimiter};
+use icu_normalizer::DecomposingNormalizerBorrowed;
 use parking_lot::Mutex;
 
 use crate::networks::network;
@@ -29,6 +30,14 @@ const PAIR: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
 const USER: NonZeroU32 = NonZeroU32::new(40).expect("40 is not zero");
 /// Sign-ins a minute that one address begins or ends at providers with a page of their own.
 const BEGUN: NonZeroU32 = NonZeroU32::new(120).expect("120 is not zero");
+/// Attempts with one account of a directory from all unfamiliar addresses, at once and again after
+/// how long: fewer than directories usually lock an account after.
+const ACCOUNT: (NonZeroU32, Duration) = (
+    NonZeroU32::new(3).expect("3 is not zero"),
+    Duration::from_mins(10),
+);
+/// Codes a minute that one user looks at or confirms.
+const CODES: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
 /// Attempts a minute at one directory from all unfamiliar addresses: it may lock accounts.
 const DIRECTORY: NonZeroU32 = NonZeroU32::new(300).expect("300 is not zero");
 /// Budgets that are kept before full ones are forgotten.
@@ -65,7 +74,9 @@ struct Budgets {
     pair: DefaultKeyedRateLimiter<(String, IpAddr)>,
     user: DefaultKeyedRateLimiter<String>,
     begun: DefaultKeyedRateLimiter<IpAddr>,
+    account: DefaultKeyedRateLimiter<String>,
     directory: DefaultKeyedRateLimiter<String>,
+    codes: DefaultKeyedRateLimiter<String>,
     familiar: Mutex<HashMap<String, HashSet<IpAddr>>>,
 }
 
@@ -77,13 +88,17 @@ impl std::fmt::Debug for LoginLimits {
 
 impl Default for LoginLimits {
     fn default() -> Self {
+        let (burst, period) = ACCOUNT;
+        let account = Quota::with_period(period).expect("the period is not zero");
         Self(Arc::new(Budgets {
             clock: DefaultClock::default(),
             address: RateLimiter::keyed(Quota::per_minute(ADDRESS)),
             pair: RateLimiter::keyed(Quota::per_minute(PAIR)),
             user: RateLimiter::keyed(Quota::per_minute(USER)),
             begun: RateLimiter::keyed(Quota::per_minute(BEGUN)),
+            account: RateLimiter::keyed(account.allow_burst(burst)),
             directory: RateLimiter::keyed(Quota::per_minute(DIRECTORY)),
+            codes: RateLimiter::keyed(Quota::per_minute(CODES)),
             familiar: Mutex::new(HashMap::new()),
         }))
     }
@@ -130,7 +145,20 @@ impl LoginLimits {
             return Ok(());
         }
         let budgets = &*self.0;
-        let spent = budgets.directory.check_key(&provider.to_owned());
+        let spent =
+            |not_until: NotUntil<_>| RetryAfter(not_until.wait_time_from(budgets.clock.now()));
+        budgets.account.check_key(&account).map_err(spent)?;
+        let directory = budgets.directory.check_key(&provider.to_owned());
+        directory.map_err(spent)
+    }
+
+    /// Counts a code of a program's log-in that a user looks at or confirms.
+    pub fn check_code(&self, user: &str) -> Result<(), RetryAfter> {
+        let budgets = &*self.0;
+        if budgets.codes.len() > KEPT {
+            budgets.codes.retain_recent();
+        }
+        let spent = budgets.codes.check_key(&key(user));
         spent.map_err(|not_until| RetryAfter(not_until.wait_time_from(budgets.clock.now())))
     }
 
@@ -170,6 +198,9 @@ impl LoginLimits {
         if budgets.user.len() > KEPT {
             budgets.user.retain_recent();
         }
+        if budgets.account.len() > KEPT {
+            budgets.account.retain_recent();
+        }
         if budgets.directory.len() > KEPT {
             budgets.directory.retain_recent();
         }
@@ -184,10 +215,30 @@ fn key(user: &str) -> String {
 /// An account of a directory: a short name of its own, for any two logins that a directory may
 /// take for one. A user's name has no such character.
 fn account(provider: &str, login: &str) -> String {
-    let words: Vec<String> = login.split_whitespace().map(str::to_lowercase).collect();
+    let plain = plain(login);
+    let words: Vec<&str> = plain.split_whitespace().collect();
     let whole = format!("{provider} {}", words.join(" "));
     let digest = digest(&SHA256, whole.as_bytes());
     format!("\n{}", URL_SAFE_NO_PAD.encode(digest))
+}
+
+/// A login without what directories do not tell apart (RFC 4518 §2, and accents for Active
+/// Directory): compatible forms, case, marks above letters, and characters that are not seen.
+fn plain(login: &str) -> String {
+    let decomposed = DecomposingNormalizerBorrowed::new_nfkd();
+    let lower = decomposed.normalize(login).to_lowercase();
+    let lower = decomposed.normalize(&lower);
+    lower.chars().filter(|c| !is_overlooked(*c)).collect()
+}
+
+/// Combining marks of Latin, Greek and Cyrillic, and Unicode's default ignorable characters.
+fn is_overlooked(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{300}'..='\u{36f}' | '\u{61c}' | '\u{115f}'..='\u{1160}'
+        | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}'
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -197,14 +248,33 @@ mod tests {
     #[test]
     fn another_spelling_of_a_directorys_login_has_no_budget_of_its_own() {
         let limits = LoginLimits::default();
-        let spellings = ["ann", "Ann", " ANN ", "aNN\t"];
+        let spellings = ["ann", "Ann", " ÁNN ", "a\u{200b}n\u{ad}ｎ\t"];
         let tried = (0..60).filter(|n| {
             let from = address(u8::try_from(*n).unwrap());
             limits.check_at("corp", spellings[n % 4], from).is_ok()
         });
-        assert_eq!(tried.count(), 40);
+        assert_eq!(tried.count(), 3, "fewer than lock an account");
         assert!(limits.check_at("other", "ann", address(1)).is_ok());
         assert!(limits.check("ann", address(1)).is_ok(), "a local user");
+    }
+
+    #[test]
+    fn strangers_do_not_lock_an_account_and_its_owner_goes_on_at_their_usual_place() {
+        let limits = LoginLimits::default();
+        limits.succeeded_at("corp", "ann", address(200));
+        let tried = (0..100).filter(|n| limits.check_at("corp", "ann", address(*n)).is_ok());
+        assert_eq!(tried.count(), 3);
+        for _ in 0..10 {
+            assert!(limits.check_at("corp", "ann", address(200)).is_ok());
+        }
+    }
+
+    #[test]
+    fn guessing_codes_of_log_ins_is_slow() {
+        let limits = LoginLimits::default();
+        let guessed = (0..100).filter(|_| limits.check_code("u1").is_ok());
+        assert_eq!(guessed.count(), CODES.get() as usize);
+        assert!(limits.check_code("u2").is_ok());
     }
 
     fn address(last: u8) -> IpAddr {

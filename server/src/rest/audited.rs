@@ -44,7 +44,7 @@ struct Notes {
 
 impl Noted {
     /// Where notes on the request with these extensions go.
-    fn of(extensions: &Extensions) -> Self {
+    pub(super) fn of(extensions: &Extensions) -> Self {
         extensions.get::<Self>().cloned().unwrap_or_default()
     }
 

@@ -20,6 +20,7 @@ use super::RestState;
 use super::body::{Json, Name, OptionalJson, Query};
 use super::caller::Administrator;
 use super::page::PageQuery;
+use crate::hub::keys::random;
 use crate::hub::secret::{Data, secret};
 use crate::hub::{HubError, call};
 use crate::identity::providers::configured::{UseError, secret_of};
@@ -95,8 +96,8 @@ pub(super) async fn create(
     _caller: Administrator,
     Json(request): Json<AuthProviderCreate>,
 ) -> Result<(StatusCode, axum::Json<AuthProviderView>), Status> {
-    let own = request.secret.as_ref().map(|_| own_secret(&request.name));
-    let spec = spec(&request.spec, own.as_ref())?;
+    let own = new_key(&request.name, request.secret.as_ref())?;
+    let spec = spec(&request.spec, own.as_ref().map(|(key, _)| key))?;
     let provider = AuthProvider::new(&request.name, spec);
     let (api, params) = (api(&state), PostParams::default());
     let creating = api.create(&params, &provider);
@@ -105,8 +106,19 @@ pub(super) async fn create(
         Some(409) => Status::already_exists("AuthProvider", &request.name),
         _ => error.into(),
     })?;
-    if let Some(secret) = &request.secret {
-        keep_secret(&state, &created, secret).await?;
+    if let Some((key, secret)) = &own
+        && let Err(error) = keep_secret(&state, &created, key, secret).await
+    {
+        // Without it nobody could make it again, nor use it.
+        if let Err(error) = remove(&state, &created).await {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(
+                error,
+                provider.name = request.name,
+                "a provider stays without its secret"
+            );
+        }
+        return Err(error.into());
     }
     shown(&state, &created).await;
     Ok((StatusCode::CREATED, axum::Json(view(&created))))
@@ -123,19 +135,32 @@ pub(super) async fn update(
     Json(request): Json<AuthProviderUpdate>,
 ) -> Result<axum::Json<AuthProviderView>, Status> {
     let former = find(&state, &name)?;
-    let key = match &request.secret {
-        Some(_) => Some(own_secret(&name)),
-        None => secret_of(&former.spec).map(|(_, key)| key.clone()),
-    };
-    let spec = spec(&request.spec, key.as_ref())?;
-    // Before the spec that names it: nobody is refused for want of it meanwhile.
-    if let Some(secret) = &request.secret {
-        keep_secret(&state, &former, secret).await?;
+    let new = new_key(&name, request.secret.as_ref())?;
+    let kept = secret_of(&former.spec).map(|(_, key)| key);
+    let spec = spec(&request.spec, new.as_ref().map(|(key, _)| key).or(kept))?;
+    // Beside the former one, which goes on to serve the spec that names it: a change that is refused
+    // changes nothing.
+    if let Some((key, secret)) = &new {
+        keep_secret(&state, &former, key, secret).await?;
     }
     let version = request.resource_version.as_deref();
-    let changed = replace(&state, &former, spec, version).await?;
+    let replaced = replace(&state, &former, spec, version).await;
+    if let Some((key, _)) = &new {
+        let unused = match &replaced {
+            Ok(replaced) => secret_of(&replaced.before).map(|(_, key)| key),
+            Err(_) => Some(key),
+        };
+        forget_secret(&state, &former, unused).await;
+    }
+    let changed = replaced?.after;
     shown(&state, &changed).await;
     Ok(axum::Json(view(&changed)))
+}
+
+/// A provider that was changed.
+struct Replaced {
+    before: AuthProviderSpec,
+    after: AuthProvider,
 }
 
 /// Writes a spec in place of what there is: from this version of the object, or from any.
@@ -144,7 +169,7 @@ async fn replace(
     former: &AuthProvider,
     spec: AuthProviderSpec,
     version: Option<&str>,
-) -> Result<AuthProvider, HubError> {
+) -> Result<Replaced, HubError> {
     let (api, params) = (api(state), PostParams::default());
     let name = former.name_any();
     let mut tries = 1;
@@ -152,7 +177,7 @@ async fn replace(
         let mut provider = call("read an identity provider", api.get(&name)).await?;
         // One that was made again meanwhile is another, and the hub says that this is a conflict.
         provider.metadata.uid = former.uid();
-        provider.spec = spec.clone();
+        let before = std::mem::replace(&mut provider.spec, spec.clone());
         if let Some(version) = version {
             provider.metadata.resource_version = Some(version.to_owned());
         }
@@ -160,7 +185,7 @@ async fn replace(
         match call("change an identity provider", replacing).await {
             // Its status is written all the time.
             Err(error) if error.is_conflict() && version.is_none() && tries < TRIES => tries += 1,
-            answer => return answer,
+            answer => return answer.map(|after| Replaced { before, after }),
         }
     }
 }
@@ -175,20 +200,32 @@ pub(super) async fn delete(
     Name(name): Name,
 ) -> Result<StatusCode, Status> {
     let provider = find(&state, &name)?;
-    let uid = provider.uid().unwrap_or_default();
-    let params = DeleteParams {
+    remove(&state, &provider).await?;
+    let (providers, uid) = (&state.hub.stores().auth_providers, provider.uid());
+    providers
+        .wait_until_gone(&uid.unwrap_or_default(), VISIBLE_WITHIN)
+        .await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Deletes this very provider, and none that was made of the same name.
+async fn remove(state: &RestState, provider: &AuthProvider) -> Result<(), HubError> {
+    let (api, params) = (api(state), only(provider.uid()));
+    let name = provider.name_any();
+    let deleting = api.delete(&name, &params);
+    call("delete an identity provider", deleting)
+        .await
+        .map(|_| ())
+}
+
+fn only(uid: Option<String>) -> DeleteParams {
+    DeleteParams {
         preconditions: Some(Preconditions {
-            uid: Some(uid.clone()),
+            uid,
             resource_version: None,
         }),
         ..DeleteParams::default()
-    };
-    let api = api(&state);
-    let deleting = api.delete(&name, &params);
-    call("delete an identity provider", deleting).await?;
-    let providers = &state.hub.stores().auth_providers;
-    providers.wait_until_gone(&uid, VISIBLE_WITHIN).await;
-    Ok(StatusCode::NO_CONTENT)
+    }
 }
 
 /// Tries an identity provider, whether it is enabled or not, and says what was found.
@@ -244,37 +281,72 @@ async fn shown(state: &RestState, written: &AuthProvider) {
     providers.wait_for(written, VISIBLE_WITHIN).await;
 }
 
-fn own_secret(provider: &str) -> SecretKey {
-    SecretKey {
-        name: format!("auth-provider-{provider}"),
+/// Begins the names of the Secrets that are made here for a provider.
+fn own_secrets(provider: &str) -> String {
+    format!("auth-provider-{provider}-")
+}
+
+/// Whether a Secret of this name was made here for this provider, and not for one that is called
+/// alike.
+fn is_own_secret(name: &str, provider: &str) -> bool {
+    let drawn = name.strip_prefix(&own_secrets(provider));
+    drawn.is_some_and(|drawn| drawn.len() == 16 && !drawn.contains('-'))
+}
+
+/// Where a secret that was sent is going to be: where none was before.
+fn new_key<'a>(
+    provider: &str,
+    sent: Option<&'a Secret>,
+) -> Result<Option<(SecretKey, &'a Secret)>, Status> {
+    let Some(sent) = sent else {
+        return Ok(None);
+    };
+    let drawn = random().map_err(|error| Status::internal(error.to_string()))?;
+    let drawn = u64::from_be_bytes(drawn);
+    let key = SecretKey {
+        name: format!("{}{drawn:016x}", own_secrets(provider)),
         key: KEY.to_owned(),
-    }
+    };
+    Ok(Some((key, sent)))
 }
 
 /// Keeps a provider's secret; it goes with the provider.
 async fn keep_secret(
     state: &RestState,
     provider: &AuthProvider,
+    key: &SecretKey,
     text: &Secret,
 ) -> Result<(), HubError> {
     let name = provider.name_any();
-    let key = own_secret(&name);
-    let data = Data::from([(key.key, text.expose().as_bytes().to_vec())]);
+    let data = Data::from([(key.key.clone(), text.expose().as_bytes().to_vec())]);
     let mut kept = secret(&key.name, "Opaque", data);
     kept.labels_mut()
         .insert(PROVIDER_SECRET_LABEL.to_owned(), name);
     kept.metadata.owner_references = provider.owner_ref(&()).map(|owner| vec![owner]);
     let (secrets, params) = (state.hub.secrets(), PostParams::default());
-    match call("keep a provider's secret", secrets.create(&params, &kept)).await {
-        // With nothing of the former one, whoever's it was.
-        Err(error) if error.is_conflict() => {
-            let replacing = secrets.replace(&key.name, &params, &kept);
-            call("keep a provider's secret", replacing)
-                .await
-                .map(|_| ())
+    let creating = secrets.create(&params, &kept);
+    call("keep a provider's secret", creating).await.map(|_| ())
+}
+
+/// Deletes a secret that no spec names any more, if it was made here; one that stays goes with the
+/// provider.
+async fn forget_secret(state: &RestState, provider: &AuthProvider, key: Option<&SecretKey>) {
+    let name = provider.name_any();
+    let Some(key) = key.filter(|key| is_own_secret(&key.name, &name)) else {
+        return;
+    };
+    let (secrets, params) = (state.hub.secrets(), DeleteParams::default());
+    let deleting = secrets.delete(&key.name, &params);
+    match call("delete a provider's former secret", deleting).await {
+        Err(error) if !error.is_not_found() => {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(
+                error,
+                provider.name = name,
+                "a provider's former secret stays"
+            );
         }
-        Err(error) => Err(error),
-        Ok(_) => Ok(()),
+        _ => {}
     }
 }
 
@@ -337,12 +409,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_new_secret_takes_the_place_of_none() {
+        let sent = Secret::new("of the client");
+        let new = || new_key("corp", Some(&sent)).unwrap().unwrap().0.name;
+        assert_ne!(new(), new());
+        assert!(is_own_secret(&new(), "corp"));
+        let another = new_key("corp-x", Some(&sent)).unwrap().unwrap().0.name;
+        assert!(!is_own_secret(&another, "corp"));
+        assert!(new_key("corp", None).unwrap().is_none());
+    }
+
+    #[test]
     fn a_spec_names_no_secret_and_only_what_there_is() {
-        let key = own_secret("corp");
-        let key = || Some(&key);
+        let sent = Secret::new("of the client");
+        let (own, _) = new_key("corp", Some(&sent)).unwrap().unwrap();
+        let key = || Some(&own);
         let oidc = json!({ "issuer": "https://id.example", "clientId": "drover" });
         let made = spec(&json!({ "oidc": oidc, "enabled": true }), key()).unwrap();
-        assert_eq!(secret_of(&made).unwrap().1, &own_secret("corp"));
+        assert_eq!(secret_of(&made).unwrap().1, &own);
         let public = spec(&json!({ "oidc": oidc }), None).unwrap();
         assert!(secret_of(&public).is_none());
         let github = json!({ "github": { "clientId": "x" } });

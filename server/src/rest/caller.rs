@@ -1,20 +1,28 @@
 //! Who calls a route, as its handler demands.
 
+use std::sync::Arc;
+
 use axum::extract::FromRequestParts;
 use drover_access::grants::Place;
 use drover_access::identity::Identity;
 use drover_access::same_origin::Head;
-use drover_api::kinds::TokenPurpose;
+use drover_api::kinds::{Token, TokenPurpose};
 use http::request::Parts;
+use kube::ResourceExt as _;
 
 use super::RestState;
-use super::audited::identify;
+use super::audited::{Noted, identify};
 use super::sight::Sight;
+use crate::audit::Person;
 use crate::status::Status;
 
 /// Anybody with a valid token, one that only allows a password change included.
 #[derive(Debug)]
 pub struct AnyToken(pub Identity);
+
+/// A token whose secret the request shows, whatever it is worth still.
+#[derive(Debug)]
+pub struct Held(pub Arc<Token>);
 
 /// A person, by a token that is not limited to one cluster or one purpose.
 #[derive(Debug)]
@@ -35,6 +43,21 @@ impl FromRequestParts<RestState> for AnyToken {
         let head = Head::from(&*parts);
         let identity = identify(&state.authenticator, head, &parts.extensions).await?;
         Ok(Self(identity))
+    }
+}
+
+impl FromRequestParts<RestState> for Held {
+    type Rejection = Status;
+
+    async fn from_request_parts(parts: &mut Parts, state: &RestState) -> Result<Self, Status> {
+        let token = state.authenticator.held(Head::from(&*parts)).await?;
+        Noted::of(&parts.extensions).who(Person {
+            name: token.spec.user_name.as_str().into(),
+            uid: token.spec.user_uid.as_str().into(),
+            token: Some(token.name_any().into()),
+            acting_as: None,
+        });
+        Ok(Self(token))
     }
 }
 

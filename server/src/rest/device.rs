@@ -70,10 +70,10 @@ pub(super) async fn fetch(
     responses((status = 200, body = DeviceView)))]
 pub(super) async fn look(
     State(state): State<RestState>,
-    _caller: Caller,
+    Caller(caller): Caller,
     Name(code): Name,
 ) -> Result<axum::Json<DeviceView>, Status> {
-    let (user_code, shown) = state.devices.look(&code, Timestamp::now())?;
+    let (user_code, shown) = state.devices.look(&code, &caller, Timestamp::now())?;
     Ok(axum::Json(DeviceView {
         user_code,
         source: shown.source.to_string(),

@@ -13,7 +13,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use super::RestState;
 use super::audited::Noted;
 use super::body::Json;
-use super::caller::AnyToken;
+use super::caller::{AnyToken, Held};
 use super::strangers::StrangersJson;
 use super::tokens::view;
 use crate::audit::Person;
@@ -64,13 +64,13 @@ pub(super) async fn log_in(
     Ok((secret, token))
 }
 
-/// Deletes the presented token.
+/// Deletes the presented token, also one that is worth nothing any more.
 #[utoipa::path(post, path = "/v1/logout", tag = "me", responses((status = 204)))]
 pub(super) async fn logout(
     State(state): State<RestState>,
-    AnyToken(caller): AnyToken,
+    Held(token): Held,
 ) -> Result<StatusCode, Status> {
-    tokens::delete_by_id(&state.hub, &caller.token.id).await?;
+    tokens::delete(&state.hub, &token).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

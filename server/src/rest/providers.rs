@@ -30,9 +30,10 @@ use crate::identity::providers::configured::title;
 use crate::identity::providers::sign_in::Entered;
 use crate::status::Status;
 
-/// Cookie that keeps a sign-in that was begun: for the one path that ends it. It comes along when
-/// the provider sends the browser back, which is another site's doing, so it is `Lax`.
-const BEGUN_COOKIE: &str = "__Secure-drover-sign-in";
+/// Begins the name of the cookie that keeps a sign-in that was begun, before the provider's: the
+/// prefix `__Host-` keeps what another host of the same domain sets from taking its place. It comes
+/// along when the provider sends the browser back, which is another site's doing, so it is `Lax`.
+const BEGUN_COOKIE: &str = "__Host-drover-sign-in-";
 /// A sign-in takes no longer.
 const BEGUN_SECONDS: u32 = 600;
 
@@ -161,7 +162,10 @@ pub(super) async fn callback(
     RawQuery(query): RawQuery,
 ) -> Response {
     let ended = end(&state, peer, &noted, &headers, &name, query).await;
-    let mut response = match ended {
+    let is_over = ended
+        .as_ref()
+        .map_or_else(|failed| failed.is_final, |_| true);
+    let mut response = match ended.map_err(|failed| failed.status) {
         Ok(response) => response,
         Err(status) if wants_a_page(&headers) => {
             let page = page("Sign-in did not work", status.message(), "/", Moves::No);
@@ -172,13 +176,30 @@ pub(super) async fn callback(
     // The address of this page has a code in it.
     let headers = response.headers_mut();
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    // Of a provider only: any other name could say more than a cookie's path.
-    if state.hub.stores().auth_providers.by_name(&name).is_some()
+    // Of a provider only: any other name could say more than a cookie's name.
+    if is_over
+        && state.hub.stores().auth_providers.by_name(&name).is_some()
         && let Ok(forgotten) = begun_cookie(&name, "", 0)
     {
         headers.append(SET_COOKIE, forgotten);
     }
     response
+}
+
+/// A sign-in that did not end with somebody signed in.
+struct Failed {
+    status: Status,
+    /// Whether what the browser keeps is good for nothing any more.
+    is_final: bool,
+}
+
+impl From<Status> for Failed {
+    fn from(status: Status) -> Self {
+        Self {
+            status,
+            is_final: false,
+        }
+    }
 }
 
 async fn end(
@@ -188,14 +209,15 @@ async fn end(
     headers: &HeaderMap,
     name: &str,
     query: Option<String>,
-) -> Result<Response, Status> {
+) -> Result<Response, Failed> {
     state.hub.stores().health().check()?;
-    let cookie = kept_cookie(headers);
+    let cookie = kept_cookie(headers, name);
     let query = query.unwrap_or_default();
     let ending = state.sign_ins.end(name, cookie.as_ref(), &query, peer.ip());
-    let (entered, begun) = ending
-        .await
-        .map_err(|error| refused(state, noted, name, error))?;
+    let (entered, begun) = ending.await.map_err(|error| Failed {
+        is_final: error.is_final(),
+        status: refused(state, noted, name, error),
+    })?;
     note(noted, &entered.token);
     end_former(state, begun.former).await;
     let cookie = set_cookie(&entered.secret, &entered.token)?;
@@ -255,14 +277,14 @@ fn way_back(text: Option<&str>) -> Result<WayBack, Status> {
 
 /// The sign-in that this browser has begun; `None` also if there are two, for one is somebody
 /// else's.
-fn kept_cookie(headers: &HeaderMap) -> Option<SecretString> {
+fn kept_cookie(headers: &HeaderMap, provider: &str) -> Option<SecretString> {
     let lines = headers.get_all(COOKIE).iter();
     let pairs = lines
         .filter_map(|line| line.to_str().ok())
         .flat_map(|line| line.split(';'));
     let mut found = pairs.filter_map(|pair| {
         let (name, value) = pair.trim().split_once('=')?;
-        (name == BEGUN_COOKIE).then_some(value)
+        (name.strip_prefix(BEGUN_COOKIE)? == provider).then_some(value)
     });
     match (found.next(), found.next()) {
         (Some(value), None) => Some(SecretString::from(value)),
@@ -272,8 +294,7 @@ fn kept_cookie(headers: &HeaderMap) -> Option<SecretString> {
 
 fn begun_cookie(name: &str, value: &str, seconds: u32) -> Result<HeaderValue, Status> {
     let text = format!(
-        "{BEGUN_COOKIE}={value}; Path=/v1/providers/{name}/callback; Secure; HttpOnly; \
-         SameSite=Lax; Max-Age={seconds}"
+        "{BEGUN_COOKIE}{name}={value}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={seconds}"
     );
     let mut value = HeaderValue::try_from(text)
         .map_err(|_| Status::bad_request("this cannot be a provider's name"))?;
@@ -347,16 +368,24 @@ mod tests {
     fn only_one_sign_in_can_end() {
         let with = |lines: &[&str]| {
             let lines = lines.iter().map(|line| (COOKIE, line.parse().unwrap()));
-            let cookie = kept_cookie(&lines.collect());
+            let cookie = kept_cookie(&lines.collect(), "corp");
             cookie.map(|cookie| cookie.expose_secret().to_owned())
         };
-        let one = "__Secure-drover-sign-in=abc";
-        assert_eq!(
-            with(&["x=1; __Secure-drover-sign-in=abc"]).as_deref(),
-            Some("abc")
-        );
+        let one = "__Host-drover-sign-in-corp=abc";
+        let another = "__Host-drover-sign-in-corp=def";
+        let beside = "__Host-drover-sign-in-other=def";
+        assert_eq!(with(&[&format!("x=1; {one}")]).as_deref(), Some("abc"));
         assert_eq!(with(&[one, "x=1"]).as_deref(), Some("abc"));
-        assert_eq!(with(&[one, "__Secure-drover-sign-in=def"]), None);
-        assert_eq!(with(&["drover-sign-in=abc"]), None);
+        assert_eq!(with(&[one, another]), None);
+        assert_eq!(with(&[one, beside]).as_deref(), Some("abc"));
+        assert_eq!(with(&[beside, "drover-sign-in-corp=abc"]), None);
+    }
+
+    #[test]
+    fn no_other_host_can_set_what_a_browser_keeps_of_a_sign_in() {
+        let cookie = begun_cookie("corp", "abc", 600).unwrap();
+        let text = cookie.to_str().unwrap();
+        assert!(text.starts_with("__Host-drover-sign-in-corp=abc; Path=/; Secure"));
+        assert!(!text.contains("Domain"), "{text}");
     }
 }

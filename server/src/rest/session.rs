@@ -6,6 +6,7 @@
 use std::net::SocketAddr;
 
 use axum::extract::{ConnectInfo, FromRequestParts, State};
+use axum::response::{IntoResponse as _, Response};
 use drover_access::credential::{self, Presented, SESSION_COOKIE};
 use drover_access::same_origin::{self, Head};
 use drover_access::token::UserToken;
@@ -19,7 +20,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::RestState;
 use super::audited::Noted;
-use super::caller::{AnyToken, Caller};
+use super::caller::{AnyToken, Caller, Held};
 use super::me::{describe, log_in};
 use super::strangers::StrangersJson;
 use crate::identity::{By, tokens};
@@ -125,13 +126,26 @@ pub(super) async fn read(
     Ok(axum::Json(session))
 }
 
-/// Ends the session that the browser has.
+/// Ends the session that the browser has, whatever it is worth still, and lets the browser forget it.
 #[utoipa::path(delete, path = "/v1/session", tag = "me", responses((status = 204)))]
 pub(super) async fn sign_out(
     State(state): State<RestState>,
-    AnyToken(caller): AnyToken,
-) -> Result<(StatusCode, SetCookie), Status> {
-    tokens::delete_by_id(&state.hub, &caller.token.id).await?;
+    held: Result<Held, Status>,
+) -> Result<(StatusCode, SetCookie), Response> {
+    let ended = match held {
+        Ok(Held(token)) => tokens::delete(&state.hub, &token)
+            .await
+            .map_err(Status::from),
+        Err(status) => Err(status),
+    };
+    ended.map_err(|status| {
+        // Another origin's page signs nobody out.
+        if status.code() == StatusCode::FORBIDDEN {
+            status.into_response()
+        } else {
+            (forget_cookie(), status).into_response()
+        }
+    })?;
     Ok((StatusCode::NO_CONTENT, forget_cookie()))
 }
 

@@ -52,7 +52,7 @@ pub(super) fn read(answer: &Answer, now: Timestamp) -> Grant {
     if !matches!(answer.status, 400 | 401 | 404) {
         match verdict::of(answer, now) {
             Verdict::Answered => {}
-            Verdict::NotNow(not_now) => return Grant::NotNow(not_now),
+            Verdict::NotNow(not_now) => return Grant::NotNow(not_now.to_the_client()),
             Verdict::Refused(_) => return Grant::Denied,
             Verdict::Strange(problem) => return Grant::Strange(problem),
             // Rules about a person's data do not hold here.

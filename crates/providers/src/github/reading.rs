@@ -12,7 +12,7 @@ use url::Url;
 use super::client::{Answer, Client, Got};
 use super::link;
 use super::people::{MOST_GROUPS, Membership, Seen, Team, User, active, organization, person};
-use super::verdict::NotNow;
+use super::verdict::{AskedAs, NotNow};
 use crate::ProviderError;
 use crate::error::Refusal;
 
@@ -87,6 +87,7 @@ impl Reading<'_> {
                 NotNow {
                     status: 403,
                     until: None,
+                    asked_as: AskedAs::Person,
                 },
             )),
             Got::Absent => Err(self.client.unbelievable(

@@ -20,6 +20,27 @@ pub struct NotNow {
     pub status: u16,
     /// It does not want to be asked before; at most an hour away.
     pub until: Option<Timestamp>,
+    /// Whom it does not want to be asked by.
+    pub asked_as: AskedAs,
+}
+
+/// With whose credentials a GitHub was asked: it counts what each may ask apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AskedAs {
+    /// With the client's own.
+    Client,
+    /// With the token of one person.
+    Person,
+}
+
+impl NotNow {
+    /// The same answer to what was asked with the client's own credentials.
+    pub(super) fn to_the_client(self) -> Self {
+        Self {
+            asked_as: AskedAs::Client,
+            ..self
+        }
+    }
 }
 
 /// What an answer means.
@@ -51,6 +72,7 @@ pub(super) fn of(answer: &Answer, now: Timestamp) -> Verdict {
         Verdict::NotNow(NotNow {
             status,
             until: until(headers, now),
+            asked_as: AskedAs::Person,
         })
     };
     match status {
@@ -169,6 +191,7 @@ mod tests {
         Verdict::NotNow(NotNow {
             status,
             until: until.map(|at| at.parse().unwrap()),
+            asked_as: AskedAs::Person,
         })
     }
 

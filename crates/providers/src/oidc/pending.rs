@@ -37,6 +37,11 @@ impl Pending {
             flow: code_flow::Pending::begin(redirect_uri.as_str(), now),
         }
     }
+
+    /// Whether what the browser brought belongs to this sign-in: a stranger cannot forge that.
+    pub fn is_answered_by(&self, query: &str) -> bool {
+        self.flow.is_answered_by(query)
+    }
 }
 
 /// What the browser brought back.

@@ -214,6 +214,33 @@ async fn whoever_was_idle_is_signed_out_unless_a_use_is_yet_to_be_recorded() {
 }
 
 #[tokio::test]
+async fn a_token_that_is_worth_nothing_can_still_be_ended_by_who_has_its_secret() {
+    let stores = synced();
+    let issued = issue::<ForUsers>(&[5; 32]);
+    let other = issue::<ForUsers>(&[6; 32]);
+    let mut object = token(&issued.id, "a user who is gone");
+    issued.hash.as_str().clone_into(&mut object.spec.hash);
+    object.spec.purpose = TokenPurpose::Browser;
+    object.spec.expires_at = Time(Timestamp::UNIX_EPOCH);
+    stores.tokens.replace(vec![object]);
+    let authenticator = Authenticator::new(empty_hub(stores).0, LastUse::default());
+    let text = issued.token.expose_secret();
+    let mut headers = cookie(text);
+    assert!(authenticator.identify(head(&headers)).await.is_err());
+    let held = authenticator.held(head(&headers)).await.unwrap();
+    assert_eq!(held.name_any(), issued.id);
+    let refused = authenticator.held(head(&bearer(text))).await;
+    assert!(refused.is_err(), "a session is no bearer token");
+    let (_, secret) = other.token.expose_secret().rsplit_once('_').unwrap();
+    let guessed = format!("drover_{}_{secret}", issued.id);
+    let refused = authenticator.held(head(&cookie(&guessed))).await;
+    assert!(refused.is_err(), "an id is no secret");
+    headers.insert(ORIGIN, HeaderValue::from_static("https://evil.example"));
+    let foreign = authenticator.held(head(&headers)).await;
+    assert!(matches!(foreign, Err(IdentifyError::Foreign(_))));
+}
+
+#[tokio::test]
 async fn only_the_right_secret_in_one_header_is_somebody() {
     let stores = synced();
     let issued = issue::<ForUsers>(&[5; 32]);

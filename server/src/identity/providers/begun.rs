@@ -30,6 +30,16 @@ pub enum Pending {
     Github(code_flow::Pending),
 }
 
+impl Pending {
+    /// Whether what a browser brought back belongs to this sign-in.
+    pub fn is_answered_by(&self, query: &str) -> bool {
+        match self {
+            Self::Oidc(pending) => pending.is_answered_by(query),
+            Self::Github(pending) => pending.is_answered_by(query),
+        }
+    }
+}
+
 /// A sign-in that was begun.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Begun {
@@ -112,9 +122,32 @@ pub enum EndedBefore {
     Unknown,
 }
 
+/// A sign-in that ends now: it can end again if it is dropped before it [is over](Self::is_over).
+#[derive(Debug)]
+#[must_use = "what is not over can end again"]
+pub struct Ending {
+    ended: Ended,
+    id: Option<String>,
+}
+
+impl Ending {
+    /// The provider took the code, which is good once: nothing can end this sign-in again.
+    pub fn is_over(mut self) {
+        self.id = None;
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if let Some(id) = &self.id {
+            self.ended.0.lock().remove(id);
+        }
+    }
+}
+
 impl Ended {
-    /// Takes note that a sign-in ends; refused if it has ended before.
-    pub fn end(&self, begun: &Begun, now: Timestamp) -> Result<(), EndedBefore> {
+    /// Takes note that a sign-in ends; refused if it has ended before, or just does.
+    pub fn end(&self, begun: &Begun, now: Timestamp) -> Result<Ending, EndedBefore> {
         let mut ended = self.0.lock();
         if ended.len() >= REMEMBERED {
             // The sealed sign-in says itself when it is too old.
@@ -127,7 +160,10 @@ impl Ended {
             return Err(EndedBefore::Unknown);
         }
         ended.insert(begun.id.clone(), now);
-        Ok(())
+        Ok(Ending {
+            ended: self.clone(),
+            id: Some(begun.id.clone()),
+        })
     }
 }
 
@@ -144,9 +180,21 @@ mod tests {
     #[test]
     fn a_sign_in_ends_once() {
         let (ended, another, begun, now) = (Ended::default(), begun(), begun(), Timestamp::now());
-        assert_eq!(ended.end(&begun, now), Ok(()));
-        assert_eq!(ended.end(&begun.clone(), now), Err(EndedBefore::Yes));
-        assert_eq!(ended.end(&another, now), Ok(()));
+        ended.end(&begun, now).unwrap().is_over();
+        let again = ended.end(&begun.clone(), now);
+        assert_eq!(again.unwrap_err(), EndedBefore::Yes);
+        ended.end(&another, now).unwrap().is_over();
+    }
+
+    #[test]
+    fn a_sign_in_that_failed_can_end_again_and_takes_no_room() {
+        let (ended, begun, now) = (Ended::default(), begun(), Timestamp::now());
+        let first = ended.end(&begun, now).unwrap();
+        let meanwhile = ended.end(&begun, now);
+        assert_eq!(meanwhile.unwrap_err(), EndedBefore::Yes, "one at a time");
+        drop(first);
+        assert!(ended.0.lock().is_empty());
+        ended.end(&begun, now).unwrap().is_over();
     }
 
     #[test]

@@ -11,7 +11,7 @@ use drover_api::group::PROVIDER_SECRET_LABEL;
 use drover_api::ids::ProviderUid;
 use drover_api::kinds::{AuthProvider, AuthProviderSpec, SecretKey, TokenProvider};
 use drover_providers::ProviderError;
-use drover_providers::github::{Github, NotNow};
+use drover_providers::github::{AskedAs, Github, NotNow};
 use drover_providers::ldap::Directory;
 use drover_providers::oidc::Oidc;
 use jiff::{SignedDuration, Timestamp};
@@ -20,7 +20,8 @@ use kube::ResourceExt as _;
 use parking_lot::Mutex;
 use secrecy::SecretString;
 use thiserror::Error;
-use tokio::time::Instant;
+use tokio::sync::{MutexGuard, Semaphore};
+use tokio::time::{Instant, timeout};
 
 use crate::backoff::Backoff;
 use crate::hub::{Hub, HubError, call};
@@ -30,6 +31,10 @@ const SECRET_FOR: Duration = Duration::from_secs(15);
 /// A provider that does not take Drover's own credentials is left alone for so long, longer each
 /// time: it may lock the account otherwise.
 const OWN_FAULT: (Duration, Duration) = (Duration::from_mins(1), Duration::from_mins(10));
+/// Conversations that sign-ins have with one provider at once.
+const AT_ONCE: usize = 16;
+/// Longest that somebody waits until others have tried Drover's own credentials.
+const TURN: Duration = Duration::from_secs(10);
 /// Fields that hold Drover's own credentials at a directory.
 const OWN_CREDENTIALS: [&str; 2] = ["ldap.bindDn", "ldap.bindPassword"];
 
@@ -70,6 +75,16 @@ pub struct Configured {
     /// Version of the Secret that it was built with.
     secret_version: Option<String>,
     heard: Mutex<Heard>,
+    /// Room for sign-ins: one provider that hangs keeps nobody from another.
+    pub(super) talking: Semaphore,
+    /// Held by the one who asks while it is not known whether Drover's own credentials are good.
+    trying: tokio::sync::Mutex<()>,
+}
+
+/// Leave to ask a provider, until it is dropped.
+#[derive(Debug)]
+pub struct Turn<'a> {
+    _alone: Option<MutexGuard<'a, ()>>,
 }
 
 /// What was heard of a provider.
@@ -78,6 +93,8 @@ struct Heard {
     last_answer: Option<Timestamp>,
     not_before: Option<Timestamp>,
     own_fault: Backoff,
+    /// Whether the provider took Drover's own credentials when it was asked last.
+    own_is_good: bool,
 }
 
 impl Configured {
@@ -104,6 +121,8 @@ impl Configured {
             }
         };
         let (first, longest) = OWN_FAULT;
+        // Only directories lock accounts.
+        let own_is_good = !matches!(speaker, Speaker::Ldap(_));
         Ok(Self {
             reference: TokenProvider {
                 name: name.to_owned(),
@@ -116,7 +135,10 @@ impl Configured {
                 last_answer: None,
                 not_before: None,
                 own_fault: Backoff::new(first, longest),
+                own_is_good,
             }),
+            talking: Semaphore::new(AT_ONCE),
+            trying: tokio::sync::Mutex::default(),
         })
     }
 
@@ -125,15 +147,40 @@ impl Configured {
         title(&self.reference.name, &self.spec)
     }
 
-    /// Refused while it does not want to be asked, or must not be.
-    pub fn ask_now(&self, now: Timestamp) -> Result<(), ProviderError> {
+    /// Leave to ask it; refused while it does not want to be asked, or must not be.
+    ///
+    /// One after another while it is not known whether it takes Drover's own credentials: many wrong
+    /// ones at once would lock Drover out.
+    pub async fn turn(&self, now: Timestamp) -> Result<Turn<'_>, ProviderError> {
+        self.ask_now(now)?;
+        if self.heard.lock().own_is_good {
+            return Ok(Turn { _alone: None });
+        }
+        let alone = timeout(TURN, self.trying.lock()).await;
+        let alone = alone.map_err(|elapsed| self.not_asked("get a turn", elapsed))?;
+        // What the one before has heard holds for this one.
+        self.ask_now(now)?;
+        let is_good = self.heard.lock().own_is_good;
+        Ok(Turn {
+            _alone: Some(alone).filter(|_| !is_good),
+        })
+    }
+
+    fn ask_now(&self, now: Timestamp) -> Result<(), ProviderError> {
         match self.heard.lock().not_before {
-            Some(until) if now < until => Err(ProviderError::Unavailable {
-                provider: self.reference.name.clone(),
-                what: "ask it again so soon".to_owned(),
-                source: format!("it is left alone until {until}").into(),
-            }),
+            Some(until) if now < until => {
+                let why = format!("it is left alone until {until}");
+                Err(self.not_asked("ask it again so soon", why))
+            }
             _ => Ok(()),
+        }
+    }
+
+    fn not_asked(&self, what: &str, why: impl Into<Box<dyn Error + Send + Sync>>) -> ProviderError {
+        ProviderError::Unavailable {
+            provider: self.reference.name.clone(),
+            what: what.to_owned(),
+            source: why.into(),
         }
     }
 
@@ -145,15 +192,17 @@ impl Configured {
                 heard.last_answer = Some(now);
                 heard.not_before = None;
                 heard.own_fault.reset();
+                heard.own_is_good = true;
             }
             Err(ProviderError::Misconfigured { field, .. }) if OWN_CREDENTIALS.contains(field) => {
                 let (least, _) = OWN_FAULT;
                 let pause = least + heard.own_fault.next_delay();
                 let pause = SignedDuration::try_from(pause).unwrap_or(SignedDuration::MAX);
                 heard.not_before = now.checked_add(pause).ok();
+                heard.own_is_good = false;
             }
             Err(error) => {
-                if let Some(until) = not_before(error) {
+                if let Some(until) = not_before(error, AskedAs::Client) {
                     heard.not_before = Some(until);
                 }
             }
@@ -174,10 +223,12 @@ pub fn title<'a>(name: &'a str, spec: &'a AuthProviderSpec) -> &'a str {
         .unwrap_or(name)
 }
 
-/// When it wants to be asked again, if it said so.
-fn not_before(error: &ProviderError) -> Option<Timestamp> {
+/// When it wants to be asked again with these credentials, if it said so: what it bears from one
+/// person says nothing of the others.
+pub fn not_before(error: &ProviderError, asked_as: AskedAs) -> Option<Timestamp> {
     let mut below = std::iter::successors(error.source(), |&error| error.source());
-    below.find_map(|error| error.downcast_ref::<NotNow>()?.until)
+    let not_now = below.find_map(|error| error.downcast_ref::<NotNow>())?;
+    not_now.until.filter(|_| not_now.asked_as == asked_as)
 }
 
 /// Every provider in use; clones share what is kept.
@@ -372,21 +423,67 @@ mod tests {
         assert_eq!(provider.last_answer(), Some(after(1)));
     }
 
-    #[test]
-    fn a_provider_that_says_when_is_not_asked_before() {
-        let provider = configured();
-        let now = Timestamp::UNIX_EPOCH;
-        let until = now + SignedDuration::from_secs(30);
-        let error = ProviderError::Unavailable {
+    fn not_now(asked_as: AskedAs, until: Timestamp) -> ProviderError {
+        ProviderError::Unavailable {
             provider: "corp".to_owned(),
             what: "ask".to_owned(),
             source: Box::new(NotNow {
                 status: 429,
                 until: Some(until),
+                asked_as,
             }),
-        };
+        }
+    }
+
+    #[test]
+    fn a_provider_that_says_when_is_not_asked_before() {
+        let provider = configured();
+        let now = Timestamp::UNIX_EPOCH;
+        let until = now + SignedDuration::from_secs(30);
+        let error = not_now(AskedAs::Client, until);
         provider.heard(Err::<&(), _>(&error), now);
         assert!(provider.ask_now(now).is_err());
         assert!(provider.ask_now(until).is_ok());
+    }
+
+    #[test]
+    fn a_person_whom_a_provider_bears_no_more_keeps_nobody_else_out() {
+        let provider = configured();
+        let now = Timestamp::UNIX_EPOCH;
+        let until = now + SignedDuration::from_hours(1);
+        let error = not_now(AskedAs::Person, until);
+        provider.heard(Err::<&(), _>(&error), now);
+        assert!(provider.ask_now(now).is_ok());
+        assert_eq!(not_before(&error, AskedAs::Person), Some(until));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn drovers_own_password_is_tried_by_one_at_a_time_until_it_is_good() {
+        let provider = configured();
+        let now = Timestamp::UNIX_EPOCH;
+        let first = provider.turn(now).await.unwrap();
+        assert!(provider.turn(now).await.is_err(), "nobody waits for ever");
+        provider.heard(Ok::<_, &ProviderError>(&()), now);
+        drop(first);
+        let _one = provider.turn(now).await.unwrap();
+        let _other = provider.turn(now).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_waited_does_not_try_what_was_just_refused() {
+        let provider = configured();
+        let now = Timestamp::UNIX_EPOCH;
+        let first = provider.turn(now).await.unwrap();
+        let second = provider.turn(now);
+        let refuse = async {
+            let wrong = ProviderError::Misconfigured {
+                field: "ldap.bindPassword",
+                problem: String::new(),
+            };
+            provider.heard(Err::<&(), _>(&wrong), now);
+            drop(first);
+        };
+        let (second, ()) = tokio::join!(second, refuse);
+        assert!(second.is_err());
     }
 }

@@ -131,6 +131,11 @@ async fn change(
             }
             (Some(mut there), sealed) => {
                 let entries = there.data.get_or_insert_default();
+                let stores = hub.stores();
+                if stores.health().is_trusted() {
+                    // Of a provider that is gone, nobody will ask.
+                    entries.retain(|uid, _| stores.auth_providers.by_uid(uid).is_some());
+                }
                 match sealed {
                     Some(sealed) => drop(entries.insert(key.clone(), ByteString(sealed.clone()))),
                     None => drop(entries.remove(&key)),

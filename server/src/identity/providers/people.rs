@@ -87,20 +87,26 @@ pub async fn make(
     identity: &ProviderIdentity,
 ) -> Result<Arc<User>, PeopleError> {
     let made = create(hub, person).await?;
-    // One that cannot be found again would stay without its person.
-    let linked = match write(hub, &made, identity).await {
-        Ok(linked) => linked,
-        Err(error) => {
-            take_back(hub, &made).await;
-            return Err(error);
-        }
-    };
+    let finished = finish(hub, &made, identity).await;
+    if finished.is_err() {
+        // One that cannot be found again would stay without its person.
+        take_back(hub, &made).await;
+    }
+    finished
+}
+
+/// The roles come first: whoever is found by their identity is not given them any more.
+async fn finish(
+    hub: &Hub,
+    made: &User,
+    identity: &ProviderIdentity,
+) -> Result<Arc<User>, PeopleError> {
     for role in hub.stores().global_roles.all() {
         if role.spec.new_user_default && role.metadata.deletion_timestamp.is_none() {
-            give(hub, &linked, &role).await?;
+            give(hub, made, &role).await?;
         }
     }
-    Ok(linked)
+    write(hub, made, identity).await
 }
 
 async fn create(hub: &Hub, person: &Person) -> Result<User, PeopleError> {

@@ -13,15 +13,18 @@ use drover_api::ids::ProviderUid;
 use drover_api::kinds::auth_provider::Allowed;
 use drover_api::kinds::{AuthProvider, IdentityState, ProviderIdentity, User};
 use drover_providers::allowed;
+use drover_providers::github::AskedAs;
 use drover_providers::{Person, ProviderError};
+use futures::StreamExt as _;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use thiserror::Error;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use self::agenda::Agenda;
-use super::configured::{Configured, Providers, Speaker, UseError, is_there};
+use super::configured::{Configured, Providers, Speaker, UseError, is_there, not_before};
 use super::kept::{self, Kept, KeptError};
 use super::one_by_one::OneByOne;
 use super::people::{self, PeopleError};
@@ -50,6 +53,8 @@ pub enum Outcome {
     Refused,
     /// It says nothing that can be believed.
     Unreachable,
+    /// It answers nothing about this person before then.
+    NotYet(Timestamp),
     /// It gave nothing to ask it with, or is not there any more; who they are stays as it was.
     NotAsked,
 }
@@ -66,6 +71,9 @@ pub enum RefreshError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
+    /// It ended before there was an answer.
+    #[error("asking identity providers broke off")]
+    Broken(#[from] JoinError),
 }
 
 impl From<RefreshError> for Status {
@@ -75,7 +83,9 @@ impl From<RefreshError> for Status {
             RefreshError::People(PeopleError::Hub(error))
             | RefreshError::Kept(KeptError::Hub(error))
             | RefreshError::Hub(error) => error.into(),
-            RefreshError::People(_) | RefreshError::Kept(_) => Self::unavailable(said, 1),
+            RefreshError::People(_) | RefreshError::Kept(_) | RefreshError::Broken(_) => {
+                Self::unavailable(said, 1)
+            }
         }
     }
 }
@@ -95,6 +105,15 @@ struct Whom {
     provider: ProviderUid,
 }
 
+impl Whom {
+    fn of(user: &User, identity: &ProviderIdentity) -> Self {
+        Self {
+            user: user.uid().unwrap_or_default(),
+            provider: identity.provider_uid.clone(),
+        }
+    }
+}
+
 impl Refresher {
     /// Asks these providers; `people` is shared with sign-ins.
     pub fn new(hub: Hub, providers: Providers, people: OneByOne) -> Self {
@@ -105,17 +124,20 @@ impl Refresher {
         }
     }
 
-    /// Asks all providers of somebody about them, whoever is due or not.
+    /// Asks all providers of somebody about them, whoever is due or not; goes on to the end when
+    /// nobody waits for it any more, so that what a provider gave is kept.
     pub async fn refresh_all(&self, user: &User) -> Result<(), RefreshError> {
         let identities = user.status.iter().flat_map(|status| &status.identities);
-        for identity in identities {
-            let whom = Whom {
-                user: user.uid().unwrap_or_default(),
-                provider: identity.provider_uid.clone(),
-            };
-            self.refresh(&whom).await?;
-        }
-        Ok(())
+        let whom = identities.map(|identity| Whom::of(user, identity));
+        let (all, refresher) = (whom.collect::<Vec<_>>(), self.clone());
+        let asking = async move {
+            let mut outcome = Ok(());
+            for whom in all {
+                outcome = refresher.refresh(&whom).await.map(|_| ()).and(outcome);
+            }
+            outcome
+        };
+        tokio::spawn(asking.in_current_span()).await?
     }
 
     /// Asks a provider about somebody, and writes what it says.
@@ -169,9 +191,10 @@ impl Refresher {
         known: &ProviderIdentity,
         now: Timestamp,
     ) -> Result<Option<Result<Person, ProviderError>>, RefreshError> {
-        if let Err(error) = provider.ask_now(now) {
-            return Ok(Some(Err(error)));
-        }
+        let _turn = match provider.turn(now).await {
+            Ok(turn) => turn,
+            Err(error) => return Ok(Some(Err(error))),
+        };
         let said = match &provider.speaker {
             Speaker::Ldap(directory) => directory.refresh(&known.id).await,
             Speaker::Github(github) => {
@@ -255,11 +278,21 @@ impl Refresher {
                     "a provider says nothing of somebody"
                 );
                 let silent = seen::unreachable(known, &error.to_string(), now);
-                (silent, Outcome::Unreachable)
+                let outcome = not_before(&error, AskedAs::Person);
+                (
+                    silent,
+                    outcome.map_or(Outcome::Unreachable, Outcome::NotYet),
+                )
             }
         };
         if identity != *known {
             people::write(&self.hub, user, &identity).await?;
+        }
+        // The list may have changed meanwhile, and whoever applied it has not seen this.
+        let whom = Whom::of(user, &identity);
+        if outcome == Outcome::Confirmed && !self.is_listed(&whom, &identity) {
+            self.refuse(user, &identity).await?;
+            return Ok(Outcome::Refused);
         }
         if outcome == Outcome::Refused {
             let (name, provider) = (user.name_any(), &known.provider);
@@ -278,12 +311,17 @@ impl Refresher {
     pub async fn run(self, leadership: Leadership, stop: CancellationToken) {
         let mut changed = self.hub.stores().changed();
         let (mut agenda, mut lists) = (Agenda::default(), HashMap::new());
-        let mut asking = JoinSet::new();
+        let (mut asking, mut asked) = (JoinSet::new(), HashMap::new());
         loop {
             tokio::select! {
                 () = stop.cancelled() => break,
-                Some(done) = asking.join_next() => {
-                    if let Ok((whom, outcome)) = done {
+                Some(done) = asking.join_next_with_id() => {
+                    // One that broke off is as good as a hub that failed.
+                    let (id, outcome) = match done {
+                        Ok((id, outcome)) => (id, outcome),
+                        Err(error) => (error.id(), None),
+                    };
+                    if let Some(whom) = asked.remove(&id) {
                         agenda.heard(&whom, outcome, Timestamp::now());
                     }
                 }
@@ -298,9 +336,9 @@ impl Refresher {
             self.apply_lists(&mut lists).await;
             let room = AT_ONCE.saturating_sub(asking.len());
             for whom in agenda.due(&self.hub, room, Timestamp::now()) {
-                let refresher = self.clone();
-                asking.spawn(async move {
-                    let outcome = refresher.refresh(&whom).await;
+                let (refresher, about) = (self.clone(), whom.clone());
+                let task = asking.spawn(async move {
+                    let outcome = refresher.refresh(&about).await;
                     if let Err(error) = &outcome {
                         let error = error as &dyn std::error::Error;
                         tracing::warn!(
@@ -308,8 +346,9 @@ impl Refresher {
                             "what a provider says could not be asked for or kept"
                         );
                     }
-                    (whom, outcome.ok())
+                    outcome.ok()
                 });
+                asked.insert(task.id(), whom);
             }
         }
         // What a provider gave in exchange for what was kept is kept.
@@ -349,16 +388,56 @@ impl Refresher {
         provider: &ProviderUid,
         list: Option<&Allowed>,
     ) -> Result<(), RefreshError> {
-        for user in self.hub.stores().users.all() {
-            let Some(known) = standing::identity(&user, provider) else {
-                continue;
-            };
-            let listed = allowed::check(list, &seen::person(known)).is_ok();
-            if !listed && known.state != IdentityState::Refused {
-                let refused = seen::refused(known, NOT_ALLOWED, Timestamp::now());
-                people::write(&self.hub, &user, &refused).await?;
-            }
+        let users = self.hub.stores().users.all().into_iter();
+        let unlisted = users.filter_map(|user| {
+            let known = standing::identity(&user, provider)?;
+            let stays = known.state == IdentityState::Refused
+                || allowed::check(list, &seen::person(known)).is_ok();
+            (!stays).then(|| Whom::of(&user, known))
+        });
+        let applying = unlisted.map(|whom| async move { self.apply_to(&whom).await });
+        let mut applying = futures::stream::iter(applying).buffer_unordered(AT_ONCE);
+        let mut outcome = Ok(());
+        while let Some(applied) = applying.next().await {
+            outcome = applied.and(outcome);
         }
+        outcome
+    }
+
+    /// Refuses somebody who is not in the list, when nobody else is at them.
+    async fn apply_to(&self, whom: &Whom) -> Result<(), RefreshError> {
+        let Some((_, known)) = self.known(whom) else {
+            return Ok(());
+        };
+        let _alone = self.people.alone(&whom.provider, &known.id).await;
+        match self.known(whom) {
+            Some((user, known))
+                if known.state != IdentityState::Refused && !self.is_listed(whom, &known) =>
+            {
+                self.refuse(&user, &known).await
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the provider's list, as it is now, has this person; that of one that is gone has
+    /// nobody to refuse.
+    fn is_listed(&self, whom: &Whom, identity: &ProviderIdentity) -> bool {
+        let providers = &self.hub.stores().auth_providers;
+        let provider = providers.by_uid(whom.provider.as_str());
+        provider.is_none_or(|provider| {
+            allowed::check(provider.spec.allowed.as_ref(), &seen::person(identity)).is_ok()
+        })
+    }
+
+    /// Writes that somebody is not in the list, and forgets what they are asked about with.
+    async fn refuse(&self, user: &User, identity: &ProviderIdentity) -> Result<(), RefreshError> {
+        let refused = seen::refused(identity, NOT_ALLOWED, Timestamp::now());
+        people::write(&self.hub, user, &refused).await?;
+        kept::forget(&self.hub, user, &identity.provider_uid).await?;
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,13 +6,16 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use drover_access::setting::Setting;
-use drover_api::kinds::{AuthProvider, Token, TokenProvider, TokenPurpose, User};
+use drover_api::kinds::{AuthProvider, ProviderIdentity, Token, TokenProvider, TokenPurpose, User};
 use drover_providers::allowed;
+use drover_providers::error::Refusal;
+use drover_providers::ldap::can_sign_in;
 use drover_providers::{Person, ProviderError};
 use jiff::Timestamp;
 use reqwest::Url;
 use secrecy::SecretString;
-use tokio::sync::Semaphore;
+use tokio::sync::SemaphorePermit;
+use tracing::Instrument as _;
 
 pub use self::error::SignInError;
 use super::begun::{Begun, Ended, EndedBefore, Pending, WayBack};
@@ -25,9 +28,6 @@ use crate::identity::By;
 use crate::identity::limits::{LoginLimits, RetryAfter};
 use crate::identity::tokens::{self, TokenWish};
 use crate::settings::Settings;
-
-/// Conversations with providers that sign-ins have at once.
-const AT_ONCE: usize = 64;
 
 /// A sign-in that a browser is to go on with.
 #[derive(Debug)]
@@ -55,7 +55,6 @@ pub struct SignIns {
     providers: Providers,
     limits: LoginLimits,
     ended: Ended,
-    talking: Arc<Semaphore>,
     people: OneByOne,
 }
 
@@ -68,7 +67,6 @@ impl SignIns {
             providers,
             limits,
             ended: Ended::default(),
-            talking: Arc::new(Semaphore::new(AT_ONCE)),
             people: OneByOne::default(),
         }
     }
@@ -98,6 +96,7 @@ impl SignIns {
         former: Option<String>,
         address: IpAddr,
     ) -> Result<Sent, SignInError> {
+        self.check_open(name)?;
         self.limits
             .check_begin(address)
             .map_err(SignInError::TooMany)?;
@@ -105,9 +104,8 @@ impl SignIns {
         let (back, now) = (self.back(name)?, Timestamp::now());
         let (url, pending) = match &provider.speaker {
             Speaker::Oidc(oidc) => {
-                let _talking = self.talk()?;
-                let begun = oidc.authorize(&back, now).await;
-                let (url, pending) = heard(&provider, begun, now)?;
+                let _talking = talk(&provider)?;
+                let (url, pending) = oidc.authorize(&back, now).await?;
                 (url, Pending::Oidc(pending))
             }
             Speaker::Github(github) => {
@@ -129,6 +127,7 @@ impl SignIns {
         query: &str,
         address: IpAddr,
     ) -> Result<(Entered, Begun), SignInError> {
+        self.check_open(name)?;
         self.limits
             .check_begin(address)
             .map_err(SignInError::TooMany)?;
@@ -136,17 +135,46 @@ impl SignIns {
         let (seal, uid) = (self.hub.keys().sign_in(), &provider.reference.uid);
         let begun = cookie.and_then(|cookie| Begun::open(seal, uid, cookie));
         let begun = begun.ok_or(SignInError::NotBegunHere)?;
+        // A stranger's link ends nobody's sign-in.
+        if !begun.pending.is_answered_by(query) {
+            return Err(SignInError::OtherSignIn);
+        }
         let now = Timestamp::now();
-        self.ended.end(&begun, now).map_err(|ended| match ended {
+        let ending = self.ended.end(&begun, now).map_err(|ended| match ended {
             EndedBefore::Yes => SignInError::EndedBefore,
             EndedBefore::Unknown => SignInError::TooMany(RetryAfter::A_MINUTE),
         })?;
         let (person, kept) = {
-            let _talking = self.talk()?;
-            redeem(&provider, &begun.pending, query, now).await?
+            let _talking = talk(&provider)?;
+            let redeemed = redeem(&provider, &begun.pending, query, now).await;
+            self.hear(&provider, &redeemed, now);
+            redeemed?
         };
-        let entered = self.enter(&provider, &person, kept, By::Browser).await?;
+        ending.is_over();
+        let entered = self.enter(&provider, person, kept, By::Browser).await?;
         Ok((entered, begun))
+    }
+
+    /// Lets the provider learn from what came of a sign-in: nothing of somebody who may not sign in,
+    /// and nothing of a no, which whoever began it can bring back without having been there.
+    fn hear(
+        &self,
+        provider: &Configured,
+        redeemed: &Result<(Person, Kept), SignInError>,
+        now: Timestamp,
+    ) {
+        match redeemed {
+            Ok((person, _)) => {
+                let identity = seen::identity(&provider.reference, person, now);
+                let listed = self.check_allowed(&provider.reference, &seen::person(&identity));
+                if listed.is_ok() {
+                    provider.heard(Ok::<_, &ProviderError>(person), now);
+                }
+            }
+            Err(SignInError::Provider(ProviderError::Refused(_))) => {}
+            Err(SignInError::Provider(error)) => provider.heard(Err::<&Person, _>(error), now),
+            Err(_) => {}
+        }
     }
 
     /// Signs somebody in at a provider that takes a login and a password.
@@ -158,6 +186,10 @@ impl SignIns {
         address: IpAddr,
         by: By,
     ) -> Result<Entered, SignInError> {
+        self.check_open(name)?;
+        if !can_sign_in(login, password) {
+            return Err(ProviderError::Refused(Refusal::Credentials).into());
+        }
         self.limits
             .check_at(name, login, address)
             .map_err(SignInError::TooMany)?;
@@ -166,43 +198,62 @@ impl SignIns {
             return Err(SignInError::OtherWay("a page of its own"));
         };
         let now = Timestamp::now();
-        provider.ask_now(now)?;
         let person = {
-            let _talking = self.talk()?;
-            heard(&provider, directory.sign_in(login, password).await, now)?
+            let _talking = talk(&provider)?;
+            let _turn = provider.turn(now).await?;
+            let said = directory.sign_in(login, password).await;
+            provider.heard(said.as_ref(), now);
+            said?
         };
-        let entered = self.enter(&provider, &person, Kept::default(), by).await?;
+        let entered = self.enter(&provider, person, Kept::default(), by).await?;
         self.limits.succeeded_at(name, login, address);
         Ok(entered)
     }
 
-    /// Gives somebody whom the provider has just named a token that stands on it.
+    /// Gives somebody whom the provider has just named a token that stands on it; goes on to the end
+    /// when nobody waits for it any more, so that nobody is made by half.
     async fn enter(
         &self,
         provider: &Configured,
+        person: Person,
+        kept: Kept,
+        by: By,
+    ) -> Result<Entered, SignInError> {
+        let (sign_ins, reference) = (self.clone(), provider.reference.clone());
+        let entering = async move {
+            sign_ins
+                .enter_to_the_end(&reference, &person, kept, by)
+                .await
+        };
+        tokio::spawn(entering.in_current_span()).await?
+    }
+
+    async fn enter_to_the_end(
+        &self,
+        reference: &TokenProvider,
         person: &Person,
         kept: Kept,
         by: By,
     ) -> Result<Entered, SignInError> {
-        let reference = &provider.reference;
         let _alone = self.people.alone(&reference.uid, &person.id).await;
         let now = Timestamp::now();
         let identity = seen::identity(reference, person, now);
-        let known = people::find(&self.hub, &reference.uid, &person.id).await?;
         // What counts here is all that the list can look at.
-        let listed = self.check_allowed(reference, &seen::person(&identity));
-        if let Err(error) = listed {
-            if let Some(user) = &known {
-                let refused = seen::refused(&identity, NOT_ALLOWED, now);
-                people::write(&self.hub, user, &refused).await?;
-            }
-            return Err(error);
+        let counts = seen::person(&identity);
+        if let Err(error) = self.check_allowed(reference, &counts) {
+            // As memory has it: a stranger costs no list of everybody.
+            let known = people::known(&self.hub, &reference.uid, &person.id);
+            return Err(self.refuse(known.as_deref(), &identity, error).await?);
         }
-        let user = match known {
+        let user = match people::find(&self.hub, &reference.uid, &person.id).await? {
             Some(user) if !may_enter(&user) => return Err(SignInError::Disabled),
             Some(user) => people::write(&self.hub, &user, &identity).await?,
             None => people::make(&self.hub, person, &identity).await?,
         };
+        // The list may have changed meanwhile, and whoever applied it has not seen this.
+        if let Err(error) = self.check_allowed(reference, &counts) {
+            return Err(self.refuse(Some(&user), &identity, error).await?);
+        }
         if !kept.is_empty() {
             let before = kept::read(&self.hub, &user, &reference.uid).await?;
             kept::write(&self.hub, &user, &reference.uid, &kept.or(before)).await?;
@@ -211,6 +262,29 @@ impl SignIns {
         let (secret, token) = tokens::create(&self.hub, &user, wish).await?;
         people::record_login(&self.hub, &user).await;
         Ok(Entered { secret, token })
+    }
+
+    /// Writes that somebody is not in the list, if that is the error, which is given back.
+    async fn refuse(
+        &self,
+        user: Option<&User>,
+        identity: &ProviderIdentity,
+        error: SignInError,
+    ) -> Result<SignInError, SignInError> {
+        if let (Some(user), SignInError::NotAllowed(_)) = (user, &error) {
+            let refused = seen::refused(identity, NOT_ALLOWED, Timestamp::now());
+            people::write(&self.hub, user, &refused).await?;
+            kept::forget(&self.hub, user, &identity.provider_uid).await?;
+        }
+        Ok(error)
+    }
+
+    /// Whether there is such a provider, before anything is spent on it.
+    fn check_open(&self, name: &str) -> Result<(), SignInError> {
+        let found = self.hub.stores().auth_providers.by_name(name);
+        let open = found.is_some_and(|found| found.spec.enabled && is_there(&found));
+        let nothing = || SignInError::NoSuch(name.to_owned());
+        open.then_some(()).ok_or_else(nothing)
     }
 
     /// Whether somebody is among those who may sign in, as the provider's spec says now: what came
@@ -254,11 +328,12 @@ impl SignIns {
             problem: "the setting is no URL: write https://host or https://host:port".to_owned(),
         })
     }
+}
 
-    fn talk(&self) -> Result<tokio::sync::SemaphorePermit<'_>, SignInError> {
-        let talking = self.talking.try_acquire();
-        talking.map_err(|_| SignInError::TooMany(RetryAfter::A_SECOND))
-    }
+/// Room for one more conversation with a provider.
+fn talk(provider: &Configured) -> Result<SemaphorePermit<'_>, SignInError> {
+    let talking = provider.talking.try_acquire();
+    talking.map_err(|_| SignInError::TooMany(RetryAfter::A_SECOND))
 }
 
 /// What stands in the identity of who is not in the list any more.
@@ -270,16 +345,6 @@ fn may_enter(user: &User) -> bool {
     user.spec.enabled && user.metadata.deletion_timestamp.is_none()
 }
 
-/// Lets the provider learn from an answer.
-fn heard<T>(
-    provider: &Configured,
-    answer: Result<T, ProviderError>,
-    now: Timestamp,
-) -> Result<T, ProviderError> {
-    provider.heard(answer.as_ref(), now);
-    answer
-}
-
 async fn redeem(
     provider: &Configured,
     pending: &Pending,
@@ -288,8 +353,7 @@ async fn redeem(
 ) -> Result<(Person, Kept), SignInError> {
     match (&provider.speaker, pending) {
         (Speaker::Oidc(oidc), Pending::Oidc(pending)) => {
-            let signed_in = oidc.redeem(query, pending, now).await;
-            let signed_in = heard(provider, signed_in, now)?;
+            let signed_in = oidc.redeem(query, pending, now).await?;
             let kept = Kept {
                 renews: signed_in.refresh_token,
                 id_token: signed_in.id_token,
@@ -297,8 +361,7 @@ async fn redeem(
             Ok((signed_in.person, kept))
         }
         (Speaker::Github(github), Pending::Github(pending)) => {
-            let signed_in = github.redeem(query, pending, now).await;
-            let signed_in = heard(provider, signed_in, now)?;
+            let signed_in = github.redeem(query, pending, now).await?;
             let kept = Kept {
                 renews: Some(signed_in.access_token),
                 id_token: None,

@@ -34,9 +34,10 @@ pub async fn of(
     login: Option<(&str, &SecretString)>,
     now: Timestamp,
 ) -> Trial {
-    if let Err(error) = provider.ask_now(now) {
-        return Trial::of_all(vec![Check::new("Asking", Err(error))]);
-    }
+    let _turn = match provider.turn(now).await {
+        Ok(turn) => turn,
+        Err(error) => return Trial::of_all(vec![Check::new("Asking", Err(error))]),
+    };
     let trial = match &provider.speaker {
         Speaker::Oidc(oidc) => {
             let checks = oidc.check(back, now).await.into_iter();

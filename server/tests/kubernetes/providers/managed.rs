@@ -1,7 +1,9 @@
 //! Identity providers as administrators manage them.
 
+use drover_api::group::PROVIDER_SECRET_LABEL;
 use drover_e2e::eventually;
 use drover_testkit::openid::{CLIENT, Provider, SECRET, Settings};
+use kube::api::ListParams;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -110,8 +112,9 @@ async fn an_administrator_makes_tests_enables_and_deletes_a_provider_whose_secre
     rig.me(&ann).await.expect(401);
     let secrets = rig.server.hub.secrets();
     let gone = eventually("the secret goes", SOON * 3, async || {
-        let held = secrets.get_opt("auth-provider-corp").await.unwrap();
-        held.map_or(Ok(()), |_| Err("it is there"))
+        let of_corp = ListParams::default().labels(&format!("{PROVIDER_SECRET_LABEL}=corp"));
+        let held = secrets.list(&of_corp).await.unwrap();
+        held.items.is_empty().then_some(()).ok_or("it is there")
     });
     gone.await.unwrap();
     rig.server.stop().await;

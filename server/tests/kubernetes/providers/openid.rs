@@ -138,7 +138,7 @@ async fn a_sign_in_ends_once_and_in_the_browser_that_began_it() {
     // Another browser has no sign-in, or one of its own.
     for other in ["x=1".to_owned(), rig.begin("corp").await.1] {
         let answer = rig.come_back(&back, &other).await;
-        let session = set_cookie(&answer).filter(|cookie| cookie.starts_with("__Host-"));
+        let session = set_cookie(&answer).filter(|cookie| cookie.starts_with("__Host-drover="));
         assert_eq!(session, None);
         let said = answer.expect(401);
         let message = said["message"].as_str().unwrap();

@@ -121,8 +121,10 @@ impl Rig {
         let answer = answer.await;
         let cookie = set_cookie(&answer).expect("a cookie");
         let (pair, attributes) = cookie.split_once("; ").unwrap();
-        let here = format!("Path=/v1/providers/{name}/callback; Secure; HttpOnly; SameSite=Lax");
-        assert!(attributes.starts_with(&here), "{attributes}");
+        let kept = format!("__Host-drover-sign-in-{name}=");
+        assert!(pair.starts_with(&kept), "{pair}");
+        let here = "Path=/; Secure; HttpOnly; SameSite=Lax";
+        assert!(attributes.starts_with(here), "{attributes}");
         let url = answer.expect(200)["url"].as_str().unwrap().parse();
         (url.unwrap(), pair.to_owned())
     }

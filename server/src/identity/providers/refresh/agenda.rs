@@ -115,6 +115,12 @@ impl Agenda {
                     .put_off(least, now);
                 self.put_off(whom, now);
             }
+            Some(Outcome::NotYet(until)) => {
+                self.put_off(whom, now);
+                if let Some(later) = self.later.get_mut(whom) {
+                    later.not_before = later.not_before.max(until);
+                }
+            }
             Some(Outcome::NotAsked) | None => self.put_off(whom, now),
         }
     }

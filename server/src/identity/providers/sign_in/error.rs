@@ -5,6 +5,7 @@ use std::fmt::Display;
 use drover_providers::ProviderError;
 use drover_providers::allowed::NotAllowed;
 use thiserror::Error;
+use tokio::task::JoinError;
 
 use crate::hub::HubError;
 use crate::hub::keys::NoRandomness;
@@ -30,6 +31,9 @@ pub enum SignInError {
     /// This browser has begun no sign-in with this provider, or its cookie is too old.
     #[error("this browser has not begun it, or too long ago: sign in again")]
     NotBegunHere,
+    /// What the browser brought back belongs to another sign-in.
+    #[error("what came back belongs to another sign-in: sign in again")]
+    OtherSignIn,
     /// What was begun has ended.
     #[error("it has ended before: sign in again")]
     EndedBefore,
@@ -57,6 +61,9 @@ pub enum SignInError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
+    /// It ended before there was an answer.
+    #[error("the sign-in broke off: try again")]
+    Broken(#[from] JoinError),
 }
 
 impl SignInError {
@@ -68,7 +75,7 @@ impl SignInError {
             Self::NoSuch(name) => Status::not_found("AuthProvider", &name),
             Self::OtherWay(_) => Status::bad_request(failed(&self)),
             Self::TooMany(after) => Status::too_many_requests(self.to_string(), after.seconds()),
-            Self::NotBegunHere | Self::EndedBefore => unauthorized(&self),
+            Self::NotBegunHere | Self::OtherSignIn | Self::EndedBefore => unauthorized(&self),
             Self::Provider(ProviderError::Refused(refusal)) => unauthorized(&refusal),
             Self::Provider(ProviderError::Unbelievable { .. }) => unauthorized(&ASK),
             Self::Provider(_) | Self::People(_) | Self::Kept(_) | Self::Hub(_) => {
@@ -80,6 +87,7 @@ impl SignInError {
             Self::Disabled => Status::forbidden(failed(&self)),
             Self::Token(error) => error.into(),
             Self::Random(error) => Status::internal(error.to_string()),
+            Self::Broken(_) => Status::internal(failed(&self)),
         }
     }
 
@@ -87,6 +95,7 @@ impl SignInError {
     pub fn reason(&self) -> Option<&'static str> {
         Some(match self {
             Self::NotBegunHere => "NotBegunHere",
+            Self::OtherSignIn => "OtherSignIn",
             Self::EndedBefore => "EndedBefore",
             Self::Provider(ProviderError::Refused(_)) => "ProviderRefused",
             Self::Provider(ProviderError::Unavailable { .. }) => "ProviderUnavailable",
@@ -99,8 +108,32 @@ impl SignInError {
             | Self::OtherWay(_)
             | Self::TooMany(_)
             | Self::Token(_)
+            | Self::Broken(_)
             | Self::Random(_) => return None,
         })
+    }
+
+    /// Whether what was begun is over: otherwise the browser may come back with the right answer, or
+    /// later.
+    pub fn is_final(&self) -> bool {
+        match self {
+            Self::TooMany(_)
+            | Self::NotBegunHere
+            | Self::OtherSignIn
+            | Self::Provider(ProviderError::Unavailable { .. })
+            | Self::People(_)
+            | Self::Kept(_)
+            | Self::Hub(_) => false,
+            Self::NoSuch(_)
+            | Self::OtherWay(_)
+            | Self::EndedBefore
+            | Self::Provider(_)
+            | Self::NotAllowed(_)
+            | Self::Disabled
+            | Self::Token(_)
+            | Self::Random(_)
+            | Self::Broken(_) => true,
+        }
     }
 }
 

@@ -58,3 +58,15 @@ async fn a_provider_that_does_not_answer_is_left_alone_ever_longer() {
         now += 2 * 60 + 30 * 60 + 1;
     }
 }
+
+#[tokio::test]
+async fn whoever_a_provider_bears_no_more_waits_alone() {
+    let (hub, mut agenda) = (hub(), Agenda::default());
+    used(&hub);
+    assert_eq!(agenda.due(&hub, 8, at(3600)), [whom()]);
+    let until = at(3600 + 3600);
+    agenda.heard(&whom(), Some(Outcome::NotYet(until)), at(3600));
+    assert!(agenda.resting.is_empty(), "the provider answers others");
+    assert_eq!(agenda.due(&hub, 8, at(7199)), []);
+    assert_eq!(agenda.due(&hub, 8, until), [whom()]);
+}

@@ -1,0 +1,166 @@
+use std::net::Ipv4Addr;
+
+use drover_access::identity::TokenLimits;
+
+use super::*;
+use crate::hub::{Keys, Stores};
+use crate::identity::authenticator::tests::token;
+use crate::identity::providers::standing::tests::person;
+
+fn from(last: u8) -> IpAddr {
+    Ipv4Addr::new(192, 0, 2, last).into()
+}
+
+fn confirm(waiting: &mut HashMap<String, Wish>, code: &str) {
+    waiting.get_mut(code).unwrap().confirmed = Some(Confirmed {
+        user: UserUid::new("u1"),
+        token_id: "t".to_owned(),
+        provider: None,
+    });
+}
+
+#[test]
+fn a_confirmed_log_in_is_given_once_and_to_who_began_it() {
+    let (mut waiting, now) = (HashMap::new(), Timestamp::now());
+    let codes = begin(&mut waiting, from(1), now).unwrap();
+    assert!(take(&mut waiting, &codes.device, now).unwrap().is_none());
+    confirm(&mut waiting, &codes.user);
+    let guessed = SecretString::from(format!("{}.{}", codes.user, "A".repeat(43)));
+    for foreign in [guessed, codes.user.clone().into(), "".into()] {
+        assert!(take(&mut waiting, &foreign, now).is_err());
+    }
+    assert!(take(&mut waiting, &codes.device, now).unwrap().is_some());
+    assert!(take(&mut waiting, &codes.device, now).is_err());
+}
+
+#[test]
+fn a_log_in_that_has_ended_hands_on_nothing() {
+    let at = |second| Timestamp::from_second(second).unwrap();
+    let time = |second| k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(at(second));
+    let mut token = token("bcdfghjkmnpq", "u1");
+    token.spec.expires_at = time(100);
+    assert_eq!(ends(&token, at(99)), Some(at(100)));
+    assert_eq!(ends(&token, at(100)), None);
+    token.spec.expires_at = time(1_000_000);
+    token.spec.idle_seconds = Some(60);
+    token.metadata.creation_timestamp = Some(time(0));
+    assert_eq!(ends(&token, at(30)), Some(at(1_000_000)));
+    assert_eq!(ends(&token, at(900_000)), None, "it is idle");
+    token.spec.idle_seconds = None;
+    token.metadata.deletion_timestamp = Some(time(20));
+    assert_eq!(ends(&token, at(30)), None);
+}
+
+#[test]
+fn a_log_in_that_nobody_confirms_in_time_is_over() {
+    let (mut waiting, now) = (HashMap::new(), Timestamp::now());
+    let codes = begin(&mut waiting, from(1), now).unwrap();
+    confirm(&mut waiting, &codes.user);
+    let late = now + LIFE + SignedDuration::from_secs(1);
+    assert!(take(&mut waiting, &codes.device, late).is_err());
+    begin(&mut waiting, from(1), late).unwrap();
+    assert_eq!(waiting.len(), 1);
+}
+
+#[test]
+fn what_waits_is_bounded_and_one_network_keeps_no_other_out() {
+    let (mut waiting, now) = (HashMap::new(), Timestamp::now());
+    for _ in 0..WAITING.1 {
+        begin(&mut waiting, from(1), now).unwrap();
+    }
+    assert!(begin(&mut waiting, from(1), now).is_err());
+    assert!(begin(&mut waiting, from(2), now).is_ok());
+}
+
+#[test]
+fn a_code_can_be_typed_in_any_way() {
+    let given = code([0; 16]);
+    assert_eq!(given, "BBBB-BBBB");
+    for typed in ["BBBB-BBBB", "bbbbbbbb", " bbbb bbbb ", "b-b-b-b-bbbb"] {
+        assert_eq!(as_typed(typed), given);
+    }
+    assert_ne!(as_typed("BBBB-BBBBB"), given);
+}
+
+/// Log-ins where `u1` is logged in until second 100, and a hub that takes what it is given, if it
+/// takes anything, and has nothing; the second is what it was asked to do.
+fn devices(takes: bool) -> (Devices, Arc<Mutex<Vec<String>>>) {
+    let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+    let noted = Arc::clone(&asked);
+    let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+        let noted = Arc::clone(&noted);
+        async move {
+            let method = request.method().to_string();
+            let sent = request.into_body().collect_bytes().await.unwrap();
+            let sent: serde_json::Value = serde_json::from_slice(&sent).unwrap_or_default();
+            let ends = sent["spec"]["expiresAt"].as_str().unwrap_or_default();
+            noted
+                .lock()
+                .push(format!("{method} {ends}").trim().to_owned());
+            let (code, body) = match &*method {
+                _ if !takes => (500, Status::internal("down").to_meta()),
+                "POST" => {
+                    let body = http::Response::builder().status(201);
+                    return Ok::<_, tower::BoxError>(
+                        body.body(sent.to_string().into_bytes().into())?,
+                    );
+                }
+                _ => (404, Status::not_found("Token", "x").to_meta()),
+            };
+            let body = kube::client::Body::from(serde_json::to_vec(&body)?);
+            Ok(http::Response::builder().status(code).body(body)?)
+        }
+    });
+    let stores = Stores::of_an_empty_hub();
+    stores.users.apply(person());
+    let mut login = token("bcdfghjkmnpq", "u1");
+    login.spec.purpose = TokenPurpose::Session;
+    let ends = Timestamp::from_second(100).unwrap();
+    login.spec.expires_at = k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(ends);
+    stores.tokens.apply(login);
+    let settings = Settings::new(stores.clone(), "https://127.0.0.1:8443");
+    let client = kube::Client::new(service, "default");
+    let hub = Hub::new(client, stores, Keys::generate().unwrap());
+    (Devices::new(hub, settings, LoginLimits::default()), asked)
+}
+
+fn who() -> Identity {
+    Identity {
+        user_uid: UserUid::new("u1"),
+        user_name: "ann".to_owned(),
+        display_name: None,
+        administrator: false,
+        groups: Vec::new(),
+        token: TokenLimits {
+            id: "bcdfghjkmnpq".to_owned(),
+            purpose: TokenPurpose::Session,
+            cluster: None,
+            provider: None,
+            expires_at: Timestamp::MAX,
+        },
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_log_in_that_was_ended_meanwhile_leaves_no_other_behind() {
+    let (devices, asked) = devices(true);
+    let now = Timestamp::UNIX_EPOCH;
+    let codes = devices.begin(from(1), now).unwrap();
+    devices.confirm(&codes.user, &who(), now).unwrap();
+    let fetched = devices.fetch(&codes.device, now).await;
+    assert!(matches!(fetched, Err(DeviceError::Fallen)), "{fetched:?}");
+    let asked = asked.lock().clone();
+    assert_eq!(asked, ["POST 1970-01-01T00:01:40Z", "GET", "DELETE"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_confirmed_log_in_waits_for_a_hub_that_fails() {
+    let (devices, _) = devices(false);
+    let now = Timestamp::UNIX_EPOCH;
+    let codes = devices.begin(from(1), now).unwrap();
+    devices.confirm(&codes.user, &who(), now).unwrap();
+    for _ in 0..2 {
+        let fetched = devices.fetch(&codes.device, now).await;
+        assert!(matches!(fetched, Err(DeviceError::Token(_))), "{fetched:?}");
+    }
+}

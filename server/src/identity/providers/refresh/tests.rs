@@ -1,0 +1,80 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use drover_api::kinds::AuthProvider;
+use parking_lot::Mutex;
+
+use super::*;
+use crate::hub::{Keys, Stores};
+use crate::identity::providers::standing::tests::{person, provider};
+
+/// Of a hub that fails; the second is what it was asked for.
+fn refresher() -> (Refresher, Arc<Mutex<BTreeSet<String>>>) {
+    let asked: Arc<Mutex<BTreeSet<String>>> = Arc::default();
+    let seen = Arc::clone(&asked);
+    let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+        seen.lock().insert(request.uri().path().to_owned());
+        async { Err::<http::Response<kube::client::Body>, tower::BoxError>("no hub".into()) }
+    });
+    let client = kube::Client::new(service, "default");
+    let hub = Hub::new(client, Stores::of_an_empty_hub(), Keys::generate().unwrap());
+    let refresher = Refresher::new(hub.clone(), Providers::new(hub), OneByOne::default());
+    (refresher, asked)
+}
+
+/// Somebody of `p1` whose name, UID and id are this.
+fn somebody(name: &str) -> User {
+    let mut user = person();
+    user.metadata.name = Some(name.to_owned());
+    user.metadata.uid = Some(name.to_owned());
+    name.clone_into(&mut user.status.as_mut().unwrap().identities[0].id);
+    user
+}
+
+fn with_list(users: &[&str]) -> AuthProvider {
+    let mut provider = provider("corp", "p1", true);
+    provider.spec.allowed = Some(Allowed {
+        users: users.iter().map(|&user| user.to_owned()).collect(),
+        groups: Vec::new(),
+    });
+    provider
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_is_applied_to_the_others_when_it_fails_for_one() {
+    let (refresher, asked) = refresher();
+    let stores = refresher.hub.stores();
+    for name in ["ann", "bob", "listed"] {
+        stores.users.apply(somebody(name));
+    }
+    let provider = with_list(&["listed"]);
+    let list = provider.spec.allowed.clone();
+    stores.auth_providers.apply(provider);
+    let uid = ProviderUid::new("p1");
+    let applied = refresher.apply_list(&uid, list.as_ref()).await;
+    assert!(applied.is_err());
+    let asked = asked.lock();
+    let tried = |name: &str| asked.iter().any(|path| path.ends_with(&format!("/{name}")));
+    assert!(tried("ann") && tried("bob"), "{asked:?}");
+    assert!(!tried("listed"), "{asked:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_is_listed_again_once_nobody_is_at_them_is_not_refused() {
+    let (refresher, asked) = refresher();
+    let stores = refresher.hub.stores();
+    stores.users.apply(somebody("ann"));
+    stores.auth_providers.apply(with_list(&[]));
+    let uid = ProviderUid::new("p1");
+    let busy = refresher.people.alone(&uid, "ann").await;
+    let old = with_list(&["nobody"]).spec.allowed;
+    let applying = refresher.apply_list(&uid, old.as_ref());
+    let change = async {
+        tokio::task::yield_now().await;
+        stores.auth_providers.apply(with_list(&["ann"]));
+        drop(busy);
+    };
+    let (applied, ()) = tokio::join!(applying, change);
+    applied.unwrap();
+    assert!(asked.lock().is_empty(), "nothing is written");
+}
