@@ -256,7 +256,7 @@ pub fn admit(write: &Write<'_>, asker: Asker<'_>, role: Option<&Value>) -> Resul
 }
 
 /// Drover's kinds of which a rule could refuse that one is deleted.
-pub const JUDGED_WHEN_DELETED: [&str; 8] = [
+pub const JUDGED_WHEN_DELETED: [&str; 9] = [
     "authproviders",
     "clusterroletemplatebindings",
     "globalrolebindings",
@@ -264,6 +264,7 @@ pub const JUDGED_WHEN_DELETED: [&str; 8] = [
     "projectroletemplatebindings",
     "projects",
     "roletemplates",
+    "settings",
     "users",
 ];
 

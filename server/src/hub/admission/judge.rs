@@ -127,7 +127,8 @@ fn look(stores: &Stores, write: &Write<'_>, by: &By) -> Result<(), Refusal> {
         By::Person(user) => person(stores, user).map_or(Giver::Gone, Giver::Person),
         By::Known(giver) => giver.clone(),
     };
-    let changed = changed_user(write).and_then(|user| person(stores, &user));
+    // A disabled person's roles count when they are enabled again.
+    let changed = changed_user(write).and_then(|user| anybody(stores, &user));
     let grants = stores.grants.fresh(stores);
     let objects = Objects::of(stores);
     let facts = objects.facts();
@@ -180,11 +181,21 @@ fn not_as_known() -> NotAdmitted {
 /// Somebody who is there and enabled, with the groups that count now.
 fn person(stores: &Stores, name: &UserName) -> Option<Person> {
     let user = stores.users.by_uid(name.uid().as_str())?;
-    let stays = |user: &User| user.spec.enabled && user.metadata.deletion_timestamp.is_none();
-    stays(&user).then(|| Person {
+    let stays = user.spec.enabled && user.metadata.deletion_timestamp.is_none();
+    stays.then(|| with_groups(stores, name, &user))
+}
+
+/// Somebody who is there, disabled or not, with the groups that count now.
+fn anybody(stores: &Stores, name: &UserName) -> Option<Person> {
+    let user = stores.users.by_uid(name.uid().as_str())?;
+    Some(with_groups(stores, name, &user))
+}
+
+fn with_groups(stores: &Stores, name: &UserName, user: &User) -> Person {
+    Person {
         user: name.clone(),
-        groups: groups_of(&user, stores, Timestamp::now()),
-    })
+        groups: groups_of(user, stores, Timestamp::now()),
+    }
 }
 
 /// Whether the hub lets a writer do everything.

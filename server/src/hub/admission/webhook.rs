@@ -70,7 +70,7 @@ impl Asking<'_> {
         rules
     }
 
-    /// Drover's own kinds. Of what is deleted, people and what gives rights matter.
+    /// Drover's own kinds. Of what is deleted, people, settings and what gives rights matter.
     fn kinds(&self) -> Value {
         let deleted: Vec<_> = admission::JUDGED_WHEN_DELETED
             .iter()

@@ -144,7 +144,8 @@ fn whatever_a_rule_could_refuse_to_delete_is_asked_about() {
             resource,
             subresource: "",
             namespace: "",
-            name: "x",
+            // Of settings, those that decide what runs in the clusters.
+            name: "server-url",
             object: None,
             old: Some(&old),
         };
@@ -153,5 +154,8 @@ fn whatever_a_rule_could_refuse_to_delete_is_asked_about() {
         let is_asked = conditions.contains(&format!("'{resource}'"));
         assert_eq!(is_asked, wanted, "{resource}: {conditions}");
     }
-    assert_eq!(asked, 8, "people, providers, roles, bindings and projects");
+    assert_eq!(
+        asked, 9,
+        "people, providers, settings, roles, bindings and projects"
+    );
 }
