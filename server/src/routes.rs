@@ -78,11 +78,7 @@ pub const ROUTES: &[Route] = &[
     route(Method::POST, "/v1/clusters", Right::Role),
     route(Method::DELETE, "/v1/clusters/{name}", Right::Person),
     route(Method::GET, "/v1/clusters/{name}", Right::Person),
-    route(
-        Method::POST,
-        "/v1/clusters/{name}/import",
-        Right::Administrator,
-    ),
+    route(Method::POST, "/v1/clusters/{name}/import", Right::Person),
     route(Method::GET, "/v1/clusters/{name}/members", Right::Person),
     route(Method::POST, "/v1/clusters/{name}/members", Right::Person),
     route(

@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     /// SHA-256 of the definitions of [`SCHEMA_REVISION`].
-    const DIGEST: &str = "/sc8S3upW7TRjcYGZk8UlN6Pt/Qq236wropA0P2+XDg=";
+    const DIGEST: &str = "/NO/+ubNsO2v1KPkONbJvDDMjtCi2s/COKf2Rhx9YuU=";
 
     #[test]
     fn a_changed_schema_has_a_new_revision() {
