@@ -53,6 +53,9 @@ const VISIBLE_WITHIN: Duration = Duration::from_millis(500);
 /// Refusals that wait at a time; beyond them it is refused at once, so that whoever is refused all
 /// the time keeps nobody waiting.
 static WAITING: Semaphore = Semaphore::const_new(8);
+/// The same of what is written to the hub directly, so that who asks there keeps no caller of this
+/// server from waiting.
+static WAITING_ON_HUB: Semaphore = Semaphore::const_new(8);
 
 /// Asks the rules on roles about a write that the server makes for somebody.
 ///
@@ -62,7 +65,8 @@ pub async fn judge(hub: &Hub, caller: &Identity, write: &Write<'_>) -> Result<()
         return Ok(());
     }
     let user = UserName::of(&caller.user_uid);
-    judge_by(&hub.client(), hub.stores(), write, &By::Person(user)).await
+    let (client, stores) = (hub.client(), hub.stores());
+    judge_by(&client, stores, write, &By::Person(user), &WAITING).await
 }
 
 /// Asks the rules on roles about a write of whoever it names.
@@ -78,7 +82,7 @@ pub(super) async fn judge_writer(
         }
         Writer::OfHub | Writer::Nobody => By::Known(Giver::Stranger),
     };
-    judge_by(client, stores, write, &by).await
+    judge_by(client, stores, write, &by, &WAITING_ON_HUB).await
 }
 
 /// Who writes.
@@ -94,6 +98,7 @@ async fn judge_by(
     stores: &Stores,
     write: &Write<'_>,
     by: &By,
+    room: &'static Semaphore,
 ) -> Result<(), NotAdmitted> {
     let mut changed = stores.grants.changed();
     let until = Instant::now() + VISIBLE_WITHIN;
@@ -111,7 +116,7 @@ async fn judge_by(
             return Err(not);
         }
         if waits.is_none() {
-            let Ok(waiting) = WAITING.try_acquire() else {
+            let Ok(waiting) = room.try_acquire() else {
                 return Err(not);
             };
             waits = Some(waiting);

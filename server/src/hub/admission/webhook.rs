@@ -47,6 +47,8 @@ pub(in crate::hub) fn is_about(said: &str) -> bool {
 pub(super) struct Asking<'a> {
     pub(super) address: &'a Address,
     pub(super) trust: Option<&'a str>,
+    /// The last part of the path at which it asks.
+    pub(super) segment: &'a str,
     /// The server's own name on the hub.
     pub(super) server: &'a str,
 }
@@ -209,7 +211,7 @@ impl Asking<'_> {
         json!({
             "name": format!("{name}{NAMES_END}"),
             "admissionReviewVersions": ["v1"],
-            "clientConfig": self.address.client_config(self.trust),
+            "clientConfig": self.address.client_config(self.trust, self.segment),
             "failurePolicy": "Fail",
             "matchPolicy": "Equivalent",
             "sideEffects": "None",

@@ -6,6 +6,7 @@ fn webhooks(server: &str) -> Vec<Value> {
     let asking = Asking {
         address: &address,
         trust: Some("PEM"),
+        segment: "secret",
         server,
     };
     let rules = asking.rules();
