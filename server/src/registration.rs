@@ -38,7 +38,8 @@ use crate::identity::Authenticator;
 use crate::networks::network;
 use crate::rest::audited::identify;
 use crate::rest::body;
-use crate::rest::caller::check_administrator;
+use crate::rest::caller::check_token;
+use crate::rest::sight::{Sight, place_of_cluster};
 use crate::rest::strangers::StrangersJson;
 use crate::settings::Settings;
 use crate::status::Status;
@@ -218,7 +219,7 @@ async fn import_manifest(
     Ok(response)
 }
 
-/// A registration token for a cluster, and the manifest that holds it.
+/// A registration token for a cluster, and the manifest that holds it; for those who may change it.
 #[utoipa::path(post, path = "/v1/clusters/{name}/import", tag = "clusters",
     params(("name" = String, Path, description = "The cluster's name")),
     request_body = ImportRequest, responses((status = 200, body = Import)))]
@@ -228,14 +229,15 @@ async fn import_cluster(
 ) -> Result<Response, Status> {
     let head = Head::from(&request);
     let identity = identify(&state.authenticator, head, request.extensions()).await?;
-    check_administrator(&identity)?;
+    check_token(&identity)?;
     let (mut head, body) = request.into_parts();
     let body::Name(name) = body::Name::from_request_parts(&mut head, &state).await?;
     let request = Request::from_parts(head, body);
     let body::OptionalJson(request) = body::OptionalJson::from_request(request, &state).await?;
     let request = request.unwrap_or(ImportRequest { ttl_seconds: None });
-    let cluster = state.hub.stores().clusters.by_name(&name);
-    let cluster = cluster.ok_or_else(|| Status::not_found("Cluster", &name))?;
+    let sight = Sight::of(state.hub.stores(), &identity);
+    let cluster = sight.cluster(&name)?;
+    sight.must("update", "clusters", &place_of_cluster(&cluster))?;
     let import = import::import(&state, &cluster, &request).await?;
     let mut response = Json(import).into_response();
     response

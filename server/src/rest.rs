@@ -21,7 +21,7 @@ mod roles;
 mod server;
 mod session;
 mod settings;
-mod sight;
+pub(crate) mod sight;
 pub mod strangers;
 mod tokens;
 mod users;

@@ -12,6 +12,7 @@
 //! | anybody but the server | write its Secrets, or make tokens of its account | they are the server |
 //! | anybody but the server | delete its namespace, or write or delete the definitions of its kinds | whatever they hold goes with them |
 //! | anybody but the server | bind a role to a `drover:` name | rights would outlive the person's role in Drover |
+//! | anybody but the server | write or delete the roles and bindings that rights on the hub come to, their labels and finalizers included | likewise |
 //! | anybody | bind a back door to everybody | everybody is somebody |
 //! | a person of Drover | give a back door to anybody, by role, binding, label or aggregation | it would outlive their own rights |
 //! | a person of Drover | bind a role that is not there | nobody knows what it will let them do |
@@ -49,7 +50,7 @@ use crate::names::{self, ACCOUNT_PREFIX, account};
 pub use administered::changed_user;
 pub use certificates::{CLIENT_SIGNERS, SELF_APPROVED_SIGNER};
 pub use defaults::DEFAULT_ROLES;
-pub use rbac::RoleName;
+pub use rbac::{HUB_LABEL, HUB_PREFIX, RoleName};
 pub use roles::{Named, NamedKind, names_in};
 pub use secrets::{BOOTSTRAP_TOKEN, SERVERS_SECRETS, is_servers_secret};
 
@@ -255,7 +256,7 @@ pub fn admit(write: &Write<'_>, asker: Asker<'_>, role: Option<&Value>) -> Resul
 }
 
 /// Drover's kinds of which a rule could refuse that one is deleted.
-pub const JUDGED_WHEN_DELETED: [&str; 8] = [
+pub const JUDGED_WHEN_DELETED: [&str; 9] = [
     "authproviders",
     "clusterroletemplatebindings",
     "globalrolebindings",
@@ -263,6 +264,7 @@ pub const JUDGED_WHEN_DELETED: [&str; 8] = [
     "projectroletemplatebindings",
     "projects",
     "roletemplates",
+    "settings",
     "users",
 ];
 

@@ -137,10 +137,10 @@ fn is_exempt(found: &TooWide) -> bool {
 /// What the server has not had a reason for yet.
 async fn do_the_rest(installed: &mut Installed) {
     for line in [
-        // The binding is there from the chart on, until somebody deletes it.
-        "delete clusterrolebinding drover-hub-administrators-0",
-        // So are the rules, until somebody who is locked out deletes them.
+        // The rules are there from the chart on, until somebody who is locked out deletes them.
         "delete validatingwebhookconfiguration drover-rules",
+        // So is the binding, which only the server writes while they are in force.
+        "delete clusterrolebinding drover-hub-administrators-0",
     ] {
         installed.tools.kubectl(line).await.unwrap();
     }

@@ -8,6 +8,7 @@
 //! [`pin`]: drover_access::pin::pin
 
 pub mod decide;
+mod orphans;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use self::decide::Judged;
+use self::orphans::Orphans;
 use super::outdated::{Due, Outdated, Pace, due, held, write_all};
 use crate::hub::{Hub, HubError, Mirror, Stores};
 
@@ -73,23 +75,21 @@ async fn look(hub: &Hub) -> Result<(), HubError> {
         }
     };
     let stores = hub.stores();
+    let mut orphans = Orphans::new(hub.client(), stores);
+    let global = orphans.only(found.global, |it| Binding::Global(&it.spec));
+    let global = global.await;
+    let in_clusters = orphans.only(found.in_clusters, |it| Binding::Cluster(&it.spec));
+    let in_clusters = in_clusters.await;
+    let in_projects = orphans.only(found.in_projects, |it| Binding::Project(&it.spec));
+    let in_projects = in_projects.await;
     // Projects first: a binding in a project means nothing before the project is somewhere. And all
     // of them: an object that the hub refuses shall not keep others from being written.
     let results = [
         write_each(hub, &stores.projects, &found.projects).await,
-        write_each(hub, &stores.global_role_bindings, &found.global).await,
-        write_each(
-            hub,
-            &stores.cluster_role_template_bindings,
-            &found.in_clusters,
-        )
-        .await,
-        write_each(
-            hub,
-            &stores.project_role_template_bindings,
-            &found.in_projects,
-        )
-        .await,
+        write_each(hub, &stores.global_role_bindings, &global).await,
+        write_each(hub, &stores.cluster_role_template_bindings, &in_clusters).await,
+        write_each(hub, &stores.project_role_template_bindings, &in_projects).await,
+        orphans.end(),
     ];
     results.into_iter().collect()
 }

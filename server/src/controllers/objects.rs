@@ -172,7 +172,7 @@ where
     pub(super) async fn compare(&self, wanted: &[K], failures: &mut Vec<Failure>) -> Difference<K> {
         let listed = self.list().await;
         let (present, failure) = match listed {
-            Ok((present, whole)) => (present, (!whole).then(|| self.too_many())),
+            Ok((present, whole)) => (present, (!whole).then(|| too_many::<K>())),
             Err(error) => {
                 failures.push(Failure::everywhere(error));
                 return Difference::default();
@@ -180,12 +180,6 @@ where
         };
         failures.extend(failure.map(Failure::everywhere));
         differ(&present, wanted)
-    }
-
-    fn too_many(&self) -> ApplyError {
-        ApplyError::TooMany {
-            kind: K::kind(&()).into_owned(),
-        }
     }
 
     /// Those that carry the label, and whether that is all of them.
@@ -291,11 +285,17 @@ where
         }
         let params = DeleteParams::default();
         let deleted = call(what.clone(), api.delete(&name, &params)).await;
-        let left = deleted.map(|answer| answer.left());
-        match left {
+        // What is gone at once is answered with a Status.
+        match deleted.map(|answer| answer.map_right(drop).left()) {
             Ok(Some(left)) if !left.finalizers().is_empty() => Err(ApplyError::Waits { what }),
             left => unless_gone(left.map(drop)),
         }
+    }
+}
+
+fn too_many<K: Resource<DynamicType = ()>>() -> ApplyError {
+    ApplyError::TooMany {
+        kind: K::kind(&()).into_owned(),
     }
 }
 

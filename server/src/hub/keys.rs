@@ -9,6 +9,8 @@ use aws_lc_rs::hkdf::{HKDF_SHA256, Salt};
 use aws_lc_rs::hmac;
 use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use drover_access::proof::PublicKey;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
@@ -36,6 +38,8 @@ pub struct Keys {
     challenge: hmac::Key,
     sign_in: Seal,
     kept: Seal,
+    /// Base64, safe in a path.
+    reviews: String,
 }
 
 impl fmt::Debug for Keys {
@@ -101,6 +105,8 @@ impl Keys {
             challenge: hmac::Key::new(hmac::HMAC_SHA256, challenge),
             sign_in: seal(challenge, "sign-ins that were begun").map_err(|_| KeysError::Random)?,
             kept: seal(challenge, "what providers gave").map_err(|_| KeysError::Random)?,
+            reviews: secret_segment(challenge, "where a hub asks the rules")
+                .map_err(|_| KeysError::Random)?,
         })
     }
 
@@ -123,6 +129,11 @@ impl Keys {
         &self.sign_in
     }
 
+    /// The part of a path that only the hub is told, which asks there about writes.
+    pub fn reviews(&self) -> &str {
+        &self.reviews
+    }
+
     /// Seals what identity providers gave for asking them again, which lies on the hub.
     pub fn kept(&self) -> &Seal {
         &self.kept
@@ -132,11 +143,21 @@ impl Keys {
 /// A key for one purpose, drawn from the one that challenges are made with: HKDF (RFC 5869), whose
 /// first step has another key than any challenge.
 fn seal(of: &[u8], purpose: &str) -> Result<Seal, Unspecified> {
+    let key = drawn_key(of, purpose)?;
+    Ok(Seal(RandomizedNonceKey::new(&AES_256_GCM, &key)?))
+}
+
+fn secret_segment(of: &[u8], purpose: &str) -> Result<String, Unspecified> {
+    let key = drawn_key(of, purpose)?;
+    Ok(URL_SAFE_NO_PAD.encode(key))
+}
+
+fn drawn_key(of: &[u8], purpose: &str) -> Result<[u8; 32], Unspecified> {
     let drawn = Salt::new(HKDF_SHA256, b"drover seals").extract(of);
     let mut key = [0; 32];
     let purpose = [purpose.as_bytes()];
     drawn.expand(&purpose, HKDF_SHA256)?.fill(&mut key)?;
-    Ok(Seal(RandomizedNonceKey::new(&AES_256_GCM, &key)?))
+    Ok(key)
 }
 
 /// What only this server and its peers on the same hub can read or make: AES-256-GCM.

@@ -76,7 +76,7 @@ impl FromRequestParts<RestState> for Importer {
 
     async fn from_request_parts(parts: &mut Parts, state: &RestState) -> Result<Self, Status> {
         let Caller(identity) = Caller::from_request_parts(parts, state).await?;
-        Sight::of(state, &identity).must("create", "clusters", &Place::Hub)?;
+        Sight::of(state.hub.stores(), &identity).must("create", "clusters", &Place::Hub)?;
         Ok(Self(identity))
     }
 }
@@ -104,7 +104,7 @@ pub(crate) fn check_administrator(identity: &Identity) -> Result<(), Status> {
 }
 
 /// Refuses tokens that were handed out for something narrower than this API.
-fn check_token(identity: &Identity) -> Result<(), Status> {
+pub(crate) fn check_token(identity: &Identity) -> Result<(), Status> {
     let token = &identity.token;
     if token.cluster.is_some() {
         return Err(Status::forbidden(

@@ -17,6 +17,7 @@ use super::members;
 use super::page::PageQuery;
 use super::sight::{Sight, place_of_cluster};
 use super::tokens::visible_cluster;
+use super::written::or_take_back;
 use crate::hub::call;
 use crate::status::Status;
 
@@ -38,7 +39,7 @@ pub(super) async fn list(
     Caller(caller): Caller,
     Query(query): Query<PageQuery>,
 ) -> Result<axum::Json<List<ClusterView>>, Status> {
-    let sight = Sight::of(&state, &caller);
+    let sight = Sight::of(state.hub.stores(), &caller);
     let known = |cluster: &Cluster| sight.knows(cluster);
     query
         .of(&state.hub.stores().clusters, known, view)
@@ -96,7 +97,8 @@ pub(super) async fn create(
         .wait_for(&created, VISIBLE_WITHIN)
         .await;
     if !caller.administrator {
-        members::make_owner(&state, &caller, &created).await?;
+        let owner = members::make_owner(&state, &caller, &created).await;
+        or_take_back(&api, &created, owner).await?;
     }
     Ok((StatusCode::CREATED, axum::Json(view(&created))))
 }
@@ -111,7 +113,11 @@ pub(super) async fn delete(
     Name(name): Name,
 ) -> Result<StatusCode, Status> {
     let cluster = visible_cluster(&state, &caller, &name)?;
-    Sight::of(&state, &caller).must("delete", "clusters", &place_of_cluster(&cluster))?;
+    Sight::of(state.hub.stores(), &caller).must(
+        "delete",
+        "clusters",
+        &place_of_cluster(&cluster),
+    )?;
     let params = DeleteParams {
         preconditions: Some(Preconditions {
             uid: cluster.uid(),

@@ -1,7 +1,9 @@
 //! Why somebody may or may not: who can do something in a cluster, and by which role.
 
 use axum::extract::State;
-use drover_access::grants::{Answer, Question, Subject, Through as GrantThrough};
+use drover_access::grants::{
+    Answer, BindingKind, Place, Question, Subject, Through as GrantThrough,
+};
 use drover_api::ids::ClusterUid;
 use drover_api::rest::{Explanation, Through, ThroughView};
 use drover_rbac::Asked;
@@ -53,7 +55,7 @@ pub(super) async fn explain(
     Query(query): Query<ExplainQuery>,
 ) -> Result<axum::Json<Explanation>, Status> {
     let cluster = visible_cluster(&state, &caller, &query.cluster)?;
-    let sight = Sight::of(&state, &caller);
+    let sight = Sight::of(state.hub.stores(), &caller);
     let asked_about = match query.user.as_deref() {
         None => Some(caller.user_name.clone()),
         Some("*") => None,
@@ -64,10 +66,7 @@ pub(super) async fn explain(
         sight.must("list", "clusterroletemplatebindings", &place)?;
     }
     let stores = state.hub.stores();
-    let names = asked_about
-        .as_ref()
-        .map(|name| names_of(stores, name))
-        .transpose()?;
+    let names = asked_about.as_ref().map(|name| names_of(stores, name));
     let uid = ClusterUid::new(cluster.uid().unwrap_or_default());
     let question = Question {
         cluster: &uid,
@@ -75,7 +74,15 @@ pub(super) async fn explain(
         asked: asked(&query),
         namespace: query.namespace.as_deref(),
     };
+    // Whatever somebody has in every cluster is for those to know who manage that, and for themselves.
+    let everywhere = asked_about.as_ref() == Some(&caller.user_name)
+        || caller.administrator
+        || sight.may("list", "globalrolebindings", &Place::Hub);
     let about = |answer: &Answer<'_>| {
+        let kind = answer.grant.binding.kind;
+        if matches!(kind, BindingKind::Global | BindingKind::Administrator) && !everywhere {
+            return false;
+        }
         let subject = answer.grant.subject.as_str();
         let names = names.as_ref();
         names.is_none_or(|names| names.iter().any(|name| name == subject))
@@ -107,15 +114,17 @@ fn asked(query: &ExplainQuery) -> Asked<'_> {
     }
 }
 
-/// The names under which a person and their groups appear.
-fn names_of(stores: &Stores, name: &str) -> Result<Vec<String>, Status> {
-    let user = stores.users.by_name(name);
-    let user = user.ok_or_else(|| Status::not_found("User", name))?;
+/// The names under which a person and their groups appear; none for somebody who is not there, whom
+/// the answer does not give away.
+fn names_of(stores: &Stores, name: &str) -> Vec<String> {
+    let Some(user) = stores.users.by_name(name) else {
+        return Vec::new();
+    };
     let uid = drover_api::ids::UserUid::new(user.uid().unwrap_or_default());
     let mut names = vec![drover_access::names::UserName::of(&uid).to_string()];
     let groups = groups_of(&user, stores, Timestamp::now());
     names.extend(groups.iter().map(ToString::to_string));
-    Ok(names)
+    names
 }
 
 fn view(stores: &Stores, answer: &Answer<'_>) -> ThroughView {

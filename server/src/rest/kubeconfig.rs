@@ -76,7 +76,7 @@ struct Place {
 }
 
 fn places(state: &RestState, caller: &Identity, names: &[String]) -> Result<Vec<Place>, Status> {
-    let sight = Sight::of(state, caller);
+    let sight = Sight::of(state.hub.stores(), caller);
     if names.is_empty() {
         let (clusters, _) = state
             .hub

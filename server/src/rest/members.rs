@@ -38,6 +38,8 @@ const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 const OWNER: &str = "cluster-owner";
 /// Role of who makes a project.
 const PROJECT_OWNER: &str = "project-owner";
+/// What the id of a member begins with.
+const PREFIX: &str = "m-";
 const IN_CLUSTERS: &str = "clusterroletemplatebindings";
 const IN_PROJECTS: &str = "projectroletemplatebindings";
 
@@ -52,7 +54,7 @@ pub(super) async fn list_of_cluster(
     Query(query): Query<PageQuery>,
 ) -> Result<axum::Json<List<MemberView>>, Status> {
     let cluster = visible_cluster(&state, &caller, &name)?;
-    let sight = Sight::of(&state, &caller);
+    let sight = Sight::of(state.hub.stores(), &caller);
     sight.must("list", IN_CLUSTERS, &place_of_cluster(&cluster))?;
     let stores = state.hub.stores();
     let here = |binding: &ClusterRoleTemplateBinding| is_of_cluster(binding, &cluster);
@@ -78,12 +80,12 @@ pub(super) async fn add_to_cluster(
     Json(request): Json<MemberCreate>,
 ) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
     let cluster = visible_cluster(&state, &caller, &name)?;
-    let sight = Sight::of(&state, &caller);
+    let sight = Sight::of(state.hub.stores(), &caller);
     sight.must("create", IN_CLUSTERS, &place_of_cluster(&cluster))?;
     let (said, binding) = in_cluster(&state, &cluster, wished(request)?);
     let mirror = &state.hub.stores().cluster_role_template_bindings;
-    let written = Written::new(&state, &caller, mirror);
-    let made = written.create(&said, &binding).await?;
+    let written = Written::new(&state.hub, &caller, mirror);
+    let made = written.create_drawn(&said, &binding, PREFIX).await?;
     let (role, subject) = (&made.spec.role, &made.spec.subject);
     let view = view(&state, &made.metadata, role, subject, None);
     Ok((StatusCode::CREATED, axum::Json(view)))
@@ -100,14 +102,14 @@ pub(super) async fn remove_from_cluster(
     Names(name, id): Names,
 ) -> Result<StatusCode, Status> {
     let cluster = visible_cluster(&state, &caller, &name)?;
-    let sight = Sight::of(&state, &caller);
+    let sight = Sight::of(state.hub.stores(), &caller);
     sight.must("delete", IN_CLUSTERS, &place_of_cluster(&cluster))?;
     let mirror = &state.hub.stores().cluster_role_template_bindings;
     let binding = mirror
         .by_name(&id)
         .filter(|binding| is_of_cluster(binding, &cluster))
         .ok_or_else(|| Status::not_found("member", &id))?;
-    Written::new(&state, &caller, mirror)
+    Written::new(&state.hub, &caller, mirror)
         .delete(&binding)
         .await?;
     Ok(StatusCode::NO_CONTENT)
@@ -175,7 +177,7 @@ pub(super) async fn list_of_project(
     Query(query): Query<PageQuery>,
 ) -> Result<axum::Json<List<MemberView>>, Status> {
     let (project, place) = placed(&state, &caller, &name)?;
-    Sight::of(&state, &caller).must("list", IN_PROJECTS, &place)?;
+    Sight::of(state.hub.stores(), &caller).must("list", IN_PROJECTS, &place)?;
     let stores = state.hub.stores();
     let here = |binding: &ProjectRoleTemplateBinding| is_of_project(binding, &project);
     query
@@ -200,11 +202,11 @@ pub(super) async fn add_to_project(
     Json(request): Json<MemberCreate>,
 ) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
     let (project, place) = placed(&state, &caller, &name)?;
-    Sight::of(&state, &caller).must("create", IN_PROJECTS, &place)?;
+    Sight::of(state.hub.stores(), &caller).must("create", IN_PROJECTS, &place)?;
     let (said, binding) = in_project(&state, &project, wished(request)?);
     let mirror = &state.hub.stores().project_role_template_bindings;
-    let written = Written::new(&state, &caller, mirror);
-    let made = written.create(&said, &binding).await?;
+    let written = Written::new(&state.hub, &caller, mirror);
+    let made = written.create_drawn(&said, &binding, PREFIX).await?;
     let (role, subject) = (&made.spec.role, &made.spec.subject);
     let view = view(&state, &made.metadata, role, subject, None);
     Ok((StatusCode::CREATED, axum::Json(view)))
@@ -221,13 +223,13 @@ pub(super) async fn remove_from_project(
     Names(name, id): Names,
 ) -> Result<StatusCode, Status> {
     let (project, place) = placed(&state, &caller, &name)?;
-    Sight::of(&state, &caller).must("delete", IN_PROJECTS, &place)?;
+    Sight::of(state.hub.stores(), &caller).must("delete", IN_PROJECTS, &place)?;
     let mirror = &state.hub.stores().project_role_template_bindings;
     let binding = mirror
         .by_name(&id)
         .filter(|binding| is_of_project(binding, &project))
         .ok_or_else(|| Status::not_found("member", &id))?;
-    Written::new(&state, &caller, mirror)
+    Written::new(&state.hub, &caller, mirror)
         .delete(&binding)
         .await?;
     Ok(StatusCode::NO_CONTENT)
@@ -361,7 +363,7 @@ fn id(place: Option<&str>, role: &RoleReference, subject: &BindingSubject) -> St
     let parts = serde_json::json!([place, role, subject]);
     let hash = digest(&SHA256, parts.to_string().as_bytes());
     let short = hash.as_ref().first_chunk().copied().unwrap_or_default();
-    format!("m-{:032x}", u128::from_be_bytes(short))
+    format!("{PREFIX}{:032x}", u128::from_be_bytes(short))
 }
 
 fn view(
@@ -371,10 +373,13 @@ fn view(
     subject: &BindingSubject,
     conditions: Option<&[Condition]>,
 ) -> MemberView {
+    let users = &state.hub.stores().users;
+    // Another person may have that name by now.
+    let person = subject.user.as_ref().and_then(|user| match &user.uid {
+        Some(uid) => users.by_uid(uid.as_str()),
+        None => users.by_name(&user.name),
+    });
     let user = subject.user.as_ref().map(|user| user.name.clone());
-    let person = user
-        .as_ref()
-        .and_then(|name| state.hub.stores().users.by_name(name));
     let created = meta.creation_timestamp.as_ref();
     MemberView {
         id: meta.name.clone().unwrap_or_default(),

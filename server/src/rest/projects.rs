@@ -9,7 +9,7 @@ use drover_api::kinds::{ClusterReference, ContainerDefaults, Project, ProjectQuo
 use drover_api::rest::{List, ProjectCreate, ProjectPatch, ProjectView};
 use http::StatusCode;
 use jiff::Timestamp;
-use kube::ResourceExt;
+use kube::{Api, ResourceExt};
 use serde::Deserialize;
 
 use super::RestState;
@@ -19,7 +19,7 @@ use super::members;
 use super::page::PageQuery;
 use super::sight::{Sight, place_of};
 use super::tokens::visible_cluster;
-use super::written::Written;
+use super::written::{Written, or_take_back};
 use crate::status::Status;
 
 /// Which projects.
@@ -66,7 +66,7 @@ pub(super) async fn list(
     Caller(caller): Caller,
     Query(query): Query<ProjectQuery>,
 ) -> Result<axum::Json<List<ProjectView>>, Status> {
-    let sight = Sight::of(&state, &caller);
+    let sight = Sight::of(state.hub.stores(), &caller);
     let wanted = |project: &Project| {
         let cluster = query.cluster.as_ref();
         cluster.is_none_or(|name| *name == project.spec.cluster.name)
@@ -115,11 +115,12 @@ pub(super) async fn create(
     let mut project = said.clone();
     project.spec.cluster.uid = cluster.uid().map(ClusterUid::new);
     let mirror = &state.hub.stores().projects;
-    let written = Written::new(&state, &caller, mirror);
+    let written = Written::new(&state.hub, &caller, mirror);
     let made = written.create(&said, &project).await?;
-    let sight = Sight::of(&state, &caller);
+    let sight = Sight::of(state.hub.stores(), &caller);
     if !place_of(&made).is_some_and(|place| sight.may("update", "projects", &place)) {
-        members::make_project_owner(&state, &caller, &made).await?;
+        let owner = members::make_project_owner(&state, &caller, &made).await;
+        or_take_back(&Api::all(state.hub.client()), &made, owner).await?;
     }
     Ok((StatusCode::CREATED, axum::Json(view(&made))))
 }
@@ -157,7 +158,7 @@ pub(super) async fn patch(
         spec.pod_security = Some(level);
     }
     let mirror = &state.hub.stores().projects;
-    let written = Written::new(&state, &caller, mirror);
+    let written = Written::new(&state.hub, &caller, mirror);
     let changed = written.replace(&project, &changed).await?;
     Ok(axum::Json(view(&changed)))
 }
@@ -173,7 +174,7 @@ pub(super) async fn delete(
 ) -> Result<StatusCode, Status> {
     let project = visible_project(&state, &caller, &name)?;
     let mirror = &state.hub.stores().projects;
-    let written = Written::new(&state, &caller, mirror);
+    let written = Written::new(&state.hub, &caller, mirror);
     written.delete(&project).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -185,7 +186,7 @@ pub(super) fn visible_project(
     name: &str,
 ) -> Result<Arc<Project>, Status> {
     let project = state.hub.stores().projects.by_name(name);
-    let sight = Sight::of(state, caller);
+    let sight = Sight::of(state.hub.stores(), caller);
     project
         .filter(|project| sight.knows_project(project))
         .ok_or_else(|| Status::not_found("Project", name))

@@ -6,15 +6,16 @@ use drover_access::grants::{Grants, Place, Who};
 use drover_access::identity::Identity;
 use drover_access::names::{GroupName, UserName};
 use drover_access::permit::Target;
-use drover_api::ids::ClusterUid;
-use drover_api::kinds::{Cluster, Project};
+use drover_api::ids::{ClusterUid, ProviderUid};
+use drover_api::kinds::{BindingSubject, Cluster, Project};
 use kube::ResourceExt as _;
 
-use super::RestState;
+use crate::hub::Stores;
 use crate::status::Status;
 
 /// A caller and everybody's roles.
-pub(super) struct Sight {
+pub(crate) struct Sight {
+    stores: Stores,
     grants: Arc<Grants>,
     user: UserName,
     groups: Vec<GroupName>,
@@ -22,9 +23,9 @@ pub(super) struct Sight {
 
 impl Sight {
     /// Of this caller; what was written a moment ago counts.
-    pub(super) fn of(state: &RestState, caller: &Identity) -> Self {
-        let stores = state.hub.stores();
+    pub(crate) fn of(stores: &Stores, caller: &Identity) -> Self {
         Self {
+            stores: stores.clone(),
             grants: stores.grants.fresh(stores),
             user: UserName::of(&caller.user_uid),
             groups: caller.groups.clone(),
@@ -32,31 +33,64 @@ impl Sight {
     }
 
     /// Everybody's roles.
-    pub(super) fn grants(&self) -> &Grants {
+    pub(crate) fn grants(&self) -> &Grants {
         &self.grants
     }
 
     /// The caller, as grants know them.
-    pub(super) fn who(&self) -> Who<'_> {
+    pub(crate) fn who(&self) -> Who<'_> {
         Who {
             user: &self.user,
             groups: &self.groups,
         }
     }
 
-    /// Whether they have any role in a cluster, which is what it takes to know of it.
-    pub(super) fn knows(&self, cluster: &Cluster) -> bool {
+    /// Whether they have any role in a cluster, which is what it takes to know of it. One that is being
+    /// deleted gives no rights any more, but whoever had some there sees it go.
+    pub(crate) fn knows(&self, cluster: &Cluster) -> bool {
         let uid = ClusterUid::new(cluster.uid().unwrap_or_default());
-        self.grants.may_enter(self.who(), &Target::Cluster(uid))
+        let leaving = cluster.metadata.deletion_timestamp.is_some() && self.is_bound_in(&uid);
+        leaving || self.grants.may_enter(self.who(), &Target::Cluster(uid))
+    }
+
+    /// Whether a binding that is pinned to a cluster is for them.
+    fn is_bound_in(&self, cluster: &ClusterUid) -> bool {
+        let bindings = self.stores.cluster_role_template_bindings.all();
+        let mut here = bindings
+            .iter()
+            .filter(|binding| binding.spec.cluster.uid.as_ref() == Some(cluster));
+        here.any(|binding| self.is_meant(&binding.spec.subject))
+    }
+
+    fn is_meant(&self, subject: &BindingSubject) -> bool {
+        let user = subject.user.as_ref().and_then(|user| user.uid.as_ref());
+        if user.is_some() {
+            return user == Some(&self.user.uid());
+        }
+        let Some(group) = &subject.group else {
+            return false;
+        };
+        let own = self.groups.iter().find(|own| own.as_str() == group.name);
+        let provider = own.and_then(|own| self.stores.auth_providers.by_name(own.provider()));
+        let uid = provider.and_then(|provider| provider.uid());
+        uid.is_some() && uid.as_deref() == group.provider_uid.as_ref().map(ProviderUid::as_str)
+    }
+
+    /// The cluster of this name, if they know of it.
+    pub(crate) fn cluster(&self, name: &str) -> Result<Arc<Cluster>, Status> {
+        let cluster = self.stores.clusters.by_name(name);
+        cluster
+            .filter(|cluster| self.knows(cluster))
+            .ok_or_else(|| Status::not_found("Cluster", name))
     }
 
     /// Whether they may use the hub itself.
-    pub(super) fn knows_hub(&self) -> bool {
+    pub(crate) fn knows_hub(&self) -> bool {
         self.grants.may_enter(self.who(), &Target::Hub)
     }
 
     /// Whether they have any role in a project, or may see those of its cluster.
-    pub(super) fn knows_project(&self, project: &Project) -> bool {
+    pub(crate) fn knows_project(&self, project: &Project) -> bool {
         place_of(project).is_some_and(|place| {
             let has_role = self.grants.has_role_at(self.who(), &place);
             has_role || self.may("get", "projects", &place)
@@ -64,12 +98,12 @@ impl Sight {
     }
 
     /// Whether their roles allow this to an object of Drover's own at a place.
-    pub(super) fn may(&self, verb: &str, resource: &str, place: &Place) -> bool {
+    pub(crate) fn may(&self, verb: &str, resource: &str, place: &Place) -> bool {
         self.grants.may(self.who(), verb, resource, "", place)
     }
 
     /// Refuses what their roles do not allow.
-    pub(super) fn must(&self, verb: &str, resource: &str, place: &Place) -> Result<(), Status> {
+    pub(crate) fn must(&self, verb: &str, resource: &str, place: &Place) -> Result<(), Status> {
         if self.may(verb, resource, place) {
             return Ok(());
         }
@@ -86,12 +120,12 @@ impl Sight {
 }
 
 /// Where a cluster's own objects are.
-pub(super) fn place_of_cluster(cluster: &Cluster) -> Place {
+pub(crate) fn place_of_cluster(cluster: &Cluster) -> Place {
     Place::Cluster(ClusterUid::new(cluster.uid().unwrap_or_default()))
 }
 
 /// Where a project's own objects are; `None` until the server has written which cluster is meant.
-pub(super) fn place_of(project: &Project) -> Option<Place> {
+pub(crate) fn place_of(project: &Project) -> Option<Place> {
     let uid = project.uid().map(drover_api::ids::ProjectUid::new)?;
     Some(Place::Project(project.spec.cluster.uid.clone()?, uid))
 }

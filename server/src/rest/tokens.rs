@@ -201,11 +201,7 @@ pub(super) fn visible_cluster(
     caller: &Identity,
     name: &str,
 ) -> Result<std::sync::Arc<Cluster>, Status> {
-    let cluster = state.hub.stores().clusters.by_name(name);
-    let sight = Sight::of(state, caller);
-    cluster
-        .filter(|cluster| sight.knows(cluster))
-        .ok_or_else(|| Status::not_found("Cluster", name))
+    Sight::of(state.hub.stores(), caller).cluster(name)
 }
 
 #[cfg(test)]

@@ -16,9 +16,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::RestState;
 use crate::hub::admission::judge::judge;
-use crate::hub::{Mirror, call};
+use crate::hub::keys::random;
+use crate::hub::{Hub, Mirror, call};
 use crate::status::Status;
 
 /// Longest to wait until memory shows what was written.
@@ -26,7 +26,7 @@ const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 
 /// A kind that people's roles say who may write.
 pub(super) struct Written<'a, K> {
-    state: &'a RestState,
+    hub: &'a Hub,
     caller: &'a Identity,
     mirror: &'a Mirror<K>,
 }
@@ -36,16 +36,16 @@ where
     K: Resource<DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned,
     K: Resource<Scope = k8s_openapi::ClusterResourceScope>,
 {
-    pub(super) fn new(state: &'a RestState, caller: &'a Identity, mirror: &'a Mirror<K>) -> Self {
+    pub(super) fn new(hub: &'a Hub, caller: &'a Identity, mirror: &'a Mirror<K>) -> Self {
         Self {
-            state,
+            hub,
             caller,
             mirror,
         }
     }
 
     fn api(&self) -> Api<K> {
-        Api::all(self.state.hub.client())
+        Api::all(self.hub.client())
     }
 
     /// Asks about `said`, what the caller says, and makes `object` of it, the same with the UIDs that
@@ -66,6 +66,35 @@ where
         })?;
         self.mirror.wait_for(&created, VISIBLE_WITHIN).await;
         Ok(created)
+    }
+
+    /// The same for an object whose name is drawn from what it says: one of that name that says
+    /// something else keeps nobody out, and this gets another name, which begins with `prefix`.
+    pub(super) async fn create_drawn(
+        &self,
+        said: &K,
+        object: &K,
+        prefix: &str,
+    ) -> Result<K, Status> {
+        let taken = match self.create(said, object).await {
+            Err(status) if status.code() == http::StatusCode::CONFLICT => status,
+            other => return other,
+        };
+        let name = object.name_any();
+        let stored = call("read an object", self.api().get_opt(&name)).await?;
+        let same = match stored {
+            Some(stored) => value(&stored)?["spec"] == value(object)?["spec"],
+            None => false,
+        };
+        if same {
+            return Err(taken);
+        }
+        let drawn = random().map_err(|error| Status::internal(error.to_string()))?;
+        let other = format!("{prefix}{:032x}", u128::from_be_bytes(drawn));
+        let (mut said, mut object) = (said.clone(), object.clone());
+        said.meta_mut().name = Some(other.clone());
+        object.meta_mut().name = Some(other);
+        self.create(&said, &object).await
     }
 
     /// Writes what was read as `old`, and is a conflict if somebody else was faster.
@@ -127,8 +156,42 @@ where
             object,
             old,
         };
-        Ok(judge(&self.state.hub, self.caller, &write).await?)
+        Ok(judge(self.hub, self.caller, &write).await?)
     }
+}
+
+/// Deletes what was made just now if its owner could not be: whoever made it could neither use it nor
+/// make it again.
+pub(super) async fn or_take_back<K>(
+    api: &Api<K>,
+    made: &K,
+    owner: Result<(), Status>,
+) -> Result<(), Status>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
+{
+    let Err(status) = owner else {
+        return Ok(());
+    };
+    let name = made.name_any();
+    let params = DeleteParams {
+        preconditions: Some(Preconditions {
+            uid: made.uid(),
+            resource_version: None,
+        }),
+        ..DeleteParams::default()
+    };
+    let deleting = api.delete(&name, &params);
+    if let Err(error) = call("delete what has no owner", deleting).await {
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(
+            error,
+            kind = kind::<K>(),
+            name,
+            "what was made has no owner, and stays"
+        );
+    }
+    Err(status)
 }
 
 fn value(object: &impl Serialize) -> Result<Value, Status> {
@@ -142,3 +205,6 @@ fn kind<K: Resource<DynamicType = ()>>() -> &'static str {
         std::borrow::Cow::Owned(_) => "object",
     }
 }
+
+#[cfg(test)]
+mod tests;

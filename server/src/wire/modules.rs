@@ -137,10 +137,11 @@ fn admission(
         RulesStanding::new(Rules::InForce, metrics, health);
         return Router::new();
     }
-    let reviews = Reviews::new(Judge {
+    let judge = Judge {
         client: base.hub.client(),
         stores: base.hub.stores().clone(),
-    });
+    };
+    let reviews = Reviews::new(judge, base.hub.keys().reviews());
     let installer = Installer {
         client: base.hub.client(),
         reviews: reviews.clone(),

@@ -142,6 +142,7 @@ async fn writes_to_the_hub_are_judged_by_who_writes_what(hub: TestHub) {
         secrets::log_ins(),
         rights::bindings(),
         rights::roles(),
+        rights::of_the_server(),
         rights::default_roles(),
         accounts::accounts(of_kubernetes),
         foundations::namespaces(&server).await,

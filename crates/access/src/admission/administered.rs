@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::roles::{Giver, Known, Person};
 use super::{Operation, Refusal, Write};
+use crate::grants::Grants;
 use crate::names::UserName;
 use crate::setting::Setting;
 
@@ -43,7 +44,7 @@ fn matter(write: &Write<'_>) -> Option<Matter> {
     let named = |setting: &Setting| setting.name() == write.called();
     match write.resource {
         "authproviders" => Some(Matter::Provider),
-        "settings" if !deleted && write.changes("/spec/value") => {
+        "settings" if deleted || write.changes("/spec/value") => {
             SETTINGS.iter().any(named).then_some(Matter::Setting)
         }
         "clusters" if !deleted && write.changes("/spec/agent/image") => Some(Matter::Image),
@@ -96,10 +97,12 @@ pub(super) fn admit(
     )))
 }
 
-/// Whether somebody administers Drover, or will once they are enabled again.
+/// Whether somebody administers Drover, or will once they are enabled again: disabled, they have no
+/// grant.
 fn above_others(write: &Write<'_>, changed: Option<&Person>, known: Known<'_>) -> bool {
     let flag = write.of_old("/spec/administrator").and_then(Value::as_bool);
-    flag == Some(true) || changed.is_some_and(|person| known.grants.administers(person.who()))
+    flag == Some(true)
+        || changed.is_some_and(|person| Grants::administers_if_enabled(known.facts, person.who()))
 }
 
 #[cfg(test)]

@@ -14,6 +14,11 @@ const EVERYBODY: &[&str] = &[
     "system:unauthenticated",
 ];
 
+/// Label of the roles and bindings that people's rights on the hub come to.
+pub const HUB_LABEL: &str = "management.drover.dev/hub-access";
+/// What their names begin with.
+pub const HUB_PREFIX: &str = "drover-hub-";
+
 /// A role on the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoleName {
@@ -37,6 +42,13 @@ pub(super) fn role_needed(write: &Write<'_>) -> Option<RoleName> {
 }
 
 pub(super) fn admit(write: &Write<'_>, server: &str, role: Option<&Value>) -> Result<(), Refusal> {
+    if is_the_servers(write) {
+        return Err(Refusal::new(format!(
+            "{:?} is, by its name or label, what somebody's rights on the hub come to, and Drover's \
+             server alone writes that: change the GlobalRole or its binding instead",
+            write.called()
+        )));
+    }
     let deleted = write.operation == Operation::Delete;
     if is_binding(write) {
         return if deleted {
@@ -49,6 +61,16 @@ pub(super) fn admit(write: &Write<'_>, server: &str, role: Option<&Value>) -> Re
         admit_role(write, server)?;
     }
     defaults::admit(write)
+}
+
+/// Whether the server finds it by its label, or would make it under its name: without the label, or
+/// kept by a finalizer, it would outlive the rights that it stands for.
+fn is_the_servers(write: &Write<'_>) -> bool {
+    let labelled = |object: Option<&Value>| {
+        let labels = object.and_then(|object| object.pointer("/metadata/labels"));
+        labels.is_some_and(|labels| labels.get(HUB_LABEL).is_some())
+    };
+    write.called().starts_with(HUB_PREFIX) || labelled(write.object) || labelled(write.old)
 }
 
 fn is_binding(write: &Write<'_>) -> bool {

@@ -133,6 +133,72 @@ fn only_what_a_role_gains_is_judged() {
 }
 
 #[test]
+fn nobody_but_the_server_writes_what_rights_on_the_hub_come_to() {
+    let named = |name: &str, labelled: bool| {
+        let labels = if labelled {
+            json!({ HUB_LABEL: "role" })
+        } else {
+            json!({})
+        };
+        json!({ "metadata": { "name": name, "labels": labels } })
+    };
+    let generated = json!({ "metadata": { "generateName": HUB_PREFIX } });
+    let (plain, marked) = (named("x", false), named("x", true));
+    let (ours, ours_marked) = (
+        named("drover-hub-role-g", false),
+        named("drover-hub-role-g", true),
+    );
+    let kept = json!({ "metadata": {
+        "name": "drover-hub-role-g", "labels": { HUB_LABEL: "role" }, "finalizers": ["a/b"],
+    } });
+    let of_users = named("drover-hubs", false);
+    for (name, old, object, allowed) in [
+        ("drover-hub-role-g", None, Some(&ours), false),
+        ("", None, Some(&generated), false),
+        ("x", None, Some(&marked), false),
+        ("drover-hub-role-g", Some(&ours_marked), Some(&ours), false),
+        ("drover-hub-role-g", Some(&ours_marked), Some(&kept), false),
+        ("drover-hub-role-g", Some(&ours_marked), None, false),
+        // What is deleted with others is not named.
+        ("", Some(&ours), None, false),
+        ("x", Some(&marked), Some(&plain), false),
+        ("x", Some(&plain), Some(&marked), false),
+        ("x", Some(&plain), Some(&plain), true),
+        ("x", Some(&plain), None, true),
+        ("drover-hubs", None, Some(&of_users), true),
+    ] {
+        let operation = match (old, object) {
+            (None, _) => Operation::Create,
+            (_, None) => Operation::Delete,
+            _ => Operation::Update,
+        };
+        for resource in [
+            "roles",
+            "rolebindings",
+            "clusterroles",
+            "clusterrolebindings",
+        ] {
+            for (writer, may) in [
+                ("jane", allowed),
+                ("drover:user:1", allowed),
+                (SERVER, true),
+                ("system:kube-controller-manager", true),
+            ] {
+                let write = Write {
+                    operation,
+                    name,
+                    object,
+                    old,
+                    ..write(writer, resource, &plain, &plain)
+                };
+                let verdict = admit(&write, HUB, None);
+                assert_eq!(verdict.is_ok(), may, "{write:?}: {verdict:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn nobody_but_nodes_gets_a_token_of_the_servers_account() {
     let empty = json!({});
     let nodes = ["system:nodes".to_owned()];

@@ -91,7 +91,8 @@ impl Grants {
         }
     }
 
-    fn bind(
+    /// Notes what a binding gives, or why it gives nothing.
+    pub(super) fn bind(
         &mut self,
         kind: BindingKind,
         name: &str,

@@ -4,7 +4,7 @@ use drover_api::group::GROUP;
 use drover_api::ids::ClusterUid;
 use drover_rbac::Asked;
 
-use super::{Grant, Grants, Place};
+use super::{Binding, BindingKind, Facts, Grant, Grants, Names, Place, Roles, Subject};
 use crate::names::{GroupName, UserName};
 use crate::permit::Target;
 use crate::roles::Rights;
@@ -73,6 +73,30 @@ impl Grants {
             let mut own = self.of(who).filter(|grant| grant.place == *place);
             own.any(|grant| grant.role.scoped.cluster.is_everything())
         })
+    }
+
+    /// Whether somebody has bindings by which they administer Drover, or would if they were enabled.
+    pub fn administers_if_enabled(facts: &Facts<'_>, who: Who<'_>) -> bool {
+        let mut roles = Roles::new(facts, Names::Pinned);
+        let mut grants = Self::default();
+        for (name, spec) in &facts.global_bindings {
+            let user = spec.subject.user.as_ref();
+            let own = user.and_then(|user| user.uid.as_ref()) == Some(&who.user.uid());
+            let subject = if own {
+                Ok(Some(Subject::User(who.user.clone())))
+            } else {
+                roles.subject(&spec.subject)
+            };
+            let is_theirs = match &subject {
+                Ok(Some(Subject::Group(group))) => who.groups.contains(group),
+                _ => own,
+            };
+            if is_theirs {
+                let given = roles.given(Binding::Global(spec));
+                grants.bind(BindingKind::Global, name, given, subject);
+            }
+        }
+        grants.administers(who)
     }
 
     /// Whether somebody's roles at a target let them act as others (`kubectl --as`).

@@ -41,7 +41,7 @@ pub struct UserSpec {
     /// A disabled user's tokens and open streams end within seconds.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// May do everything, everywhere, until roles exist.
+    /// May do everything, everywhere, whatever roles they have.
     #[serde(default)]
     pub administrator: bool,
     /// The next login may do nothing but set a new password.

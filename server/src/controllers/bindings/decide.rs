@@ -22,7 +22,7 @@ pub enum Judged {
     Pin(Value),
     /// It should say this.
     Says(Verdict),
-    /// Whom it is for, or where, is gone for ever: it should go as well.
+    /// Whom it is for, or where, is not in memory: if it is gone for ever, this should go as well.
     Orphan,
 }
 
@@ -58,25 +58,62 @@ pub fn binding(
     Some(Judged::Says(verdict))
 }
 
-/// Whether a person, cluster or project that it is pinned to is gone: no UID comes twice. That of a
-/// role or a provider stays for people to see.
+/// Whether memory lacks a person, cluster or project that it is pinned to: no UID comes twice. A role
+/// or a provider that is gone stays for people to see.
 fn is_orphan(stores: &Stores, said: Binding<'_>) -> bool {
-    let user = said.subject().user.as_ref();
-    let user = user.and_then(|user| user.uid.as_ref());
-    if user.is_some_and(|uid| stores.users.by_uid(uid.as_str()).is_none()) {
-        return true;
+    pinned(said).any(|holder| !holder.is_known(stores))
+}
+
+/// A kind of whose objects a binding does not outlive the one that it is pinned to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Holder {
+    /// Whom it is for.
+    User,
+    /// Where it holds.
+    Cluster,
+    /// Where it holds.
+    Project,
+}
+
+/// What a binding is pinned to and does not outlive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pinned<'a> {
+    /// Its kind.
+    pub holder: Holder,
+    /// Its name.
+    pub name: &'a str,
+    /// Which object of that name.
+    pub uid: &'a str,
+}
+
+impl Pinned<'_> {
+    /// Whether memory has it.
+    pub fn is_known(&self, stores: &Stores) -> bool {
+        match self.holder {
+            Holder::User => stores.users.by_uid(self.uid).is_some(),
+            Holder::Cluster => stores.clusters.by_uid(self.uid).is_some(),
+            Holder::Project => stores.projects.by_uid(self.uid).is_some(),
+        }
     }
-    match said {
-        Binding::Global(_) => false,
+}
+
+/// What a binding is pinned to and does not outlive, as far as it is pinned.
+pub fn pinned(said: Binding<'_>) -> impl Iterator<Item = Pinned<'_>> {
+    let user = said.subject().user.as_ref();
+    let user = user.and_then(|user| Some((Holder::User, &*user.name, user.uid.as_ref()?.as_str())));
+    let place = match said {
+        Binding::Global(_) => None,
         Binding::Cluster(spec) => {
             let uid = spec.cluster.uid.as_ref();
-            uid.is_some_and(|uid| stores.clusters.by_uid(uid.as_str()).is_none())
+            uid.map(|uid| (Holder::Cluster, &*spec.cluster.name, uid.as_str()))
         }
         Binding::Project(spec) => {
             let uid = spec.project.uid.as_ref();
-            uid.is_some_and(|uid| stores.projects.by_uid(uid.as_str()).is_none())
+            uid.map(|uid| (Holder::Project, &*spec.project.name, uid.as_str()))
         }
-    }
+    };
+    let both = user.into_iter().chain(place);
+    both.map(|(holder, name, uid)| Pinned { holder, name, uid })
 }
 
 /// Whether a project's cluster is pinned, and is there; `None` if that is not what keeps it.

@@ -116,8 +116,11 @@ pub(in crate::controllers) async fn keep(hub: &Hub) {
 async fn look(hub: &Hub, told: &mut BTreeSet<String>) -> Result<(), HubError> {
     let stores = hub.stores();
     // The global ones give some of the others.
-    keep_each(hub, &stores.role_templates, told).await?;
-    keep_each(hub, &stores.global_roles, told).await
+    let results = [
+        keep_each(hub, &stores.role_templates, told).await,
+        keep_each(hub, &stores.global_roles, told).await,
+    ];
+    results.into_iter().collect()
 }
 
 /// What there is to do about the roles of the start of one kind.
@@ -144,10 +147,29 @@ async fn keep_each<K: Starting>(
         }
     }
     let api: Api<K> = Api::all(hub.client());
-    for role in &to_do.missing {
-        make(&api, mirror, role).await?;
+    let made = make_all(&api, mirror, &to_do.missing).await;
+    let repaired = write_all(REPAIR, &api, mirror, &to_do.drifted).await;
+    made.and(repaired)
+}
+
+/// Makes what is missing. One that the hub refuses keeps no other from being made; a hub that fails is
+/// left alone.
+async fn make_all<K: Starting>(
+    api: &Api<K>,
+    mirror: &Mirror<K>,
+    missing: &[K],
+) -> Result<(), HubError> {
+    let mut first = None;
+    for role in missing {
+        match make(api, mirror, role).await {
+            Ok(()) => {}
+            Err(error) if matches!(error.code(), Some(400..=428 | 430..=499)) => {
+                first.get_or_insert(error);
+            }
+            Err(error) => return Err(error),
+        }
     }
-    write_all(REPAIR, &api, mirror, &to_do.drifted).await
+    first.map_or(Ok(()), Err)
 }
 
 async fn make<K: Starting>(api: &Api<K>, mirror: &Mirror<K>, role: &K) -> Result<(), HubError> {

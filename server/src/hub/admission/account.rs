@@ -205,6 +205,7 @@ mod tests {
         let asking = Asking {
             address: &address,
             trust: None,
+            segment: "secret",
             server,
         };
         serde_json::from_value(asking.rules()).unwrap()

@@ -92,15 +92,16 @@ impl Address {
         }
     }
 
-    pub(super) fn client_config(&self, trust: Option<&str>) -> Value {
+    pub(super) fn client_config(&self, trust: Option<&str>, segment: &str) -> Value {
+        let path = format!("{PATH}/{segment}");
         let mut config = match self {
-            Self::Url(url) => json!({ "url": format!("{url}{PATH}") }),
+            Self::Url(url) => json!({ "url": format!("{url}{path}") }),
             Self::Service {
                 namespace,
                 name,
                 port,
             } => json!({ "service": {
-                "namespace": namespace, "name": name, "port": port, "path": PATH,
+                "namespace": namespace, "name": name, "port": port, "path": path,
             } }),
         };
         if let Some(trust) = trust {

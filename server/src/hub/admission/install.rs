@@ -66,6 +66,17 @@ impl NotInForce {
         !error.code().is_some_and(refused)
     }
 
+    /// Without the path's secret part, which a hub tells when it does not reach the server.
+    fn hiding(self, segment: &str) -> Self {
+        match self {
+            Self::Unreachable { address, said } => Self::Unreachable {
+                address,
+                said: said.replace(segment, "…"),
+            },
+            other => other,
+        }
+    }
+
     fn log(&self, standing: Option<Rules>) {
         let error = self as &dyn std::error::Error;
         match standing {
@@ -181,6 +192,7 @@ impl Installer {
         let asking = Asking {
             address: &address,
             trust: self.trust.as_deref(),
+            segment: self.reviews.segment(),
             server: &server,
         };
         let rules = asking.rules();
@@ -256,7 +268,10 @@ impl Installer {
             match call("try the webhook", maps.create(&params, &map)).await {
                 // The hub has not heard of the webhook yet.
                 Ok(_) => sleep(BETWEEN_PROBES).await,
-                Err(error) => return verdict(error, name, address),
+                Err(error) => {
+                    let said = verdict(error, name, address);
+                    return said.map_err(|not| not.hiding(self.reviews.segment()));
+                }
             }
         }
         Err(NotInForce::NeverAsked(address.to_string()))

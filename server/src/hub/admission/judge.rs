@@ -53,6 +53,9 @@ const VISIBLE_WITHIN: Duration = Duration::from_millis(500);
 /// Refusals that wait at a time; beyond them it is refused at once, so that whoever is refused all
 /// the time keeps nobody waiting.
 static WAITING: Semaphore = Semaphore::const_new(8);
+/// The same of what is written to the hub directly, so that who asks there keeps no caller of this
+/// server from waiting.
+static WAITING_ON_HUB: Semaphore = Semaphore::const_new(8);
 
 /// Asks the rules on roles about a write that the server makes for somebody.
 ///
@@ -62,7 +65,8 @@ pub async fn judge(hub: &Hub, caller: &Identity, write: &Write<'_>) -> Result<()
         return Ok(());
     }
     let user = UserName::of(&caller.user_uid);
-    judge_by(&hub.client(), hub.stores(), write, &By::Person(user)).await
+    let (client, stores) = (hub.client(), hub.stores());
+    judge_by(&client, stores, write, &By::Person(user), &WAITING).await
 }
 
 /// Asks the rules on roles about a write of whoever it names.
@@ -78,7 +82,7 @@ pub(super) async fn judge_writer(
         }
         Writer::OfHub | Writer::Nobody => By::Known(Giver::Stranger),
     };
-    judge_by(client, stores, write, &by).await
+    judge_by(client, stores, write, &by, &WAITING_ON_HUB).await
 }
 
 /// Who writes.
@@ -94,6 +98,7 @@ async fn judge_by(
     stores: &Stores,
     write: &Write<'_>,
     by: &By,
+    room: &'static Semaphore,
 ) -> Result<(), NotAdmitted> {
     let mut changed = stores.grants.changed();
     let until = Instant::now() + VISIBLE_WITHIN;
@@ -111,7 +116,7 @@ async fn judge_by(
             return Err(not);
         }
         if waits.is_none() {
-            let Ok(waiting) = WAITING.try_acquire() else {
+            let Ok(waiting) = room.try_acquire() else {
                 return Err(not);
             };
             waits = Some(waiting);
@@ -127,7 +132,8 @@ fn look(stores: &Stores, write: &Write<'_>, by: &By) -> Result<(), Refusal> {
         By::Person(user) => person(stores, user).map_or(Giver::Gone, Giver::Person),
         By::Known(giver) => giver.clone(),
     };
-    let changed = changed_user(write).and_then(|user| person(stores, &user));
+    // A disabled person's roles count when they are enabled again.
+    let changed = changed_user(write).and_then(|user| anybody(stores, &user));
     let grants = stores.grants.fresh(stores);
     let objects = Objects::of(stores);
     let facts = objects.facts();
@@ -180,11 +186,21 @@ fn not_as_known() -> NotAdmitted {
 /// Somebody who is there and enabled, with the groups that count now.
 fn person(stores: &Stores, name: &UserName) -> Option<Person> {
     let user = stores.users.by_uid(name.uid().as_str())?;
-    let stays = |user: &User| user.spec.enabled && user.metadata.deletion_timestamp.is_none();
-    stays(&user).then(|| Person {
+    let stays = user.spec.enabled && user.metadata.deletion_timestamp.is_none();
+    stays.then(|| with_groups(stores, name, &user))
+}
+
+/// Somebody who is there, disabled or not, with the groups that count now.
+fn anybody(stores: &Stores, name: &UserName) -> Option<Person> {
+    let user = stores.users.by_uid(name.uid().as_str())?;
+    Some(with_groups(stores, name, &user))
+}
+
+fn with_groups(stores: &Stores, name: &UserName, user: &User) -> Person {
+    Person {
         user: name.clone(),
-        groups: groups_of(&user, stores, Timestamp::now()),
-    })
+        groups: groups_of(user, stores, Timestamp::now()),
+    }
 }
 
 /// Whether the hub lets a writer do everything.

@@ -1,8 +1,8 @@
-//! The rules as a hub elsewhere asks them: `POST /hub/admission`, an `AdmissionReview`.
+//! The rules as a hub elsewhere asks them: `POST /hub/admission/{name}`, an `AdmissionReview`.
 //!
-//! A kube-apiserver proves nothing about itself unless it is configured to, so anybody may ask.
-//! Asking changes nothing, and an answer tells no more than the rules, which are known. What one
-//! network asks takes a part of the room only, so that a stranger who is slow to say what they ask
+//! A kube-apiserver proves nothing about itself unless it is configured to, so the path holds what
+//! only the hub is told, in its webhook: who may do what is not for strangers to ask. Those who may
+//! read webhooks on the hub know it, and asking changes nothing. What one network asks takes a part of the room only, so that a stranger who is slow to say what they ask
 //! does not keep a hub waiting: it would refuse what it cannot ask about.
 
 use std::sync::{Arc, OnceLock};
@@ -17,14 +17,16 @@ use drover_access::admission::{Asker, Operation, Write};
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use subtle::ConstantTimeEq as _;
 use tokio::sync::Semaphore;
 
 use super::webhook::{CHECK, PROBE};
 use super::{Judge, NotAdmitted};
 use crate::networks::{Share, Shares, sender};
+use crate::rest::body::Name;
 use crate::status::Status;
 
-/// Where the hub asks.
+/// Where the hub asks, but for the last part.
 pub const PATH: &str = "/hub/admission";
 /// What one place is for, in bytes; most reviews need no more.
 const PLACE: usize = 1 << 20;
@@ -44,6 +46,8 @@ const AT_ONCE: usize = 16;
 #[derive(Clone)]
 pub struct Reviews {
     judge: Judge,
+    /// The last part of the path.
+    segment: Arc<str>,
     /// The server's own name on the hub, once it is known.
     server: Arc<OnceLock<String>>,
     /// For what is being read, and waits to be decided.
@@ -60,14 +64,20 @@ impl std::fmt::Debug for Reviews {
 }
 
 impl Reviews {
-    /// Answers by what this judge knows of the hub.
-    pub fn new(judge: Judge) -> Self {
+    /// Answers by what this judge knows of the hub, at the path that ends with `segment`.
+    pub fn new(judge: Judge, segment: &str) -> Self {
         Self {
             judge,
+            segment: segment.into(),
             server: Arc::default(),
             places: Shares::new(PLACES.0, PLACES.1),
             room: Arc::new(Semaphore::new(AT_ONCE)),
         }
+    }
+
+    /// The last part of the path.
+    pub(super) fn segment(&self) -> &str {
+        &self.segment
     }
 
     /// From now on it is known whom the rules do not concern.
@@ -155,13 +165,25 @@ pub fn parse(body: &[u8]) -> Result<Asked, serde_json::Error> {
 
 /// The route.
 pub fn router(reviews: Reviews) -> Router {
-    // Written out, as all routes are: a test reads them. It is PATH.
+    // Written out, as all routes are: a test reads them. It is PATH, and the secret part.
     Router::new()
-        .route("/hub/admission", post(review))
+        .route("/hub/admission/{name}", post(ask))
         .with_state(reviews)
 }
 
-async fn review(State(reviews): State<Reviews>, request: Request) -> Result<Response, Status> {
+async fn ask(
+    State(reviews): State<Reviews>,
+    Name(name): Name,
+    request: Request,
+) -> Result<Response, Status> {
+    if bool::from(name.as_bytes().ct_eq(reviews.segment.as_bytes())) {
+        review(&reviews, request).await
+    } else {
+        Err(Status::not_found("path", "hub/admission"))
+    }
+}
+
+async fn review(reviews: &Reviews, request: Request) -> Result<Response, Status> {
     let (body, _places) = reviews.read(request).await?;
     let asked = parse(&body).map_err(|error| {
         Status::bad_request(format!("this is no AdmissionReview of a hub: {error}"))

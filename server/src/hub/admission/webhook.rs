@@ -6,8 +6,8 @@
 //! `kubectl delete validatingwebhookconfiguration drover-rules`.
 
 use drover_access::admission::{
-    self, BOOTSTRAP_TOKEN, CERTIFICATES, CLIENT_SIGNERS, DEFAULT_ROLES, DEFINITIONS, RBAC,
-    SELF_APPROVED_SIGNER, SERVERS_SECRETS, SYSTEM_NAMESPACE,
+    self, BOOTSTRAP_TOKEN, CERTIFICATES, CLIENT_SIGNERS, DEFAULT_ROLES, DEFINITIONS, HUB_LABEL,
+    HUB_PREFIX, RBAC, SELF_APPROVED_SIGNER, SERVERS_SECRETS, SYSTEM_NAMESPACE,
 };
 use drover_access::names::{ACCOUNT_PREFIX, account};
 use drover_api::group::{GROUP, HUB_NAMESPACE, MANAGED_BY, MANAGED_BY_LABEL};
@@ -47,6 +47,8 @@ pub(in crate::hub) fn is_about(said: &str) -> bool {
 pub(super) struct Asking<'a> {
     pub(super) address: &'a Address,
     pub(super) trust: Option<&'a str>,
+    /// The last part of the path at which it asks.
+    pub(super) segment: &'a str,
     /// The server's own name on the hub.
     pub(super) server: &'a str,
 }
@@ -70,7 +72,7 @@ impl Asking<'_> {
         rules
     }
 
-    /// Drover's own kinds. Of what is deleted, people and what gives rights matter.
+    /// Drover's own kinds. Of what is deleted, people, settings and what gives rights matter.
     fn kinds(&self) -> Value {
         let deleted: Vec<_> = admission::JUDGED_WHEN_DELETED
             .iter()
@@ -118,7 +120,7 @@ impl Asking<'_> {
             "clusterrolebindings",
         ];
         let conditions = [self.others(), rights_that_matter()];
-        self.webhook("rights", RBAC, what, &["CREATE", "UPDATE"], &conditions)
+        self.webhook("rights", RBAC, what, WRITES, &conditions)
     }
 
     /// The roles that Kubernetes restores, as far as they are not asked about already.
@@ -209,7 +211,7 @@ impl Asking<'_> {
         json!({
             "name": format!("{name}{NAMES_END}"),
             "admissionReviewVersions": ["v1"],
-            "clientConfig": self.address.client_config(self.trust),
+            "clientConfig": self.address.client_config(self.trust, self.segment),
             "failurePolicy": "Fail",
             "matchPolicy": "Equivalent",
             "sideEffects": "None",
@@ -223,7 +225,6 @@ impl Asking<'_> {
     }
 }
 
-/// Service accounts.
 /// Whether the object is one of the listed roles, or one that a Kubernetes of another version makes.
 fn is_default_role() -> String {
     let (beginnings, whole): (Vec<_>, Vec<_>) = DEFAULT_ROLES
@@ -234,23 +235,28 @@ fn is_default_role() -> String {
         let beginning = literal(pattern.trim_end_matches('*'));
         format!(" || {NAME}.startsWith({beginning})")
     });
-    let marked = ["object", "oldObject"].map(|object| {
-        format!(
-            "({object} != null && has({object}.metadata.labels) \
-             && 'kubernetes.io/bootstrapping' in {object}.metadata.labels)"
-        )
-    });
+    let marked = labelled("kubernetes.io/bootstrapping");
     let listed = format!(
         "{NAME} in [{}]{}",
         whole.join(", "),
         begins.collect::<String>()
     );
-    format!(
-        "{listed} || ({NAME}.startsWith('system:') && ({}))",
-        marked.join(" || ")
-    )
+    format!("{listed} || ({NAME}.startsWith('system:') && ({marked}))")
 }
 
+/// Whether the object has a label, or had it.
+fn labelled(label: &str) -> String {
+    let labelled = ["object", "oldObject"].map(|object| {
+        format!(
+            "({object} != null && has({object}.metadata.labels) \
+             && {} in {object}.metadata.labels)",
+            literal(label)
+        )
+    });
+    labelled.join(" || ")
+}
+
+/// Service accounts.
 fn accounts() -> String {
     format!(
         "request.userInfo.username.startsWith({})",
@@ -309,12 +315,18 @@ fn secrets_that_matter() -> String {
     )
 }
 
-/// What persons of Drover write, and bindings of Drover's names or of everybody.
+/// What persons of Drover write, bindings of Drover's names or of everybody, and what the server
+/// keeps, when it goes as well.
 fn rights_that_matter() -> String {
-    format!(
-        "{PEOPLE} || (has(object.subjects) && object.subjects.exists(s, \
+    let given = format!(
+        "request.operation != 'DELETE' && ({PEOPLE} || (has(object.subjects) && object.subjects.exists(s, \
          s.name.startsWith('drover:') || s.name in ['system:anonymous', 'system:authenticated', \
-         'system:serviceaccounts', 'system:unauthenticated']))"
+         'system:serviceaccounts', 'system:unauthenticated'])))"
+    );
+    format!(
+        "({given}) || {NAME}.startsWith({}) || {}",
+        literal(HUB_PREFIX),
+        labelled(HUB_LABEL)
     )
 }
 

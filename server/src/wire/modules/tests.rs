@@ -358,6 +358,62 @@ async fn a_token_opens_only_what_it_was_made_for() {
 }
 
 #[tokio::test]
+async fn a_clusters_owner_imports_it_and_who_sees_it_only_does_not() {
+    use serde_json::json;
+    let whole = Whole::new();
+    let import = Route {
+        method: Method::POST,
+        path: "/v1/clusters/{name}/import",
+        right: Right::Person,
+    };
+    let everything = json!([
+        { "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] },
+        { "nonResourceURLs": ["*"], "verbs": ["*"] },
+    ]);
+    let nodes = json!([{ "apiGroups": [""], "resources": ["nodes"], "verbs": ["get"] }]);
+    for (role, rules) in [("owner", everything), ("viewer", nodes)] {
+        let template = json!({
+            "apiVersion": "management.drover.dev/v1alpha1", "kind": "RoleTemplate",
+            "metadata": { "name": role, "uid": role },
+            "spec": { "context": "Cluster", "rules": rules },
+        });
+        let template = serde_json::from_value(template).unwrap();
+        whole.stores.role_templates.apply(template);
+    }
+    for (number, (role, wanted, writes)) in [
+        (None, StatusCode::NOT_FOUND, false),
+        (Some("viewer"), StatusCode::FORBIDDEN, false),
+        // The hub of these tests takes nothing, but was asked to.
+        (Some("owner"), StatusCode::NOT_FOUND, true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let token = whole.person(false, TokenPurpose::Session, None);
+        let user = format!("user-{number}");
+        if let Some(role) = role {
+            let binding = json!({
+                "apiVersion": "management.drover.dev/v1alpha1",
+                "kind": "ClusterRoleTemplateBinding",
+                "metadata": { "name": role, "uid": role },
+                "spec": {
+                    "cluster": { "name": "shop", "uid": "shop-uid" },
+                    "role": { "name": role, "uid": role },
+                    "subject": { "user": { "name": user, "uid": user } },
+                },
+            });
+            let binding = serde_json::from_value(binding).unwrap();
+            let mirror = &whole.stores.cluster_role_template_bindings;
+            mirror.apply(binding);
+        }
+        let (code, body) = whole.call(&import, Some(&token)).await;
+        assert_eq!(code, wanted, "{role:?}: {body}");
+        let wrote = whole.writes.load(Ordering::SeqCst) > 0;
+        assert_eq!(wrote, writes, "{role:?}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_listed_exists_and_what_is_not_does_not() {
     let whole = Whole::new();
     let admin = whole.person(true, TokenPurpose::Session, None);

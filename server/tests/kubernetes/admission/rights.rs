@@ -87,6 +87,23 @@ pub(super) fn bindings() -> Vec<Row> {
     ]
 }
 
+/// What rights on the hub come to: the binding of the administrators is there from the start.
+pub(super) fn of_the_server() -> Vec<Row> {
+    let refused = "server alone writes that";
+    let all = || format!("{RBAC}/clusterrolebindings");
+    let one = || format!("{RBAC}/clusterrolebindings/drover-hub-administrators-0");
+    let labels = |value: &Value| json!({ "metadata": { "labels": { "management.drover.dev/hub-access": value } } });
+    let mut marked = binding("view", "ServiceAccount", "robot");
+    marked["metadata"]["labels"] = labels(&json!("role"))["metadata"]["labels"].clone();
+    let kept = json!({ "metadata": { "finalizers": ["example.com/mine"] } });
+    vec![
+        row(JANE, Method::POST, all(), marked, refused),
+        row(JANE, Method::PATCH, one(), labels(&Value::Null), refused),
+        row(PERSON, Method::PATCH, one(), kept, refused),
+        row(JANE, Method::DELETE, one(), json!({}), refused),
+    ]
+}
+
 pub(super) fn roles() -> Vec<Row> {
     let role = |resource: &str, verb: &str| {
         json!({

@@ -20,6 +20,8 @@ fn world() -> World {
         .global_role("people", &[rule(GROUP, "*", "*")], &[])
         .global("one", "administrators", &user("ann"))
         .global("two", "people", &user("bob"))
+        .global("three", "administrators", &user("off"))
+        .disabled("off")
 }
 
 fn person(name: &str) -> Person {
@@ -117,6 +119,7 @@ fn what_runs_in_the_clusters_is_for_administrators_to_say() {
         check(&write("settings", name, None, Some(&one)), everybody);
         let changed = write("settings", name, Some(&one), Some(&other));
         check(&changed, everybody);
+        check(&write("settings", name, Some(&one), None), everybody);
         check(&write("settings", name, Some(&one), Some(&one)), true);
     }
     let cluster = |image: Option<&str>| json!({ "spec": { "agent": { "image": image } } });
@@ -141,6 +144,7 @@ fn nobody_shuts_out_those_above_them() {
         ("root", flagged(true), false),
         // Disabled, they have no role, and are an administrator once they are enabled again.
         ("gone", flagged(false), false),
+        ("off", json!({ "enabled": false }), false),
         ("ann", plain.clone(), false),
         ("joe", plain.clone(), true),
     ] {

@@ -27,18 +27,24 @@ pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Resu
         Operation::Delete => None,
         Operation::Create | Operation::Update => spec(write.object)?,
     };
-    let said = after.as_ref().or(before.as_ref());
-    let cluster = said
-        .map(|said| said.cluster.name.as_str())
-        .unwrap_or_default();
-    let Some(cluster) = known.facts.clusters.get(cluster) else {
+    let said = before.as_ref().or(after.as_ref());
+    let name = said.map_or("", |said| said.cluster.name.as_str());
+    // It stays where it was made, whatever has taken that name since.
+    let pinned = before.as_ref().and_then(|said| said.cluster.uid.as_ref());
+    let there = known.facts.clusters.get(name);
+    let meant = there.filter(|there| pinned.is_none_or(|pinned| pinned == *there));
+    let Some(cluster) = meant else {
         // What is left of a cluster has no owners any more.
         if write.operation == Operation::Delete {
             return super::everything_at(writer, known, &Place::EveryCluster);
         }
-        return Err(Refusal::new(format!(
-            "there is no cluster {cluster:?}: correct the name in spec.cluster"
-        )));
+        return Err(Refusal::new(match pinned {
+            Some(_) => format!(
+                "the cluster {name:?} that it was made in is not there: delete the project, and make \
+                 it anew if another cluster of that name is meant"
+            ),
+            None => format!("there is no cluster {name:?}: correct the name in spec.cluster"),
+        }));
     };
     let change = Change {
         name: write.called(),
@@ -120,14 +126,20 @@ impl Change<'_> {
         let holder = self.holder(name);
         match (namespace.adopt, holder) {
             (false, None) => Ok(()),
-            (false, Some((holder, _))) => Err(Refusal::new(format!(
-                "the namespace {name:?} is in the project {holder:?}: take it out of that one, and set \
-                 adopt here to take it over"
-            ))),
-            (true, Some((_, project))) => {
-                let there = Place::Project(project.cluster.clone(), project.uid.clone());
-                self.must("update", "projects/namespaces", &there)
-            }
+            (false, Some((holder, project))) => Err(Refusal::new(
+                if self.writer.may(self.known, "get", "projects", &at(project)) {
+                    format!(
+                        "the namespace {name:?} is in the project {holder:?}: take it out of that one, \
+                         and set adopt here to take it over"
+                    )
+                } else {
+                    format!(
+                        "the namespace {name:?} is in another project: choose another name, or ask an \
+                         owner of the cluster"
+                    )
+                },
+            )),
+            (true, Some((_, project))) => self.must("update", "projects/namespaces", &at(project)),
             // Nobody's, so whatever is in it is for those who have all of the cluster.
             (true, None) => super::everything_at(self.writer, self.known, &self.whole()),
         }
@@ -152,7 +164,7 @@ impl Change<'_> {
         let project = self.known.facts.projects.get(self.name);
         let project =
             project.ok_or_else(|| Refusal::new("the project is not known yet; try again"))?;
-        Ok(Place::Project(project.cluster.clone(), project.uid.clone()))
+        Ok(at(project))
     }
 
     fn must(&self, verb: &str, resource: &str, place: &Place) -> Result<(), Refusal> {
@@ -167,6 +179,10 @@ impl Change<'_> {
             "your roles in {scope} do not let you {verb} {resource}: ask an owner"
         )))
     }
+}
+
+fn at(project: &ProjectFacts) -> Place {
+    Place::Project(project.cluster.clone(), project.uid.clone())
 }
 
 /// What the cluster's owners say of a project, whoever else may change it.

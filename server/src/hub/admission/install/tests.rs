@@ -62,10 +62,13 @@ fn installer_that_finds(code: u16, webhooks: Value) -> (Installer, Metrics, Heal
     let client = Client::new(hub, "default");
     let (metrics, health) = (Metrics::new(), Health::new());
     let installer = Installer {
-        reviews: Reviews::new(Judge {
-            client: client.clone(),
-            stores: Stores::new(),
-        }),
+        reviews: Reviews::new(
+            Judge {
+                client: client.clone(),
+                stores: Stores::new(),
+            },
+            "secret",
+        ),
         client,
         address: None,
         settings: Settings::new(Stores::new(), ""),

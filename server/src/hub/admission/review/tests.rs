@@ -14,10 +14,11 @@ fn reviews() -> Reviews {
     let silent = tower::service_fn(|_: http::Request<kube::client::Body>| {
         futures::future::pending::<Result<http::Response<kube::client::Body>, tower::BoxError>>()
     });
-    let reviews = Reviews::new(Judge {
+    let judge = Judge {
         client: kube::Client::new(silent, "default"),
         stores: crate::hub::Stores::new(),
-    });
+    };
+    let reviews = Reviews::new(judge, "secret");
     reviews.server_is("drover:server");
     reviews
 }
@@ -75,7 +76,24 @@ fn binding() -> Body {
 }
 
 async fn ask(reviews: &Reviews, request: Request) -> Result<Response, Status> {
-    review(State(reviews.clone()), request).await
+    review(reviews, request).await
+}
+
+#[tokio::test]
+async fn only_who_knows_the_secret_path_asks_the_rules() {
+    use tower::ServiceExt as _;
+    for (segment, code) in [
+        ("secret", 200),
+        ("secreT", 404),
+        ("secret2", 404),
+        ("x", 404),
+    ] {
+        let request = Request::post(format!("{PATH}/{segment}"))
+            .body(plain())
+            .unwrap();
+        let answer = router(reviews()).oneshot(request).await.unwrap();
+        assert_eq!(answer.status(), code, "{segment}");
+    }
 }
 
 #[tokio::test]

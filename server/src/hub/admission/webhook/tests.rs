@@ -6,6 +6,7 @@ fn webhooks(server: &str) -> Vec<Value> {
     let asking = Asking {
         address: &address,
         trust: Some("PEM"),
+        segment: "secret",
         server,
     };
     let rules = asking.rules();
@@ -102,6 +103,23 @@ fn certificates_are_asked_about_when_they_are_approved_and_when_they_approve_the
 }
 
 #[test]
+fn what_the_server_keeps_on_the_hub_is_asked_about_when_it_is_stripped_and_when_it_goes() {
+    let rights = one("rights");
+    assert_eq!(rights["rules"][0]["operations"], json!(WRITES));
+    let said = conditions(&rights);
+    for part in [
+        ".startsWith('drover-hub-')",
+        "'management.drover.dev/hub-access' in object.metadata.labels",
+        "'management.drover.dev/hub-access' in oldObject.metadata.labels",
+        // There is no object when one goes.
+        "request.operation != 'DELETE' && (request.userInfo.username.startsWith('drover:') || (has(",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(HUB_LABEL, crate::controllers::access::HUB_LABEL);
+}
+
+#[test]
 fn bootstrap_tokens_of_people_are_asked_about_and_no_others() {
     let conditions = conditions(&one("secrets"));
     let people = "(request.userInfo.username.startsWith('drover:') \
@@ -127,7 +145,8 @@ fn whatever_a_rule_could_refuse_to_delete_is_asked_about() {
             resource,
             subresource: "",
             namespace: "",
-            name: "x",
+            // Of settings, those that decide what runs in the clusters.
+            name: "server-url",
             object: None,
             old: Some(&old),
         };
@@ -136,5 +155,8 @@ fn whatever_a_rule_could_refuse_to_delete_is_asked_about() {
         let is_asked = conditions.contains(&format!("'{resource}'"));
         assert_eq!(is_asked, wanted, "{resource}: {conditions}");
     }
-    assert_eq!(asked, 8, "people, providers, roles, bindings and projects");
+    assert_eq!(
+        asked, 9,
+        "people, providers, settings, roles, bindings and projects"
+    );
 }

@@ -1,0 +1,86 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use drover_api::kinds::ClusterRoleTemplateBinding;
+use http::{Request, Response};
+use kube::client::Body;
+use serde_json::{Value, json};
+
+use super::*;
+
+/// A hub that gives this for every user, or this error, and counts how often it is asked.
+fn hub(code: u16, uid: &'static str) -> (Client, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&asked);
+    let answer = move |request: Request<Body>| {
+        assert_eq!(request.method(), http::Method::GET);
+        counted.fetch_add(1, Ordering::Relaxed);
+        let said = if code == 200 {
+            json!({
+                "apiVersion": "management.drover.dev/v1alpha1", "kind": "User",
+                "metadata": { "name": "ann", "uid": uid }, "spec": {},
+            })
+        } else {
+            json!({
+                "apiVersion": "v1", "kind": "Status", "status": "Failure", "code": code,
+                "reason": if code == 404 { "NotFound" } else { "Because" }, "message": "no",
+            })
+        };
+        let mut answer = Response::new(Body::from(serde_json::to_vec(&said).unwrap()));
+        *answer.status_mut() = http::StatusCode::from_u16(code).unwrap();
+        std::future::ready(Ok::<_, tower::BoxError>(answer))
+    };
+    (Client::new(tower::service_fn(answer), "default"), asked)
+}
+
+/// So many deletions of bindings for `ann`, whose UID is 1.
+fn deletions(number: usize) -> Vec<Outdated<ClusterRoleTemplateBinding>> {
+    let binding = |n: usize| -> ClusterRoleTemplateBinding {
+        let whole: Value = json!({
+            "apiVersion": "management.drover.dev/v1alpha1", "kind": "ClusterRoleTemplateBinding",
+            "metadata": { "name": format!("b{n}"), "uid": format!("b{n}") },
+            "spec": {
+                "cluster": { "name": "shop" }, "role": { "name": "reader" },
+                "subject": { "user": { "name": "ann", "uid": "1" } },
+            },
+        });
+        serde_json::from_value(whole).unwrap()
+    };
+    let bindings = (0..number).map(|n| Outdated {
+        object: Arc::new(binding(n)),
+        due: Due::Deletion,
+    });
+    bindings.collect()
+}
+
+#[tokio::test]
+async fn a_binding_goes_only_if_the_hub_itself_says_that_whom_it_is_for_is_gone() {
+    for (code, uid, goes, fails) in [
+        (404, "", true, false),
+        // Somebody else of that name.
+        (200, "2", true, false),
+        // Memory has not heard of them yet.
+        (200, "1", false, false),
+        (503, "", false, true),
+    ] {
+        let stores = Stores::of_an_empty_hub();
+        let (client, asked) = hub(code, uid);
+        let mut orphans = Orphans::new(client, &stores);
+        let kept = orphans
+            .only(deletions(2), |it| Binding::Cluster(&it.spec))
+            .await;
+        assert_eq!(kept.len(), if goes { 2 } else { 0 }, "{code} {uid}");
+        assert_eq!(orphans.end().is_err(), fails, "{code} {uid}");
+        assert_eq!(asked.load(Ordering::Relaxed), 1, "one answer is for both");
+    }
+}
+
+#[tokio::test]
+async fn one_look_deletes_no_more_bindings_than_a_hundred() {
+    let stores = Stores::of_an_empty_hub();
+    let (client, _) = hub(404, "");
+    let mut orphans = Orphans::new(client, &stores);
+    let found = deletions(MOST + 5);
+    let kept = orphans.only(found, |it| Binding::Cluster(&it.spec)).await;
+    assert_eq!((kept.len(), orphans.put_off), (MOST, 5));
+}

@@ -1,0 +1,147 @@
+use std::sync::Arc;
+
+use drover_api::kinds::{Cluster, ClusterRoleTemplateBinding};
+use http::{Method, Request, Response};
+use kube::Client;
+use kube::client::Body;
+use parking_lot::Mutex;
+use serde_json::json;
+
+use super::*;
+
+type Asked = Arc<Mutex<Vec<(Method, String, Value)>>>;
+
+/// A hub that answers by this, and what it was asked.
+fn hub(
+    answer: impl Fn(&Method, &str, &Value) -> (u16, Value) + Clone + Send + Sync + 'static,
+) -> (Client, Asked) {
+    let asked = Asked::default();
+    let noted = Arc::clone(&asked);
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let (noted, answer) = (Arc::clone(&noted), answer.clone());
+        async move {
+            let (parts, body) = request.into_parts();
+            let body = body.collect_bytes().await?;
+            let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+            let path = parts.uri.path().to_owned();
+            let (code, said) = answer(&parts.method, &path, &body);
+            noted.lock().push((parts.method, path, body));
+            let mut response = Response::new(Body::from(serde_json::to_vec(&said).unwrap()));
+            *response.status_mut() = http::StatusCode::from_u16(code).unwrap();
+            Ok::<_, tower::BoxError>(response)
+        }
+    });
+    (Client::new(service, "default"), asked)
+}
+
+fn failure(code: u16) -> (u16, Value) {
+    let said = json!({
+        "apiVersion": "v1", "kind": "Status", "status": "Failure", "code": code,
+        "reason": "Because", "message": "no",
+    });
+    (code, said)
+}
+
+#[tokio::test]
+async fn what_gets_no_owner_goes_again_and_nothing_else_of_its_name() {
+    let made: Cluster = serde_json::from_value(json!({
+        "apiVersion": "management.drover.dev/v1alpha1", "kind": "Cluster",
+        "metadata": { "name": "shop", "uid": "1" }, "spec": {},
+    }))
+    .unwrap();
+    let (client, asked) = hub(|_, _, _| failure(404));
+    let api: Api<Cluster> = Api::all(client);
+    or_take_back(&api, &made, Ok(())).await.unwrap();
+    assert!(asked.lock().is_empty());
+    let status = Status::unavailable("the hub is away", 1);
+    let said = or_take_back(&api, &made, Err(status)).await.unwrap_err();
+    assert_eq!(said.message(), "the hub is away");
+    let asked = asked.lock();
+    let [(method, path, body)] = &asked[..] else {
+        panic!("{asked:?}")
+    };
+    assert_eq!(*method, Method::DELETE);
+    assert!(path.ends_with("/clusters/shop"), "{path}");
+    assert_eq!(body["preconditions"]["uid"], "1", "{body}");
+}
+
+/// The UID of what is there, and what a hub says of one who is bound there.
+fn object<K: DeserializeOwned>(kind: &str, name: &str, spec: &Value) -> (K, Value) {
+    let whole = json!({
+        "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,
+        "metadata": { "name": name, "uid": name }, "spec": spec,
+    });
+    (serde_json::from_value(whole.clone()).unwrap(), whole)
+}
+
+/// What an administrator is told who makes a binding whose name is taken by one with this spec, and
+/// how many bindings the hub was asked to make.
+async fn making_what_is_taken(taken_by: &Value) -> (Result<String, Status>, usize) {
+    let spec = json!({
+        "cluster": { "name": "shop" }, "role": { "name": "reader" },
+        "subject": { "user": { "name": "root" } },
+    });
+    let stores = crate::hub::Stores::of_an_empty_hub();
+    let (root, _) = object("User", "root", &json!({ "administrator": true }));
+    stores.users.apply(root);
+    let (shop, shop_said) = object("Cluster", "shop", &json!({}));
+    stores.clusters.apply(shop);
+    let (reader, reader_said) = object("RoleTemplate", "reader", &json!({ "context": "Cluster" }));
+    stores.role_templates.apply(reader);
+    let (_, taken): (ClusterRoleTemplateBinding, _) =
+        object("ClusterRoleTemplateBinding", "m-1", taken_by);
+    let (client, asked) = hub(move |method, path, body| {
+        let last = path.rsplit('/').next().unwrap_or_default();
+        match (method, last) {
+            (&Method::GET, "shop") => (200, shop_said.clone()),
+            (&Method::GET, "reader") => (200, reader_said.clone()),
+            (&Method::GET, "m-1") => (200, taken.clone()),
+            (&Method::POST, _) if body["metadata"]["name"] == "m-1" => failure(409),
+            (&Method::POST, _) => (201, body.clone()),
+            _ => failure(404),
+        }
+    });
+    let keys = crate::hub::Keys::generate().unwrap();
+    let hub = Hub::new(client, stores.clone(), keys);
+    let caller = Identity {
+        user_uid: drover_api::ids::UserUid::new("root"),
+        user_name: "root".to_owned(),
+        display_name: None,
+        administrator: true,
+        groups: Vec::new(),
+        token: drover_access::identity::TokenLimits {
+            id: "t".to_owned(),
+            purpose: drover_api::kinds::TokenPurpose::Session,
+            cluster: None,
+            provider: None,
+            expires_at: jiff::Timestamp::MAX,
+        },
+    };
+    let (binding, _): (ClusterRoleTemplateBinding, _) =
+        object("ClusterRoleTemplateBinding", "m-1", &spec);
+    let written = Written::new(&hub, &caller, &stores.cluster_role_template_bindings);
+    let made = written.create_drawn(&binding, &binding, "m-").await;
+    let asked = asked.lock();
+    let posted = asked.iter().filter(|(method, _, _)| method == Method::POST);
+    (made.map(|made| made.name_any()), posted.count())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_binding_whose_name_somebody_took_for_another_is_made_under_another_name() {
+    let other = json!({
+        "cluster": { "name": "shop" }, "role": { "name": "reader" },
+        "subject": { "user": { "name": "eve" } },
+    });
+    let (made, posted) = making_what_is_taken(&other).await;
+    let name = made.unwrap();
+    assert!(name.starts_with("m-") && name.len() == 34, "{name}");
+    assert_eq!(posted, 2);
+    // The very same is there already.
+    let same = json!({
+        "cluster": { "name": "shop" }, "role": { "name": "reader" },
+        "subject": { "user": { "name": "root" } },
+    });
+    let (made, posted) = making_what_is_taken(&same).await;
+    assert_eq!(made.unwrap_err().code(), http::StatusCode::CONFLICT);
+    assert_eq!(posted, 1);
+}
