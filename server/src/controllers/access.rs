@@ -18,8 +18,8 @@ pub mod wanted;
 
 /// People in one chunk.
 pub const CHUNK: usize = 1000;
-/// Label of the same on the hub, which may be a managed cluster as well.
-pub const HUB_LABEL: &str = "management.drover.dev/hub-access";
+// What is on the hub has a label of its own: it may be a managed cluster as well.
+pub use drover_access::admission::HUB_LABEL;
 
 /// ClusterRole, and its binding, with the `n`th chunk of names that the user lane may take.
 pub fn user_lane_name(n: usize) -> String {

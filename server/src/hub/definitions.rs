@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     /// SHA-256 of the definitions of [`SCHEMA_REVISION`].
-    const DIGEST: &str = "0ZWc+Yi9u1mag/seVvfiqTxb+bQU+mJUykgjejOPS3U=";
+    const DIGEST: &str = "z6nmZt7nkXcDnZgsSbWpGmg4vBFQKg+E0QHTOkpmJ+k=";
 
     #[test]
     fn a_changed_schema_has_a_new_revision() {

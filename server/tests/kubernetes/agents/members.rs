@@ -299,7 +299,7 @@ async fn nobody_in_a_cluster_keeps_a_role_from_being_taken_there() {
         let found = of_roles().await.map_err(|error| error.to_string())?;
         (found.len() == 2)
             .then_some(found.clone())
-            .ok_or(format!("{found:?}"))
+            .ok_or_else(|| format!("{found:?}"))
     })
     .await
     .unwrap();
@@ -311,7 +311,9 @@ async fn nobody_in_a_cluster_keeps_a_role_from_being_taken_there() {
     }
     eventually("the labels to be there again", SOON, async || {
         let found = of_roles().await.map_err(|error| error.to_string())?;
-        (found == made).then_some(()).ok_or(format!("{found:?}"))
+        (found == made)
+            .then_some(())
+            .ok_or_else(|| format!("{found:?}"))
     })
     .await
     .unwrap();
