@@ -57,7 +57,7 @@ pub struct AccessSubject {
     /// A person, by the name that they type to log in
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// Everybody of a group: drover:<provider>:<id>
+    /// Everybody of a group: drover:PROVIDER:ID
     #[arg(long, value_name = "GROUP")]
     pub group: Option<String>,
 }

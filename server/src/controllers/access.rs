@@ -4,7 +4,7 @@
 //! each role that somebody has, a ClusterRole and bindings, in the whole cluster or in a project's
 //! namespaces; and the names that the user lane's service account may take. [`wanted`] says which
 //! objects that are, [`compare`] when two mean the same, [`act`] does what is to be done, and
-//! [`keep`] knows when.
+//! `keep` knows when.
 //!
 //! Objects are named by the role's UID, and each set of names or people is cut into chunks, because
 //! an object has a bounded size. What carries

@@ -5,7 +5,7 @@
 //!
 //! - *A refusal waits*: with a role and its binding in one `kubectl apply -f`, the binding is asked
 //!   about before memory has heard of the role. So whoever would be refused is judged again whenever
-//!   the grants change, for [`VISIBLE_WITHIN`] at most. Each judgement is a whole one, of who they
+//!   the grants change, for `VISIBLE_WITHIN` at most. Each judgement is a whole one, of who they
 //!   are by then, what they have and what is written, and nothing of an earlier one is kept: whoever
 //!   is let through could have come that much later and would have been let through as well.
 //! - *A permission does not wait*: what somebody lost a moment ago may count for as long as memory
@@ -13,7 +13,7 @@
 //!   A role that grows just now is given as if it had been given just before. One that was deleted and
 //!   made again is another object, to which the new binding would be pinned although the old one was
 //!   judged: so what a new binding or project names is read from the hub itself, and has to be what
-//!   memory has ([`is_as_known`]). What is left is the time between that and the hub's own writing.
+//!   memory has (`is_as_known`). What is left is the time between that and the hub's own writing.
 //! - *What is written stays what was judged*: the hub asks again if the object changes meanwhile.
 //! - Two writes at the same time may be judged from the same memory. What each gives is checked
 //!   against what its writer has, and what the two come to together is checked when it counts:

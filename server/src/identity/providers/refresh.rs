@@ -1,7 +1,7 @@
 //! Asking providers anew who people are: regularly, and when an administrator wants to know.
 //!
 //! Only a provider's own no, and that of its list of who is allowed, end anything at once. Whatever
-//! else goes wrong leaves what was said before to the grace time ([`standing`](super::standing)).
+//! else goes wrong leaves what was said before to the grace time ([`standing`]).
 
 mod agenda;
 
