@@ -20,6 +20,8 @@ static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[dhms])+$"));
 static CURRENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"current: \d+"));
 /// Smaller numbers in messages are limits, not versions.
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b\d{3,}\b"));
+/// What follows a number in a message that is a limit, however large.
+const LIMITED: [&str; 4] = [" bytes", " characters", " items", " properties"];
 /// The volumes that hold a pod's token.
 static ACCESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"kube-api-access-[0-9a-z]{5}"));
 static PEM: LazyLock<Regex> = LazyLock::new(|| {
@@ -158,7 +160,10 @@ impl Normal {
             return NUMBER
                 .replace_all(&text, |found: &Captures<'_>| {
                     let version = found[0].parse().unwrap_or(0);
-                    if self.versions.contains(&version) {
+                    let end = found.get(0).map_or(text.len(), |found| found.end());
+                    // A limit may be a version of some object by chance.
+                    let is_limit = LIMITED.iter().any(|unit| text[end..].starts_with(unit));
+                    if !is_limit && self.versions.contains(&version) {
                         self.rank(version)
                     } else {
                         found[0].to_owned()
@@ -373,6 +378,9 @@ mod tests {
     fn versions_in_messages_are_recognised_and_limits_left() {
         let answers = normal(&[object('a', "120"), json!({"message": "120 is not 253"})]);
         assert_eq!(answers[1]["message"], "<version 1> is not 253");
+        let limit = "may not be more than 128 bytes";
+        let answers = normal(&[object('a', "128"), json!({ "message": limit })]);
+        assert_eq!(answers[1]["message"], limit);
     }
 
     #[test]
