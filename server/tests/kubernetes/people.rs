@@ -55,7 +55,7 @@ async fn an_administrator_manages_what_others_cannot_see(hub: TestHub) {
         .post("/v1/clusters", &ann, json!({ "name": "mine" }))
         .await
         .expect(403);
-    server.delete("/v1/clusters/shop", &ann).await.expect(403);
+    server.delete("/v1/clusters/shop", &ann).await.expect(404);
     let tokens = server.get("/v1/tokens", &ann).await.expect(200);
     let owners: Vec<_> = tokens["items"]
         .as_array()
