@@ -9,8 +9,6 @@ use aws_lc_rs::hkdf::{HKDF_SHA256, Salt};
 use aws_lc_rs::hmac;
 use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use drover_access::proof::PublicKey;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
@@ -149,7 +147,9 @@ fn seal(of: &[u8], purpose: &str) -> Result<Seal, Unspecified> {
 
 fn secret_segment(of: &[u8], purpose: &str) -> Result<String, Unspecified> {
     let key = drawn_key(of, purpose)?;
-    Ok(URL_SAFE_NO_PAD.encode(key))
+    let half = key.first_chunk().copied().unwrap_or_default();
+    // A hub takes names of its own form only in the path of a Service (RFC 1123).
+    Ok(format!("{:032x}", u128::from_be_bytes(half)))
 }
 
 fn drawn_key(of: &[u8], purpose: &str) -> Result<[u8; 32], Unspecified> {
@@ -222,6 +222,16 @@ pub fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hub_takes_the_secret_part_of_the_path_also_for_a_service() {
+        let segment = secret_segment(b"of these bytes", "a purpose").unwrap();
+        let fits = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+        assert!(
+            segment.len() == 32 && segment.bytes().all(fits),
+            "{segment}"
+        );
+    }
 
     #[test]
     fn keys_survive_the_way_through_their_secrets() {
