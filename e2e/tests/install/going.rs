@@ -44,6 +44,13 @@ pub(crate) async fn what_is_uninstalled_leaves_what_was_said_and_a_new_one_goes_
         .await
         .unwrap();
 
+    // What docs/install/uninstall.md says of people's rights on the hub itself.
+    for line in [
+        "delete clusterroles,clusterrolebindings --selector=management.drover.dev/hub-access",
+        "delete roles,rolebindings --all-namespaces --selector=management.drover.dev/hub-access",
+    ] {
+        installed.tools.kubectl(line).await.unwrap();
+    }
     nothing_of_ours(&installed.tools, "clusterroles,clusterrolebindings").await;
     nothing_of_ours(&installed.tools, "validatingwebhookconfigurations").await;
     nothing_of_ours(&installed.tools, "roles,rolebindings --all-namespaces").await;
@@ -51,7 +58,7 @@ pub(crate) async fn what_is_uninstalled_leaves_what_was_said_and_a_new_one_goes_
     nothing_of_ours(&installed.tools, &here).await;
     // What stays, so that a new installation goes on.
     let kinds = names(&installed.tools, "crd").await;
-    assert_eq!(kinds.len(), 5, "{kinds:?}");
+    assert_eq!(kinds.len(), 12, "{kinds:?}");
     let users = names(&installed.tools, "users.management.drover.dev").await;
     assert!(
         users.iter().any(|name| name.ends_with("/admin")),
