@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use drover_api::kinds::{Cluster, ClusterSpec};
 use drover_simulate::{ClusterOptions, Plan};
-use kube::api::{DeleteParams, PostParams, Preconditions};
+use kube::api::PostParams;
 use kube::{Resource as _, ResourceExt as _};
 use thiserror::Error;
 use tokio::sync::Semaphore;
@@ -29,7 +29,7 @@ pub use memory::in_small_pages;
 pub use place::DemoFolder;
 
 use crate::backoff::Backoff;
-use crate::hub::{Hub, HubError, call};
+use crate::hub::{Hub, HubError, call, only};
 use crate::registration::RegistrationState;
 
 /// Label of a Cluster that this module made: no other is ever touched.
@@ -231,13 +231,7 @@ impl Simulated {
     ) -> Result<Ended, DemoError> {
         let uid = cluster.uid().unwrap_or_default();
         if self.fate == Fate::Goes && cluster.meta().deletion_timestamp.is_none() {
-            let params = DeleteParams {
-                preconditions: Some(Preconditions {
-                    uid: Some(uid.clone()),
-                    resource_version: None,
-                }),
-                ..DeleteParams::default()
-            };
+            let params = only(Some(uid.clone()));
             let api = self.hub.clusters();
             call(
                 "delete a simulated cluster",

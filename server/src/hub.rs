@@ -24,6 +24,7 @@ use std::time::Duration;
 use drover_api::group::HUB_NAMESPACE;
 use drover_api::kinds::{Cluster, ClusterRegistrationToken, Project, Setting, Token, User};
 use k8s_openapi::api::core::v1::Secret;
+use kube::api::{DeleteParams, Preconditions};
 use kube::{Api, Client};
 
 pub use error::HubError;
@@ -119,6 +120,17 @@ impl Hub {
     /// Calls about the server's Secrets.
     pub fn secrets(&self) -> Api<Secret> {
         Api::namespaced(self.client(), HUB_NAMESPACE)
+    }
+}
+
+/// Deletes the object with this UID, and no other that has its name by then.
+pub fn only(uid: Option<String>) -> DeleteParams {
+    DeleteParams {
+        preconditions: Some(Preconditions {
+            uid,
+            resource_version: None,
+        }),
+        ..DeleteParams::default()
     }
 }
 

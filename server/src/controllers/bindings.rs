@@ -45,13 +45,8 @@ pub(super) async fn keep(hub: &Hub) {
     let what = "pins and conditions of bindings and projects are";
     let mut pace = Pace::new(stores.grants.changed(), SETTLE, what);
     loop {
-        pace.begin();
-        let looked = if stores.health().is_trusted() {
-            look(hub).await
-        } else {
-            Ok(())
-        };
-        pace.rest(looked, Instant::now() + LOOK_EVERY).await;
+        pace.turn(stores, look(hub), || Instant::now() + LOOK_EVERY)
+            .await;
     }
 }
 

@@ -30,14 +30,10 @@ pub(super) async fn keep(hub: &Hub) {
     let what = "conditions of users and tokens are";
     let mut pace = Pace::new(hub.stores().changed(), SETTLE, what);
     loop {
-        pace.begin();
-        let looked = if hub.stores().health().is_trusted() {
-            look(hub).await
-        } else {
-            Ok(())
-        };
-        let due = next_due(hub.stores(), Timestamp::now());
-        pace.rest(looked, due).await;
+        pace.turn(hub.stores(), look(hub), || {
+            next_due(hub.stores(), Timestamp::now())
+        })
+        .await;
     }
 }
 

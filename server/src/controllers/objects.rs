@@ -281,14 +281,14 @@ where
             free.meta_mut().resource_version = None;
             let params = PostParams::default();
             let freed = call(what.clone(), api.replace(&name, &params, &free)).await;
-            unless_gone(freed.map(drop))?;
+            unless_gone(freed)?;
         }
         let params = DeleteParams::default();
         let deleted = call(what.clone(), api.delete(&name, &params)).await;
         // What is gone at once is answered with a Status.
         match deleted.map(|answer| answer.map_right(drop).left()) {
             Ok(Some(left)) if !left.finalizers().is_empty() => Err(ApplyError::Waits { what }),
-            left => unless_gone(left.map(drop)),
+            left => unless_gone(left),
         }
     }
 }
@@ -299,10 +299,11 @@ fn too_many<K: Resource<DynamicType = ()>>() -> ApplyError {
     }
 }
 
-fn unless_gone(done: Result<(), ApplyError>) -> Result<(), ApplyError> {
+/// What somebody else has taken away already needs nothing more.
+pub(super) fn unless_gone<T>(done: Result<T, ApplyError>) -> Result<(), ApplyError> {
     match done {
         Err(ApplyError::Refused { source, .. }) if is_gone(&source) => Ok(()),
-        done => done,
+        done => done.map(drop),
     }
 }
 

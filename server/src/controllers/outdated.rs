@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::backoff::Backoff;
-use crate::hub::{HubError, Mirror, call};
+use crate::hub::{HubError, Mirror, Stores, call};
 
 /// Writes at once, of each kind.
 const AT_ONCE: usize = 4;
@@ -47,13 +47,26 @@ impl Pace {
         }
     }
 
-    /// What changes from here on is for the next look.
-    pub(super) fn begin(&mut self) {
+    /// One look, unless memory cannot be trusted, and the wait for the next one, which is at `due` if
+    /// nothing changes.
+    pub(super) async fn turn(
+        &mut self,
+        stores: &Stores,
+        look: impl Future<Output = Result<(), HubError>>,
+        due: impl FnOnce() -> Instant,
+    ) {
+        // What changes from here on is for the next look.
         self.changed.mark_unchanged();
+        let looked = if stores.health().is_trusted() {
+            look.await
+        } else {
+            Ok(())
+        };
+        self.rest(looked, due()).await;
     }
 
     /// Waits until it is time for the next look, which is at `due` if nothing changes.
-    pub(super) async fn rest(&mut self, looked: Result<(), HubError>, due: Instant) {
+    async fn rest(&mut self, looked: Result<(), HubError>, due: Instant) {
         if let Err(error) = looked {
             self.warn(&error);
             // What changes meanwhile shall not wait for one object that the hub refuses.

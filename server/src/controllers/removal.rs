@@ -22,7 +22,7 @@ use serde_json::json;
 use super::access::act::apply;
 use super::access::wanted::Wanted;
 use super::keeper::Shared;
-use super::objects::{ApplyError, call as cluster_call, is_gone};
+use super::objects::{ApplyError, call as cluster_call, unless_gone};
 use super::projects;
 use crate::backoff::Backoff;
 use crate::hub::{Hub, HubError, call};
@@ -168,14 +168,6 @@ async fn clean_once(client: &Client) -> Result<(), ApplyError> {
     let deleted = namespaces.delete(AGENT_NAMESPACE, &params);
     let deleted = cluster_call("delete the agent's namespace".to_owned(), deleted);
     unless_gone(deleted.await)
-}
-
-/// What somebody else has taken away already needs nothing more.
-fn unless_gone<T>(done: Result<T, ApplyError>) -> Result<(), ApplyError> {
-    match done {
-        Err(ApplyError::Refused { source, .. }) if is_gone(&source) => Ok(()),
-        other => other.map(drop),
-    }
 }
 
 async fn give_to<K>(client: &Client, owner: &Namespace) -> Result<(), ApplyError>

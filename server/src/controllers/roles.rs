@@ -30,13 +30,8 @@ pub(super) async fn keep(hub: &Hub) {
     let what = "conditions of roles are";
     let mut pace = Pace::new(stores.grants.changed(), SETTLE, what);
     loop {
-        pace.begin();
-        let looked = if stores.health().is_trusted() {
-            look(hub).await
-        } else {
-            Ok(())
-        };
-        pace.rest(looked, Instant::now() + LOOK_EVERY).await;
+        pace.turn(stores, look(hub), || Instant::now() + LOOK_EVERY)
+            .await;
     }
 }
 

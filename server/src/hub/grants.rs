@@ -124,12 +124,13 @@ impl LiveGrants {
         if last.seen != before && last.seen == seen {
             return;
         }
-        let people = people(stores);
+        let users = users(stores);
+        let people = people(&users, stores);
         let same = last.seen.roles == seen.roles && last.people == people;
         let grants = if same {
             Arc::clone(&last.grants)
         } else {
-            Arc::new(Grants::gather(&Objects::of(stores).facts()))
+            Arc::new(Grants::gather(&Objects::with(users, stores).facts()))
         };
         let gathered = Gathered {
             grants,
@@ -166,11 +167,11 @@ impl Seen {
 }
 
 /// A digest of what matters of users and clusters.
-fn people(stores: &Stores) -> u64 {
+fn people(users: &[Grouped], stores: &Stores) -> u64 {
     let mut hasher = DefaultHasher::new();
-    for (user, groups) in users(stores) {
+    for (user, groups) in users {
         let spec = &user.spec;
-        (named(&*user), spec.enabled, spec.administrator, groups).hash(&mut hasher);
+        (named(&**user), spec.enabled, spec.administrator, groups).hash(&mut hasher);
     }
     for cluster in stores.clusters.all() {
         named(&*cluster).hash(&mut hasher);
@@ -178,8 +179,11 @@ fn people(stores: &Stores) -> u64 {
     hasher.finish()
 }
 
-/// Everybody, with the groups that they are in now.
-fn users(stores: &Stores) -> Vec<(Arc<User>, Vec<GroupName>)> {
+/// Somebody, with the groups that they are in now.
+type Grouped = (Arc<User>, Vec<GroupName>);
+
+/// Everybody.
+fn users(stores: &Stores) -> Vec<Grouped> {
     let (now, users) = (Timestamp::now(), stores.users.all().into_iter());
     let with_groups = users.map(|user| {
         let groups = groups_of(&user, stores, now);
@@ -188,7 +192,7 @@ fn users(stores: &Stores) -> Vec<(Arc<User>, Vec<GroupName>)> {
     with_groups.collect()
 }
 
-fn user_facts((user, groups): &(Arc<User>, Vec<GroupName>)) -> Option<(&str, UserFacts)> {
+fn user_facts((user, groups): &Grouped) -> Option<(&str, UserFacts)> {
     let (name, uid) = named(&**user)?;
     let facts = UserFacts {
         uid: UserUid::new(uid),
@@ -211,7 +215,7 @@ fn named<K: Resource>(object: &K) -> Option<(&str, &str)> {
 /// The hub's objects that roles and bindings are, held while they are looked at.
 #[derive(Debug)]
 pub struct Objects {
-    users: Vec<(Arc<User>, Vec<GroupName>)>,
+    users: Vec<Grouped>,
     clusters: Vec<Arc<Cluster>>,
     providers: Vec<Arc<AuthProvider>>,
     role_templates: Vec<Arc<RoleTemplate>>,
@@ -225,8 +229,12 @@ pub struct Objects {
 impl Objects {
     /// As the mirrors have them.
     pub fn of(stores: &Stores) -> Self {
+        Self::with(users(stores), stores)
+    }
+
+    fn with(users: Vec<Grouped>, stores: &Stores) -> Self {
         Self {
-            users: users(stores),
+            users,
             clusters: stores.clusters.all(),
             providers: stores.auth_providers.all(),
             role_templates: stores.role_templates.all(),

@@ -8,7 +8,7 @@ use drover_api::kinds::{ClusterScope, Token, TokenProvider, TokenPurpose, TokenS
 use futures::TryStreamExt as _;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::api::{DeleteParams, ListParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::{Resource as _, ResourceExt};
 use secrecy::SecretString;
 use thiserror::Error;
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::authenticator::is_idle;
 use crate::hub::keys::{NoRandomness, random};
 use crate::hub::lease::Leadership;
-use crate::hub::{Hub, HubError, call};
+use crate::hub::{Hub, HubError, call, only};
 use crate::status::Status;
 
 /// Longest to wait until memory shows what was written; after that the hub is asked instead.
@@ -134,13 +134,7 @@ pub async fn delete_by_id(hub: &Hub, id: &str) -> Result<(), HubError> {
 /// Deletes a token; it is refused as soon as this returns.
 pub async fn delete(hub: &Hub, token: &Token) -> Result<(), HubError> {
     let uid = token.uid().unwrap_or_default();
-    let params = DeleteParams {
-        preconditions: Some(Preconditions {
-            uid: Some(uid.clone()),
-            resource_version: None,
-        }),
-        ..DeleteParams::default()
-    };
+    let params = only(Some(uid.clone()));
     remove(hub, &token.name_any(), &params).await?;
     hub.stores()
         .tokens

@@ -11,7 +11,7 @@ use drover_api::rest::{
 };
 use http::StatusCode;
 use jiff::Timestamp;
-use kube::api::{DeleteParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, PostParams};
 use kube::{Api, Resource as _, ResourceExt as _};
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ use super::caller::Administrator;
 use super::page::PageQuery;
 use crate::hub::keys::random;
 use crate::hub::secret::{Data, secret};
-use crate::hub::{HubError, call};
+use crate::hub::{HubError, call, only};
 use crate::identity::providers::configured::{UseError, secret_of};
 use crate::identity::providers::trial;
 use crate::status::Status;
@@ -216,16 +216,6 @@ async fn remove(state: &RestState, provider: &AuthProvider) -> Result<(), HubErr
     call("delete an identity provider", deleting)
         .await
         .map(|_| ())
-}
-
-fn only(uid: Option<String>) -> DeleteParams {
-    DeleteParams {
-        preconditions: Some(Preconditions {
-            uid,
-            resource_version: None,
-        }),
-        ..DeleteParams::default()
-    }
 }
 
 /// Tries an identity provider, whether it is enabled or not, and says what was found.

@@ -8,7 +8,7 @@ use drover_api::kinds::{Cluster, ClusterSpec};
 use drover_api::rest::{ClusterCreate, ClusterView, List};
 use http::StatusCode;
 use kube::ResourceExt;
-use kube::api::{DeleteParams, PostParams, Preconditions};
+use kube::api::PostParams;
 
 use super::RestState;
 use super::body::{Json, Name, Query};
@@ -18,7 +18,7 @@ use super::page::PageQuery;
 use super::sight::{Sight, place_of_cluster};
 use super::tokens::visible_cluster;
 use super::written::or_take_back;
-use crate::hub::call;
+use crate::hub::{call, only};
 use crate::status::Status;
 
 /// Longest to wait until memory shows what was written.
@@ -118,13 +118,7 @@ pub(super) async fn delete(
         "clusters",
         &place_of_cluster(&cluster),
     )?;
-    let params = DeleteParams {
-        preconditions: Some(Preconditions {
-            uid: cluster.uid(),
-            resource_version: None,
-        }),
-        ..DeleteParams::default()
-    };
+    let params = only(cluster.uid());
     call(
         "delete a cluster",
         state.hub.clusters().delete(&name, &params),

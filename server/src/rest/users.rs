@@ -9,7 +9,7 @@ use drover_api::rest::{IdentityView, List, PasswordReset, UserCreate, UserPatch,
 use http::StatusCode;
 use jiff::Timestamp;
 use kube::ResourceExt;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{Patch, PatchParams, PostParams};
 use secrecy::SecretString;
 use serde_json::json;
 
@@ -17,7 +17,7 @@ use super::RestState;
 use super::body::{Json, Name, Query};
 use super::caller::Administrator;
 use super::page::PageQuery;
-use crate::hub::call;
+use crate::hub::{call, only};
 use crate::identity::administrators::NO_OWNERS;
 use crate::status::Status;
 
@@ -176,13 +176,7 @@ pub(super) async fn delete(
     let user = find(&state, &name)?;
     refuse_oneself(&caller, &user, "delete")?;
     let uid = user.uid().unwrap_or_default();
-    let params = DeleteParams {
-        preconditions: Some(Preconditions {
-            uid: Some(uid.clone()),
-            resource_version: None,
-        }),
-        ..DeleteParams::default()
-    };
+    let params = only(Some(uid.clone()));
     call("delete a user", state.hub.users().delete(&name, &params)).await?;
     state
         .hub

@@ -10,7 +10,7 @@ use drover_access::admission::{Operation, Write};
 use drover_access::identity::Identity;
 use drover_access::names::UserName;
 use drover_api::group::{GROUP, SERVER_FIELD_MANAGER};
-use kube::api::{DeleteParams, PostParams, Preconditions};
+use kube::api::PostParams;
 use kube::{Api, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::hub::admission::judge::judge;
 use crate::hub::keys::random;
-use crate::hub::{Hub, Mirror, call};
+use crate::hub::{Hub, Mirror, call, only};
 use crate::status::Status;
 
 /// Longest to wait until memory shows what was written.
@@ -120,13 +120,7 @@ where
         self.ask(Operation::Delete, &name, None, Some(&before))
             .await?;
         let uid = object.uid().unwrap_or_default();
-        let params = DeleteParams {
-            preconditions: Some(Preconditions {
-                uid: Some(uid.clone()),
-                resource_version: None,
-            }),
-            ..DeleteParams::default()
-        };
+        let params = only(Some(uid.clone()));
         match call("delete an object", self.api().delete(&name, &params)).await {
             Err(error) if !error.is_not_found() => return Err(error.into()),
             _ => {}
@@ -174,13 +168,7 @@ where
         return Ok(());
     };
     let name = made.name_any();
-    let params = DeleteParams {
-        preconditions: Some(Preconditions {
-            uid: made.uid(),
-            resource_version: None,
-        }),
-        ..DeleteParams::default()
-    };
+    let params = only(made.uid());
     let deleting = api.delete(&name, &params);
     if let Err(error) = call("delete what has no owner", deleting).await {
         let error = &error as &dyn std::error::Error;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use aws_lc_rs::digest::{SHA256, digest};
+use drover_access::admission::RBAC;
 use drover_access::grants::{ADMINISTRATOR, Downstream, OnHub, Scope, Subject as Person};
 use drover_access::names::{EXTRA_DISPLAY_NAME, EXTRA_TOKEN_ID, GroupName, UserName};
 use drover_access::roles::Rights;
@@ -17,8 +18,6 @@ use drover_api::group::ACCESS_LABEL;
 use super::{CHUNK, HUB_LABEL, user_lane_name};
 use crate::registration::manifest::{account, labels, role_ref};
 
-/// Group of Kubernetes' roles, which people are named under in bindings.
-const RBAC: &str = "rbac.authorization.k8s.io";
 /// Annotation for people's eyes: the role's name on the hub.
 const ROLE_ANNOTATION: &str = "management.drover.dev/role";
 

@@ -103,13 +103,8 @@ pub(in crate::controllers) async fn keep(hub: &Hub) {
     let mut pace = Pace::new(stores.grants.changed(), SETTLE, "roles of the start are");
     let mut told = BTreeSet::new();
     loop {
-        pace.begin();
-        let looked = if stores.health().is_trusted() {
-            look(hub, &mut told).await
-        } else {
-            Ok(())
-        };
-        pace.rest(looked, Instant::now() + LOOK_EVERY).await;
+        pace.turn(stores, look(hub, &mut told), || Instant::now() + LOOK_EVERY)
+            .await;
     }
 }
 

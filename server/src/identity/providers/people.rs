@@ -10,14 +10,14 @@ use drover_api::kinds::{
 };
 use drover_providers::Person;
 use jiff::Timestamp;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Resource as _, ResourceExt as _};
 use serde_json::json;
 use thiserror::Error;
 
 use super::{seen, standing};
 use crate::hub::keys::{NoRandomness, random};
-use crate::hub::{Hub, HubError, call};
+use crate::hub::{Hub, HubError, call, only};
 
 /// Longest to wait until memory shows what was written.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(5);
@@ -135,13 +135,7 @@ async fn create(hub: &Hub, person: &Person) -> Result<User, PeopleError> {
 }
 
 async fn take_back(hub: &Hub, user: &User) {
-    let params = DeleteParams {
-        preconditions: Some(Preconditions {
-            uid: user.uid(),
-            resource_version: None,
-        }),
-        ..DeleteParams::default()
-    };
+    let params = only(user.uid());
     let name = user.name_any();
     if let Err(error) = call("delete a user", hub.users().delete(&name, &params)).await {
         let error = &error as &dyn std::error::Error;

@@ -3,6 +3,7 @@
 //! The user lane's account has no rights here: the server's access controller gives it exactly
 //! the names that people have in the cluster.
 
+use drover_access::admission::RBAC;
 use drover_api::group::AGENT_NAMESPACE;
 use k8s_openapi::api::rbac::v1::{
     ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
@@ -12,7 +13,6 @@ use super::{AGENT, ManifestError, Stream, cluster_meta, meta};
 
 const CONTROLLER: &str = "drover-controller";
 const REPORT: &str = "drover-report";
-const RBAC: &str = "rbac.authorization.k8s.io";
 
 pub(super) fn write(stream: &mut Stream) -> Result<(), ManifestError> {
     for (name, rules) in [
