@@ -116,7 +116,7 @@ bench-scale: ## One server with 5,000 clusters: memory of each, reconnecting aft
 	@$(CARGO_TARGET_DIR)/release/drover-bench scale
 
 .PHONY: bench-access
-bench-access: ## Who may do what: 10,000 users, 50,000 bindings; time of a decision, memory
+bench-access: ## Who may do what: 10,000 users, 50,000 bindings; time of a decision, memory; into 200 clusters
 	@.ci/install bench
 	@cargo build $(CARGO_ALL) --release --bins
 	@$(CARGO_TARGET_DIR)/release/drover-bench access

@@ -1,10 +1,11 @@
 //! `drover-bench access`: who may do what, with very many people and bindings.
 //!
 //! The index is made of as many objects as a large company has, and asked as a request on the road
-//! asks: may they go there, which of their groups count there, what may they do there. Applying the
-//! roles to clusters (`sync_1000x200_s`) is measured once the controller does it.
+//! asks: may they go there, which of their groups count there, what may they do there. How roles come
+//! into clusters is measured on a server, see [`sync`].
 
 mod company;
+mod sync;
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -32,6 +33,9 @@ pub(crate) enum AccessError {
     /// The figures could not be kept.
     #[error(transparent)]
     Figures(#[from] FiguresError),
+    /// The server did not bring roles into clusters.
+    #[error(transparent)]
+    Sync(#[from] sync::SyncError),
     /// The company has nobody who may go anywhere, so nothing was measured.
     #[error("of {DECISIONS} decisions {0} were in favour: what is measured is not what is meant")]
     Lopsided(usize),
@@ -42,10 +46,6 @@ pub(crate) enum AccessError {
 pub(crate) struct Access {}
 
 impl Access {
-    #[expect(
-        clippy::unused_async,
-        reason = "every bench is run by the one function that runs futures"
-    )]
     pub(crate) async fn run(self) -> Result<(), AccessError> {
         let company = Company::new(USERS, BINDINGS);
         let before = rss_kib(std::process::id())?;
@@ -67,6 +67,8 @@ impl Access {
              to a cluster, and which of their groups count there",
             company.clusters()
         ));
+        drop((grants, company));
+        sync::measure(&mut figures).await?;
         say(&figures.table(&format!("access: {}", machine::description())));
         say(&format!(
             "written to {}",

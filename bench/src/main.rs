@@ -1,6 +1,7 @@
 //! `drover-bench`: what `make bench-NAME` runs.
 
 mod access;
+mod administrator;
 mod api;
 mod args;
 mod backend;

@@ -6,17 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use drover_e2e::{
-    CommandError, DemoOptions, DemoServer, DroverError, Program, ProgramError, Running,
-};
+use drover_e2e::{DemoOptions, DemoServer, DroverError, Program, ProgramError, Running};
 use futures::{StreamExt as _, TryStreamExt as _};
-use http::Request;
-use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::agents::{Joining, files};
 use super::limits::{TooFewFiles, allow_files};
+use crate::administrator::{Administrator, AdministratorError};
 use crate::certificate::{self, CertificateError};
 use crate::fleet::{self, manifest};
 use crate::load::{Connection, ExchangeError, Numbers, TURN, Target};
@@ -42,9 +39,9 @@ pub(crate) enum StageError {
     /// A process.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// A command.
+    /// The server's API.
     #[error(transparent)]
-    Command(#[from] CommandError),
+    Api(#[from] AdministratorError),
     /// The server's certificate.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
@@ -54,12 +51,6 @@ pub(crate) enum StageError {
     /// A file or folder.
     #[error("prepare {path}")]
     Prepare { path: PathBuf, source: io::Error },
-    /// The server refused something.
-    #[error("{what}")]
-    Refused {
-        what: String,
-        source: Box<kube::Error>,
-    },
     /// An answer makes no sense.
     #[error("{what} is something else than expected")]
     Unreadable { what: &'static str },
@@ -83,8 +74,7 @@ pub(super) struct Stage {
     agents: Option<Running>,
     server: DemoServer,
     /// The server's API, as the administrator.
-    api: kube::Client,
-    bearer: String,
+    api: Administrator,
     target: Target,
     clusters: u32,
     folder: TempDir,
@@ -109,21 +99,13 @@ impl Stage {
         })
         .await?;
         server.log_in().await?;
+        let api = Administrator::of(&server, folder.path()).await?;
         server.running().check()?;
-        let bearer = format!("Bearer {}", token(&server).await?);
-        let authority = authority(&server, folder.path()).await?;
-        let unusable = |_| StageError::Unreadable {
-            what: "the server's address",
-        };
-        let mut config = kube::Config::new(server.url().parse().map_err(unusable)?);
-        let roots = certificate::certificates(&authority)?;
-        config.root_cert = Some(roots.iter().map(|root| root.to_vec()).collect());
-        let api = kube::Client::try_from(config).map_err(refused("make a client"))?;
         let target = Target {
             address: server.url().trim_start_matches("https://").to_owned(),
-            tls: Some(certificate::client(&authority)?),
+            tls: Some(certificate::client(api.authority())?),
             path: "/readyz".to_owned(),
-            headers: vec![("Authorization".to_owned(), bearer.clone())],
+            headers: vec![("Authorization".to_owned(), api.bearer().to_owned())],
             sent: None,
             numbers: Arc::new(Numbers::scattered_over(clusters.into())),
         };
@@ -131,7 +113,6 @@ impl Stage {
             agents: None,
             server,
             api,
-            bearer,
             target,
             clusters,
             folder,
@@ -164,34 +145,15 @@ impl Stage {
 
     async fn import(&self, number: u32) -> Result<Joining, StageError> {
         let name = fleet::name(number);
-        self.post("/v1/clusters", json!({"name": name})).await?;
+        self.api.post("/v1/clusters", json!({"name": name})).await?;
         let import = format!("/v1/clusters/{name}/import");
-        let import = self.post(&import, json!({})).await?;
+        let import = self.api.post(&import, json!({})).await?;
         let text = import["manifest"].as_str();
         let objects = text.and_then(|text| manifest::in_namespace(text, &name));
         let objects = objects.ok_or(StageError::Unreadable {
             what: "an import manifest",
         })?;
         Ok(Joining { name, objects })
-    }
-
-    async fn post(&self, path: &str, body: Value) -> Result<Value, StageError> {
-        let request = Request::post(path)
-            .header(CONTENT_TYPE, "application/json")
-            .header(AUTHORIZATION, &self.bearer)
-            .body(body.to_string().into_bytes())
-            .expect("a path and headers of our own make a request");
-        let answered = self.api.request(request).await;
-        answered.map_err(refused(&format!("POST {path}")))
-    }
-
-    async fn get(&self, path: &str) -> Result<String, StageError> {
-        let request = Request::get(path)
-            .header(AUTHORIZATION, &self.bearer)
-            .body(Vec::new())
-            .expect("a path and a header of our own make a request");
-        let answered = self.api.request_text(request).await;
-        answered.map_err(refused(&format!("GET {path}")))
     }
 
     /// Kills the server, starts it, and waits until it says that it is ready.
@@ -217,7 +179,7 @@ impl Stage {
     /// Waits until every cluster has a tunnel.
     pub(super) async fn until_all_connected(&self) -> Result<(), StageError> {
         let connected = async || {
-            let metrics = self.get("/metrics").await?;
+            let metrics = self.api.get("/metrics").await?;
             let line = metrics
                 .lines()
                 .find_map(|line| line.strip_prefix("drover_clusters_connected "));
@@ -234,7 +196,10 @@ impl Stage {
         let ready = async || {
             let (mut count, mut after) = (0, String::new());
             loop {
-                let page = self.get(&format!("/v1/clusters?limit=500{after}")).await?;
+                let page = self
+                    .api
+                    .get(&format!("/v1/clusters?limit=500{after}"))
+                    .await?;
                 let page: Value = serde_json::from_str(&page).unwrap_or_default();
                 let items = page["items"].as_array().into_iter().flatten();
                 count += items.filter(|cluster| is_ready(cluster)).count() as u64;
@@ -299,39 +264,4 @@ fn prepare(path: &Path) -> impl Fn(io::Error) -> StageError {
         path: path.clone(),
         source,
     }
-}
-
-fn refused(what: &str) -> impl Fn(kube::Error) -> StageError {
-    let what = what.to_owned();
-    move |source| StageError::Refused {
-        what: what.clone(),
-        source: Box::new(source),
-    }
-}
-
-/// A token of the administrator's, as programs have one.
-async fn token(server: &DemoServer) -> Result<String, StageError> {
-    let words = ["token", "create", "--output", "json"];
-    let answer = server.command_line().run(words).await?.stdout;
-    let answer: Value = serde_json::from_str(&answer).unwrap_or_default();
-    let token = answer["token"].as_str().map(str::to_owned);
-    token.ok_or(StageError::Unreadable {
-        what: "the answer of \"drover token create\"",
-    })
-}
-
-/// The server's authority in a file, as a kubeconfig has it.
-async fn authority(server: &DemoServer, folder: &Path) -> Result<PathBuf, StageError> {
-    let words = ["cluster", "import", "of-nobody"];
-    let answer = server.command_line().run(words).await?.stdout;
-    let objects = manifest::in_namespace(&answer, "of-nobody").unwrap_or_default();
-    let found = objects
-        .iter()
-        .find_map(|object| object["data"]["server-ca.crt"].as_str());
-    let found = found.ok_or(StageError::Unreadable {
-        what: "the answer of \"drover cluster import\"",
-    })?;
-    let path = folder.join("server-ca.crt");
-    std::fs::write(&path, found).map_err(prepare(&path))?;
-    Ok(path)
 }

@@ -13,7 +13,7 @@ use kube::api::PostParams;
 use super::RestState;
 use super::body::{Json, Name, Query};
 use super::caller::{Caller, Importer};
-use super::members;
+use super::members::{self, InCluster};
 use super::page::PageQuery;
 use super::sight::{Sight, place_of_cluster};
 use super::tokens::visible_cluster;
@@ -97,7 +97,7 @@ pub(super) async fn create(
         .wait_for(&created, VISIBLE_WITHIN)
         .await;
     if !caller.administrator {
-        let owner = members::make_owner(&state, &caller, &created).await;
+        let owner = members::make_owner::<InCluster>(&state, &caller, &created).await;
         or_take_back(&api, &created, owner).await?;
     }
     Ok((StatusCode::CREATED, axum::Json(view(&created))))
@@ -112,12 +112,9 @@ pub(super) async fn delete(
     Caller(caller): Caller,
     Name(name): Name,
 ) -> Result<StatusCode, Status> {
-    let cluster = visible_cluster(&state, &caller, &name)?;
-    Sight::of(state.hub.stores(), &caller).must(
-        "delete",
-        "clusters",
-        &place_of_cluster(&cluster),
-    )?;
+    let sight = Sight::of(state.hub.stores(), &caller);
+    let cluster = sight.cluster(&name)?;
+    sight.must("delete", "clusters", &place_of_cluster(&cluster))?;
     let params = only(cluster.uid());
     call(
         "delete a cluster",

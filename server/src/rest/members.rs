@@ -1,47 +1,41 @@
 //! Who has a role in a cluster or a project.
 
+mod binding;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
 use axum::extract::State;
-use drover_access::grants::Place;
 use drover_access::identity::Identity;
 use drover_access::names::GroupName;
-use drover_api::ids::{ClusterUid, ProjectUid, ProviderUid, RoleUid, UserUid};
+use drover_api::ids::{ProviderUid, RoleUid, UserUid};
 use drover_api::kinds::{
-    BindingSubject, Cluster, ClusterReference, ClusterRoleTemplateBinding,
-    ClusterRoleTemplateBindingSpec, GroupReference, Project, ProjectReference,
-    ProjectRoleTemplateBinding, ProjectRoleTemplateBindingSpec, RoleReference, UserReference,
+    BindingSubject, ClusterRoleTemplateBinding, ProjectRoleTemplateBinding, RoleReference,
 };
 use drover_api::rest::{List, MemberCreate, MemberView};
 use http::StatusCode;
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kube::api::{ObjectMeta, PostParams};
-use kube::{Api, ResourceExt};
+use kube::api::PostParams;
+use kube::{Api, ResourceExt as _};
 
+use self::binding::Binding;
 use super::RestState;
 use super::body::{Json, Name, Names, Query};
 use super::caller::Caller;
 use super::page::PageQuery;
-use super::projects::visible_project;
-use super::sight::{Sight, place_of, place_of_cluster};
-use super::tokens::visible_cluster;
+use super::sight::Sight;
 use super::written::Written;
 use crate::hub::call;
 use crate::status::Status;
 
 /// Longest to wait until memory shows what was written.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
-/// Role of who imports a cluster.
-const OWNER: &str = "cluster-owner";
-/// Role of who makes a project.
-const PROJECT_OWNER: &str = "project-owner";
 /// What the id of a member begins with.
 const PREFIX: &str = "m-";
-const IN_CLUSTERS: &str = "clusterroletemplatebindings";
-const IN_PROJECTS: &str = "projectroletemplatebindings";
+
+pub(super) type InCluster = ClusterRoleTemplateBinding;
+pub(super) type InProject = ProjectRoleTemplateBinding;
 
 /// Everybody who has a role in a cluster, by a binding there.
 #[utoipa::path(get, path = "/v1/clusters/{name}/members", tag = "access",
@@ -53,19 +47,7 @@ pub(super) async fn list_of_cluster(
     Name(name): Name,
     Query(query): Query<PageQuery>,
 ) -> Result<axum::Json<List<MemberView>>, Status> {
-    let cluster = visible_cluster(&state, &caller, &name)?;
-    let sight = Sight::of(state.hub.stores(), &caller);
-    sight.must("list", IN_CLUSTERS, &place_of_cluster(&cluster))?;
-    let stores = state.hub.stores();
-    let here = |binding: &ClusterRoleTemplateBinding| is_of_cluster(binding, &cluster);
-    query
-        .of(&stores.cluster_role_template_bindings, here, |binding| {
-            let status = binding.status.as_ref();
-            let conditions = status.map(|status| status.conditions.as_slice());
-            let (role, subject) = (&binding.spec.role, &binding.spec.subject);
-            view(&state, &binding.metadata, role, subject, conditions)
-        })
-        .map(axum::Json)
+    list::<InCluster>(&state, &caller, &name, &query)
 }
 
 /// Gives somebody a role in a cluster.
@@ -79,16 +61,7 @@ pub(super) async fn add_to_cluster(
     Name(name): Name,
     Json(request): Json<MemberCreate>,
 ) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
-    let cluster = visible_cluster(&state, &caller, &name)?;
-    let sight = Sight::of(state.hub.stores(), &caller);
-    sight.must("create", IN_CLUSTERS, &place_of_cluster(&cluster))?;
-    let (said, binding) = in_cluster(&state, &cluster, wished(request)?);
-    let mirror = &state.hub.stores().cluster_role_template_bindings;
-    let written = Written::new(&state.hub, &caller, mirror);
-    let made = written.create_drawn(&said, &binding, PREFIX).await?;
-    let (role, subject) = (&made.spec.role, &made.spec.subject);
-    let view = view(&state, &made.metadata, role, subject, None);
-    Ok((StatusCode::CREATED, axum::Json(view)))
+    add::<InCluster>(&state, &caller, &name, request).await
 }
 
 /// Takes a role in a cluster away; what it opened ends within seconds.
@@ -101,69 +74,7 @@ pub(super) async fn remove_from_cluster(
     Caller(caller): Caller,
     Names(name, id): Names,
 ) -> Result<StatusCode, Status> {
-    let cluster = visible_cluster(&state, &caller, &name)?;
-    let sight = Sight::of(state.hub.stores(), &caller);
-    sight.must("delete", IN_CLUSTERS, &place_of_cluster(&cluster))?;
-    let mirror = &state.hub.stores().cluster_role_template_bindings;
-    let binding = mirror
-        .by_name(&id)
-        .filter(|binding| is_of_cluster(binding, &cluster))
-        .ok_or_else(|| Status::not_found("member", &id))?;
-    Written::new(&state.hub, &caller, mirror)
-        .delete(&binding)
-        .await?;
-    Ok(StatusCode::NO_CONTENT)
-}
-
-/// Makes whoever imports a cluster its owner: nobody else could give them a role there.
-pub(super) async fn make_owner(
-    state: &RestState,
-    caller: &Identity,
-    cluster: &Cluster,
-) -> Result<(), Status> {
-    let (_, binding) = in_cluster(state, cluster, own(caller, OWNER));
-    let mirror = &state.hub.stores().cluster_role_template_bindings;
-    let api = Api::all(state.hub.client());
-    let params = PostParams::default();
-    let made = call(
-        "make an owner of who imports",
-        api.create(&params, &binding),
-    )
-    .await?;
-    mirror.wait_for(&made, VISIBLE_WITHIN).await;
-    Ok(())
-}
-
-/// Makes whoever makes a project its owner, unless they may change it anyway.
-pub(super) async fn make_project_owner(
-    state: &RestState,
-    caller: &Identity,
-    project: &Project,
-) -> Result<(), Status> {
-    let (_, binding) = in_project(state, project, own(caller, PROJECT_OWNER));
-    let mirror = &state.hub.stores().project_role_template_bindings;
-    let api = Api::all(state.hub.client());
-    let params = PostParams::default();
-    let making = api.create(&params, &binding);
-    let made = call("make an owner of who makes a project", making).await?;
-    mirror.wait_for(&made, VISIBLE_WITHIN).await;
-    Ok(())
-}
-
-/// A role for the caller themselves.
-fn own(caller: &Identity, role: &str) -> (RoleReference, BindingSubject) {
-    let role = RoleReference {
-        name: role.to_owned(),
-        uid: None,
-    };
-    let subject = BindingSubject {
-        user: Some(UserReference {
-            name: caller.user_name.clone(),
-            uid: None,
-        }),
-        group: None,
-    };
-    (role, subject)
+    remove::<InCluster>(&state, &caller, &name, &id).await
 }
 
 /// Everybody who has a role in a project, by a binding there.
@@ -176,18 +87,7 @@ pub(super) async fn list_of_project(
     Name(name): Name,
     Query(query): Query<PageQuery>,
 ) -> Result<axum::Json<List<MemberView>>, Status> {
-    let (project, place) = placed(&state, &caller, &name)?;
-    Sight::of(state.hub.stores(), &caller).must("list", IN_PROJECTS, &place)?;
-    let stores = state.hub.stores();
-    let here = |binding: &ProjectRoleTemplateBinding| is_of_project(binding, &project);
-    query
-        .of(&stores.project_role_template_bindings, here, |binding| {
-            let status = binding.status.as_ref();
-            let conditions = status.map(|status| status.conditions.as_slice());
-            let (role, subject) = (&binding.spec.role, &binding.spec.subject);
-            view(&state, &binding.metadata, role, subject, conditions)
-        })
-        .map(axum::Json)
+    list::<InProject>(&state, &caller, &name, &query)
 }
 
 /// Gives somebody a role in a project.
@@ -201,15 +101,7 @@ pub(super) async fn add_to_project(
     Name(name): Name,
     Json(request): Json<MemberCreate>,
 ) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
-    let (project, place) = placed(&state, &caller, &name)?;
-    Sight::of(state.hub.stores(), &caller).must("create", IN_PROJECTS, &place)?;
-    let (said, binding) = in_project(&state, &project, wished(request)?);
-    let mirror = &state.hub.stores().project_role_template_bindings;
-    let written = Written::new(&state.hub, &caller, mirror);
-    let made = written.create_drawn(&said, &binding, PREFIX).await?;
-    let (role, subject) = (&made.spec.role, &made.spec.subject);
-    let view = view(&state, &made.metadata, role, subject, None);
-    Ok((StatusCode::CREATED, axum::Json(view)))
+    add::<InProject>(&state, &caller, &name, request).await
 }
 
 /// Takes a role in a project away; what it opened ends within seconds.
@@ -222,124 +114,116 @@ pub(super) async fn remove_from_project(
     Caller(caller): Caller,
     Names(name, id): Names,
 ) -> Result<StatusCode, Status> {
-    let (project, place) = placed(&state, &caller, &name)?;
-    Sight::of(state.hub.stores(), &caller).must("delete", IN_PROJECTS, &place)?;
-    let mirror = &state.hub.stores().project_role_template_bindings;
+    remove::<InProject>(&state, &caller, &name, &id).await
+}
+
+/// A place that the caller knows of, and where their roles let them `verb` its members.
+fn place<B: Binding>(
+    state: &RestState,
+    caller: &Identity,
+    name: &str,
+    verb: &str,
+) -> Result<Arc<B::At>, Status> {
+    let sight = Sight::of(state.hub.stores(), caller);
+    let (at, place) = B::find(&sight, name)?;
+    sight.must(verb, &B::plural(&()), &place)?;
+    Ok(at)
+}
+
+fn list<B: Binding>(
+    state: &RestState,
+    caller: &Identity,
+    name: &str,
+    query: &PageQuery,
+) -> Result<axum::Json<List<MemberView>>, Status> {
+    let at = place::<B>(state, caller, name, "list")?;
+    let here = |binding: &B| binding.said().is_at(&*at);
+    let mirror = B::mirror(state.hub.stores());
+    query
+        .of(mirror, here, |binding| view(state, binding))
+        .map(axum::Json)
+}
+
+async fn add<B: Binding>(
+    state: &RestState,
+    caller: &Identity,
+    name: &str,
+    request: MemberCreate,
+) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
+    let at = place::<B>(state, caller, name, "create")?;
+    let (role, subject) = wished(request)?;
+    let binding = pinned::<B>(state, &*at, &role, &subject);
+    let said = B::bind(&binding.name_any(), (at.name_any(), None), role, subject);
+    let written = Written::new(&state.hub, caller, B::mirror(state.hub.stores()));
+    let made = written.create_drawn(&said, &binding, PREFIX).await?;
+    Ok((StatusCode::CREATED, axum::Json(view(state, &made))))
+}
+
+async fn remove<B: Binding>(
+    state: &RestState,
+    caller: &Identity,
+    name: &str,
+    id: &str,
+) -> Result<StatusCode, Status> {
+    let at = place::<B>(state, caller, name, "delete")?;
+    let mirror = B::mirror(state.hub.stores());
     let binding = mirror
-        .by_name(&id)
-        .filter(|binding| is_of_project(binding, &project))
-        .ok_or_else(|| Status::not_found("member", &id))?;
-    Written::new(&state.hub, &caller, mirror)
+        .by_name(id)
+        .filter(|binding| binding.said().is_at(&*at))
+        .ok_or_else(|| Status::not_found("member", id))?;
+    Written::new(&state.hub, caller, mirror)
         .delete(&binding)
         .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn placed(
+/// Makes whoever made a place its owner: nobody else could give them a role there.
+pub(super) async fn make_owner<B: Binding>(
     state: &RestState,
     caller: &Identity,
-    name: &str,
-) -> Result<(Arc<Project>, Place), Status> {
-    let project = visible_project(state, caller, name)?;
-    let place = place_of(&project);
-    let place = place.ok_or_else(|| {
-        Status::unavailable("the server has not yet seen to this project; try again", 1)
-    })?;
-    Ok((project, place))
-}
-
-/// By UID once the server has written it; a name alone may mean one that was there before.
-fn is_of_cluster(binding: &ClusterRoleTemplateBinding, cluster: &Cluster) -> bool {
-    let reference = &binding.spec.cluster;
-    let pinned = reference.uid.as_ref().map(ClusterUid::as_str);
-    reference.name == cluster.name_any()
-        && pinned.is_none_or(|uid| Some(uid) == cluster.uid().as_deref())
-}
-
-fn is_of_project(binding: &ProjectRoleTemplateBinding, project: &Project) -> bool {
-    let reference = &binding.spec.project;
-    let pinned = reference.uid.as_ref().map(ProjectUid::as_str);
-    reference.name == project.name_any()
-        && pinned.is_none_or(|uid| Some(uid) == project.uid().as_deref())
+    at: &B::At,
+) -> Result<(), Status> {
+    let (role, subject) = B::owner(caller);
+    let binding = pinned::<B>(state, at, &role, &subject);
+    let api: Api<B> = Api::all(state.hub.client());
+    let params = PostParams::default();
+    let made = call(
+        "make an owner of who made it",
+        api.create(&params, &binding),
+    )
+    .await?;
+    let mirror = B::mirror(state.hub.stores());
+    mirror.wait_for(&made, VISIBLE_WITHIN).await;
+    Ok(())
 }
 
 fn wished(request: MemberCreate) -> Result<(RoleReference, BindingSubject), Status> {
-    let said = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
-    if said(&request.user) == said(&request.group) {
-        return Err(Status::invalid(
-            "user",
-            "name either a user, or a group as \"drover:<provider>:<id>\"",
-        ));
-    }
+    let said = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let subject = match (said(request.user), said(request.group)) {
+        (Some(user), None) => BindingSubject::user(&user),
+        (None, Some(group)) => BindingSubject::group(&group),
+        _ => {
+            return Err(Status::invalid(
+                "user",
+                "name either a user, or a group as \"drover:<provider>:<id>\"",
+            ));
+        }
+    };
     let role = RoleReference {
         name: request.role,
         uid: None,
     };
-    let user = request.user.filter(|name| !name.is_empty());
-    let group = request.group.filter(|name| !name.is_empty());
-    let subject = BindingSubject {
-        user: user.map(|name| UserReference { name, uid: None }),
-        group: group.map(|name| GroupReference {
-            name,
-            provider_uid: None,
-        }),
-    };
     Ok((role, subject))
 }
 
-/// A binding as the caller says it, and as it is written, with the UID beside each name: what the
-/// caller was judged by is what they mean.
-fn in_cluster(
+/// A binding as it is written, with the UID beside each name: what the caller was judged by is what
+/// they mean. What is not there is refused later.
+fn pinned<B: Binding>(
     state: &RestState,
-    cluster: &Cluster,
-    (role, subject): (RoleReference, BindingSubject),
-) -> (ClusterRoleTemplateBinding, ClusterRoleTemplateBinding) {
-    let uid = cluster.uid().map(ClusterUid::new);
-    let (pinned_role, pinned_subject) = pinned(state, &role, &subject);
-    let id = id(cluster.uid().as_deref(), &pinned_role, &pinned_subject);
-    let name = cluster.name_any();
-    let binding = |uid, role, subject| {
-        let name = name.clone();
-        let spec = ClusterRoleTemplateBindingSpec {
-            cluster: ClusterReference { name, uid },
-            role,
-            subject,
-        };
-        ClusterRoleTemplateBinding::new(&id, spec)
-    };
-    let said = binding(None, role, subject);
-    (said, binding(uid, pinned_role, pinned_subject))
-}
-
-/// The same in a project.
-fn in_project(
-    state: &RestState,
-    project: &Project,
-    (role, subject): (RoleReference, BindingSubject),
-) -> (ProjectRoleTemplateBinding, ProjectRoleTemplateBinding) {
-    let uid = project.uid().map(ProjectUid::new);
-    let (pinned_role, pinned_subject) = pinned(state, &role, &subject);
-    let id = id(project.uid().as_deref(), &pinned_role, &pinned_subject);
-    let name = project.name_any();
-    let binding = |uid, role, subject| {
-        let name = name.clone();
-        let spec = ProjectRoleTemplateBindingSpec {
-            project: ProjectReference { name, uid },
-            role,
-            subject,
-        };
-        ProjectRoleTemplateBinding::new(&id, spec)
-    };
-    let said = binding(None, role, subject);
-    (said, binding(uid, pinned_role, pinned_subject))
-}
-
-/// With the UIDs of what is there under these names now; what is not there is refused later.
-fn pinned(
-    state: &RestState,
+    at: &B::At,
     role: &RoleReference,
     subject: &BindingSubject,
-) -> (RoleReference, BindingSubject) {
+) -> B {
     let stores = state.hub.stores();
     let (mut role, mut subject) = (role.clone(), subject.clone());
     let template = stores.role_templates.by_name(&role.name);
@@ -354,7 +238,9 @@ fn pinned(
         let uid = provider.and_then(|provider| provider.uid());
         reference.provider_uid = uid.map(ProviderUid::new);
     }
-    (role, subject)
+    let uid = at.uid();
+    let id = id(uid.as_deref(), &role, &subject);
+    B::bind(&id, (at.name_any(), uid), role, subject)
 }
 
 /// The same role for the same subject at the same place is one binding; a role or person that is
@@ -366,28 +252,25 @@ fn id(place: Option<&str>, role: &RoleReference, subject: &BindingSubject) -> St
     format!("{PREFIX}{:032x}", u128::from_be_bytes(short))
 }
 
-fn view(
-    state: &RestState,
-    meta: &ObjectMeta,
-    role: &RoleReference,
-    subject: &BindingSubject,
-    conditions: Option<&[Condition]>,
-) -> MemberView {
+fn view<B: Binding>(state: &RestState, binding: &B) -> MemberView {
+    let said = binding.said();
     let users = &state.hub.stores().users;
     // Another person may have that name by now.
-    let person = subject.user.as_ref().and_then(|user| match &user.uid {
+    let person = said.subject.user.as_ref().and_then(|user| match &user.uid {
         Some(uid) => users.by_uid(uid.as_str()),
         None => users.by_name(&user.name),
     });
-    let user = subject.user.as_ref().map(|user| user.name.clone());
-    let created = meta.creation_timestamp.as_ref();
+    let user = said.subject.user.as_ref().map(|user| user.name.clone());
+    let group = said.subject.group.as_ref().map(|group| group.name.clone());
+    let conditions = said.status.map(|status| status.conditions.clone());
+    let created = binding.meta().creation_timestamp.as_ref();
     MemberView {
-        id: meta.name.clone().unwrap_or_default(),
-        role: role.name.clone(),
+        id: binding.name_any(),
+        role: said.role.name.clone(),
         display_name: person.and_then(|person| person.spec.display_name.clone()),
         user,
-        group: subject.group.as_ref().map(|group| group.name.clone()),
+        group,
         created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
-        conditions: conditions.unwrap_or_default().to_vec(),
+        conditions: conditions.unwrap_or_default(),
     }
 }

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use super::RestState;
 use super::body::{Json, Name, Query};
 use super::caller::Caller;
-use super::members;
+use super::members::{self, InProject};
 use super::page::PageQuery;
 use super::sight::{Sight, place_of};
 use super::tokens::visible_cluster;
@@ -119,7 +119,7 @@ pub(super) async fn create(
     let made = written.create(&said, &project).await?;
     let sight = Sight::of(state.hub.stores(), &caller);
     if !place_of(&made).is_some_and(|place| sight.may("update", "projects", &place)) {
-        let owner = members::make_project_owner(&state, &caller, &made).await;
+        let owner = members::make_owner::<InProject>(&state, &caller, &made).await;
         or_take_back(&Api::all(state.hub.client()), &made, owner).await?;
     }
     Ok((StatusCode::CREATED, axum::Json(view(&made))))
@@ -185,9 +185,5 @@ pub(super) fn visible_project(
     caller: &Identity,
     name: &str,
 ) -> Result<Arc<Project>, Status> {
-    let project = state.hub.stores().projects.by_name(name);
-    let sight = Sight::of(state.hub.stores(), caller);
-    project
-        .filter(|project| sight.knows_project(project))
-        .ok_or_else(|| Status::not_found("Project", name))
+    Sight::of(state.hub.stores(), caller).project(name)
 }

@@ -84,6 +84,14 @@ impl Sight {
             .ok_or_else(|| Status::not_found("Cluster", name))
     }
 
+    /// The project of this name, if they know of it.
+    pub(crate) fn project(&self, name: &str) -> Result<Arc<Project>, Status> {
+        let project = self.stores.projects.by_name(name);
+        project
+            .filter(|project| self.knows_project(project))
+            .ok_or_else(|| Status::not_found("Project", name))
+    }
+
     /// Whether they may use the hub itself.
     pub(crate) fn knows_hub(&self) -> bool {
         self.grants.may_enter(self.who(), &Target::Hub)

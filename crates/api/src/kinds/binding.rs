@@ -25,6 +25,30 @@ pub struct BindingSubject {
     pub group: Option<GroupReference>,
 }
 
+impl BindingSubject {
+    /// The person of this name.
+    pub fn user(name: &str) -> Self {
+        Self {
+            user: Some(UserReference {
+                name: name.to_owned(),
+                uid: None,
+            }),
+            group: None,
+        }
+    }
+
+    /// The group of this name.
+    pub fn group(name: &str) -> Self {
+        Self {
+            user: None,
+            group: Some(GroupReference {
+                name: name.to_owned(),
+                provider_uid: None,
+            }),
+        }
+    }
+}
+
 /// A group of a provider, by its name in clusters and the provider's UID.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]

@@ -75,13 +75,13 @@ pub fn in_cluster(access: &Downstream) -> Wanted {
             });
         }
         for (base, role) in references(&base, &bound.rights) {
-            for (n, chunk) in subjects.chunks(CHUNK).enumerate() {
+            for (n, part) in parts(&subjects) {
                 let name = format!("{base}-{n}");
                 match &bound.scope {
                     Scope::Cluster => wanted.cluster_bindings.push(ClusterRoleBinding {
                         metadata: meta(&name),
                         role_ref: role.clone(),
-                        subjects: Some(people(chunk)),
+                        subjects: Some(people(&part)),
                     }),
                     Scope::Project(_, namespaces) => {
                         wanted.bindings.extend(namespaces.iter().map(|namespace| {
@@ -89,7 +89,7 @@ pub fn in_cluster(access: &Downstream) -> Wanted {
                             RoleBinding {
                                 metadata,
                                 role_ref: role.clone(),
-                                subjects: Some(people(chunk)),
+                                subjects: Some(people(&part)),
                             }
                         }));
                     }
@@ -111,7 +111,8 @@ pub fn on_hub(access: &[OnHub]) -> Wanted {
         }
         let base = format!("{}-role-{}", HUB.prefix, role.uid);
         let meta = |name: &str| HUB.role_meta(name, &role.name);
-        let chunks = || subjects.chunks(CHUNK).enumerate();
+        let parts = parts(&subjects);
+        let bindings = || parts.iter().map(|(n, part)| (format!("{base}-{n}"), part));
         if !role.scoped.cluster.rules.is_empty() {
             wanted.cluster_roles.push(ClusterRole {
                 metadata: meta(&base),
@@ -120,10 +121,10 @@ pub fn on_hub(access: &[OnHub]) -> Wanted {
             });
             wanted
                 .cluster_bindings
-                .extend(chunks().map(|(n, chunk)| ClusterRoleBinding {
-                    metadata: meta(&format!("{base}-{n}")),
+                .extend(bindings().map(|(name, part)| ClusterRoleBinding {
+                    metadata: meta(&name),
                     role_ref: role_ref("ClusterRole", &base),
-                    subjects: Some(people(chunk)),
+                    subjects: Some(people(part)),
                 }));
         }
         for (namespace, rights) in &role.namespaced {
@@ -133,10 +134,10 @@ pub fn on_hub(access: &[OnHub]) -> Wanted {
             });
             wanted
                 .bindings
-                .extend(chunks().map(|(n, chunk)| RoleBinding {
-                    metadata: within(meta(&format!("{base}-{n}")), namespace),
+                .extend(bindings().map(|(name, part)| RoleBinding {
+                    metadata: within(meta(&name), namespace),
                     role_ref: role_ref("Role", &base),
-                    subjects: Some(people(chunk)),
+                    subjects: Some(people(part)),
                 }));
         }
     }
@@ -148,11 +149,17 @@ impl Wanted {
     fn user_lane(&mut self, users: &BTreeSet<UserName>, groups: &BTreeSet<GroupName>) {
         let users: Vec<&str> = users.iter().map(UserName::as_str).collect();
         let groups: Vec<&str> = groups.iter().map(GroupName::as_str).collect();
-        let chunks = users.len().max(groups.len()).div_ceil(CHUNK);
-        for n in 0..chunks {
+        let mut names: BTreeMap<usize, (Vec<&str>, Vec<&str>)> = BTreeMap::new();
+        for (n, part) in parts(&users) {
+            names.entry(n).or_default().0 = part;
+        }
+        for (n, part) in parts(&groups) {
+            names.entry(n).or_default().1 = part;
+        }
+        for (n, (users, groups)) in names {
             let name = user_lane_name(n);
             let metadata = CLUSTER.meta(&name, "user-lane");
-            let rules = user_lane_rules(chunk(&users, n), chunk(&groups, n));
+            let rules = user_lane_rules(&users, &groups);
             self.cluster_roles.push(ClusterRole {
                 metadata: metadata.clone(),
                 rules: Some(rules),
@@ -168,12 +175,12 @@ impl Wanted {
 
     /// Those of whom their User object says that they administer Drover.
     fn administrators(&mut self, site: Site, subjects: &[&Person]) {
-        for (n, chunk) in subjects.chunks(CHUNK).enumerate() {
+        for (n, part) in parts(subjects) {
             let name = format!("{}-administrators-{n}", site.prefix);
             self.cluster_bindings.push(ClusterRoleBinding {
                 metadata: site.meta(&name, "administrators"),
                 role_ref: role_ref("ClusterRole", "cluster-admin"),
-                subjects: Some(people(chunk)),
+                subjects: Some(people(&part)),
             });
         }
     }
@@ -251,8 +258,37 @@ fn policy_rule(rule: &Rule) -> PolicyRule {
     }
 }
 
-fn chunk<'a, 'b>(names: &'b [&'a str], n: usize) -> &'b [&'a str] {
-    names.chunks(CHUNK).nth(n).unwrap_or_default()
+/// Names in parts of about [`CHUNK`], each with its number. Which part a name is in depends on nothing
+/// but the name and how many parts there are, which is doubled as they fill: whoever comes or goes
+/// changes one object, and nobody else is without their rights while it is written.
+fn parts<'a, T: Name + ?Sized>(names: &[&'a T]) -> Vec<(usize, Vec<&'a T>)> {
+    let count = names.len().div_ceil(CHUNK).next_power_of_two();
+    let mut parts = vec![Vec::new(); count];
+    for &name in names {
+        let hash = digest(&SHA256, name.name().as_bytes());
+        let short = hash.as_ref().first_chunk().copied().unwrap_or_default();
+        let n = usize::from(u16::from_be_bytes(short)) % count;
+        parts[n].push(name);
+    }
+    let parts = parts.into_iter().enumerate();
+    parts.filter(|(_, part)| !part.is_empty()).collect()
+}
+
+/// What has a name in RBAC.
+trait Name {
+    fn name(&self) -> &str;
+}
+
+impl Name for str {
+    fn name(&self) -> &str {
+        self
+    }
+}
+
+impl Name for Person {
+    fn name(&self) -> &str {
+        self.as_str()
+    }
 }
 
 fn user_lane_rules(users: &[&str], groups: &[&str]) -> Vec<PolicyRule> {

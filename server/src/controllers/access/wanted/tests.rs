@@ -164,16 +164,19 @@ fn one_role_in_two_projects_is_one_cluster_role() {
 }
 
 #[test]
-fn many_people_are_cut_into_chunks() {
-    for (count, chunks) in [(1, 1), (CHUNK, 1), (CHUNK + 1, 2)] {
+fn many_people_are_in_several_objects_and_one_who_comes_changes_one() {
+    let everybody = |count: usize| {
         let people: Vec<_> = (0..count)
             .map(|n| Person::User(user(&format!("{n:05}"))))
             .collect();
-        let wanted = in_cluster(&Downstream {
+        in_cluster(&Downstream {
             bound: vec![bound("r", reads_pods(), Scope::Cluster, &people)],
             users: (0..count).map(|n| user(&format!("{n:05}"))).collect(),
             groups: BTreeSet::new(),
-        });
+        })
+    };
+    for (count, chunks) in [(1, 1), (CHUNK, 1), (CHUNK + 1, 2), (2 * CHUNK + 1, 4)] {
+        let wanted = everybody(count);
         // The role itself, and the names that the user lane may take.
         assert_eq!(wanted.cluster_roles.len(), 1 + chunks, "{count}");
         assert_eq!(wanted.cluster_bindings.len(), 2 * chunks, "{count}");
@@ -184,6 +187,22 @@ fn many_people_are_cut_into_chunks() {
             .sum();
         assert_eq!(bound, count);
     }
+    let (before, after) = (everybody(5 * CHUNK), everybody(5 * CHUNK + 1));
+    let same = |kind: fn(&Wanted) -> Vec<String>| {
+        let (before, after) = (kind(&before), kind(&after));
+        let before = before.iter().collect::<BTreeSet<_>>();
+        after.iter().filter(|one| !before.contains(one)).count()
+    };
+    let text = |wanted: &Wanted| {
+        let bindings = wanted.cluster_bindings.iter();
+        bindings.map(|binding| format!("{binding:?}")).collect()
+    };
+    assert_eq!(same(text), 1);
+    let text = |wanted: &Wanted| {
+        let roles = wanted.cluster_roles.iter();
+        roles.map(|role| format!("{role:?}")).collect()
+    };
+    assert_eq!(same(text), 1);
 }
 
 #[test]

@@ -1,0 +1,158 @@
+//! Roles on their way into very many clusters.
+//!
+//! One server with simulated clusters in its own process, so what these cost is counted with it. A
+//! thousand people are given, one binding each, a role that holds in every cluster; it is over when
+//! each cluster's own API names every one of them.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use drover_api::group::ACCESS_LABEL;
+use drover_e2e::{DemoOptions, DemoServer, DroverError, ProgramError};
+use futures::{StreamExt as _, TryStreamExt as _};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::administrator::{Administrator, AdministratorError};
+use crate::figures::{Figures, Goal};
+use crate::meter::say;
+
+/// What the server has, and people in all of them.
+const CLUSTERS: u32 = 200;
+const PEOPLE: usize = 1000;
+/// Requests under way at the same time.
+const AT_ONCE: usize = 16;
+/// Between looks at a cluster, and how long all may take.
+const LOOK: Duration = Duration::from_millis(200);
+const PATIENCE: Duration = Duration::from_mins(10);
+const HUB: &str = "/k8s/clusters/local/apis/management.drover.dev/v1alpha1";
+const ROLE: &str = "bench";
+
+/// Why there is no figure.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SyncError {
+    /// The server.
+    #[error(transparent)]
+    Drover(#[from] DroverError),
+    /// Its process.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// Its API.
+    #[error(transparent)]
+    Api(#[from] AdministratorError),
+    /// The folder of what it keeps.
+    #[error("make a folder")]
+    Folder(#[source] std::io::Error),
+    /// Too slow.
+    #[error("{left} of {CLUSTERS} clusters are not as they should be after {} s", PATIENCE.as_secs())]
+    Slow { left: usize },
+}
+
+/// Measures, and adds what was seen.
+pub(super) async fn measure(figures: &mut Figures) -> Result<(), SyncError> {
+    let folder = TempDir::with_prefix("drover-bench-").map_err(SyncError::Folder)?;
+    say(&format!(
+        "a server with {CLUSTERS} clusters, and {PEOPLE} people"
+    ));
+    let mut server = DemoServer::start(DemoOptions {
+        folder: folder.path().to_owned(),
+        port: None,
+        clusters: CLUSTERS,
+    })
+    .await?;
+    server.log_in().await?;
+    server.wait_for_clusters(CLUSTERS as usize).await?;
+    let clusters = server.clusters().await?;
+    let names = clusters.iter().filter_map(|it| it["name"].as_str());
+    let clusters: Vec<_> = names.map(str::to_owned).collect();
+    let api = Administrator::of(&server, folder.path()).await?;
+    let people = people(&api).await?;
+    let role = json!({
+        "apiVersion": "management.drover.dev/v1alpha1", "kind": "GlobalRole",
+        "metadata": { "name": ROLE }, "spec": { "inEveryCluster": ["cluster-viewer"] },
+    });
+    api.post(&format!("{HUB}/globalroles"), role).await?;
+
+    say("a role in every cluster for all of them");
+    let start = Instant::now();
+    bind(&api).await?;
+    figures.add("bind_1000_s", start.elapsed().as_secs_f64(), Goal::None);
+    until(&api, &clusters, start, |there| people.is_subset(there)).await?;
+    let name = "sync_1000x200_s";
+    figures.add(name, start.elapsed().as_secs_f64(), Goal::AtMost(60.0));
+
+    say("and away");
+    let start = Instant::now();
+    api.delete(&format!("{HUB}/globalroles/{ROLE}")).await?;
+    until(&api, &clusters, start, |there| people.is_disjoint(there)).await?;
+    let name = "take_away_1000x200_s";
+    figures.add(name, start.elapsed().as_secs_f64(), Goal::None);
+    server.running().check()?;
+    Ok(())
+}
+
+/// People as clusters name them.
+async fn people(api: &Administrator) -> Result<HashSet<String>, SyncError> {
+    let make = async |n: usize| {
+        let user = json!({
+            "apiVersion": "management.drover.dev/v1alpha1", "kind": "User",
+            "metadata": { "name": person(n) }, "spec": {},
+        });
+        let made = api.post(&format!("{HUB}/users"), user).await?;
+        let uid = made["metadata"]["uid"].as_str();
+        let uid = uid.ok_or(AdministratorError::Unreadable { what: "a new user" })?;
+        Ok(format!("drover:user:{uid}"))
+    };
+    let made = futures::stream::iter((0..PEOPLE).map(make));
+    made.buffer_unordered(AT_ONCE).try_collect().await
+}
+
+async fn bind(api: &Administrator) -> Result<(), SyncError> {
+    let bind = async |n: usize| {
+        let binding = json!({
+            "apiVersion": "management.drover.dev/v1alpha1", "kind": "GlobalRoleBinding",
+            "metadata": { "name": person(n) },
+            "spec": { "role": { "name": ROLE }, "subject": { "user": { "name": person(n) } } },
+        });
+        let made = api.post(&format!("{HUB}/globalrolebindings"), binding);
+        made.await.map(drop)
+    };
+    let made = futures::stream::iter((0..PEOPLE).map(bind));
+    Ok(made.buffer_unordered(AT_ONCE).try_collect().await?)
+}
+
+fn person(n: usize) -> String {
+    format!("bench-{n:04}")
+}
+
+/// Waits until everybody whom a cluster's own roles name is as wanted, in each of them.
+async fn until(
+    api: &Administrator,
+    clusters: &[String],
+    start: Instant,
+    wanted: impl Fn(&HashSet<String>) -> bool,
+) -> Result<(), SyncError> {
+    let mut left = clusters.to_vec();
+    while let Some(cluster) = left.last() {
+        if wanted(&named(api, cluster).await?) {
+            left.pop();
+            continue;
+        }
+        if start.elapsed() > PATIENCE {
+            return Err(SyncError::Slow { left: left.len() });
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    Ok(())
+}
+
+/// Whom the bindings of roles in a cluster name.
+async fn named(api: &Administrator, cluster: &str) -> Result<HashSet<String>, SyncError> {
+    let kind = "apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+    let path = format!("/k8s/clusters/{cluster}/{kind}?labelSelector={ACCESS_LABEL}%3Drole");
+    let list: Value = serde_json::from_str(&api.get(&path).await?).unwrap_or_default();
+    let bindings = list["items"].as_array().into_iter().flatten();
+    let subjects = bindings.filter_map(|binding| binding["subjects"].as_array());
+    let names = subjects.flatten().filter_map(|one| one["name"].as_str());
+    Ok(names.map(str::to_owned).collect())
+}

@@ -1,0 +1,141 @@
+//! The API of a server that is measured, as its administrator.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use drover_e2e::{CommandError, DemoServer};
+use http::Request;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use serde_json::Value;
+
+use crate::certificate::{self, CertificateError};
+use crate::fleet::manifest;
+
+/// Why the server could not be asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AdministratorError {
+    /// A command.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// The server's certificate.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// A file.
+    #[error("prepare {path}")]
+    Prepare { path: PathBuf, source: io::Error },
+    /// The server refused something.
+    #[error("{what}")]
+    Refused {
+        what: String,
+        source: Box<kube::Error>,
+    },
+    /// An answer makes no sense.
+    #[error("{what} is something else than expected")]
+    Unreadable { what: &'static str },
+}
+
+/// The first administrator, with a token of their own; clones are the same.
+#[derive(Clone)]
+pub(crate) struct Administrator {
+    api: kube::Client,
+    bearer: String,
+    authority: PathBuf,
+}
+
+impl Administrator {
+    /// Of a server that they are logged in to; files go to `folder`.
+    pub(crate) async fn of(server: &DemoServer, folder: &Path) -> Result<Self, AdministratorError> {
+        let bearer = format!("Bearer {}", token(server).await?);
+        let authority = authority(server, folder).await?;
+        let unusable = |_| AdministratorError::Unreadable {
+            what: "the server's address",
+        };
+        let mut config = kube::Config::new(server.url().parse().map_err(unusable)?);
+        let roots = certificate::certificates(&authority)?;
+        config.root_cert = Some(roots.iter().map(|root| root.to_vec()).collect());
+        let api = kube::Client::try_from(config).map_err(refused("make a client"))?;
+        Ok(Self {
+            api,
+            bearer,
+            authority,
+        })
+    }
+
+    /// What is sent as `Authorization`.
+    pub(crate) fn bearer(&self) -> &str {
+        &self.bearer
+    }
+
+    /// File with the server's authority, as a kubeconfig has it.
+    pub(crate) fn authority(&self) -> &Path {
+        &self.authority
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Result<Value, AdministratorError> {
+        let request = Request::post(path)
+            .header(CONTENT_TYPE, "application/json")
+            .header(AUTHORIZATION, &self.bearer)
+            .body(body.to_string().into_bytes())
+            .expect("a path and headers of our own make a request");
+        let answered = self.api.request(request).await;
+        answered.map_err(refused(&format!("POST {path}")))
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Result<(), AdministratorError> {
+        let request = Request::delete(path)
+            .header(AUTHORIZATION, &self.bearer)
+            .body(Vec::new())
+            .expect("a path and a header of our own make a request");
+        let answered = self.api.request_text(request).await;
+        answered
+            .map(drop)
+            .map_err(refused(&format!("DELETE {path}")))
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Result<String, AdministratorError> {
+        let request = Request::get(path)
+            .header(AUTHORIZATION, &self.bearer)
+            .body(Vec::new())
+            .expect("a path and a header of our own make a request");
+        let answered = self.api.request_text(request).await;
+        answered.map_err(refused(&format!("GET {path}")))
+    }
+}
+
+fn refused(what: &str) -> impl Fn(kube::Error) -> AdministratorError {
+    let what = what.to_owned();
+    move |source| AdministratorError::Refused {
+        what: what.clone(),
+        source: Box::new(source),
+    }
+}
+
+/// A token of the administrator's, as programs have one.
+async fn token(server: &DemoServer) -> Result<String, AdministratorError> {
+    let words = ["token", "create", "--output", "json"];
+    let answer = server.command_line().run(words).await?.stdout;
+    let answer: Value = serde_json::from_str(&answer).unwrap_or_default();
+    let token = answer["token"].as_str().map(str::to_owned);
+    token.ok_or(AdministratorError::Unreadable {
+        what: "the answer of \"drover token create\"",
+    })
+}
+
+/// The server's authority in a file.
+async fn authority(server: &DemoServer, folder: &Path) -> Result<PathBuf, AdministratorError> {
+    let words = ["cluster", "import", "of-nobody"];
+    let answer = server.command_line().run(words).await?.stdout;
+    let objects = manifest::in_namespace(&answer, "of-nobody").unwrap_or_default();
+    let found = objects
+        .iter()
+        .find_map(|object| object["data"]["server-ca.crt"].as_str());
+    let found = found.ok_or(AdministratorError::Unreadable {
+        what: "the answer of \"drover cluster import\"",
+    })?;
+    let path = folder.join("server-ca.crt");
+    std::fs::write(&path, found).map_err(|source| AdministratorError::Prepare {
+        path: path.clone(),
+        source,
+    })?;
+    Ok(path)
+}
