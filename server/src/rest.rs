@@ -40,6 +40,7 @@ use utoipa_axum::routes;
 use crate::hub::Hub;
 use crate::identity::{Authenticator, Devices, Logins, Refresher, SignIns};
 use crate::settings::Settings;
+use crate::tunnels::Tunnels;
 use crate::{registration, telemetry};
 
 /// Longest body of a request.
@@ -60,6 +61,8 @@ pub struct RestState {
     pub refresher: Refresher,
     /// Log-ins that wait to be confirmed.
     pub devices: Devices,
+    /// The way to clusters, for what only they can tell.
+    pub tunnels: Tunnels,
     /// Settings in effect.
     pub settings: Settings,
     /// Certificates that people's tools shall trust, PEM; `None` if any public root will do.

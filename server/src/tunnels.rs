@@ -111,6 +111,12 @@ impl Chosen {
     }
 }
 
+impl std::fmt::Debug for Tunnels {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tunnels").finish_non_exhaustive()
+    }
+}
+
 /// Keeps a tunnel attached; detaches it when dropped. The tunnel's own end detaches it too.
 #[must_use = "the tunnel is detached when this is dropped"]
 pub struct AttachGuard {

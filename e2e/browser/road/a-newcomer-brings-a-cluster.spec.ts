@@ -8,6 +8,7 @@ import type { BrowserContext, Page } from "@playwright/test";
 import { stage } from "../stage/stage.ts";
 import { Terminal } from "../stage/terminal.ts";
 import { Complaints, chooseFromMenu, choosePassword, expect, signIn, test } from "../stage/test.ts";
+import { somebodyOfAProvider } from "./somebody-of-a-provider.ts";
 
 const CLUSTER = "east";
 const PASSWORD = "a long password of the newcomer";
@@ -23,6 +24,8 @@ test.setTimeout(120_000);
 /** The browser of the story. */
 let page: Page;
 let context: BrowserContext;
+/** Another person's. */
+let fresh: () => Promise<BrowserContext>;
 /** Somebody else's, whose session is short. */
 let visitor: Page;
 const complaints = new Complaints();
@@ -31,7 +34,7 @@ let owner: Terminal;
 let administrator: Terminal;
 
 test.beforeAll(async ({ browser }) => {
-  const fresh = async () => {
+  fresh = async () => {
     const made = await browser.newContext({
       baseURL: stage.url,
       ignoreHTTPSErrors: true,
@@ -60,14 +63,14 @@ test.afterEach(() => {
 /** The mark of a state beside the name of the cluster. */
 const state = (words: string) => page.locator(".page-head").getByText(words, { exact: true });
 
-/** A Deployment whose container writes a line each second. */
-function counter(): object {
+/** A Deployment in a namespace, whose container writes a line each second. */
+function counter(namespace: string): object {
   const script = "n=0; while true; do n=$((n+1)); echo line $n; sleep 1; done";
   const container = { name: "counter", image: stage.image, imagePullPolicy: "Never", command: ["sh", "-c", script] };
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",
-    metadata: { name: "counter", namespace: "default" },
+    metadata: { name: "counter", namespace },
     spec: {
       selector: { matchLabels: { app: "counter" } },
       template: {
@@ -130,7 +133,7 @@ test("the command that was copied brings the cluster, and the page notices", asy
 test("a workload that is made is seen coming up, down to what its container writes", async () => {
   await page.goto(`/clusters/${CLUSTER}/deployments`);
   await page.getByRole("link", { name: "drover-agent" }).waitFor();
-  await owner.run("kubectl apply -f -", JSON.stringify(counter()));
+  await owner.run("kubectl apply -f -", JSON.stringify(counter("default")));
   const row = page.getByRole("row", { name: /counter/ });
   await expect(row).toContainText("1/1", { timeout: 60_000 });
   await row.getByRole("link", { name: "counter" }).click();
@@ -198,6 +201,15 @@ test("a session that has expired is told, and the way back leads to where it was
   await signIn(visitor, "mary", PASSWORD);
   await visitor.getByRole("heading", { name: "There is no cluster “east” for you" }).waitFor();
   expect(visitor.url()).toBe(`${stage.url}/clusters/east?tab=later`);
+});
+
+somebodyOfAProvider({
+  cluster: CLUSTER,
+  page: () => page,
+  administrator: () => administrator,
+  owner: () => owner,
+  browser: async () => (await fresh()).newPage(),
+  counter,
 });
 
 test("a cluster that is deleted by its name is gone, and so is everything of Drover's in it", async () => {

@@ -41,6 +41,21 @@ export const stage = {
   get image(): string {
     return told("DROVER_TEST_IMAGE");
   },
+  /** URL of an identity provider (OpenID Connect) that the server does not know yet. */
+  get issuer(): string {
+    return told("DROVER_TEST_ISSUER");
+  },
+  /** File with the authority that vouches for it, PEM. */
+  get issuerAuthority(): string {
+    return told("DROVER_TEST_ISSUER_AUTHORITY");
+  },
+  /** As which the server is known there, and how it proves that. */
+  get clientId(): string {
+    return told("DROVER_TEST_CLIENT_ID");
+  },
+  get clientSecret(): string {
+    return told("DROVER_TEST_CLIENT_SECRET");
+  },
   /** Where what is left of a run goes: pictures of failures, figures. */
   get results(): string {
     return told("DROVER_TEST_RESULTS");

@@ -1,7 +1,8 @@
-//! A new server, and a real cluster with a real node that it does not know yet.
+//! A new server, and a real cluster with a real node and an identity provider that it does not know yet.
 
 use drover_e2e::world::{BuiltImage, Server};
 use drover_e2e::{Hub, Image, Options, Programs, Tool, cluster_with_node};
+use drover_testkit::openid::{CLIENT, Provider, SECRET, Settings};
 
 use crate::Browser;
 
@@ -18,6 +19,14 @@ pub(crate) async fn a_newcomer_brings_a_cluster_uses_it_and_lets_it_go(browser: 
     let address = node.network().host_address();
     let mut server = Server::start(&hub, address).await.unwrap();
     server.wait_for_first_password().await.unwrap();
+    let provider = Provider::start(&Settings {
+        back: format!("{}/v1/providers/corp/callback", server.url()),
+        home: format!("{}/", server.url()),
+        ..Settings::default()
+    })
+    .await;
+    let authority = hub.folder().join("provider-ca.crt");
+    std::fs::write(&authority, &provider.authority).unwrap();
     let kubectl = Tool::Kubectl.locate().await.unwrap();
     let programs = Programs::find().unwrap().drover;
     let told = [
@@ -35,6 +44,10 @@ pub(crate) async fn a_newcomer_brings_a_cluster_uses_it_and_lets_it_go(browser: 
         ("DROVER_TEST_KUBECTL", kubectl.into()),
         ("DROVER_TEST_KUBECONFIG", cluster.kubeconfig_path().into()),
         ("DROVER_TEST_IMAGE", Image::TOOLS.into()),
+        ("DROVER_TEST_ISSUER", provider.issuer.as_str().into()),
+        ("DROVER_TEST_ISSUER_AUTHORITY", authority.into()),
+        ("DROVER_TEST_CLIENT_ID", CLIENT.into()),
+        ("DROVER_TEST_CLIENT_SECRET", SECRET.into()),
     ];
     browser.playwright.run("road", told).await.unwrap();
 }

@@ -117,6 +117,14 @@ pub fn verdict(answer: &Explanation) -> (Verdict, String) {
     (verdict, words)
 }
 
+/// What is not in the answer, and why.
+pub fn unasked(answer: &Explanation) -> Option<String> {
+    let why = answer.unasked.as_deref()?;
+    Some(format!(
+        "What the cluster's own bindings allow is not known: {why}."
+    ))
+}
+
 /// By what a role allows it.
 pub fn how(through: &ThroughView) -> String {
     let role = through.cluster_role.as_deref().unwrap_or_default();
@@ -195,6 +203,7 @@ mod tests {
             user: user.map(str::to_owned),
             through,
             more: false,
+            unasked: None,
         };
         let perhaps = through(Through::Perhaps);
         assert!(how(&perhaps).contains("ask the cluster"));

@@ -164,6 +164,14 @@ fn through(one: &ThroughView) -> String {
     }
 }
 
+/// What is not in the answer, for what cause.
+fn unasked(answer: &Explanation) -> String {
+    let why = answer.unasked.as_deref().map(printable);
+    why.map_or_else(String::new, |why| {
+        format!("What the cluster's own bindings allow is not known: {why}.\n")
+    })
+}
+
 impl Shown for Explanation {
     const HEADINGS: &'static [&'static str] = &[];
 
@@ -178,7 +186,8 @@ impl Shown for Explanation {
                 || "Nobody's role".to_owned(),
                 |name| format!("{name:?}: no role"),
             );
-            return format!("{who} allows this here; ask an owner of the cluster for a role.\n");
+            let advice = "ask an owner of the cluster for a role";
+            return format!("{who} allows this here; {advice}.\n{}", unasked(self));
         }
         let mut table = super::table::Table::new(&["WHO", "ROLE", "THROUGH", "BINDING"]);
         for one in &self.through {
@@ -193,6 +202,7 @@ impl Shown for Explanation {
         if self.more {
             text.push_str("and more\n");
         }
+        text.push_str(&unasked(self));
         text
     }
 }

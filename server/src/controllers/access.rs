@@ -13,15 +13,16 @@
 
 pub mod act;
 pub mod compare;
+pub(crate) mod foreign;
 pub(super) mod keep;
 pub mod wanted;
 
-/// People in one chunk.
+/// About so many people are in one object.
 pub const CHUNK: usize = 1000;
 // What is on the hub has a label of its own: it may be a managed cluster as well.
 pub use drover_access::admission::HUB_LABEL;
 
-/// ClusterRole, and its binding, with the `n`th chunk of names that the user lane may take.
+/// ClusterRole, and its binding, with the `n`th part of the names that the user lane may take.
 pub fn user_lane_name(n: usize) -> String {
     format!("drover-user-{n}")
 }

@@ -1,9 +1,10 @@
 //! Why somebody may or may not: who can do something in a cluster, and by which role.
 
+mod beside;
+
 use axum::extract::State;
-use drover_access::grants::{
-    Answer, BindingKind, Place, Question, Subject, Through as GrantThrough,
-};
+use drover_access::grants::{Answer, BindingKind, Place, Question, Through as GrantThrough};
+use drover_access::names::UserName;
 use drover_api::ids::ClusterUid;
 use drover_api::rest::{Explanation, Through, ThroughView};
 use drover_rbac::Asked;
@@ -11,6 +12,7 @@ use jiff::Timestamp;
 use kube::ResourceExt as _;
 use serde::Deserialize;
 
+use self::beside::Beside;
 use super::RestState;
 use super::body::Query;
 use super::caller::Caller;
@@ -78,23 +80,40 @@ pub(super) async fn explain(
     let everywhere = asked_about.as_ref() == Some(&caller.user_name)
         || caller.administrator
         || sight.may("list", "globalrolebindings", &Place::Hub);
+    let meant = |subject: &str| {
+        let names = names.as_ref();
+        names.is_none_or(|names| names.iter().any(|name| name == subject))
+    };
     let about = |answer: &Answer<'_>| {
         let kind = answer.grant.binding.kind;
         if matches!(kind, BindingKind::Global | BindingKind::Administrator) && !everywhere {
             return false;
         }
-        let subject = answer.grant.subject.as_str();
-        let names = names.as_ref();
-        names.is_none_or(|names| names.iter().any(|name| name == subject))
+        meant(answer.grant.subject.as_str())
     };
     let found = sight.grants().who_can(question);
-    let mut found: Vec<_> = found.into_iter().filter(about).collect();
-    let more = found.len() > MOST;
-    found.truncate(MOST);
+    let found = found.iter().filter(|answer| about(answer));
+    let mut through: Vec<_> = found.map(|answer| view(stores, answer)).collect();
+    let beside = Beside {
+        tunnels: &state.tunnels,
+        grants: sight.grants(),
+        cluster: &uid,
+        verb: &query.verb,
+        asked: asked(&query),
+        namespace: query.namespace.as_deref(),
+    };
+    let mut unasked = None;
+    match beside.ask(meant).await {
+        Ok(others) => through.extend(others.into_iter().map(|one| named(stores, one))),
+        Err(why) => unasked = Some(why),
+    }
+    let more = through.len() > MOST;
+    through.truncate(MOST);
     Ok(axum::Json(Explanation {
         user: asked_about,
-        through: found.iter().map(|answer| view(stores, answer)).collect(),
+        through,
         more,
+        unasked,
     }))
 }
 
@@ -121,7 +140,7 @@ fn names_of(stores: &Stores, name: &str) -> Vec<String> {
         return Vec::new();
     };
     let uid = drover_api::ids::UserUid::new(user.uid().unwrap_or_default());
-    let mut names = vec![drover_access::names::UserName::of(&uid).to_string()];
+    let mut names = vec![UserName::of(&uid).to_string()];
     let groups = groups_of(&user, stores, Timestamp::now());
     names.extend(groups.iter().map(ToString::to_string));
     names
@@ -129,10 +148,6 @@ fn names_of(stores: &Stores, name: &str) -> Vec<String> {
 
 fn view(stores: &Stores, answer: &Answer<'_>) -> ThroughView {
     let grant = answer.grant;
-    let user = match &grant.subject {
-        Subject::User(name) => stores.users.by_uid(name.uid().as_str()),
-        Subject::Group(_) => None,
-    };
     let (through, cluster_role) = match &answer.through {
         GrantThrough::Rule => (Through::Rule, None),
         GrantThrough::Known(name) => (Through::Known, Some(name.clone())),
@@ -140,11 +155,25 @@ fn view(stores: &Stores, answer: &Answer<'_>) -> ThroughView {
     };
     ThroughView {
         subject: grant.subject.to_string(),
-        user: user.map(|user| user.name_any()),
+        user: name_of(stores, grant.subject.as_str()),
         role: grant.role.name.clone(),
         binding_kind: grant.binding.kind.name().to_owned(),
         binding: grant.binding.name.clone(),
         through,
         cluster_role,
     }
+}
+
+fn named(stores: &Stores, view: ThroughView) -> ThroughView {
+    ThroughView {
+        user: name_of(stores, &view.subject),
+        ..view
+    }
+}
+
+/// The name of a person who is still there.
+fn name_of(stores: &Stores, subject: &str) -> Option<String> {
+    let name = UserName::parse(subject)?;
+    let user = stores.users.by_uid(name.uid().as_str())?;
+    Some(user.name_any())
 }

@@ -70,6 +70,7 @@ pub(super) fn build(
         sign_ins,
         refresher,
         devices,
+        tunnels: tunnels.clone(),
         settings: base.settings.clone(),
         trust: trust.clone(),
     });

@@ -10,3 +10,4 @@ mod projects;
 mod refusals;
 mod reports;
 mod rig;
+mod rights;

@@ -174,6 +174,9 @@ wire! {
         through: Vec<ThroughView>,
         /// Whether there are more.
         more: bool,
+        /// Why the bindings that the cluster has beside Drover's are not among them; absent if they are.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unasked: Option<String>,
     }
 }
 wire! {
@@ -187,9 +190,10 @@ wire! {
         /// Name of the role.
         role: String,
         /// `GlobalRoleBinding`, `ClusterRoleTemplateBinding`, `ProjectRoleTemplateBinding`, or `User`
-        /// for those who administer Drover.
+        /// for those who administer Drover; `ClusterRoleBinding` or `RoleBinding` for what somebody has
+        /// made in the cluster.
         binding_kind: String,
-        /// Name of the binding, or of the User.
+        /// Name of the binding, or of the User; `namespace/name` in the cluster.
         binding: String,
         /// `Rule` for one of the role's own, `Known` for a ClusterRole of Kubernetes, `Perhaps` for one
         /// of the cluster's, which may allow it: ask the cluster.

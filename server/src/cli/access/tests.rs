@@ -75,12 +75,16 @@ fn an_explanation_names_who_role_and_binding_or_says_that_there_is_none() {
     let found = |user: Option<&str>, through: Vec<ThroughView>| Explanation {
         user: user.map(str::to_owned),
         more: through.len() > 1,
+        unasked: None,
         through,
     };
     let pages = [
         found(None, vec![one, group]),
         found(Some("bob"), Vec::new()),
-        found(None, Vec::new()),
+        Explanation {
+            unasked: Some("no agent of the cluster is connected".to_owned()),
+            ..found(None, Vec::new())
+        },
     ];
     let pages = pages.map(|page| page.page(now()));
     insta::assert_snapshot!(pages.join("\n"));

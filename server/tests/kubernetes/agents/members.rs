@@ -2,123 +2,86 @@
 
 use std::time::Duration;
 
-use drover_access::roles::{Rights, Scoped, built_in_role_templates, resolve};
-use drover_api::kinds::{RoleContext, RoleTemplateSpec};
-use drover_e2e::{ControlPlane, eventually};
-use drover_rbac::{Rule, missing};
+use drover_e2e::eventually;
 use http::Method;
-use k8s_openapi::api::authorization::v1::{SelfSubjectRulesReview, SubjectRulesReviewStatus};
-use k8s_openapi::api::rbac::v1::ClusterRole;
-use kube::api::Api;
 use serde_json::{Value, json};
 
 use super::rig::{Rig, SOON, start};
 
+pub(super) const OURS: &str = "/k8s/clusters/local/apis/management.drover.dev/v1alpha1";
 const MEMBERS: &str = "/v1/clusters/shop/members";
 
 /// Gives a role; returns the member's id.
-async fn give(rig: &Rig, by: &str, role: &str, user: &str) -> String {
+pub(super) async fn give(rig: &Rig, by: &str, role: &str, user: &str) -> String {
     let body = json!({ "role": role, "user": user });
     let made = rig.server.post(MEMBERS, by, body).await.expect(201);
     made["id"].as_str().unwrap().to_owned()
 }
 
-async fn take(rig: &Rig, by: &str, id: &str) {
+pub(super) async fn take(rig: &Rig, by: &str, id: &str) {
     let path = format!("{MEMBERS}/{id}");
     rig.server.delete(&path, by).await.expect(204);
 }
 
-/// What the cluster lets somebody do, by its own word, through the server; `None` while it does not
-/// know them.
-async fn allowed(rig: &Rig, who: &str) -> Option<Vec<Rule>> {
-    let path = "/k8s/clusters/shop/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
-    let body = json!({
-        "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview",
-        "spec": { "namespace": "default" },
-    });
-    let answer = rig.server.post(path, who, body).await;
-    if answer.code != 201 {
-        return None;
-    }
-    let review: SelfSubjectRulesReview = serde_json::from_value(answer.body).unwrap();
-    Some(rules(&review.status.unwrap()))
-}
-
-fn rules(status: &SubjectRulesReviewStatus) -> Vec<Rule> {
-    let objects = status.resource_rules.iter().map(|rule| Rule {
-        verbs: rule.verbs.clone(),
-        groups: rule.api_groups.clone().unwrap_or_default(),
-        resources: rule.resources.clone().unwrap_or_default(),
-        names: rule.resource_names.clone().unwrap_or_default(),
-        urls: Vec::new(),
-    });
-    let paths = status.non_resource_rules.iter().map(|rule| Rule {
-        verbs: rule.verbs.clone(),
-        urls: rule.non_resource_urls.clone().unwrap_or_default(),
-        ..Rule::default()
-    });
-    objects.chain(paths).collect()
-}
-
-/// What a role says, with what the cluster's own roles add.
-async fn granted(cluster: &ControlPlane, role: &str) -> Vec<Rule> {
-    let all = built_in_role_templates();
-    let find = |name: &str| -> Option<&RoleTemplateSpec> {
-        let found = all.iter().find(|one| one.name == name);
-        found.map(|one| &one.spec)
-    };
-    let Scoped { cluster: said, .. } = resolve(role, find).unwrap().unwrap();
-    let said = said.downstream();
-    let mut rules = said.rules;
-    for name in said.external {
-        let own = Api::<ClusterRole>::all(cluster.client());
-        let own = own.get(&name).await.unwrap().rules.unwrap_or_default();
-        rules.extend(Rights::of(&own).rules);
-    }
-    rules
-}
-
 #[tokio::test]
-async fn each_role_of_the_start_allows_in_a_cluster_exactly_what_it_says() {
+async fn what_people_bind_in_a_cluster_is_told_and_ends_with_the_last_role() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;
     let bob = rig.server.user(&rig.admin, "bob").await;
-    // One that allows nothing in the cluster itself: what is left is everybody's.
-    let id = give(&rig, &rig.admin, "cluster-members-view", "bob").await;
-    let everybodys = eventually("the cluster to know bob", SOON, async || {
-        allowed(&rig, &bob).await.ok_or("not yet")
-    });
-    let everybodys = everybodys.await.unwrap();
-    let everything = drover_rbac::everything();
-    assert!(!missing(&everybodys, &everything).is_empty());
-    for role in built_in_role_templates() {
-        if role.spec.context != RoleContext::Cluster || role.name == "cluster-members-view" {
-            continue;
-        }
-        let given = give(&rig, &rig.admin, role.name, "bob").await;
-        let mut wanted = granted(&cluster, role.name).await;
-        wanted.extend(everybodys.iter().cloned());
-        eventually(role.name, SOON, async || {
-            let has = allowed(&rig, &bob).await.unwrap_or_default();
-            let (lacks, exceeds) = (missing(&has, &wanted), missing(&wanted, &has));
-            if lacks.is_empty() && exceeds.is_empty() {
-                Ok(())
-            } else {
-                Err(format!("lacks {lacks:?}, exceeds by {exceeds:?}"))
-            }
-        })
+    let user = rig
+        .server
+        .get("/v1/users/bob", &rig.admin)
+        .await
+        .expect(200);
+    let name = format!("drover:user:{}", user["uid"].as_str().unwrap());
+    let id = give(&rig, &rig.admin, "nodes-view", "bob").await;
+    let by_hand = |names: &str| {
+        let line = format!("create rolebinding by-hand --clusterrole=view {names}");
+        line.split(' ').map(str::to_owned).collect::<Vec<_>>()
+    };
+    cluster
+        .kubectl(by_hand(&format!("--user={name} --user=jane")))
         .await
         .unwrap();
-        take(&rig, &rig.admin, &given).await;
-    }
+    let pods = "/k8s/clusters/shop/api/v1/namespaces/default/pods";
+    eventually("bob to read pods", SOON, async || {
+        let code = rig.server.get(pods, &bob).await.code.as_u16();
+        (code == 200).then_some(()).ok_or(code)
+    })
+    .await
+    .unwrap();
+    let explained = async |verb: &str| {
+        let asked = format!("cluster=shop&verb={verb}&resource=pods&namespace=default");
+        let path = format!("/v1/access/explain?{asked}");
+        rig.server.get(&path, &bob).await.expect(200)
+    };
+    let why = explained("list").await;
+    assert_eq!(why["through"][0]["bindingKind"], "RoleBinding", "{why}");
+    assert_eq!(why["through"][0]["binding"], "default/by-hand", "{why}");
+    assert_eq!(why["through"][0]["user"], "bob", "{why}");
+    assert_eq!(explained("delete").await["through"], json!([]));
+
     take(&rig, &rig.admin, &id).await;
-    let label = "management.drover.dev/access=role";
-    eventually("nothing of bob's roles to be left", SOON, async || {
-        let kinds = "clusterroles,clusterrolebindings,rolebindings";
-        let left = cluster.kubectl(["get", kinds, "-A", "-l", label, "-o", "name"]);
-        let left = left.await.map_err(|error| error.to_string())?.stdout;
-        left.trim().is_empty().then_some(()).ok_or(left)
+    let line = ["get", "rolebinding", "by-hand", "-o", "json"];
+    eventually("bob's name to be taken out", SOON, async || {
+        let found = cluster
+            .kubectl(line)
+            .await
+            .map_err(|error| error.to_string())?;
+        let found: Value = serde_json::from_str(&found.stdout).unwrap();
+        let names = found["subjects"].as_array().unwrap().iter();
+        let names: Vec<_> = names.map(|one| one["name"].as_str().unwrap()).collect();
+        (names == ["jane"])
+            .then_some(())
+            .ok_or_else(|| format!("{names:?}"))
+    })
+    .await
+    .unwrap();
+    eventually("it to be told", SOON, async || {
+        let events = rig.events("shop").await;
+        let told = events.iter().any(|reason| reason == "NamesTakenOut");
+        told.then_some(()).ok_or_else(|| format!("{events:?}"))
     })
     .await
     .unwrap();
@@ -244,8 +207,11 @@ async fn whoever_may_import_clusters_owns_theirs_and_no_others() {
         "metadata": { "name": "dora-imports" },
         "spec": { "role": { "name": "clusters-import" }, "subject": { "user": { "name": "dora" } } },
     });
-    let path = "/k8s/clusters/local/apis/management.drover.dev/v1alpha1/globalrolebindings";
-    rig.server.post(path, &rig.admin, binding).await.expect(201);
+    let path = format!("{OURS}/globalrolebindings");
+    rig.server
+        .post(&path, &rig.admin, binding)
+        .await
+        .expect(201);
     let made: Value = eventually("dora to make a cluster", SOON, async || {
         let answer = rig.server.post("/v1/clusters", &dora, body.clone()).await;
         if answer.code == 201 {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use drover_api::rest::{Explanation, ThroughView};
-use drover_ui_core::explain::{Verdict, how, verdict};
+use drover_ui_core::explain::{Verdict, how, unasked, verdict};
 use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing};
 use drover_ui_kit::table::{Column, Row, Sorting, Table, sorted};
 use leptos::prelude::*;
@@ -71,13 +71,18 @@ fn two(first: &str, second: &str) -> AnyView {
 #[component]
 pub(super) fn Answer(answer: Explanation) -> impl IntoView {
     let (verdict, words) = verdict(&answer);
+    let unasked = unasked(&answer).map(|told| view! { <Banner mood=Mood::Info>{told}</Banner> });
     if verdict == Verdict::No {
         let advice = if answer.user.is_some() {
             "None of their roles in this cluster allows it. An owner of the cluster, or an administrator, can give one that does."
         } else {
             "No role that anybody has in this cluster allows it."
         };
-        return view! { <Nothing why=Absence::NoPermission title=words advice=advice/> }.into_any();
+        return view! {
+            {unasked}
+            <Nothing why=Absence::NoPermission title=words advice=advice/>
+        }
+        .into_any();
     }
     let more = answer.more.then(|| {
         let told = "There are more ways; these are the first that were found.";
@@ -91,6 +96,7 @@ pub(super) fn Answer(answer: Explanation) -> impl IntoView {
     let rows = Memo::new(move |_| Arc::new(sorted(ways.clone(), &columns(), sorting.get())));
     view! {
         <div role="status"><h2>{words}</h2></div>
+        {unasked}
         {more}
         <div class="home-list">
             <Table label="Ways" columns=columns() rows=rows sorting=sorting/>

@@ -1,6 +1,7 @@
 //! One project: its namespaces, its bounds, how it stands, and who has a role in it.
 
 use drover_api::rest::ProjectView;
+use drover_ui_core::kind::Kind;
 use drover_ui_core::member::Place;
 use drover_ui_core::project::{
     self, Belonging, Pair, defaults, namespaces, pod_security, quota, readiness,
@@ -17,6 +18,7 @@ use crate::clock::in_full;
 use crate::command::SameCommand;
 use crate::freshness::{Freshness, FreshnessMark, StaleBanner};
 use crate::live::listing::Listing;
+use crate::screens::address;
 use crate::screens::cluster::path_of;
 use crate::screens::list::{Refused, What};
 use crate::screens::members::{Members, tone};
@@ -159,7 +161,13 @@ fn Namespaces(project: ProjectView) -> impl IntoView {
             Belonging::Coming => Tone::Busy,
             Belonging::Leaving => Tone::Neutral,
         };
-        view! { <li class="row"><b>{name}</b><Badge tone=tone words=belonging.words().to_owned()/></li> }
+        let parts = [("namespace", name.clone())];
+        let pods = address::path(&Kind::PODS.list_screen(&project.cluster), &parts);
+        let name = match belonging {
+            Belonging::Coming => view! { <b>{name}</b> }.into_any(),
+            Belonging::Own | Belonging::Leaving => view! { <A href=pods>{name}</A> }.into_any(),
+        };
+        view! { <li class="row">{name}<Badge tone=tone words=belonging.words().to_owned()/></li> }
     });
     view! { <ul class="stack">{rows.collect_view()}</ul> }.into_any()
 }

@@ -1,0 +1,156 @@
+/**
+ * Chapters of the story: somebody whom an identity provider vouches for is nobody, becomes a member of a
+ * project, sees that project and nothing else, and loses what is open with the role.
+ */
+
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import type { Page } from "@playwright/test";
+
+import { stage } from "../stage/stage.ts";
+import { Terminal } from "../stage/terminal.ts";
+import { expect, test } from "../stage/test.ts";
+
+const PROVIDER = "corp";
+const PROJECT = "web";
+const NAMESPACE = "front";
+/** As the provider knows them; the user on the server is called the same. */
+const PERSON = "ann";
+/** From the click that takes a role away to the end of what it opened. */
+const REVOKED_WITHIN_MS = 5_000;
+/** What a real cluster takes to start a pod. */
+const STARTS_MS = 60_000;
+
+/** What the chapters before them have left. */
+export interface Story {
+  readonly cluster: string;
+  /** The administrator's browser and terminal. */
+  readonly page: () => Page;
+  readonly administrator: () => Terminal;
+  /** The terminal of the cluster's owner. */
+  readonly owner: () => Terminal;
+  /** Opens a browser in which nobody has signed in. */
+  readonly browser: () => Promise<Page>;
+  /** A Deployment in a namespace, whose container writes a line each second. */
+  readonly counter: (namespace: string) => object;
+}
+
+export function somebodyOfAProvider(story: Story): void {
+  let theirs: Page;
+  let terminal: Terminal;
+
+  test("who signs in with a provider for the first time is nobody", async () => {
+    const spec = {
+      displayName: "Corp",
+      oidc: {
+        issuer: stage.issuer,
+        clientId: stage.clientId,
+        scopes: ["profile", "email", "groups", "offline_access"],
+        caBundle: await readFile(stage.issuerAuthority, "utf8"),
+      },
+    };
+    const administrator = story.administrator();
+    await writeFile(join(administrator.home, "corp.json"), JSON.stringify(spec));
+    await administrator.run(`drover provider create ${PROVIDER} -f corp.json --secret-stdin`, `${stage.clientSecret}\n`);
+    await administrator.run(`drover provider test ${PROVIDER}`);
+    await administrator.run(`drover provider enable ${PROVIDER}`);
+
+    theirs = await story.browser();
+    await theirs.goto("/");
+    await theirs.getByRole("button", { name: "Sign in with Corp" }).click();
+    await theirs.getByPlaceholder("Enter any login").fill(PERSON);
+    await theirs.getByPlaceholder("and password").fill("any");
+    await theirs.getByRole("button", { name: "Sign-in" }).click();
+    await theirs.getByRole("button", { name: "Continue" }).click();
+    await theirs.getByRole("heading", { name: "No clusters for you yet" }).waitFor();
+    expect(theirs.url()).toBe(`${stage.url}/`);
+    await theirs.goto(`/clusters/${story.cluster}`);
+    await theirs.getByRole("heading", { name: `There is no cluster “${story.cluster}” for you` }).waitFor();
+    await theirs.goto("/projects");
+    await theirs.getByRole("heading", { name: "No projects for you yet" }).waitFor();
+  });
+
+  test("a member of a project sees that project and no other, in the page", async () => {
+    const administrator = story.administrator();
+    await administrator.run(`drover project create ${PROJECT} --cluster ${story.cluster} --namespace ${NAMESPACE}`);
+    await administrator.run(`drover project create other --cluster ${story.cluster} --namespace vault`);
+    await expect(async () => {
+      await story.owner().run(`kubectl get namespace ${NAMESPACE} vault`);
+    }).toPass({ timeout: STARTS_MS });
+    await story.owner().run("kubectl apply -f -", JSON.stringify(story.counter(NAMESPACE)));
+
+    const page = story.page();
+    await page.goto(`/projects/${PROJECT}`);
+    await page.getByRole("button", { name: "Give a role" }).click();
+    const dialog = page.getByRole("dialog", { name: `Give a role in ${PROJECT}` });
+    await dialog.getByLabel("Who", { exact: true }).fill(PERSON);
+    await dialog.getByRole("combobox", { name: "Role" }).click();
+    await dialog.getByRole("option", { name: /^Project Member/ }).click();
+    await dialog.getByRole("button", { name: "Give the role" }).click();
+    await page.getByText(`${PERSON} has the role.`).waitFor();
+
+    await theirs.goto("/projects");
+    await theirs.getByRole("link", { name: PROJECT }).waitFor();
+    await expect(theirs.getByRole("link", { name: "other" })).toHaveCount(0);
+    await theirs.getByRole("link", { name: PROJECT }).click();
+    await theirs.getByRole("link", { name: NAMESPACE }).click();
+    await theirs.getByRole("link", { name: /^counter-/ }).waitFor({ timeout: STARTS_MS });
+    await theirs.goto(`/clusters/${story.cluster}/pods?namespace=vault`);
+    await theirs.getByRole("heading", { name: "You may not list Pods in vault" }).waitFor();
+    await theirs.goto(`/clusters/${story.cluster}/pods`);
+    await theirs.getByRole("heading", { name: `You may not list Pods in all of ${story.cluster}` }).waitFor();
+    await theirs.goto("/projects/other");
+    await theirs.getByRole("heading", { name: "There is no project “other” for you" }).waitFor();
+  });
+
+  test("and with kubectl, once a log-in is confirmed in the browser", async () => {
+    terminal = new Terminal(PERSON);
+    const line = `drover login '${stage.url}' --provider ${PROVIDER} --ca-fingerprint '${stage.fingerprint}'`;
+    const loggedIn = terminal.run(`${line} >login.txt 2>&1`);
+    const code = await expect
+      .poll(async () => /\b[A-Z]{4}-[A-Z]{4}\b/.exec(await readFile(join(terminal.home, "login.txt"), "utf8").catch(() => "")))
+      .not.toBeNull()
+      .then(async () => /\b[A-Z]{4}-[A-Z]{4}\b/.exec(await readFile(join(terminal.home, "login.txt"), "utf8"))?.[0] ?? "");
+    await theirs.goto("/device");
+    await theirs.getByLabel("Code", { exact: true }).fill(code);
+    await theirs.getByRole("button", { name: "See who asks" }).click();
+    await theirs.getByRole("button", { name: "Confirm", exact: true }).click();
+    await theirs.getByRole("heading", { name: "Confirmed" }).waitFor();
+    await loggedIn;
+    await terminal.run(`drover cluster kubeconfig ${story.cluster} >kubeconfig`);
+    expect(await terminal.run(`kubectl get pods -n ${NAMESPACE} --no-headers`)).toMatch(/^counter-/);
+    await terminal.run(`kubectl delete pod -n ${NAMESPACE} -l app=counter --wait=false`);
+    for (const refused of ["get pods -n vault", "get pods -A", "get nodes", "get secrets -n default"]) {
+      await expect(terminal.run(`kubectl ${refused}`), refused).rejects.toThrow(/Forbidden/);
+    }
+  });
+
+  test("whose role is taken away loses an open log, and is nobody again", async () => {
+    await theirs.goto(`/clusters/${story.cluster}/pods?namespace=${NAMESPACE}`);
+    const row = theirs.getByRole("row", { name: /counter-.*Running/ });
+    await row.getByRole("link", { name: /^counter-/ }).first().click({ timeout: STARTS_MS });
+    await theirs.getByRole("tab", { name: "Logs" }).click();
+    const log = theirs.getByRole("log", { name: "Log" });
+    await expect(log).toContainText("line 2", { timeout: STARTS_MS });
+
+    const page = story.page();
+    await page.goto(`/projects/${PROJECT}`);
+    await page.getByRole("button", { name: `Take project-member from ${PERSON}` }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Take it away" }).click();
+    await page.getByText(`The role is taken from ${PERSON}.`).waitFor();
+    const taken = Date.now();
+    const last = async () => [...(await log.innerText()).matchAll(/line (\d+)/g)].map((found) => Number(found[1])).at(-1);
+    // A line comes each second, so two that are the same tell that it is over.
+    await expect(async () => {
+      const seen = await last();
+      await theirs.waitForTimeout(1_500);
+      expect(await last()).toBe(seen);
+    }).toPass({ timeout: REVOKED_WITHIN_MS + 3_000 });
+    expect(Date.now() - taken).toBeLessThan(REVOKED_WITHIN_MS + 3_000);
+    await expect(terminal.run(`kubectl get pods -n ${NAMESPACE}`)).rejects.toThrow(/Forbidden/);
+    await theirs.goto("/");
+    await theirs.getByRole("heading", { name: "No clusters for you yet" }).waitFor();
+    await theirs.context().close();
+  });
+}

@@ -1,0 +1,231 @@
+//! Every built-in role on a real cluster: what it lets people do there, by the cluster's own word.
+
+use drover_access::roles::{
+    Rights, Scoped, built_in_global_roles, built_in_role_templates, resolve,
+};
+use drover_api::kinds::{RoleContext, RoleTemplateSpec};
+use drover_e2e::{ControlPlane, eventually};
+use drover_rbac::{Rule, missing};
+use k8s_openapi::api::authorization::v1::{SelfSubjectRulesReview, SubjectRulesReviewStatus};
+use k8s_openapi::api::rbac::v1::ClusterRole;
+use kube::api::Api;
+use serde_json::json;
+
+use super::members::{OURS, give, take};
+use super::rig::{Rig, SOON, start};
+
+/// What a cluster lets somebody do in a namespace, by its own word, through the server; `None` while it
+/// does not know them.
+async fn allowed_in(rig: &Rig, who: &str, cluster: &str, namespace: &str) -> Option<Vec<Rule>> {
+    let kind = "apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
+    let path = format!("/k8s/clusters/{cluster}/{kind}");
+    let body = json!({
+        "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview",
+        "spec": { "namespace": namespace },
+    });
+    let answer = rig.server.post(&path, who, body).await;
+    if answer.code != 201 {
+        return None;
+    }
+    let review: SelfSubjectRulesReview = serde_json::from_value(answer.body).unwrap();
+    Some(rules(&review.status.unwrap()))
+}
+
+async fn allowed(rig: &Rig, who: &str) -> Option<Vec<Rule>> {
+    allowed_in(rig, who, "shop", "default").await
+}
+
+/// Waits until somebody may do exactly this in a namespace of a cluster, which knows them.
+async fn wait_for_rights(
+    rig: &Rig,
+    (who, cluster, namespace): (&str, &str, &str),
+    what: &str,
+    wanted: &[Rule],
+) {
+    eventually(what, SOON, async || {
+        let has = allowed_in(rig, who, cluster, namespace).await;
+        let has = has.unwrap_or_default();
+        let (lacks, exceeds) = (missing(&has, wanted), missing(wanted, &has));
+        if lacks.is_empty() && exceeds.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("lacks {lacks:?}, exceeds by {exceeds:?}"))
+        }
+    })
+    .await
+    .unwrap();
+}
+
+fn rules(status: &SubjectRulesReviewStatus) -> Vec<Rule> {
+    let objects = status.resource_rules.iter().map(|rule| Rule {
+        verbs: rule.verbs.clone(),
+        groups: rule.api_groups.clone().unwrap_or_default(),
+        resources: rule.resources.clone().unwrap_or_default(),
+        names: rule.resource_names.clone().unwrap_or_default(),
+        urls: Vec::new(),
+    });
+    let paths = status.non_resource_rules.iter().map(|rule| Rule {
+        verbs: rule.verbs.clone(),
+        urls: rule.non_resource_urls.clone().unwrap_or_default(),
+        ..Rule::default()
+    });
+    objects.chain(paths).collect()
+}
+
+/// What a role says in the whole cluster and in its project, with what the cluster's own roles add.
+async fn granted(cluster: &ControlPlane, role: &str) -> (Vec<Rule>, Vec<Rule>) {
+    let all = built_in_role_templates();
+    let find = |name: &str| -> Option<&RoleTemplateSpec> {
+        let found = all.iter().find(|one| one.name == name);
+        found.map(|one| &one.spec)
+    };
+    let said: Scoped = resolve(role, find).unwrap().unwrap();
+    let whole = async |said: Rights| {
+        let said = said.downstream();
+        let mut rules = said.rules;
+        for name in said.external {
+            let own = Api::<ClusterRole>::all(cluster.client());
+            let own = own.get(&name).await.unwrap().rules.unwrap_or_default();
+            rules.extend(Rights::of(&own).rules);
+        }
+        rules
+    };
+    (whole(said.cluster).await, whole(said.project).await)
+}
+
+#[tokio::test]
+async fn each_role_of_the_start_allows_in_a_cluster_exactly_what_it_says() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let _agent = start(&cluster, "pod-0").await;
+    let bob = rig.server.user(&rig.admin, "bob").await;
+    // One that allows nothing in the cluster itself: what is left is everybody's.
+    let id = give(&rig, &rig.admin, "cluster-members-view", "bob").await;
+    let everybodys = eventually("the cluster to know bob", SOON, async || {
+        allowed(&rig, &bob).await.ok_or("not yet")
+    });
+    let everybodys = everybodys.await.unwrap();
+    let everything = drover_rbac::everything();
+    assert!(!missing(&everybodys, &everything).is_empty());
+    for role in built_in_role_templates() {
+        if role.spec.context != RoleContext::Cluster || role.name == "cluster-members-view" {
+            continue;
+        }
+        let given = give(&rig, &rig.admin, role.name, "bob").await;
+        let (mut wanted, _) = granted(&cluster, role.name).await;
+        wanted.extend(everybodys.iter().cloned());
+        wait_for_rights(&rig, (&bob, "shop", "default"), role.name, &wanted).await;
+        take(&rig, &rig.admin, &given).await;
+    }
+    take(&rig, &rig.admin, &id).await;
+    let label = "management.drover.dev/access=role";
+    eventually("nothing of bob's roles to be left", SOON, async || {
+        let kinds = "clusterroles,clusterrolebindings,rolebindings";
+        let left = cluster.kubectl(["get", kinds, "-A", "-l", label, "-o", "name"]);
+        let left = left.await.map_err(|error| error.to_string())?.stdout;
+        left.trim().is_empty().then_some(()).ok_or(left)
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn each_role_in_projects_allows_what_it_says_there_and_nothing_elsewhere() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let _agent = start(&cluster, "pod-0").await;
+    let bob = rig.server.user(&rig.admin, "bob").await;
+    for (project, namespace) in [("web", "front"), ("bank", "vault")] {
+        let body = json!({
+            "name": project, "cluster": "shop", "namespaces": [{ "name": namespace }],
+        });
+        let made = rig.server.post("/v1/projects", &rig.admin, body).await;
+        made.expect(201);
+    }
+    // One that allows nothing in the cluster itself: what is left is everybody's.
+    give(&rig, &rig.admin, "cluster-members-view", "bob").await;
+    let everybodys = eventually("the cluster to know bob", SOON, async || {
+        allowed(&rig, &bob).await.ok_or("not yet")
+    });
+    let everybodys = everybodys.await.unwrap();
+    let members = "/v1/projects/web/members";
+    for role in built_in_role_templates() {
+        if role.spec.context != RoleContext::Project {
+            continue;
+        }
+        let body = json!({ "role": role.name, "user": "bob" });
+        let made = rig.server.post(members, &rig.admin, body).await.expect(201);
+        let (in_cluster, in_project) = granted(&cluster, role.name).await;
+        let elsewhere = [everybodys.clone(), in_cluster].concat();
+        let here = [elsewhere.clone(), in_project].concat();
+        let name = role.name;
+        wait_for_rights(&rig, (&bob, "shop", "front"), name, &here).await;
+        // In another project's namespace, and in one that is no project's.
+        for namespace in ["vault", "default"] {
+            wait_for_rights(&rig, (&bob, "shop", namespace), name, &elsewhere).await;
+        }
+        let path = format!("{members}/{}", made["id"].as_str().unwrap());
+        rig.server.delete(&path, &rig.admin).await.expect(204);
+        wait_for_rights(&rig, (&bob, "shop", "front"), "it to go", &everybodys).await;
+    }
+    assert!(allowed_in(&rig, &bob, "local", "default").await.is_none());
+}
+
+#[tokio::test]
+async fn each_global_role_allows_on_the_hub_exactly_what_it_says() {
+    let (rig, _cluster) = Rig::with_cluster().await;
+    let bob = rig.server.user(&rig.admin, "bob").await;
+    let bindings = format!("{OURS}/globalrolebindings");
+    let bind = async |name: &str, role: &str| {
+        let binding = json!({
+            "apiVersion": "management.drover.dev/v1alpha1", "kind": "GlobalRoleBinding",
+            "metadata": { "name": name },
+            "spec": { "role": { "name": role }, "subject": { "user": { "name": "bob" } } },
+        });
+        rig.server
+            .post(&bindings, &rig.admin, binding)
+            .await
+            .expect(201);
+    };
+    // One that gives next to nothing: what is left without it is everybody's.
+    bind("bob-imports", "clusters-import").await;
+    let own = |name: &str| {
+        let all = built_in_global_roles();
+        let role = all.into_iter().find(|role| role.name == name).unwrap();
+        Rights::of(&role.spec.rules).rules
+    };
+    let imports = own("clusters-import");
+    let known = eventually("the hub to know bob", SOON, async || {
+        let has = allowed_in(&rig, &bob, "local", "default").await;
+        let has = has.ok_or("not yet")?;
+        missing(&has, &imports)
+            .is_empty()
+            .then_some(has)
+            .ok_or("not yet")
+    });
+    let least = known.await.unwrap();
+    // Everybody's is to ask about oneself, and nothing that Drover keeps.
+    let drovers = |rule: &Rule| {
+        rule.groups
+            .iter()
+            .any(|group| group == "management.drover.dev" || group == "*")
+    };
+    let of_drover: Vec<Rule> = least
+        .iter()
+        .filter(|&rule| drovers(rule))
+        .cloned()
+        .collect();
+    assert!(missing(&imports, &of_drover).is_empty(), "{of_drover:?}");
+    for role in built_in_global_roles() {
+        if role.name == "clusters-import" {
+            continue;
+        }
+        bind("bob-more", role.name).await;
+        let wanted = [least.clone(), own(role.name)].concat();
+        wait_for_rights(&rig, (&bob, "local", "default"), role.name, &wanted).await;
+        wait_for_rights(&rig, (&bob, "local", "drover-system"), role.name, &wanted).await;
+        let path = format!("{bindings}/bob-more");
+        rig.server.delete(&path, &rig.admin).await.expect(200);
+        wait_for_rights(&rig, (&bob, "local", "default"), "it to go", &least).await;
+    }
+}
