@@ -93,7 +93,7 @@ pub(super) async fn measure(figures: &mut Figures) -> Result<(), SyncError> {
 
 /// People as clusters name them.
 async fn people(api: &Administrator) -> Result<HashSet<String>, SyncError> {
-    let make = async |n: usize| {
+    let one = async |n: usize| {
         let user = json!({
             "apiVersion": "management.drover.dev/v1alpha1", "kind": "User",
             "metadata": { "name": person(n) }, "spec": {},
@@ -103,21 +103,21 @@ async fn people(api: &Administrator) -> Result<HashSet<String>, SyncError> {
         let uid = uid.ok_or(AdministratorError::Unreadable { what: "a new user" })?;
         Ok(format!("drover:user:{uid}"))
     };
-    let made = futures::stream::iter((0..PEOPLE).map(make));
+    let made = futures::stream::iter((0..PEOPLE).map(one));
     made.buffer_unordered(AT_ONCE).try_collect().await
 }
 
 async fn bind(api: &Administrator) -> Result<(), SyncError> {
-    let bind = async |n: usize| {
+    let one = async |n: usize| {
         let binding = json!({
             "apiVersion": "management.drover.dev/v1alpha1", "kind": "GlobalRoleBinding",
             "metadata": { "name": person(n) },
             "spec": { "role": { "name": ROLE }, "subject": { "user": { "name": person(n) } } },
         });
-        let made = api.post(&format!("{HUB}/globalrolebindings"), binding);
-        made.await.map(drop)
+        let path = format!("{HUB}/globalrolebindings");
+        api.post(&path, binding).await.map(drop)
     };
-    let made = futures::stream::iter((0..PEOPLE).map(bind));
+    let made = futures::stream::iter((0..PEOPLE).map(one));
     Ok(made.buffer_unordered(AT_ONCE).try_collect().await?)
 }
 
