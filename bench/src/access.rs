@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use drover_access::grants::Grants;
 
+use crate::figures::machine;
 use crate::figures::{Figures, FiguresError, Goal, median};
-use crate::machine;
 use crate::meter::say;
 use crate::process::{ProcessError, rss_kib};
 use company::Company;

@@ -1,5 +1,7 @@
 //! Figures: gathered, printed as a table, written as JSON.
 
+pub(crate) mod machine;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;

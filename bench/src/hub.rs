@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 use crate::args::Measure;
+use crate::figures::machine;
 use crate::figures::{Figures, FiguresError, Goal, median};
 use crate::load::{ExchangeError, closed_loop};
-use crate::machine;
 use crate::meter::{Meter, say, shares_line};
 use crate::process::ProcessError;
 use stage::{Side, Stage, StageError};

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use crate::machine;
+use crate::figures::machine;
 use crate::process::{self, ProcessError};
 
 /// The CPU that a measurement took of one core, by process.

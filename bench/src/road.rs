@@ -17,9 +17,9 @@ mod stall;
 use std::time::Instant;
 
 use crate::args::Measure;
+use crate::figures::machine;
 use crate::figures::{Figures, FiguresError};
 use crate::load::ExchangeError;
-use crate::machine;
 use crate::meter::{Meter, say, shares_line};
 use crate::process::ProcessError;
 use stage::{Stage, StageError};

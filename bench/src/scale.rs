@@ -15,9 +15,9 @@ mod stub;
 use std::time::Instant;
 
 use crate::args::Measure;
+use crate::figures::machine;
 use crate::figures::{Figures, FiguresError, Goal};
 use crate::load::ExchangeError;
-use crate::machine;
 use crate::meter::say;
 use crate::process::{ProcessError, rss_kib};
 pub(crate) use agents::Agents;

@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use drover_e2e::{BrowserError, Playwright};
 
+use crate::figures::machine;
 use crate::figures::{Figures, FiguresError, Goal, target_folder};
-use crate::machine;
 use crate::meter::say;
 
 /// What each figure should be, in the order in which they are shown.
