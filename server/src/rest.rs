@@ -3,6 +3,7 @@
 //! Routes and the OpenAPI document come from one place, the `#[utoipa::path]` on each handler.
 //! Who may call a route is the handler's extractor ([`caller`]); [`crate::routes`] lists it.
 
+mod audit;
 pub mod audited;
 mod auth_providers;
 pub mod body;
@@ -11,6 +12,7 @@ mod clusters;
 mod device;
 mod document;
 mod explain;
+mod identities;
 mod kubeconfig;
 mod me;
 mod members;
@@ -37,6 +39,7 @@ use utoipa::OpenApi as _;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::audit::Reader;
 use crate::hub::Hub;
 use crate::identity::{Authenticator, Devices, Logins, Refresher, SignIns};
 use crate::settings::Settings;
@@ -63,6 +66,8 @@ pub struct RestState {
     pub devices: Devices,
     /// The way to clusters, for what only they can tell.
     pub tunnels: Tunnels,
+    /// The audit log, read back.
+    pub audit: Reader,
     /// Settings in effect.
     pub settings: Settings,
     /// Certificates that people's tools shall trust, PEM; `None` if any public root will do.
@@ -107,6 +112,8 @@ fn documented() -> OpenApiRouter<RestState> {
         .routes(routes!(users::read, users::patch, users::delete))
         .routes(routes!(users::reset_password))
         .routes(routes!(users::refresh))
+        .routes(routes!(identities::link))
+        .routes(routes!(identities::unlink))
         .routes(routes!(clusters::list, clusters::create))
         .routes(routes!(clusters::read, clusters::delete))
         .routes(routes!(members::list_of_cluster, members::add_to_cluster))
@@ -120,6 +127,7 @@ fn documented() -> OpenApiRouter<RestState> {
         .routes(routes!(kubeconfig::create))
         .routes(routes!(settings::list))
         .routes(routes!(settings::update))
+        .routes(routes!(audit::list))
         .routes(routes!(server::version))
 }
 
