@@ -195,6 +195,7 @@ export const SCREENS: readonly Screen[] = [
   { name: "the-import-command", path: `/import?cluster=${WAITING}`, ready: heading("Its arrival") },
   { name: "about", path: "/about", ready: (page) => page.getByText("embedded, Kubernetes API").waitFor() },
   { name: "projects", path: "/projects", ready: heading("No projects yet") },
+  { name: "a-new-project", path: "/projects", then: press("Make a project"), ready: dialog("Make a project") },
   { name: "a-project-that-is-not-there", path: "/projects/nowhere", ready: heading("There is no project “nowhere” for you") },
   { name: "who-can-do-what", path: "/access", ready: heading("Who can do what") },
   {

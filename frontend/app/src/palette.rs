@@ -261,6 +261,7 @@ fn places() -> Vec<Deed> {
         go(Icon::Clusters, "All clusters", "/".to_owned()),
         go(Icon::Plus, "Import a cluster", "/import".to_owned()),
         go(Icon::Projects, "Projects", "/projects".to_owned()),
+        go(Icon::Plus, "Make a project", "/projects?do=make".to_owned()),
         go(Icon::Lock, "Who can do what", "/access".to_owned()),
         go(Icon::Key, "Tokens", "/tokens".to_owned()),
         go(Icon::Plus, "Make a token", "/tokens?do=make".to_owned()),

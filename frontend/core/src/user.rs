@@ -130,9 +130,6 @@ pub fn is_last_administrator(users: &[UserView], name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use drover_api::kinds::IdentityGroup;
-    use drover_api::rest::IdentityView;
-
     use super::*;
 
     fn user(name: &str, administrator: bool, enabled: bool) -> UserView {
@@ -151,18 +148,15 @@ mod tests {
 
     #[test]
     fn whoever_comes_by_a_provider_is_found_by_it_and_has_its_groups() {
-        let identity = IdentityView {
-            provider: "corp".to_owned(),
-            login: "ann.lee@corp.example".to_owned(),
-            groups: vec![IdentityGroup {
-                name: "drover:corp:7".to_owned(),
-                display_name: "Platform".to_owned(),
-            }],
-            groups_left_out: 0,
-            confirmed_at: jiff::Timestamp::UNIX_EPOCH,
-            state: IdentityState::Refused,
-            message: None,
-        };
+        let identity = serde_json::json!({
+            "id": "p-1",
+            "provider": "corp",
+            "login": "ann.lee@corp.example",
+            "groups": [{ "name": "drover:corp:7", "displayName": "Platform" }],
+            "confirmedAt": "2026-11-22T10:00:00Z",
+            "state": "Refused",
+        });
+        let identity = serde_json::from_value(identity).unwrap();
         let ann = UserView {
             identities: vec![identity],
             ..user("ann", false, true)
