@@ -1,6 +1,7 @@
 //! The command line: what can be typed, and nothing of what it does.
 
 mod access;
+mod audit;
 mod connection;
 mod people;
 mod providers;
@@ -14,6 +15,7 @@ pub use access::{
     AccessSubject, ProjectAddNamespace, ProjectArgs, ProjectCommand, ProjectCreate, ProjectDelete,
     ProjectLimits, ProjectRemoveNamespace, ProjectSet,
 };
+pub use audit::{AuditArgs, AuditFormat};
 pub use connection::{Connection, DurationArg, DurationArgError, ServerUrl, ServerUrlError};
 pub use people::{
     NewPassword, SettingArgs, SettingCommand, SettingName, SettingSet, TokenArgs, TokenCommand,
@@ -88,6 +90,8 @@ pub enum Command {
     Provider(ProviderArgs),
     /// Read and change the server's settings (administrators)
     Setting(SettingArgs),
+    /// Read the audit log: who did what, where, and how it ended (administrators)
+    Audit(Box<AuditArgs>),
     /// Back up, restore and check the embedded hub
     Hub(HubArgs),
     /// Get what runs in the clusters

@@ -27,9 +27,11 @@
 //! | `bytesIn`, `bytesOut` | size of the bodies |
 //!
 //! Records are made on the road and formatted and written by a thread of their own. Nothing is
-//! lost silently; see [`Audit::admit`].
+//! lost silently; see [`Audit::admit`]. Administrators read them back under `/v1/audit`, see
+//! [`Reader`].
 
 mod queue;
+mod read;
 mod record;
 mod redact;
 mod strangers;
@@ -45,6 +47,10 @@ use parking_lot::Mutex;
 use thiserror::Error;
 
 use self::queue::{Capacity, Queue};
+use self::read::Kept;
+pub use self::read::{
+    FilePosition, Filter, Position, PositionError, ReadAuditError, Reader, Wanted,
+};
 pub use self::record::{
     Asked, Outcome, Person, Place, Record, RequestId, Stage, Subject, short_method,
 };
@@ -110,6 +116,7 @@ pub struct Audit(Arc<Shared>);
 
 struct Shared {
     queue: Arc<Queue>,
+    reader: Reader,
     problem: Arc<Mutex<Option<String>>>,
     start: u64,
     next: AtomicU64,
@@ -148,12 +155,16 @@ impl Audit {
             metrics.clone(),
         )
         .map_err(failed)?;
+        // The file is there only now.
+        let kept = Kept::of(destination);
+        let writer = writer.remembering(kept.recent().cloned());
         std::thread::Builder::new()
             .name("audit".to_owned())
             .spawn(|| writer.run())
             .map_err(failed)?;
         Ok(Self(Arc::new(Shared {
             queue,
+            reader: Reader::new(kept),
             problem,
             start: uuid::Uuid::new_v4().as_u64_pair().0,
             next: AtomicU64::new(1),
@@ -192,6 +203,11 @@ impl Audit {
     /// Waits until everything added so far is written.
     pub async fn flush(&self) {
         self.0.queue.flushed().await;
+    }
+
+    /// What reads it back.
+    pub fn reader(&self) -> &Reader {
+        &self.0.reader
     }
 
     /// Why the log cannot be written now, if so.

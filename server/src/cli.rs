@@ -4,6 +4,7 @@
 //! error. A secret is printed only where that is the command's purpose.
 
 mod access;
+mod audit;
 mod call;
 mod clusters;
 mod config;
@@ -95,6 +96,7 @@ async fn run(command: Command, environment: &Environment) -> Result<(), Failure>
         Command::User(args) => users::run(&args, environment).await,
         Command::Provider(args) => providers::run(&args, environment).await,
         Command::Setting(args) => settings::run(&args, environment).await,
+        Command::Audit(args) => audit::run(&args, environment).await,
         Command::Hub(args) => hub::run(args).await,
         Command::Agent(args) => match args.command {
             AgentCommand::Image(args) => image::of_agent(&args.image),

@@ -3,6 +3,7 @@
 //! Routes and the OpenAPI document come from one place, the `#[utoipa::path]` on each handler.
 //! Who may call a route is the handler's extractor ([`caller`]); [`crate::routes`] lists it.
 
+mod audit;
 pub mod audited;
 mod auth_providers;
 pub mod body;
@@ -38,6 +39,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::hub::Hub;
+use crate::audit::Reader;
 use crate::identity::{Authenticator, Devices, Logins, Refresher, SignIns};
 use crate::settings::Settings;
 use crate::{registration, telemetry};
@@ -61,6 +63,8 @@ pub struct RestState {
     /// Log-ins that wait to be confirmed.
     pub devices: Devices,
     /// Settings in effect.
+    /// The audit log, read back.
+    pub audit: Reader,
     pub settings: Settings,
     /// Certificates that people's tools shall trust, PEM; `None` if any public root will do.
     pub trust: Option<Arc<str>>,
@@ -120,6 +124,7 @@ fn documented() -> OpenApiRouter<RestState> {
         .routes(routes!(server::version))
 }
 
+        .routes(routes!(audit::list))
 /// The OpenAPI document of everything under `/v1`, whichever module answers it.
 pub fn document() -> serde_json::Value {
     let document = documented()

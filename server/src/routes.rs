@@ -57,6 +57,7 @@ pub const ROUTES: &[Route] = &[
     route(Method::GET, "/v1/access/explain", Right::Person),
     route(Method::POST, "/v1/agent/challenge", Right::Agent),
     route(Method::POST, "/v1/agent/register", Right::Agent),
+    route(Method::GET, "/v1/audit", Right::Administrator),
     route(Method::GET, "/v1/auth-providers", Right::Administrator),
     route(Method::POST, "/v1/auth-providers", Right::Administrator),
     route(

@@ -38,6 +38,7 @@
 //! | `GET /v1/import/manifest` | a registration token as bearer | → YAML |
 //! | `GET /v1/settings`, `PUT /v1/settings/{name}` | administrator | → [`List`]`<`[`SettingView`]`>`; [`SettingUpdate`] → [`SettingView`] |
 //! | `GET /v1/version`, `GET /v1/openapi.json` | anyone | → [`Version`]; the document |
+//! | `GET /v1/audit` | administrator | → [`AuditList`] |
 
 use std::collections::BTreeMap;
 
@@ -74,8 +75,10 @@ macro_rules! wire {
 
 mod access;
 
+mod audit;
 pub use access::*;
 
+pub use audit::*;
 /// Bearer material on its way to or from a person; shows nothing when debugged.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -435,6 +438,8 @@ wire! {
     /// Who a person is to an identity provider, as that said last.
     IdentityView {
         /// Name of the provider.
+        /// Names it among the user's: UID of the provider.
+        id: String,
         provider: String,
         /// What they type there to sign in.
         login: String,

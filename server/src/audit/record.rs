@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use drover_access::identity::{Account, Identity, Principal};
 use drover_api::ids::ClusterUid;
+pub use drover_api::rest::{AuditOutcome as Outcome, AuditStage as Stage};
 use http::{HeaderValue, Method};
 use jiff::Timestamp;
 use serde::ser::SerializeStruct as _;
@@ -43,34 +44,6 @@ impl From<RequestId> for HeaderValue {
         }
         Self::from_bytes(&text[..17 + places as usize]).expect("hexadecimal digits and a dash")
     }
-}
-
-/// Which part of a request a record tells of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Stage {
-    /// A stream has begun; its end follows in a record of its own.
-    Begin,
-    /// The request is over, or was refused.
-    End,
-}
-
-/// How a request ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Outcome {
-    /// It is still going on.
-    Open,
-    /// The whole answer was passed on.
-    Complete,
-    /// Drover itself refused it or could not reach the cluster.
-    Refused,
-    /// The client went before the end.
-    ClientGone,
-    /// The cluster's side broke off.
-    UpstreamGone,
-    /// The permit it stood on was withdrawn.
-    Revoked,
 }
 
 /// A person, or a service account of the hub, by UID and by the name they had then.

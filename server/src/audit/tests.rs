@@ -13,7 +13,7 @@ use crate::identity::{Authenticator, LastUse};
 use crate::proxy::{self, OpenStreams, Road, Verb};
 use crate::tunnels::Tunnels;
 
-fn record(audit: &Audit) -> Record {
+pub(super) fn record(audit: &Audit) -> Record {
     let subject = Subject {
         id: audit.next_id(),
         received: Timestamp::UNIX_EPOCH,
@@ -49,7 +49,7 @@ fn capacity(records: usize) -> Capacity {
     }
 }
 
-fn file(folder: &TempDir, max_bytes: u64, keep: u32) -> Destination {
+pub(super) fn file(folder: &TempDir, max_bytes: u64, keep: u32) -> Destination {
     Destination::File {
         path: folder.path().join("log"),
         max_bytes,

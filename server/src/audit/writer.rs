@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 
 use super::Destination;
 use super::queue::{Line, Queue};
+use super::read::Recent;
 use crate::telemetry::Metrics;
 
 /// First and longest pause after a failed write.
@@ -33,6 +34,8 @@ struct LogFile {
 pub(super) struct Writer {
     sink: Sink,
     queue: Arc<Queue>,
+    /// Where lines can be read again if not where they are written.
+    recent: Option<Recent>,
     problem: Arc<Mutex<Option<String>>>,
     metrics: Metrics,
 }
@@ -55,9 +58,15 @@ impl Writer {
         Ok(Self {
             sink,
             queue,
+            recent: None,
             problem,
             metrics,
         })
+    }
+
+    /// The same, which keeps what it has written in memory as well.
+    pub(super) fn remembering(self, recent: Option<Recent>) -> Self {
+        Self { recent, ..self }
     }
 
     pub(super) fn run(mut self) {
@@ -68,6 +77,9 @@ impl Writer {
                 line(one, &mut lines);
             }
             self.write(&lines);
+            if let Some(recent) = &self.recent {
+                recent.keep(&lines);
+            }
             self.metrics.audit_records.inc_by(taken.len() as u64);
             self.queue.wrote(taken.len());
         }
@@ -177,7 +189,7 @@ fn append_to(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-fn numbered(path: &Path, number: u32) -> PathBuf {
+pub(super) fn numbered(path: &Path, number: u32) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{number}"));
     name.into()

@@ -76,3 +76,13 @@ pub(crate) fn encode(value: &impl Serialize, format: Format) -> Result<String, P
         }
     }
 }
+
+/// JSON on one line, with its end.
+pub(crate) fn encode_line(value: &impl Serialize) -> Result<String, PrintError> {
+    let mut text = serde_json::to_string(value).map_err(|error| PrintError::Encode {
+        format: "JSON",
+        reason: error.to_string(),
+    })?;
+    text.push('\n');
+    Ok(text)
+}

@@ -53,6 +53,24 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// All of them.
+    pub const ALL: [Self; 14] = [
+        Self::Get,
+        Self::List,
+        Self::Watch,
+        Self::Create,
+        Self::Update,
+        Self::Patch,
+        Self::Delete,
+        Self::DeleteCollection,
+        Self::Log,
+        Self::Exec,
+        Self::Attach,
+        Self::PortForward,
+        Self::Proxy,
+        Self::Other,
+    ];
+
     /// The verb in lower case.
     pub const fn as_str(self) -> &'static str {
         match self {

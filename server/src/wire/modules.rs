@@ -37,6 +37,7 @@ pub(super) fn build(
     certificate: &Certificate,
 ) -> Result<Router, StartError> {
     let metrics = Metrics::new();
+    let audit = Audit::open(&Destination::named(&options.audit_log), &metrics)?;
     let tunnels = Tunnels::new(&metrics);
     let authenticator = identity(base);
     settings(base, options);
@@ -70,6 +71,7 @@ pub(super) fn build(
         sign_ins,
         refresher,
         devices,
+        audit: audit.reader().clone(),
         settings: base.settings.clone(),
         trust: trust.clone(),
     });
@@ -97,7 +99,6 @@ pub(super) fn build(
         notices,
     );
     base.spawn(controllers.run(base.leadership.clone(), base.stop.clone()));
-    let audit = Audit::open(&Destination::named(&options.audit_log), &metrics)?;
     let road = road(
         base,
         &audit,

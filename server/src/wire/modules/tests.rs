@@ -617,6 +617,43 @@ async fn every_change_under_v1_and_every_refusal_is_recorded_with_who_asked() {
 }
 
 #[tokio::test]
+async fn an_administrator_reads_back_who_was_refused_what() {
+    let whole = Whole::new();
+    let admin = whole.person(true, TokenPurpose::Session, None);
+    let person = whole.person(false, TokenPurpose::Session, None);
+    let route = |path| Route {
+        method: Method::GET,
+        path,
+        right: Right::Administrator,
+    };
+    whole.call(&route("/v1/users"), Some(&person)).await;
+    whole.call(&route("/v1/settings"), Some(&person)).await;
+    recorded(&whole, |lines| lines.len() >= 2).await;
+    let page = route("/v1/audit?user=user-1&code=403&limit=1");
+    let (code, body) = whole.call(&page, Some(&admin)).await;
+    assert_eq!(code, StatusCode::OK, "{body}");
+    let (items, source) = (&body["items"], &body["source"]);
+    assert_eq!(
+        (&items[0]["path"], source),
+        (&"/v1/settings".into(), &"file".into())
+    );
+    assert!(items[1].is_null(), "one was asked for: {body}");
+    let next = body["continue"].as_str().unwrap();
+    let next: &'static str = format!("/v1/audit?user=user-1&continue={next}").leak();
+    let (_, body) = whole.call(&route(next), Some(&admin)).await;
+    assert_eq!(body["items"][0]["path"], "/v1/users", "{body}");
+    assert_eq!(body["continue"], Value::Null, "{body}");
+    let (code, body) = whole.call(&page, Some(&person)).await;
+    assert_eq!(code, StatusCode::FORBIDDEN, "{body}");
+    let gone = route("/v1/audit?continue=f-1-1");
+    let (code, body) = whole.call(&gone, Some(&admin)).await;
+    assert_eq!(
+        (code, &body["reason"]),
+        (StatusCode::GONE, &"Expired".into())
+    );
+}
+
+#[tokio::test]
 async fn a_failed_login_is_recorded_without_what_was_typed() {
     let whole = Whole::new();
     whole.person(false, TokenPurpose::Session, None);
