@@ -377,6 +377,9 @@ wire! {
         /// The one cluster it works on, if so limited.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cluster: Option<ClusterScope>,
+        /// Name of the identity provider that it stands on, if it does: it falls with that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        provider: Option<String>,
         /// Free text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,

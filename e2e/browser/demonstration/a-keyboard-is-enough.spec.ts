@@ -70,6 +70,31 @@ test("a keyboard is enough, and the focus is always visible", async ({ page }) =
   await expect(page.getByRole("button", { name: "Kubeconfig" })).toBeFocused();
 
   await page.keyboard.press("Control+k");
+  await page.keyboard.type("set up an identity");
+  await page.keyboard.press("Enter");
+  const provider = page.getByRole("dialog", { name: "Set up an identity provider" });
+  await provider.waitFor();
+  await expect(provider.getByLabel("Name", { exact: true })).toBeFocused();
+  await page.keyboard.type("corp");
+  await tabTo(page, "Copy: Callback URL");
+  await tabTo(page, "Issuer");
+  await page.keyboard.press("Escape");
+  await provider.waitFor({ state: "hidden" });
+
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("make a project");
+  await page.keyboard.press("Enter");
+  const project = page.getByRole("dialog", { name: "Make a project" });
+  await project.waitFor();
+  await expect(project.getByLabel("Name", { exact: true })).toBeFocused();
+  await page.keyboard.type("shop");
+  await tabTo(page, "requests.cpu: together");
+  await page.keyboard.type("lots");
+  await expect(project.getByText("Such as 500m", { exact: false })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await project.waitFor({ state: "hidden" });
+
+  await page.keyboard.press("Control+k");
   await page.keyboard.type("about");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "About", exact: true }).waitFor();

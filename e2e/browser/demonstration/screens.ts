@@ -98,7 +98,32 @@ export const SCREENS: readonly Screen[] = [
   },
   { name: "a-new-token", path: "/tokens", then: press("Make a token"), ready: dialog("Make a token") },
   { name: "users", path: "/users", steady: false, ready: (page) => page.getByText("you", { exact: true }).waitFor() },
+  {
+    name: "a-user",
+    path: "/users/admin",
+    steady: false,
+    ready: (page) => page.getByRole("heading", { name: "Signs in with" }).waitFor(),
+  },
+  { name: "a-user-that-is-not-there", path: "/users/nobody", ready: heading("There is no user “nobody”") },
   { name: "a-new-user", path: "/users", then: press("Make a user"), ready: dialog("Make a user") },
+  { name: "identity-providers", path: "/providers", ready: heading("No identity providers yet") },
+  {
+    name: "a-new-identity-provider",
+    path: "/providers",
+    then: press("Set up a provider"),
+    ready: dialog("Set up an identity provider"),
+  },
+  {
+    name: "a-new-directory",
+    path: "/providers?do=make",
+    then: (page) => page.getByLabel("Protocol").selectOption("ldap"),
+    ready: (page) => page.getByLabel("Where people are").waitFor(),
+  },
+  {
+    name: "an-identity-provider-that-is-not-there",
+    path: "/providers/nowhere",
+    ready: heading("There is no identity provider “nowhere”"),
+  },
   { name: "settings", path: "/settings", ready: (page) => page.getByText("session-idle-ttl", { exact: true }).waitFor() },
   {
     name: "a-setting-that-is-changed",
@@ -170,6 +195,7 @@ export const SCREENS: readonly Screen[] = [
   { name: "the-import-command", path: `/import?cluster=${WAITING}`, ready: heading("Its arrival") },
   { name: "about", path: "/about", ready: (page) => page.getByText("embedded, Kubernetes API").waitFor() },
   { name: "projects", path: "/projects", ready: heading("No projects yet") },
+  { name: "a-new-project", path: "/projects", then: press("Make a project"), ready: dialog("Make a project") },
   { name: "a-project-that-is-not-there", path: "/projects/nowhere", ready: heading("There is no project “nowhere” for you") },
   { name: "who-can-do-what", path: "/access", ready: heading("Who can do what") },
   {

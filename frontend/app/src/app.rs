@@ -22,10 +22,11 @@ use crate::screens::not_found::NotFound;
 use crate::screens::object::ObjectPage;
 use crate::screens::password::{ChangePassword, MustChangePassword};
 use crate::screens::projects::{ProjectPage, Projects};
+use crate::screens::providers::{ProviderPage, Providers};
 use crate::screens::settings::SettingsPage;
 use crate::screens::sign_in::SignIn;
 use crate::screens::tokens::Tokens;
-use crate::screens::users::Users;
+use crate::screens::users::{UserPage, Users};
 
 /// Puts the page in the place of the words that it is starting.
 pub(crate) fn mount() {
@@ -85,6 +86,9 @@ fn Inside() -> impl IntoView {
                     <Route path=path!("/import") view=ImportCluster/>
                     <Route path=path!("/tokens") view=Tokens/>
                     <Route path=path!("/users") view=Users/>
+                    <Route path=path!("/users/:user") view=UserPage/>
+                    <Route path=path!("/providers") view=Providers/>
+                    <Route path=path!("/providers/:provider") view=ProviderPage/>
                     <Route path=path!("/settings") view=SettingsPage/>
                     <Route path=path!("/about") view=About/>
                     <Route path=path!("/device") view=Device/>

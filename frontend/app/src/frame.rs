@@ -111,6 +111,7 @@ fn AdministratorsPlaces() -> impl IntoView {
         administers.get().then(|| {
             view! {
                 <li><A href="/users"><Picture icon=Icon::Users/><span>"Users"</span></A></li>
+                <li><A href="/providers"><Picture icon=Icon::SignIn/><span>"Providers"</span></A></li>
                 <li><A href="/settings"><Picture icon=Icon::Settings/><span>"Settings"</span></A></li>
             }
         })
@@ -157,7 +158,10 @@ fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
     let leave = Callback::new(move |()| sign_out(gate, toasts, false));
     let leave_all = Callback::new(move |()| everywhere.set(true));
     items.push(once(Icon::Key, "Tokens", tokens));
-    items.push(once(Icon::Lock, "Change password", change));
+    // A provider's password is not Drover's to change.
+    if gate.provider().is_none() {
+        items.push(once(Icon::Lock, "Change password", change));
+    }
     items.push(once(Icon::SignOut, "Sign out", leave));
     items.push(once(Icon::SignOut, "Sign out everywhere…", leave_all));
     let name = move || {

@@ -79,6 +79,13 @@ impl Gate {
             .with(|session| session.as_ref().is_some_and(|it| it.me.administrator))
     }
 
+    /// The identity provider that the person signed in with; none if it was with a password of
+    /// Drover's own.
+    pub(crate) fn provider(self) -> Option<String> {
+        self.session
+            .with(|session| session.as_ref()?.me.token.provider.clone())
+    }
+
     /// Asks the server whether this browser has a session.
     pub(crate) fn look(self) {
         self.door.set(Door::Unknown);
@@ -209,6 +216,20 @@ impl Gate {
         answer.inspect_err(|problem| self.heed(problem))
     }
 
+    /// Has the server try something that may take as long as this.
+    pub(crate) async fn try_out<T: DeserializeOwned>(
+        self,
+        path: &str,
+        body: &impl Serialize,
+        patience_ms: u32,
+    ) -> Result<T, Problem> {
+        let request = Request::changing("POST", path)
+            .with(body)
+            .within(patience_ms);
+        let answer = request.proven_by(self.csrf()).answer().await;
+        answer.inspect_err(|problem| self.heed(problem))
+    }
+
     /// Changes something, and does not ask what came of it.
     pub(crate) async fn tell(
         self,
@@ -278,6 +299,7 @@ impl Gate {
             known.as_ref().is_some_and(|known| {
                 known.me.username == session.me.username
                     && known.me.administrator == session.me.administrator
+                    && known.me.token.provider == session.me.token.provider
             })
         });
         if !same || session.me.must_change_password {

@@ -261,18 +261,28 @@ fn places() -> Vec<Deed> {
         go(Icon::Clusters, "All clusters", "/".to_owned()),
         go(Icon::Plus, "Import a cluster", "/import".to_owned()),
         go(Icon::Projects, "Projects", "/projects".to_owned()),
+        go(Icon::Plus, "Make a project", "/projects?do=make".to_owned()),
         go(Icon::Lock, "Who can do what", "/access".to_owned()),
         go(Icon::Key, "Tokens", "/tokens".to_owned()),
         go(Icon::Plus, "Make a token", "/tokens?do=make".to_owned()),
         go(Icon::Info, "About this server", "/about".to_owned()),
         go(Icon::Terminal, "Confirm a log-in", "/device".to_owned()),
-        go(Icon::Lock, "Change password", "/password".to_owned()),
         go(Icon::Copy, "The kit: every component", "/kit".to_owned()),
     ];
-    if expect_context::<Gate>().is_administrator() {
+    let gate = expect_context::<Gate>();
+    if gate.provider().is_none() {
+        places.push(go(Icon::Lock, "Change password", "/password".to_owned()));
+    }
+    if gate.is_administrator() {
         places.extend([
             go(Icon::Users, "Users", "/users".to_owned()),
             go(Icon::Plus, "Make a user", "/users?do=make".to_owned()),
+            go(Icon::SignIn, "Identity providers", "/providers".to_owned()),
+            go(
+                Icon::Plus,
+                "Set up an identity provider",
+                "/providers?do=make".to_owned(),
+            ),
             go(Icon::Settings, "Settings", "/settings".to_owned()),
         ]);
     }

@@ -28,6 +28,7 @@ pub mod password;
 pub mod problem;
 pub mod progress;
 pub mod project;
+pub mod provider;
 pub mod quantity;
 pub mod readiness;
 pub mod row;

@@ -1,5 +1,7 @@
 //! Projects in words: their namespaces, bounds and what containers get.
 
+pub mod draft;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use drover_api::kinds::PodSecurity;
@@ -51,6 +53,11 @@ pub fn title(project: &ProjectView) -> &str {
 /// The page's own path of a project.
 pub fn screen(name: &str) -> String {
     format!("/projects/{}", segment(name))
+}
+
+/// Where the server keeps one.
+pub fn path(name: &str) -> String {
+    format!("/v1/projects/{}", segment(name))
 }
 
 /// Its namespaces by name: those that it shall have, and those that it still has.
@@ -131,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    fn shop() -> ProjectView {
+    pub(super) fn shop() -> ProjectView {
         let namespace = |name: &str| ProjectNamespace {
             name: name.to_owned(),
             adopt: false,

@@ -121,6 +121,7 @@ mod tests {
             username: "ann".to_owned(),
             purpose: TokenPurpose::Api,
             cluster: None,
+            provider: None,
             description: Some("Backup job".to_owned()),
             created_at: at(created),
             expires_at: at(expires),

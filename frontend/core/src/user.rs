@@ -1,5 +1,6 @@
 //! People in words, and what may be typed of them.
 
+use drover_api::kinds::IdentityState;
 use drover_api::rest::UserView;
 
 /// The fewest letters of a password; the server has the last word.
@@ -48,6 +49,50 @@ impl Standing {
     }
 }
 
+/// What a provider said when it was asked last, in a word.
+pub const fn state_words(state: IdentityState) -> &'static str {
+    match state {
+        IdentityState::Confirmed => "confirmed",
+        IdentityState::Refused => "refused",
+        IdentityState::Unreachable => "unreachable",
+    }
+}
+
+/// A group that somebody is in, as an identity provider said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupOf {
+    /// `drover:<provider>:<id>`: what roles are bound to.
+    pub name: String,
+    /// What people call it there.
+    pub display_name: String,
+    /// What the provider said when it was asked last.
+    pub state: IdentityState,
+}
+
+/// All groups that somebody is in, provider by provider.
+pub fn groups(user: &UserView) -> Vec<GroupOf> {
+    let identities = user.identities.iter();
+    let groups = identities.flat_map(|identity| {
+        identity.groups.iter().map(|group| GroupOf {
+            name: group.name.clone(),
+            display_name: group.display_name.clone(),
+            state: identity.state,
+        })
+    });
+    groups.collect()
+}
+
+/// With what somebody signs in: their providers, or a password of Drover's own.
+pub fn signs_in_with(user: &UserView) -> String {
+    let providers = user.identities.iter().map(|it| it.provider.as_str());
+    let providers: Vec<_> = providers.collect();
+    if providers.is_empty() {
+        "password".to_owned()
+    } else {
+        providers.join(", ")
+    }
+}
+
 /// Whether a user has every word that was typed, in what is shown of them.
 pub fn passes(user: &UserView, typed: &str) -> bool {
     let rights = if user.administrator {
@@ -60,8 +105,11 @@ pub fn passes(user: &UserView, typed: &str) -> bool {
         user.display_name.as_deref().unwrap_or_default(),
         Standing::of(user).words(),
         rights,
+        &signs_in_with(user),
     ];
-    let shown = shown.map(str::to_lowercase);
+    let logins = user.identities.iter().map(|it| it.login.as_str());
+    let shown = shown.into_iter().chain(logins).map(str::to_lowercase);
+    let shown: Vec<_> = shown.collect();
     let mut words = typed.split_whitespace().map(str::to_lowercase);
     words.all(|word| shown.iter().any(|text| text.contains(&word)))
 }
@@ -96,6 +144,29 @@ mod tests {
             last_login_at: None,
             identities: Vec::new(),
         }
+    }
+
+    #[test]
+    fn whoever_comes_by_a_provider_is_found_by_it_and_has_its_groups() {
+        let identity = serde_json::json!({
+            "id": "p-1",
+            "provider": "corp",
+            "login": "ann.lee@corp.example",
+            "groups": [{ "name": "drover:corp:7", "displayName": "Platform" }],
+            "confirmedAt": "2026-11-22T10:00:00Z",
+            "state": "Refused",
+        });
+        let identity = serde_json::from_value(identity).unwrap();
+        let ann = UserView {
+            identities: vec![identity],
+            ..user("ann", false, true)
+        };
+        assert!(passes(&ann, "corp.example") && passes(&ann, "ann CORP"));
+        assert!(!passes(&ann, "password"));
+        assert!(passes(&user("bob", false, true), "password"));
+        let groups = groups(&ann);
+        assert_eq!(groups[0].name, "drover:corp:7");
+        assert_eq!(state_words(groups[0].state), "refused");
     }
 
     #[test]

@@ -99,6 +99,44 @@ pub fn TextField(
     }
 }
 
+/// Several lines of text. An error takes the place of the help, and is read out.
+#[component]
+pub fn TextArea(
+    /// What it is for.
+    #[prop(into)]
+    label: String,
+    /// The text.
+    value: RwSignal<String>,
+    /// What the text has to look like.
+    #[prop(optional, into)]
+    help: Signal<String>,
+    /// What is wrong with it.
+    #[prop(optional, into)]
+    error: Signal<Option<String>>,
+    /// How many lines are in sight.
+    #[prop(default = 3)]
+    lines: u32,
+) -> impl IntoView {
+    let (id, below) = (unique("field"), unique("note"));
+    view! {
+        <div class="field">
+            <label for=id.clone()>{label}</label>
+            <textarea
+                id=id
+                rows=lines
+                autocomplete="off"
+                autocapitalize="none"
+                spellcheck="false"
+                aria-describedby=below.clone()
+                aria-invalid=move || error.get().is_some().to_string()
+                prop:value=value
+                on:input=move |event| value.set(event_target_value(&event))
+            ></textarea>
+            {note(below, help, error)}
+        </div>
+    }
+}
+
 /// What stands below a field: its help, or what is wrong.
 pub(crate) fn note(
     id: String,

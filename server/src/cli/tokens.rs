@@ -132,6 +132,7 @@ mod tests {
             username: "alice".to_owned(),
             purpose: TokenPurpose::Api,
             cluster: None,
+            provider: None,
             description: Some("backup job".to_owned()),
             created_at: at("2026-11-20T12:00:00Z"),
             expires_at: at("2026-12-21T12:00:00Z"),

@@ -34,6 +34,7 @@ pub(super) fn view(token: &Token) -> TokenView {
         username: token.spec.user_name.clone(),
         purpose: token.spec.purpose,
         cluster: token.spec.cluster.clone(),
+        provider: token.spec.provider.as_ref().map(|it| it.name.clone()),
         description: token.spec.description.clone(),
         created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
         expires_at: token.spec.expires_at.0,

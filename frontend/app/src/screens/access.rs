@@ -111,6 +111,15 @@ pub(crate) fn path_of(cluster: &str) -> String {
     path(&question)
 }
 
+/// Where the page asks what a person can do.
+pub(crate) fn path_for(user: &str) -> String {
+    let question = Question {
+        user: user.to_owned(),
+        ..Question::default()
+    };
+    path(&question)
+}
+
 /// The screen.
 #[component]
 pub(crate) fn Access() -> impl IntoView {

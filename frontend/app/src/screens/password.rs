@@ -4,7 +4,7 @@ use drover_api::rest::Secret;
 use drover_ui_core::problem::Problem;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::field::{Content, TextField};
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -50,6 +50,15 @@ pub(crate) fn MustChangePassword() -> impl IntoView {
 #[component]
 pub(crate) fn ChangePassword() -> impl IntoView {
     title("Change password");
+    if let Some(provider) = expect_context::<Gate>().provider() {
+        let advice = "Its password is for it to change, and not for Drover.";
+        return view! {
+            <div class="page">
+                <Nothing why=Absence::Empty title=format!("You sign in with {provider}") advice=advice/>
+            </div>
+        }
+        .into_any();
+    }
     view! {
         <div class="page">
             <header class="page-head"><h1>"Change password"</h1></header>
@@ -62,6 +71,7 @@ pub(crate) fn ChangePassword() -> impl IntoView {
             <footer class="page-foot"><SameCommand line=COMMAND.to_owned()/></footer>
         </div>
     }
+    .into_any()
 }
 
 /// What is wrong with the new password before the server is asked.

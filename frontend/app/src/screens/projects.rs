@@ -1,16 +1,19 @@
 //! Projects: all that the person may see, and one of them.
 
 mod columns;
+mod delete;
+mod form;
 mod one;
+mod pairs;
 mod view;
 
 use std::sync::Arc;
 
 use drover_api::rest::ProjectView;
 use drover_ui_core::project::{passes, readiness};
-use drover_ui_kit::button::Button;
-use drover_ui_kit::code::Code;
+use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::field::SearchField;
+use drover_ui_kit::icon::Icon;
 use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
 use drover_ui_kit::table::{Table, sorted};
 use leptos::prelude::*;
@@ -18,10 +21,12 @@ use leptos::prelude::*;
 use crate::command::SameCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
 use crate::gate::Gate;
+use crate::live::Clusters;
 use crate::live::listing::Listing;
 use crate::screens::list::{Refused, What, counted};
 use crate::screens::title::title;
 use columns::{ProjectRow, columns};
+use form::CreateProject;
 pub(crate) use one::ProjectPage;
 use view::View;
 
@@ -35,6 +40,13 @@ pub(crate) fn Projects() -> impl IntoView {
     title("Projects");
     let (listing, view) = (Listing::<ProjectView>::follow(PATH), View::of_url());
     let freshness = Signal::derive(move || listing.freshness());
+    // Whoever sees no cluster makes no project in one.
+    let clusters = expect_context::<Clusters>();
+    let has_clusters = Memo::new(move |_| {
+        clusters
+            .items()
+            .is_some_and(|clusters| !clusters.is_empty())
+    });
     let rows: Rows = Memo::new(move |_| {
         let items = listing.items().unwrap_or_default();
         let rows = items.iter().map(|project| ProjectRow {
@@ -57,6 +69,11 @@ pub(crate) fn Projects() -> impl IntoView {
                 <div class="home-filter">
                     <SearchField label="Filter projects" hint="name, cluster, state" value=view.text/>
                 </div>
+                <Show when=move || has_clusters.get()>
+                    <Button weight=Weight::Primary icon=Icon::Plus on_press=move |()| view.making.set(true)>
+                        "Make a project"
+                    </Button>
+                </Show>
             </header>
             <StaleBanner freshness=freshness shown=Signal::derive(move || listing.items().is_some())/>
             <List listing=listing rows=rows shown=shown view=view/>
@@ -65,6 +82,7 @@ pub(crate) fn Projects() -> impl IntoView {
                 <span>{move || counted(shown.with(|it| it.len()), rows.with(|it| it.len()))}</span>
             </footer>
         </div>
+        <CreateProject open=view.making/>
     }
 }
 
@@ -100,10 +118,8 @@ fn NoProjects() -> impl IntoView {
         <Nothing
             why=Absence::Empty
             title=title
-            advice="A project is a set of namespaces with members and bounds. Who may make one in a cluster does so on the command line; others see one here as soon as somebody gives them a role in it."
-        >
-            <Code label="Command" text="drover project create shop --cluster berlin".to_owned()/>
-        </Nothing>
+            advice="A project is a set of namespaces with members and bounds. Who may make one in a cluster does so here; others see one as soon as somebody gives them a role in it."
+        />
     }
 }
 

@@ -1,13 +1,15 @@
-//! Local users, for administrators.
+//! Users, for administrators.
 
 mod columns;
 mod create;
 mod deeds;
+mod one;
 mod password;
 mod view;
 
 use std::sync::Arc;
 
+use drover_api::kinds::IdentityState;
 use drover_api::rest::UserView;
 use drover_ui_core::user::{Standing, passes};
 use drover_ui_kit::badge::Tone;
@@ -28,7 +30,12 @@ use crate::screens::title::title;
 use columns::{UserRow, columns};
 use create::CreateUser;
 use deeds::{DeedDialog, Deeds};
+pub(crate) use one::UserPage;
 use view::View;
+
+const PATH: &str = "/v1/users";
+/// What the screens are for.
+const DEED: &str = "manage users";
 
 type Rows = Memo<Arc<Vec<UserRow>>>;
 
@@ -41,6 +48,15 @@ const fn tone(standing: Standing) -> Tone {
     }
 }
 
+/// What it means that a provider said this last.
+const fn state_tone(state: IdentityState) -> Tone {
+    match state {
+        IdentityState::Confirmed => Tone::Good,
+        IdentityState::Refused => Tone::Bad,
+        IdentityState::Unreachable => Tone::Warning,
+    }
+}
+
 /// The screen.
 #[component]
 pub(crate) fn Users() -> impl IntoView {
@@ -48,13 +64,13 @@ pub(crate) fn Users() -> impl IntoView {
     if expect_context::<Gate>().is_administrator() {
         view! { <Managed/> }.into_any()
     } else {
-        view! { <AdministratorsOnly deed="manage users"/> }.into_any()
+        view! { <AdministratorsOnly deed=DEED/> }.into_any()
     }
 }
 
 #[component]
 fn Managed() -> impl IntoView {
-    let listing = Listing::<UserView>::follow("/v1/users");
+    let listing = Listing::<UserView>::follow(PATH);
     let view = View::of_url();
     let deeds = Deeds::provide();
     let rows = rows(listing, view);
@@ -67,7 +83,7 @@ fn Managed() -> impl IntoView {
                 <FreshnessMark freshness=freshness/>
                 <span class="grow"></span>
                 <div class="home-filter">
-                    <SearchField label="Filter users" hint="name, administrator, disabled" value=view.text/>
+                    <SearchField label="Filter users" hint="name, login, provider, disabled" value=view.text/>
                 </div>
                 <Button weight=Weight::Primary icon=Icon::Plus on_press=move |()| view.making.set(true)>
                     "Make a user"

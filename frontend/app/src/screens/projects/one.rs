@@ -8,12 +8,15 @@ use drover_ui_core::project::{
 };
 use drover_ui_core::shell;
 use drover_ui_kit::badge::{Badge, Tone};
+use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
 use leptos::prelude::*;
 use leptos_router::components::A;
 use leptos_router::hooks::use_params_map;
 
 use super::PATH;
+use super::delete::DeleteProject;
+use super::form::ChangeProject;
 use crate::clock::in_full;
 use crate::command::SameCommand;
 use crate::freshness::{Freshness, FreshnessMark, StaleBanner};
@@ -43,7 +46,6 @@ pub(crate) fn ProjectPage() -> impl IntoView {
         let freshness = listing.freshness();
         What::of(listing.items().is_some(), freshness, count, count)
     });
-    let freshness = Signal::derive(move || listing.freshness());
     move || {
         let name = name.get();
         title(&name);
@@ -54,7 +56,7 @@ pub(crate) fn ProjectPage() -> impl IntoView {
                     .into_any()
             }
             What::Empty | What::NoMatch => view! { <Unknown name=name/> }.into_any(),
-            What::Rows => view! { <Known name=name found=found freshness=freshness/> }.into_any(),
+            What::Rows => view! { <Known name=name found=found listing=listing/> }.into_any(),
         }
     }
 }
@@ -78,8 +80,11 @@ fn Unknown(name: String) -> impl IntoView {
 fn Known(
     name: String,
     found: Memo<Option<ProjectView>>,
-    freshness: Signal<Freshness>,
+    listing: Listing<ProjectView>,
 ) -> impl IntoView {
+    let freshness = Signal::derive(move || listing.freshness());
+    let (changing, deleting) = (RwSignal::new(false), RwSignal::new(false));
+    let stays = Memo::new(move |_| found.with(|it| it.as_ref().is_some_and(|it| !it.deleting)));
     let of_members = RwSignal::new(None::<Signal<Freshness>>);
     let all = Signal::derive(move || match of_members.get() {
         Some(own) => freshness.get().and(own.get()),
@@ -106,6 +111,11 @@ fn Known(
                 <h1>{heading}</h1>
                 {state}
                 <FreshnessMark freshness=all/>
+                <span class="grow"></span>
+                <Show when=move || stays.get()>
+                    <Button on_press=move |()| changing.set(true)>"Change…"</Button>
+                    <Button weight=Weight::Danger on_press=move |()| deleting.set(true)>"Delete…"</Button>
+                </Show>
             </header>
             <StaleBanner freshness=freshness shown=Signal::derive(|| true)/>
             {why}
@@ -116,6 +126,8 @@ fn Known(
                 <SameCommand line=format!("drover project get {}", shell::word(&name))/>
             </footer>
         </div>
+        <ChangeProject project=Signal::derive(move || found.get()) open=changing listing=listing/>
+        <DeleteProject name=name open=deleting listing=listing/>
     }
 }
 

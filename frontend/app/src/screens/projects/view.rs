@@ -8,13 +8,15 @@ use crate::screens::address;
 
 const SCREEN: &str = "/projects";
 
-/// Filter and order.
+/// Filter, order, and whether a project is being made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
     /// What was typed.
     pub(super) text: RwSignal<String>,
     /// The order.
     pub(super) sorting: RwSignal<Sorting>,
+    /// Whether the dialog is open that makes one.
+    pub(super) making: RwSignal<bool>,
 }
 
 impl View {
@@ -23,11 +25,13 @@ impl View {
         let view = Self {
             text: RwSignal::new(String::new()),
             sorting: RwSignal::new(BY_DEFAULT),
+            making: RwSignal::new(false),
         };
         address::read(SCREEN, move |of| {
             view.text.set(of("q"));
             view.sorting
                 .set(address::sorting(&of("sort"), &columns(), BY_DEFAULT));
+            view.making.set(of("do") == "make");
         });
         address::keep(move || view.path());
         view
@@ -40,6 +44,12 @@ impl View {
 
     fn path(self) -> String {
         let sorting = address::sorting_text(self.sorting.get(), BY_DEFAULT);
-        address::path(SCREEN, &[("q", self.text.get()), ("sort", sorting)])
+        let making = if self.making.get() { "make" } else { "" };
+        let parts = [
+            ("q", self.text.get()),
+            ("sort", sorting),
+            ("do", making.to_owned()),
+        ];
+        address::path(SCREEN, &parts)
     }
 }

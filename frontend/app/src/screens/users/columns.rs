@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 
 use drover_api::rest::UserView;
 use drover_ui_core::token::ago;
-use drover_ui_core::user::Standing;
+use drover_ui_core::url::segment;
+use drover_ui_core::user::{Standing, signs_in_with};
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::button::Weight;
 use drover_ui_kit::icon::Icon;
@@ -47,7 +48,7 @@ type Cell = fn(&UserRow) -> AnyView;
 
 /// All of them.
 pub(super) fn columns() -> Vec<Column<UserRow>> {
-    let all: [(&str, &str, &str, Option<Order>, Cell); 6] = [
+    let all: [(&str, &str, &str, Option<Order>, Cell); 7] = [
         ("name", "Name", "col-person", Some(by_name), name),
         ("rights", "Rights", "col-rights", Some(by_rights), rights),
         (
@@ -57,6 +58,7 @@ pub(super) fn columns() -> Vec<Column<UserRow>> {
             Some(by_standing),
             standing,
         ),
+        ("by", "Signs in with", "col-scope", Some(by_way), way),
         ("login", "Last sign-in", "col-time", Some(by_login), login),
         ("made", "Made", "col-time", Some(by_birth), made),
         ("deeds", "What can be done", "col-menu", None, deeds),
@@ -84,6 +86,10 @@ fn by_standing(a: &UserRow, b: &UserRow) -> Ordering {
     Standing::of(&a.user).cmp(&Standing::of(&b.user))
 }
 
+fn by_way(a: &UserRow, b: &UserRow) -> Ordering {
+    signs_in_with(&a.user).cmp(&signs_in_with(&b.user))
+}
+
 /// Who signed in last first; who never did at the end.
 fn by_login(a: &UserRow, b: &UserRow) -> Ordering {
     b.user.last_login_at.cmp(&a.user.last_login_at)
@@ -96,12 +102,13 @@ fn by_birth(a: &UserRow, b: &UserRow) -> Ordering {
 
 fn name(row: &UserRow) -> AnyView {
     let shown = row.user.display_name.clone().unwrap_or_default();
+    let screen = format!("/users/{}", segment(&row.user.name));
     let oneself = row
         .oneself
         .then(|| view! { <Badge tone=Tone::Busy words="you".to_owned()/> });
     view! {
         <div class="two">
-            <span class="with-badge"><b class="cut">{row.user.name.clone()}</b>{oneself}</span>
+            <span class="with-badge"><a class="cut" href=screen>{row.user.name.clone()}</a>{oneself}</span>
             <span class="soft cut" title=shown.clone()>{shown.clone()}</span>
         </div>
     }
@@ -121,7 +128,13 @@ fn standing(row: &UserRow) -> AnyView {
     view! { <Badge tone=tone(standing) words=standing.words().to_owned()/> }.into_any()
 }
 
-fn time(at: Option<Timestamp>) -> AnyView {
+fn way(row: &UserRow) -> AnyView {
+    let words = signs_in_with(&row.user);
+    view! { <span class="cut" title=words.clone()>{words.clone()}</span> }.into_any()
+}
+
+/// How long ago, with the whole time for who asks.
+pub(super) fn time(at: Option<Timestamp>) -> AnyView {
     let clock = expect_context::<Clock>();
     match at {
         Some(at) => {
@@ -140,7 +153,8 @@ fn made(row: &UserRow) -> AnyView {
     time(Some(row.user.created_at))
 }
 
-fn deeds(row: &UserRow) -> AnyView {
+/// The menu of what can be done with a user.
+pub(super) fn deeds(row: &UserRow) -> AnyView {
     let deeds = expect_context::<Deeds>();
     let user = &row.user;
     let office = if user.administrator {

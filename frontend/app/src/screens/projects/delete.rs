@@ -1,0 +1,54 @@
+//! The end of a project.
+
+use drover_api::rest::ProjectView;
+use drover_ui_core::project::path;
+use drover_ui_core::shell;
+use drover_ui_kit::code::Code;
+use drover_ui_kit::confirm::Confirm;
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+use leptos_router::NavigateOptions;
+use leptos_router::hooks::use_navigate;
+
+use crate::gate::Gate;
+use crate::live::listing::Listing;
+use crate::screens::form::Sending;
+
+/// The dialog.
+#[component]
+pub(super) fn DeleteProject(
+    name: String,
+    open: RwSignal<bool>,
+    listing: Listing<ProjectView>,
+) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (navigate, sending) = (use_navigate(), Sending::new());
+    let typed = Some(name.clone());
+    let title = format!("Delete the project {name}?");
+    let command = StoredValue::new(format!("drover project delete {}", shell::word(&name)));
+    let name = StoredValue::new(name);
+    let go = move |()| {
+        let (name, navigate) = (name.get_value(), navigate.clone());
+        let path = path(&name);
+        let request = async move { gate.delete(&path).await };
+        sending.send(request, move |()| {
+            listing.again();
+            toasts.say(format!("The project {name} is being deleted."));
+            // Who has gone elsewhere is not called back.
+            if open.try_set(false).is_none() {
+                navigate("/projects", NavigateOptions::default());
+            }
+        });
+    };
+    view! {
+        <Confirm open=open title=title verb="Delete" keep="Keep it" typed=typed busy=sending.busy()
+            refused=sending.elsewhere(&[]) on_confirm=go>
+            <p>
+                "Its members lose what their roles in it give them, and its bounds end. "
+                <b>"Its namespaces stay in the cluster with all that runs in them"</b>
+                ", and belong to nobody."
+            </p>
+            <Code label="Command" text=command.get_value()/>
+        </Confirm>
+    }
+}

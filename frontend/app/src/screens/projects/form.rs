@@ -1,0 +1,200 @@
+//! The form in which a project is made, and in which it is changed.
+
+use drover_api::kinds::PodSecurity;
+use drover_api::rest::ProjectView;
+use drover_ui_core::project::draft::{Draft, level};
+use drover_ui_core::project::{path, screen};
+use drover_ui_kit::code::Code;
+use drover_ui_kit::dialog::Dialog;
+use drover_ui_kit::field::{Select, TextArea, TextField};
+use drover_ui_kit::picker::{Choice, Picker};
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+use leptos_router::NavigateOptions;
+use leptos_router::hooks::use_navigate;
+
+use super::PATH;
+use super::pairs::PairFields;
+use crate::gate::Gate;
+use crate::live::Clusters;
+use crate::live::listing::Listing;
+use crate::screens::form::{FormFoot, Refusal, Sending};
+
+/// Fields at which the server's complaints are shown.
+const FIELDS: &[&str] = &["name", "cluster", "displayName", "description"];
+
+/// The levels of pod security, strictest last.
+const LEVELS: [(PodSecurity, &str); 3] = [
+    (PodSecurity::Privileged, "Privileged: every pod"),
+    (
+        PodSecurity::Baseline,
+        "Baseline: nothing that is known to lead out of a container",
+    ),
+    (PodSecurity::Restricted, "Restricted: hardened pods only"),
+];
+
+/// The dialog that makes one.
+#[component]
+pub(super) fn CreateProject(open: RwSignal<bool>) -> impl IntoView {
+    view! { <Dialog open=open title="Make a project"><CreateForm open=open/></Dialog> }
+}
+
+#[component]
+fn CreateForm(open: RwSignal<bool>) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let navigate = use_navigate();
+    let (draft, sending) = (RwSignal::new(Draft::new()), Sending::new());
+    let (name, cluster) = (RwSignal::new(String::new()), RwSignal::new(None::<String>));
+    Effect::new(move || {
+        let (name, cluster) = (name.get(), cluster.get());
+        draft.update(|draft| {
+            draft.name = name;
+            draft.cluster = cluster.unwrap_or_default();
+        });
+    });
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        if !draft.with_untracked(Draft::is_whole) {
+            return;
+        }
+        let request = draft.with_untracked(Draft::create);
+        let request = async move { gate.send("POST", PATH, &request).await };
+        let navigate = navigate.clone();
+        sending.send(request, move |project: ProjectView| {
+            toasts.say(format!("The project {} is made.", project.name));
+            // Who has closed the dialog is not led elsewhere.
+            if open.try_set(false).is_none() {
+                navigate(&screen(&project.name), NavigateOptions::default());
+            }
+        });
+    };
+    view! {
+        <form class="dialog-body" on:submit=submit>
+            <Refusal sending=sending fields=FIELDS/>
+            <TextField label="Name" value=name focused=true error=sending.of("name")
+                help="Lower-case letters, digits and “-”. It cannot be changed."/>
+            <ClusterPicker value=cluster error=sending.of("cluster")/>
+            <Fields draft=draft sending=sending/>
+            <Code label="Command" text=Signal::derive(move || draft.with(Draft::command))/>
+            <FormFoot open=open verb="Make the project" sending=sending
+                disabled=Signal::derive(move || !draft.with(Draft::is_whole))/>
+        </form>
+    }
+}
+
+#[component]
+fn ClusterPicker(value: RwSignal<Option<String>>, error: Signal<Option<String>>) -> impl IntoView {
+    let clusters = expect_context::<Clusters>();
+    let choices = Signal::derive(move || {
+        let items = clusters.items().unwrap_or_default();
+        let choices = items.iter().map(|cluster| Choice {
+            key: cluster.name.clone(),
+            words: cluster.name.clone(),
+            note: cluster.description.clone().unwrap_or_default(),
+        });
+        choices.collect::<Vec<_>>()
+    });
+    view! {
+        <Picker label="Cluster" choices=choices value=value none="Choose a cluster" error=error
+            help="Where its namespaces are. It cannot be changed.".to_owned()/>
+    }
+}
+
+/// What can be typed of one that is made, and of one that there is.
+#[component]
+fn Fields(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView {
+    let begun = draft.get_untracked();
+    let text = |text: String| RwSignal::new(text);
+    let (shown, described) = (text(begun.display_name), text(begun.description));
+    let (made, adopted) = (text(begun.made), text(begun.adopted));
+    let security = text(begun.pod_security.map_or("", level).to_owned());
+    let (quota, defaults) = (RwSignal::new(begun.quota), RwSignal::new(begun.defaults));
+    Effect::new(move || {
+        let (shown, described) = (shown.get(), described.get());
+        let (made, adopted, security) = (made.get(), adopted.get(), security.get());
+        let (quota, defaults) = (quota.get(), defaults.get());
+        draft.update(|draft| {
+            draft.display_name = shown;
+            draft.description = described;
+            draft.made = made;
+            draft.adopted = adopted;
+            draft.quota = quota;
+            draft.defaults = defaults;
+            let chosen = LEVELS
+                .into_iter()
+                .find(|(known, _)| level(*known) == security);
+            draft.pod_security = chosen.map(|(known, _)| known);
+        });
+    });
+    let levels = LEVELS.map(|(known, words)| (level(known).to_owned(), words.to_owned()));
+    // A level that was set is changed, and not taken away.
+    let unset = begun.pod_security.is_none().then(|| {
+        let words = "As the cluster has it".to_owned();
+        (String::new(), words)
+    });
+    let levels = unset.into_iter().chain(levels).collect();
+    view! {
+        <TextField label="Display name" value=shown error=sending.of("displayName")
+            help="What people call it. Empty: its name."/>
+        <TextField label="Description" value=described error=sending.of("description")
+            help="What it is for; may be empty."/>
+        <TextArea label="Namespaces that are made for it" value=made
+            help="One a line. One that is taken out of the project stays in the cluster."/>
+        <TextArea label="Namespaces that are taken over" value=adopted lines=2
+            help="One a line: those that are there already."/>
+        <PairFields legend="Quota" heads=["Together", "Each namespace"] pairs=quota/>
+        <PairFields legend="What containers get that say nothing" heads=["Request", "Limit"] pairs=defaults/>
+        <Select label="Pod security" options=levels value=security/>
+    }
+}
+
+/// The dialog that changes one.
+#[component]
+pub(super) fn ChangeProject(
+    project: Signal<Option<ProjectView>>,
+    open: RwSignal<bool>,
+    listing: Listing<ProjectView>,
+) -> impl IntoView {
+    view! {
+        <Dialog open=open title="Change this project">
+            // The form begins with what there is when it is opened; what is typed stays.
+            {project.get_untracked().map(|it| view! { <ChangeForm project=it open=open listing=listing/> })}
+        </Dialog>
+    }
+}
+
+#[component]
+fn ChangeForm(
+    project: ProjectView,
+    open: RwSignal<bool>,
+    listing: Listing<ProjectView>,
+) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (draft, sending) = (RwSignal::new(Draft::of(&project)), Sending::new());
+    let before = StoredValue::new(project);
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        if !draft.with_untracked(Draft::is_whole) {
+            return;
+        }
+        let (path, patch) = before.with_value(|before| {
+            let patch = draft.with_untracked(|draft| draft.patch(before));
+            (path(&before.name), patch)
+        });
+        let request = async move { gate.send("PATCH", &path, &patch).await };
+        sending.send(request, move |project: ProjectView| {
+            listing.again();
+            toasts.say(format!("The project {} is changed.", project.name));
+            // The dialog may be closed by now.
+            let _ = open.try_set(false);
+        });
+    };
+    view! {
+        <form class="dialog-body" on:submit=submit>
+            <Refusal sending=sending fields=FIELDS/>
+            <Fields draft=draft sending=sending/>
+            <FormFoot open=open verb="Save" sending=sending
+                disabled=Signal::derive(move || !draft.with(Draft::is_whole))/>
+        </form>
+    }
+}

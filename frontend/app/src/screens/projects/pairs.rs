@@ -1,0 +1,95 @@
+//! Two quantities of each of some resources, as fields.
+
+use drover_ui_core::project::draft::{TypedPair, complaint};
+use drover_ui_kit::button::Button;
+use drover_ui_kit::field::TextField;
+use leptos::prelude::*;
+
+/// Fields for the pairs that there are, and one for a resource that is not among them.
+#[component]
+pub(super) fn PairFields(
+    /// What they are about.
+    legend: &'static str,
+    /// What the first and the second quantity are.
+    heads: [&'static str; 2],
+    pairs: RwSignal<Vec<TypedPair>>,
+) -> impl IntoView {
+    let further = RwSignal::new(String::new());
+    let resources = Memo::new(move |_| {
+        pairs.with(|pairs| {
+            pairs
+                .iter()
+                .map(|it| it.resource.clone())
+                .collect::<Vec<_>>()
+        })
+    });
+    let typed = move || further.with(|text| text.trim().to_owned());
+    let new = move || {
+        let typed = typed();
+        !typed.is_empty() && resources.with(|known| !known.contains(&typed))
+    };
+    let add = move |()| {
+        if untrack(new) {
+            let resource = untrack(typed);
+            pairs.update(|pairs| {
+                pairs.push(TypedPair {
+                    resource,
+                    ..TypedPair::default()
+                });
+            });
+            further.set(String::new());
+        }
+    };
+    view! {
+        <fieldset class="choices">
+            <legend>{legend}</legend>
+            <For each=move || resources.get() key=Clone::clone let:resource>
+                <PairRow resource=resource heads=heads pairs=pairs/>
+            </For>
+            <div class="pair-further">
+                <TextField label="Another resource" value=further help="As ResourceQuotas name it, such as services."/>
+                <Button disabled=Signal::derive(move || !new()) on_press=add>"Add"</Button>
+            </div>
+        </fieldset>
+    }
+}
+
+#[component]
+fn PairRow(
+    resource: String,
+    heads: [&'static str; 2],
+    pairs: RwSignal<Vec<TypedPair>>,
+) -> impl IntoView {
+    let found = pairs.with_untracked(|pairs| {
+        let found = pairs.iter().find(|it| it.resource == resource);
+        found.cloned().unwrap_or_default()
+    });
+    let (first, second) = (RwSignal::new(found.first), RwSignal::new(found.second));
+    let name = StoredValue::new(resource.clone());
+    Effect::new(move || {
+        let (first, second) = (first.get(), second.get());
+        pairs.maybe_update(|pairs| {
+            let found = pairs
+                .iter_mut()
+                .find(|it| name.with_value(|name| it.resource == *name));
+            let Some(pair) = found else { return false };
+            let typed = TypedPair {
+                resource: pair.resource.clone(),
+                first,
+                second,
+            };
+            let changed = *pair != typed;
+            *pair = typed;
+            changed
+        });
+    });
+    let wrong =
+        |value: RwSignal<String>| Signal::derive(move || value.with(|value| complaint(value)));
+    let label = |head: &str| format!("{resource}: {}", head.to_lowercase());
+    view! {
+        <div class="pair-fields">
+            <TextField label=label(heads[0]) value=first error=wrong(first)/>
+            <TextField label=label(heads[1]) value=second error=wrong(second)/>
+        </div>
+    }
+}

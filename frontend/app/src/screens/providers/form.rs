@@ -1,0 +1,359 @@
+//! The form in which an identity provider is set up, and in which it is changed.
+
+use drover_api::rest::{AuthProviderCreate, AuthProviderUpdate, AuthProviderView, Secret};
+use drover_ui_core::problem::{Problem, ProblemKind};
+use drover_ui_core::provider::{Draft, Entry, Field, PATHS, Protocol, callback, path, screen};
+use drover_ui_core::shell;
+use drover_ui_kit::code::Code;
+use drover_ui_kit::dialog::Dialog;
+use drover_ui_kit::field::{Checkbox, Content, Select, TextArea, TextField};
+use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+use leptos_router::NavigateOptions;
+use leptos_router::hooks::use_navigate;
+use serde_json::{Value, json};
+
+use super::{PATH, server_url};
+use crate::gate::Gate;
+use crate::live::listing::Listing;
+use crate::screens::form::{FormFoot, Refusal, Sending};
+
+/// Tries when the server writes the provider's status meanwhile.
+const TRIES: usize = 5;
+
+/// The dialog that sets one up.
+#[component]
+pub(super) fn CreateProvider(open: RwSignal<bool>) -> impl IntoView {
+    view! { <Dialog open=open title="Set up an identity provider"><CreateForm open=open/></Dialog> }
+}
+
+#[component]
+fn CreateForm(open: RwSignal<bool>) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let navigate = use_navigate();
+    let (name, secret) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
+    let protocol = RwSignal::new(Protocol::Oidc.key().to_owned());
+    let chosen = Memo::new(move |_| {
+        let key = protocol.get();
+        let found = Protocol::ALL.into_iter().find(|it| it.key() == key);
+        found.unwrap_or(Protocol::Oidc)
+    });
+    let draft = RwSignal::new(Draft::new(Protocol::Oidc));
+    // The settings of another protocol begin anew; what is common stays.
+    Effect::new(move || {
+        let protocol = chosen.get();
+        draft.update(|draft| {
+            if draft.protocol != protocol {
+                *draft = draft.clone().speaking(protocol);
+            }
+        });
+    });
+    let sending = Sending::new();
+    let url = server_url();
+    let ready = move || {
+        let has_secret = !chosen.get().needs_secret() || secret.with(|it| !it.is_empty());
+        has_secret && name.with(|name| !name.trim().is_empty()) && draft.with(Draft::is_whole)
+    };
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        if !untrack(ready) {
+            return;
+        }
+        let secret = secret.get_untracked();
+        let request = AuthProviderCreate {
+            name: name.with_untracked(|name| name.trim().to_owned()),
+            spec: draft.with_untracked(|draft| draft.spec(&json!({ "enabled": false }))),
+            secret: (!secret.is_empty()).then(|| Secret::new(secret)),
+        };
+        let request = async move { gate.send("POST", PATH, &request).await };
+        let navigate = navigate.clone();
+        sending.send(request, move |provider: AuthProviderView| {
+            toasts.say(format!(
+                "{} is set up. Test it, then enable it.",
+                provider.name
+            ));
+            // Who has closed the dialog is not led elsewhere.
+            if open.try_set(false).is_none() {
+                navigate(&screen(&provider.name), NavigateOptions::default());
+            }
+        });
+    };
+    let protocols = Protocol::ALL.map(|it| (it.key().to_owned(), it.words().to_owned()));
+    let typed = Signal::derive(move || name.with(|name| name.trim().to_owned()));
+    let command = move || command(&typed.get());
+    view! {
+        <form class="dialog-body" on:submit=submit>
+            <Refusal sending=sending fields=FIELDS/>
+            <TextField label="Name" value=name focused=true error=sending.of("name")
+                help="Lower-case letters, digits and “-”. It becomes a part of its groups' names, and cannot be changed."/>
+            <Select label="Protocol" options=protocols.to_vec() value=protocol/>
+            <CallbackUrl protocol=chosen url=url name=typed/>
+            {move || {
+                let protocol = chosen.get();
+                view! { <Settings protocol=protocol draft=draft sending=sending changes=false/> }
+            }}
+            {move || view! { <SecretField protocol=chosen.get() secret=secret sending=sending kept=false/> }}
+            <Common draft=draft sending=sending/>
+            <p class="soft">"Nobody signs in with it before it is enabled: test it first."</p>
+            <Code label="Command" text=Signal::derive(command)/>
+            <FormFoot open=open verb="Set up the provider" sending=sending
+                disabled=Signal::derive(move || !ready())/>
+        </form>
+    }
+}
+
+fn command(name: &str) -> String {
+    let name = if name.is_empty() {
+        "NAME".to_owned()
+    } else {
+        shell::word(name)
+    };
+    format!("drover provider create {name} --file FILE")
+}
+
+/// Fields that show what is about them themselves.
+const FIELDS: &[&str] = &{
+    let mut fields = ["name"; PATHS.len() + 3];
+    fields[1] = "secret";
+    fields[2] = "spec.displayName";
+    let mut place = 0;
+    while place < PATHS.len() {
+        fields[place + 3] = PATHS[place];
+        place += 1;
+    }
+    fields
+};
+
+/// The address that has to be registered at the provider.
+#[component]
+pub(super) fn CallbackUrl(
+    #[prop(into)] protocol: Signal<Protocol>,
+    url: RwSignal<String>,
+    #[prop(into)] name: Signal<String>,
+) -> impl IntoView {
+    let text = Signal::derive(move || callback(&url.get(), &name.get()));
+    view! {
+        <Show when=move || protocol.get().comes_back()>
+            <div class="stack">
+                <p>"Register this address there, exactly: it is where people come back to."</p>
+                <Code label="Callback URL" text=text/>
+            </div>
+        </Show>
+    }
+}
+
+/// The settings of a protocol.
+#[component]
+fn Settings(
+    protocol: Protocol,
+    draft: RwSignal<Draft>,
+    sending: Sending,
+    /// Whether the provider is there already, so that some stay as they are.
+    changes: bool,
+) -> impl IntoView {
+    let stays = |field: &Field| changes && draft.with_untracked(|draft| draft.stays(field));
+    let (fixed, open): (Vec<_>, Vec<_>) = protocol.fields().iter().partition(|it| stays(it));
+    let facts = fixed.into_iter().filter_map(|field| {
+        let value = draft.with_untracked(|draft| draft.value(field).to_owned());
+        let shown = view! { <dt>{field.label}</dt><dd><code>{value.clone()}</code></dd> };
+        (!value.is_empty()).then_some(shown)
+    });
+    let facts = facts.collect_view();
+    let fields = open
+        .into_iter()
+        .map(|field| view! { <Setting field=field draft=draft error=sending.of(field.path)/> });
+    view! {
+        {changes.then(|| view! {
+            <dl class="facts">{facts}</dl>
+            <p class="soft">"These stay: people and groups are known by ids of this provider, which mean others elsewhere."</p>
+        })}
+        {fields.collect_view()}
+    }
+}
+
+#[component]
+fn Setting(
+    field: &'static Field,
+    draft: RwSignal<Draft>,
+    error: Signal<Option<String>>,
+) -> impl IntoView {
+    if field.entry == Entry::Flag {
+        let checked = RwSignal::new(draft.with_untracked(|draft| draft.is_checked(field)));
+        Effect::new(move || {
+            let checked = checked.get();
+            draft.update(|draft| draft.check(field, checked));
+        });
+        return view! { <Checkbox label=field.label checked=checked/> }.into_any();
+    }
+    let value = RwSignal::new(draft.with_untracked(|draft| draft.value(field).to_owned()));
+    Effect::new(move || {
+        let value = value.get();
+        draft.update(|draft| draft.set(field, value));
+    });
+    let help = field.help.to_owned();
+    match field.entry {
+        Entry::OneOf(values) => {
+            let options = values
+                .iter()
+                .map(|(key, words)| ((*key).to_owned(), (*words).to_owned()));
+            view! { <Select label=field.label options=options.collect() value=value/> }.into_any()
+        }
+        Entry::Lines | Entry::Text => view! {
+            <TextArea label=field.label value=value help=help error=error/>
+        }
+        .into_any(),
+        Entry::Line | Entry::Words | Entry::Flag => view! {
+            <TextField label=field.label value=value help=help error=error/>
+        }
+        .into_any(),
+    }
+}
+
+#[component]
+fn SecretField(
+    protocol: Protocol,
+    secret: RwSignal<String>,
+    sending: Sending,
+    /// Whether there is one.
+    kept: bool,
+) -> impl IntoView {
+    let help = match (kept, protocol.needs_secret()) {
+        (true, _) => "It is kept, and never shown. Empty: it stays as it is.",
+        (false, true) => "It is kept on the hub, and never shown again.",
+        (false, false) => {
+            "It is kept on the hub, and never shown again. Empty: a public client, which has none."
+        }
+    };
+    view! {
+        <TextField label=protocol.secret() content=Content::NewPassword value=secret
+            help=help.to_owned() error=sending.of("secret")/>
+    }
+}
+
+/// What all protocols have.
+#[component]
+fn Common(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView {
+    let begun = draft.get_untracked();
+    let shown = RwSignal::new(begun.display_name);
+    let limited = RwSignal::new(begun.limited);
+    let (users, groups) = (RwSignal::new(begun.users), RwSignal::new(begun.groups));
+    Effect::new(move || {
+        let (shown, limited) = (shown.get(), limited.get());
+        let (users, groups) = (users.get(), groups.get());
+        draft.update(|draft| {
+            draft.display_name = shown;
+            draft.limited = limited;
+            draft.users = users;
+            draft.groups = groups;
+        });
+    });
+    view! {
+        <TextField label="Words on its button" value=shown error=sending.of("spec.displayName")
+            help="On the sign-in page, after “Sign in with”. Empty: its name."/>
+        <Checkbox label="Only certain people and groups sign in" checked=limited/>
+        <Show when=move || limited.get()>
+            <div class="stack">
+                <TextArea label="People" value=users
+                    help="Their ids at the provider, one a line; names may become another's."/>
+                <TextArea label="Groups" value=groups
+                    help="Ids of groups whose people sign in, one a line, such as org:9919 at GitHub."/>
+            </div>
+        </Show>
+    }
+}
+
+/// The dialog that changes one.
+#[component]
+pub(super) fn ChangeProvider(
+    provider: Signal<Option<AuthProviderView>>,
+    open: RwSignal<bool>,
+    listing: Listing<AuthProviderView>,
+) -> impl IntoView {
+    view! {
+        <Dialog open=open title="Change this identity provider">
+            // The form begins with what there is when it is opened; what is typed stays.
+            {provider.get_untracked().map(|it| view! { <ChangeForm provider=it open=open listing=listing/> })}
+        </Dialog>
+    }
+}
+
+#[component]
+fn ChangeForm(
+    provider: AuthProviderView,
+    open: RwSignal<bool>,
+    listing: Listing<AuthProviderView>,
+) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let Some(begun) = Draft::of(&provider.spec) else {
+        return view! {
+            <div class="dialog-body"><Banner mood=Mood::Error>
+                "This page does not know its protocol. Reload the page: the server may have been upgraded."
+            </Banner></div>
+        }
+        .into_any();
+    };
+    let (protocol, kept) = (begun.protocol, provider.has_secret);
+    let (draft, secret) = (RwSignal::new(begun), RwSignal::new(String::new()));
+    let sending = Sending::new();
+    let provider = StoredValue::new(provider);
+    let ready = move || draft.with(Draft::is_whole);
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        if !untrack(ready) {
+            return;
+        }
+        let (name, base) = provider.with_value(|it| (it.name.clone(), it.spec.clone()));
+        let spec = draft.with_untracked(|draft| draft.spec(&base));
+        let secret = secret.get_untracked();
+        let secret = (!secret.is_empty()).then(|| Secret::new(secret));
+        let request =
+            async move { change(gate, &name, Some(&base), |_| spec.clone(), secret).await };
+        sending.send(request, move |provider: AuthProviderView| {
+            listing.again();
+            toasts.say(format!("{} is changed.", provider.name));
+            // The dialog may be closed by now.
+            let _ = open.try_set(false);
+        });
+    };
+    view! {
+        <form class="dialog-body" on:submit=submit>
+            <Refusal sending=sending fields=FIELDS/>
+            <Settings protocol=protocol draft=draft sending=sending changes=true/>
+            <SecretField protocol=protocol secret=secret sending=sending kept=kept/>
+            <Common draft=draft sending=sending/>
+            <p class="soft">"Whoever is signed in and is not let in any more loses access within seconds."</p>
+            <FormFoot open=open verb="Save" sending=sending disabled=Signal::derive(move || !ready())/>
+        </form>
+    }
+    .into_any()
+}
+
+/// Changes the spec of a provider: from `base`, if it matters what it was, and from what there is
+/// then if not. The server writes its status all the time, which is no reason to refuse.
+pub(super) async fn change(
+    gate: Gate,
+    name: &str,
+    base: Option<&Value>,
+    spec: impl Fn(&Value) -> Value,
+    secret: Option<Secret>,
+) -> Result<AuthProviderView, Problem> {
+    let path = path(name);
+    let mut tries = 1;
+    loop {
+        let now: AuthProviderView = gate.get(&path).await?;
+        if base.is_some_and(|base| *base != now.spec) {
+            let why = "Somebody else has changed it meanwhile. Close this, look, and begin anew.";
+            return Err(Problem::new(ProblemKind::Conflict, why));
+        }
+        let update = AuthProviderUpdate {
+            spec: spec(&now.spec),
+            secret: secret.clone(),
+            resource_version: Some(now.resource_version),
+        };
+        match gate.send("PUT", &path, &update).await {
+            Err(problem) if problem.kind == ProblemKind::Conflict && tries < TRIES => tries += 1,
+            answer => return answer,
+        }
+    }
+}

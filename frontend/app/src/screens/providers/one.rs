@@ -1,0 +1,226 @@
+//! One identity provider: how it stands, its settings, its test, and what can be done with it.
+
+use drover_api::rest::AuthProviderView;
+use drover_ui_core::provider::title as words_of;
+use drover_ui_core::provider::{Draft, Entry, Protocol, is_enabled, readiness};
+use drover_ui_core::shell;
+use drover_ui_kit::badge::Badge;
+use drover_ui_kit::button::{Button, Weight};
+use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
+use leptos::prelude::*;
+use leptos_router::components::A;
+use leptos_router::hooks::use_params_map;
+
+use super::columns::{door_badge, time};
+use super::deeds::{ConfirmStep, Step};
+use super::form::{CallbackUrl, ChangeProvider};
+use super::trial::Trial;
+use super::{DEED, PATH, server_url};
+use crate::clock::in_full;
+use crate::command::SameCommand;
+use crate::freshness::{FreshnessMark, StaleBanner};
+use crate::gate::Gate;
+use crate::live::listing::Listing;
+use crate::screens::list::{AdministratorsOnly, Refused, What};
+use crate::screens::members::tone;
+use crate::screens::title::title;
+
+const NOTHING: &str = "–";
+
+/// The screen; the URL's parameter `provider` names it.
+#[component]
+pub(crate) fn ProviderPage() -> impl IntoView {
+    if expect_context::<Gate>().is_administrator() {
+        view! { <Managed/> }.into_any()
+    } else {
+        view! { <AdministratorsOnly deed=DEED/> }.into_any()
+    }
+}
+
+#[component]
+fn Managed() -> impl IntoView {
+    let params = use_params_map();
+    let name = Memo::new(move |_| params.with(|params| params.get("provider").unwrap_or_default()));
+    let listing = Listing::<AuthProviderView>::follow(PATH);
+    let found = Memo::new(move |_| {
+        let items = listing.items()?;
+        let name = name.get();
+        items.iter().find(|provider| provider.name == name).cloned()
+    });
+    // Another kind of answer only; what is within follows the provider by itself.
+    let what = Memo::new(move |_| {
+        let count = usize::from(found.with(Option::is_some));
+        What::of(listing.items().is_some(), listing.freshness(), count, count)
+    });
+    move || {
+        let name = name.get();
+        title(&name);
+        match what.get() {
+            What::Loading => view! { <div class="page"><Skeleton lines=8/></div> }.into_any(),
+            What::Problem(problem) => view! {
+                <div class="page"><Refused problem=problem things="identity providers"/></div>
+            }
+            .into_any(),
+            What::Empty | What::NoMatch => view! { <Unknown name=name/> }.into_any(),
+            What::Rows => view! { <Known name=name found=found listing=listing/> }.into_any(),
+        }
+    }
+}
+
+#[component]
+fn Unknown(name: String) -> impl IntoView {
+    view! {
+        <div class="page">
+            <Nothing why=Absence::NotFound title=format!("There is no identity provider “{name}”")
+                advice="It may have been deleted, or have another name.">
+                <A href="/providers">"All identity providers"</A>
+            </Nothing>
+        </div>
+    }
+}
+
+#[component]
+fn Known(
+    name: String,
+    found: Memo<Option<AuthProviderView>>,
+    listing: Listing<AuthProviderView>,
+) -> impl IntoView {
+    let freshness = Signal::derive(move || listing.freshness());
+    let (asked, asking) = (RwSignal::new(None::<Step>), RwSignal::new(false));
+    let url = server_url();
+    let (changing, tested) = (RwSignal::new(false), RwSignal::new(None::<bool>));
+    let open =
+        Memo::new(move |_| found.with(|it| it.as_ref().is_some_and(|it| is_enabled(&it.spec))));
+    let door = move || {
+        if open.get() {
+            Step::Disable
+        } else {
+            Step::Enable
+        }
+    };
+    let ask = move |step: Step| {
+        asked.set(Some(step));
+        asking.set(true);
+    };
+    let heading = move || found.with(|it| it.as_ref().map(|it| words_of(it).to_owned()));
+    let state = move || {
+        let readiness = found.with(|it| it.as_ref().map(readiness))?;
+        Some(view! { <Badge tone=tone(readiness.standing) words=readiness.words/> })
+    };
+    let why = move || {
+        let why = found.with(|it| it.as_ref().and_then(|it| readiness(it).why))?;
+        Some(view! { <Banner mood=Mood::Warning>{why}</Banner> })
+    };
+    let protocol = found.with_untracked(|it| it.as_ref().and_then(|it| Protocol::of(&it.spec)));
+    let named = StoredValue::new(name.clone());
+    let dialog = move || {
+        asked.get().map(|step| view! {
+            <ConfirmStep step=step name=named.get_value() open=asking listing=listing tested=tested/>
+        })
+    };
+    view! {
+        <div class="page">
+            <header class="page-head">
+                <h1>{heading}</h1>
+                {move || door_badge(open.get())}
+                {state}
+                <FreshnessMark freshness=freshness/>
+                <span class="grow"></span>
+                <Button on_press=move |()| changing.set(true)>"Change…"</Button>
+                <Button on_press=move |()| ask(door())>{move || door().words()}</Button>
+                <Button weight=Step::Delete.weight() on_press=move |()| ask(Step::Delete)>{Step::Delete.words()}</Button>
+            </header>
+            <StaleBanner freshness=freshness shown=Signal::derive(|| true)/>
+            {why}
+            {move || found.get().map(|provider| view! { <Facts provider=provider url=url/> })}
+            <Trial name=name.clone() protocol=protocol tested=tested>
+                <Show when=move || !open.get()>
+                    <div class="row">
+                        <Button weight=Weight::Primary on_press=move |()| ask(Step::Enable)>"Enable…"</Button>
+                    </div>
+                </Show>
+            </Trial>
+            <footer class="page-foot">
+                <SameCommand line=format!("drover provider get {}", shell::word(&name))/>
+            </footer>
+        </div>
+        <ChangeProvider provider=Signal::derive(move || found.get()) open=changing listing=listing/>
+        {dialog}
+    }
+}
+
+#[component]
+fn Facts(provider: AuthProviderView, url: RwSignal<String>) -> impl IntoView {
+    let protocol = Protocol::of(&provider.spec);
+    let draft = Draft::of(&provider.spec);
+    let secret = if provider.has_secret {
+        "kept on the hub"
+    } else {
+        "none: a public client"
+    };
+    let name = StoredValue::new(provider.name.clone());
+    let back = protocol.filter(|it| it.comes_back()).map(|protocol| {
+        view! {
+            <section class="card">
+                <h2>"Callback"</h2>
+                <CallbackUrl protocol=Signal::stored(protocol) url=url name=Signal::derive(move || name.get_value())/>
+            </section>
+        }
+    });
+    let settings = draft.clone().map(|draft| view! { <Settings draft=draft/> });
+    let allowed = draft.map(|draft| view! { <Allowed draft=draft/> });
+    view! {
+        <div class="cards">
+            <section class="card">
+                <h2>"Overview"</h2>
+                <dl class="facts">
+                    <dt>"Name"</dt><dd>{provider.name.clone()}</dd>
+                    <dt>"Protocol"</dt><dd>{protocol.map_or(NOTHING, Protocol::words)}</dd>
+                    <dt>"Secret"</dt><dd>{secret}</dd>
+                    <dt>"Last answer"</dt><dd>{time(provider.last_answer_at)}</dd>
+                    <dt>"Made"</dt><dd>{in_full(provider.created_at)}</dd>
+                    <dt>"UID"</dt><dd><code>{provider.uid}</code></dd>
+                </dl>
+            </section>
+            {settings}
+            {allowed}
+            {back}
+        </div>
+    }
+}
+
+#[component]
+fn Settings(draft: Draft) -> impl IntoView {
+    let facts = draft.protocol.fields().iter().filter_map(|field| {
+        let value = draft.value(field).to_owned();
+        let shown = match field.entry {
+            _ if value.is_empty() => return None,
+            Entry::Text => view! { "set" }.into_any(),
+            Entry::Flag => view! { "yes" }.into_any(),
+            _ => view! { <code class="lined">{value}</code> }.into_any(),
+        };
+        Some(view! { <dt>{field.label}</dt><dd>{shown}</dd> })
+    });
+    let facts = facts.collect_view();
+    view! { <section class="card"><h2>"Settings"</h2><dl class="facts">{facts}</dl></section> }
+}
+
+#[component]
+fn Allowed(draft: Draft) -> impl IntoView {
+    let list = |heading: &'static str, text: &str| {
+        let lines = text
+            .lines()
+            .map(|line| view! { <li><code>{line.to_owned()}</code></li> });
+        let lines = lines.collect_view();
+        (!text.is_empty()).then(|| view! { <h3>{heading}</h3><ul class="stack">{lines}</ul> })
+    };
+    let told = if !draft.limited {
+        view! { <p>"Everybody who has an account there."</p> }.into_any()
+    } else if draft.users.is_empty() && draft.groups.is_empty() {
+        view! { <p>"Nobody: its list is empty."</p> }.into_any()
+    } else {
+        view! { {list("People", &draft.users)}{list("Members of groups", &draft.groups)} }
+            .into_any()
+    };
+    view! { <section class="card"><h2>"Who signs in"</h2>{told}</section> }
+}

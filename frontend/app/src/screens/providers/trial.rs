@@ -1,0 +1,116 @@
+//! Whether an identity provider works, tried before anybody depends on it.
+
+use drover_api::rest::{ProviderCheck, ProviderTest, ProviderTrial, Secret};
+use drover_ui_core::provider::Protocol;
+use drover_ui_core::shell;
+use drover_ui_core::url::segment;
+use drover_ui_kit::badge::{Badge, Tone};
+use drover_ui_kit::button::{Button, Role, Weight};
+use drover_ui_kit::code::Code;
+use drover_ui_kit::field::{Content, TextField};
+use leptos::prelude::*;
+
+use crate::gate::Gate;
+use crate::screens::form::{Refusal, Sending};
+
+/// The server tries for a minute at most.
+const PATIENCE_MS: u32 = 70_000;
+
+/// The test of a provider, and what it showed.
+#[component]
+pub(super) fn Trial(
+    name: String,
+    protocol: Option<Protocol>,
+    /// What the last one showed.
+    tested: RwSignal<Option<bool>>,
+    /// What can be done once it works.
+    children: ChildrenFn,
+) -> impl IntoView {
+    let gate = expect_context::<Gate>();
+    let (login, password) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
+    let (trial, sending) = (RwSignal::new(None::<ProviderTrial>), Sending::new());
+    let asks_login = protocol == Some(Protocol::Ldap);
+    let name = StoredValue::new(name);
+    let half = move || {
+        let typed = |text: RwSignal<String>| text.with(|text| !text.is_empty());
+        typed(login) != typed(password)
+    };
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        if untrack(half) {
+            return;
+        }
+        let said = |text: RwSignal<String>| Some(text.get_untracked()).filter(|it| !it.is_empty());
+        let request = ProviderTest {
+            login: said(login).map(|login| login.trim().to_owned()),
+            password: said(password).map(Secret::new),
+        };
+        let path = name.with_value(|name| format!("/v1/providers/{}/test", segment(name)));
+        trial.set(None);
+        tested.set(None);
+        let request = async move { gate.try_out(&path, &request, PATIENCE_MS).await };
+        // The screen may be gone by now.
+        sending.send(request, move |shown: ProviderTrial| {
+            let _ = tested.try_set(Some(shown.works));
+            let _ = trial.try_set(Some(shown));
+        });
+    };
+    let command = move || {
+        let login = login.with(|login| login.trim().to_owned());
+        let login = match login.as_str() {
+            "" => String::new(),
+            login => format!(" --login={}", shell::word(login)),
+        };
+        let name = name.with_value(|name| shell::word(name));
+        format!("drover provider test {name}{login}")
+    };
+    let children = StoredValue::new(children);
+    view! {
+        <section class="card">
+            <h2>"Test"</h2>
+            <p>"Asks the provider as a sign-in would, whether it is enabled or not. Nobody is signed in by it."</p>
+            <form class="stack narrow" on:submit=submit>
+                <Refusal sending=sending/>
+                {asks_login.then(|| view! {
+                    <TextField label="Somebody's login there" value=login
+                        help="To try a whole sign-in; it gives them nothing. May be empty."/>
+                    <TextField label="Their password" content=Content::NewPassword value=password
+                        help="It is sent to the directory, and kept nowhere."/>
+                })}
+                <div class="row">
+                    <Button role=Role::Submit weight=Weight::Primary busy=sending.busy() disabled=Signal::derive(half)>"Test"</Button>
+                </div>
+            </form>
+            <div role="status">{move || trial.get().map(|trial| view! { <Shown trial=trial/> })}</div>
+            <Show when=move || tested.get() == Some(true)>{children.with_value(|children| children())}</Show>
+            <Code label="Command" text=Signal::derive(command)/>
+        </section>
+    }
+}
+
+#[component]
+fn Shown(trial: ProviderTrial) -> impl IntoView {
+    let (tone, words) = if trial.works {
+        (Tone::Good, "It works")
+    } else {
+        (Tone::Bad, "It does not work yet")
+    };
+    let checks = trial.checks.into_iter().map(|check| {
+        let ProviderCheck { what, works, found } = check;
+        let (tone, word) = if works {
+            (Tone::Good, "works")
+        } else {
+            (Tone::Bad, "failed")
+        };
+        view! {
+            <li class="condition">
+                <Badge tone=tone words=word.to_owned()/>
+                <div><b>{what}</b>" "<span class="found">{found}</span></div>
+            </li>
+        }
+    });
+    view! {
+        <h3><Badge tone=tone words=words.to_owned()/></h3>
+        <ul class="conditions" aria-label="What was tried">{checks.collect_view()}</ul>
+    }
+}

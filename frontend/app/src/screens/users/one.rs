@@ -1,0 +1,294 @@
+//! One user: who they are to identity providers, their groups, and what can be done with them.
+
+use std::sync::Arc;
+
+use drover_api::rest::{IdentityView, UserView};
+use drover_ui_core::shell;
+use drover_ui_core::token::ago;
+use drover_ui_core::url::segment;
+use drover_ui_core::user::{GroupOf, Standing, groups, state_words};
+use drover_ui_kit::badge::Badge;
+use drover_ui_kit::button::Button;
+use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
+use drover_ui_kit::table::{Column, Row, Sorting, Table, sorted};
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+use leptos_router::components::A;
+use leptos_router::hooks::use_params_map;
+
+use super::columns::{UserRow, deeds as menu, time};
+use super::deeds::{DeedDialog, Deeds};
+use super::{DEED, PATH, state_tone, tone};
+use crate::clock::{Clock, in_full};
+use crate::command::SameCommand;
+use crate::freshness::{FreshnessMark, StaleBanner};
+use crate::gate::Gate;
+use crate::live::listing::Listing;
+use crate::screens::form::{Refusal, Sending};
+use crate::screens::list::{AdministratorsOnly, Refused, What};
+use crate::screens::title::title;
+use crate::screens::{access, address};
+
+const NOTHING: &str = "–";
+/// Each provider is asked in turn, and may take its time.
+const PATIENCE_MS: u32 = 70_000;
+
+/// The screen; the URL's parameter `user` names them.
+#[component]
+pub(crate) fn UserPage() -> impl IntoView {
+    if expect_context::<Gate>().is_administrator() {
+        view! { <Managed/> }.into_any()
+    } else {
+        view! { <AdministratorsOnly deed=DEED/> }.into_any()
+    }
+}
+
+#[component]
+fn Managed() -> impl IntoView {
+    let params = use_params_map();
+    let name = Memo::new(move |_| params.with(|params| params.get("user").unwrap_or_default()));
+    let listing = Listing::<UserView>::follow(PATH);
+    let found = Memo::new(move |_| {
+        let items = listing.items()?;
+        let name = name.get();
+        items.iter().find(|user| user.name == name).cloned()
+    });
+    // Another kind of answer only; what is within follows the user by itself.
+    let what = Memo::new(move |_| {
+        let count = usize::from(found.with(Option::is_some));
+        What::of(listing.items().is_some(), listing.freshness(), count, count)
+    });
+    let deeds = Deeds::provide();
+    let shown = move || {
+        let name = name.get();
+        title(&name);
+        match what.get() {
+            What::Loading => view! { <div class="page"><Skeleton lines=8/></div> }.into_any(),
+            What::Problem(problem) => {
+                view! { <div class="page"><Refused problem=problem things="users"/></div> }
+                    .into_any()
+            }
+            What::Empty | What::NoMatch => view! { <Unknown name=name/> }.into_any(),
+            What::Rows => view! { <Known name=name found=found listing=listing/> }.into_any(),
+        }
+    };
+    view! { {shown}<DeedDialog deeds=deeds listing=listing/> }
+}
+
+#[component]
+fn Unknown(name: String) -> impl IntoView {
+    view! {
+        <div class="page">
+            <Nothing why=Absence::NotFound title=format!("There is no user “{name}”")
+                advice="They may have been deleted, or have another name.">
+                <A href="/users">"All users"</A>
+            </Nothing>
+        </div>
+    }
+}
+
+#[component]
+fn Known(name: String, found: Memo<Option<UserView>>, listing: Listing<UserView>) -> impl IntoView {
+    let gate = expect_context::<Gate>();
+    let freshness = Signal::derive(move || listing.freshness());
+    let standing = move || {
+        let standing = found.with(|it| it.as_ref().map(Standing::of))?;
+        Some(view! { <Badge tone=tone(standing) words=standing.words().to_owned()/> })
+    };
+    let deeds = move || {
+        let me = gate.session().map(|session| session.me.username);
+        found.get().map(|user| {
+            menu(&UserRow {
+                oneself: me.as_ref() == Some(&user.name),
+                user,
+            })
+        })
+    };
+    let with_groups = Memo::new(move |_| {
+        let groups = found.with(|it| it.as_ref().map(groups)).unwrap_or_default();
+        Arc::new(groups.into_iter().map(GroupRow).collect::<Vec<_>>())
+    });
+    let ask = access::path_for(&name);
+    let tokens = address::path("/tokens", &[("q", name.clone())]);
+    view! {
+        <div class="page">
+            <header class="page-head">
+                <h1>{name.clone()}</h1>
+                {standing}
+                <FreshnessMark freshness=freshness/>
+                <span class="grow"></span>
+                {deeds}
+            </header>
+            <StaleBanner freshness=freshness shown=Signal::derive(|| true)/>
+            <div class="cards">
+                {move || found.get().map(|user| view! { <Facts user=user/> })}
+                <Identities name=name.clone() found=found listing=listing/>
+                <section class="card">
+                    <h2>"What they may"</h2>
+                    <ul class="stack">
+                        <li><A href=ask>"Who can do what: ask for them"</A></li>
+                        <li><A href=tokens>"Their tokens"</A></li>
+                    </ul>
+                </section>
+            </div>
+            <h2>"Groups"</h2>
+            <Groups rows=with_groups/>
+            <footer class="page-foot">
+                <SameCommand line=format!("drover user get {} --output yaml", shell::word(&name))/>
+            </footer>
+        </div>
+    }
+}
+
+#[component]
+fn Facts(user: UserView) -> impl IntoView {
+    let rights = if user.administrator {
+        "administrator: everything, everywhere"
+    } else {
+        "what roles give"
+    };
+    let shown = user.display_name.unwrap_or_else(|| NOTHING.to_owned());
+    view! {
+        <section class="card">
+            <h2>"Overview"</h2>
+            <dl class="facts">
+                <dt>"Display name"</dt><dd>{shown}</dd>
+                <dt>"Rights"</dt><dd>{rights}</dd>
+                <dt>"Last sign-in"</dt><dd>{time(user.last_login_at)}</dd>
+                <dt>"Made"</dt><dd>{in_full(user.created_at)}</dd>
+                <dt>"In the clusters"</dt><dd><code>{format!("drover:user:{}", user.uid)}</code></dd>
+            </dl>
+        </section>
+    }
+}
+
+/// Who they are to identity providers, and the way to ask those at once.
+#[component]
+fn Identities(
+    name: String,
+    found: Memo<Option<UserView>>,
+    listing: Listing<UserView>,
+) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let sending = Sending::new();
+    let name = StoredValue::new(name);
+    let identities = Memo::new(move |_| {
+        let found = found.get();
+        found.map(|user| user.identities).unwrap_or_default()
+    });
+    let some = Memo::new(move |_| identities.with(|it| !it.is_empty()));
+    let refresh = move |()| {
+        let path = name.with_value(|name| format!("/v1/users/{}/refresh", segment(name)));
+        let request = async move { gate.try_out(&path, &(), PATIENCE_MS).await };
+        sending.send(request, move |user: UserView| {
+            listing.again();
+            toasts.say(format!(
+                "The identity providers of {} were asked.",
+                user.name
+            ));
+        });
+    };
+    let rows = move || {
+        let rows = identities.get().into_iter();
+        rows.map(|identity| view! { <Identity identity=identity/> })
+            .collect_view()
+    };
+    view! {
+        <section class="card">
+            <h2>"Signs in with"</h2>
+            <Refusal sending=sending/>
+            <Show when=move || some.get()
+                fallback=|| view! { <p>"A name and a password of Drover's own: no identity provider knows them."</p> }>
+                <ul class="stack">{rows}</ul>
+                <div class="row">
+                    <Button busy=sending.busy() on_press=refresh>"Ask the providers now"</Button>
+                </div>
+            </Show>
+        </section>
+    }
+}
+
+#[component]
+fn Identity(identity: IdentityView) -> impl IntoView {
+    let clock = expect_context::<Clock>();
+    let at = identity.confirmed_at;
+    let left_out = (identity.groups_left_out > 0).then(|| {
+        let count = identity.groups_left_out;
+        view! { <p class="soft">{format!("{count} more groups count nowhere: their ids cannot stand in a group's name.")}</p> }
+    });
+    let provider = drover_ui_core::provider::screen(&identity.provider);
+    view! {
+        <li>
+            <div class="row">
+                <A href=provider>{identity.provider.clone()}</A>
+                <span>"as "<b>{identity.login}</b></span>
+                <Badge tone=state_tone(identity.state) words=state_words(identity.state).to_owned()/>
+            </div>
+            <p class="soft" title=in_full(at)>{move || format!("Last confirmed {}", ago(at, clock.now()))}</p>
+            {identity.message.map(|why| view! { <p class="found">{why}</p> })}
+            {left_out}
+        </li>
+    }
+}
+
+/// A group that they are in.
+#[derive(Clone, Debug, PartialEq)]
+struct GroupRow(GroupOf);
+
+impl Row for GroupRow {
+    fn key(&self) -> String {
+        self.0.name.clone()
+    }
+}
+
+const BY_NAME: Sorting = Sorting {
+    column: "group",
+    descending: false,
+};
+
+fn columns() -> Vec<Column<GroupRow>> {
+    vec![
+        Column {
+            key: "group",
+            heading: "Group",
+            class: "col-role",
+            order: Some(|a, b| a.0.display_name.cmp(&b.0.display_name)),
+            cell: |row| cell(&row.0.display_name),
+        },
+        Column {
+            key: "name",
+            heading: "What roles are bound to",
+            class: "col-binding",
+            order: Some(|a, b| a.0.name.cmp(&b.0.name)),
+            cell: |row| cell(&row.0.name),
+        },
+        Column {
+            key: "state",
+            heading: "What was said last",
+            class: "col-standing",
+            order: Some(|a, b| state_words(a.0.state).cmp(state_words(b.0.state))),
+            cell: |row| {
+                let state = row.0.state;
+                let words = state_words(state).to_owned();
+                view! { <Badge tone=state_tone(state) words=words/> }.into_any()
+            },
+        },
+    ]
+}
+
+fn cell(text: &str) -> AnyView {
+    let text = text.to_owned();
+    view! { <span class="cut" title=text.clone()>{text.clone()}</span> }.into_any()
+}
+
+#[component]
+fn Groups(rows: Memo<Arc<Vec<GroupRow>>>) -> impl IntoView {
+    let sorting = RwSignal::new(BY_NAME);
+    let none = Memo::new(move |_| rows.with(|rows| rows.is_empty()));
+    let rows = Memo::new(move |_| Arc::new(sorted(rows.get().to_vec(), &columns(), sorting.get())));
+    view! {
+        <Show when=move || !none.get() fallback=|| view! { <p class="soft">"They are in none that an identity provider knows."</p> }>
+            <div class="group-list"><Table label="Groups" columns=columns() rows=rows sorting=sorting/></div>
+        </Show>
+    }
+}

@@ -1,0 +1,373 @@
+//! What is typed of a project, and what is sent of it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use drover_api::kinds::{ContainerDefaults, PodSecurity, ProjectNamespace, ProjectQuota};
+use drover_api::rest::{ProjectCreate, ProjectPatch, ProjectView};
+
+use super::{Pair, defaults, quota};
+use crate::quantity;
+use crate::shell;
+
+/// Resources that are offered for quotas; any other can be typed.
+const OF_QUOTAS: [&str; 6] = [
+    "requests.cpu",
+    "requests.memory",
+    "limits.cpu",
+    "limits.memory",
+    "requests.storage",
+    "pods",
+];
+/// Resources that are offered for what containers get.
+const OF_CONTAINERS: [&str; 2] = ["cpu", "memory"];
+
+/// Two quantities of a resource as they are typed; empty ones say nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TypedPair {
+    /// The resource.
+    pub resource: String,
+    /// The first quantity.
+    pub first: String,
+    /// The second.
+    pub second: String,
+}
+
+/// A project as it is typed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Draft {
+    /// Its name; it stays.
+    pub name: String,
+    /// Name of its cluster; it stays.
+    pub cluster: String,
+    /// What people call it; its name if empty.
+    pub display_name: String,
+    /// What it is for.
+    pub description: String,
+    /// Namespaces that are made for it, one a line.
+    pub made: String,
+    /// Namespaces that are there already and are taken over, one a line.
+    pub adopted: String,
+    /// What its namespaces may use: together, and each.
+    pub quota: Vec<TypedPair>,
+    /// What a container gets that does not say what it needs: its request, and its limit.
+    pub defaults: Vec<TypedPair>,
+    /// Which pods its namespaces take; as the cluster has it if none.
+    pub pod_security: Option<PodSecurity>,
+}
+
+impl Draft {
+    /// A new one.
+    pub fn new() -> Self {
+        Self {
+            quota: offered(&OF_QUOTAS, Vec::new()),
+            defaults: offered(&OF_CONTAINERS, Vec::new()),
+            ..Self::default()
+        }
+    }
+
+    /// One that there is.
+    pub fn of(project: &ProjectView) -> Self {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let named = |adopted: bool| {
+            let those = project.namespaces.iter().filter(|it| it.adopt == adopted);
+            let names: Vec<_> = those.map(|it| it.name.as_str()).collect();
+            names.join("\n")
+        };
+        Self {
+            name: project.name.clone(),
+            cluster: project.cluster.clone(),
+            display_name: text(&project.display_name),
+            description: text(&project.description),
+            made: named(false),
+            adopted: named(true),
+            quota: offered(&OF_QUOTAS, quota(project)),
+            defaults: offered(&OF_CONTAINERS, defaults(project)),
+            pod_security: project.pod_security,
+        }
+    }
+
+    /// Whether everything is typed that there has to be, and every quantity is one.
+    pub fn is_whole(&self) -> bool {
+        let named = [&self.name, &self.cluster];
+        let pairs = self.quota.iter().chain(&self.defaults);
+        let mut quantities = pairs.flat_map(|pair| [&pair.first, &pair.second]);
+        named.iter().all(|text| !text.trim().is_empty())
+            && quantities.all(|typed| complaint(typed).is_none())
+    }
+
+    /// The wish for it.
+    pub fn create(&self) -> ProjectCreate {
+        let said = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        ProjectCreate {
+            name: self.name.trim().to_owned(),
+            cluster: self.cluster.clone(),
+            display_name: said(&self.display_name),
+            description: said(&self.description),
+            namespaces: self.namespaces(),
+            quota: Some(self.quota()).filter(|it| *it != ProjectQuota::default()),
+            container_defaults: Some(self.defaults())
+                .filter(|it| *it != ContainerDefaults::default()),
+            pod_security: self.pod_security,
+        }
+    }
+
+    /// What is to be changed of the one that there is: what is the same stays as others have it.
+    pub fn patch(&self, before: &ProjectView) -> ProjectPatch {
+        let said = |text: &str, before: &Option<String>| {
+            let text = text.trim();
+            (text != before.as_deref().unwrap_or_default()).then(|| text.to_owned())
+        };
+        let namespaces = Some(self.namespaces()).filter(|it| !same(it, &before.namespaces));
+        let quota = self.quota();
+        let defaults = self.defaults();
+        ProjectPatch {
+            display_name: said(&self.display_name, &before.display_name),
+            description: said(&self.description, &before.description),
+            namespaces,
+            quota: (quota != before.quota.clone().unwrap_or_default()).then_some(quota),
+            container_defaults: (defaults != before.container_defaults.clone().unwrap_or_default())
+                .then_some(defaults),
+            pod_security: self
+                .pod_security
+                .filter(|level| Some(*level) != before.pod_security),
+        }
+    }
+
+    /// The command that makes it, as far as there are options for what is typed.
+    pub fn command(&self) -> String {
+        let word = |text: &str, unknown: &str| match text.trim() {
+            "" => unknown.to_owned(),
+            text => shell::word(text),
+        };
+        let mut line = format!(
+            "drover project create {} --cluster={}",
+            word(&self.name, "NAME"),
+            word(&self.cluster, "CLUSTER")
+        );
+        let mut option = |name: &str, value: &str| {
+            let value = value.trim();
+            if !value.is_empty() {
+                // Writing to a string does not fail.
+                let _ = write!(line, " --{name}={}", shell::word(value));
+            }
+        };
+        self.made.lines().for_each(|it| option("namespace", it));
+        self.adopted.lines().for_each(|it| option("adopt", it));
+        option("display-name", &self.display_name);
+        option("description", &self.description);
+        for (resource, amount) in self.quota().project {
+            option("quota", &format!("{resource}={amount}"));
+        }
+        for (resource, amount) in self.quota().namespace {
+            option("namespace-quota", &format!("{resource}={amount}"));
+        }
+        option("pod-security", self.pod_security.map_or("", level));
+        line
+    }
+
+    fn namespaces(&self) -> Vec<ProjectNamespace> {
+        let named = |text: &str, adopt: bool| -> Vec<ProjectNamespace> {
+            let names = text.lines().map(str::trim).filter(|name| !name.is_empty());
+            let namespace = |name: &str| ProjectNamespace {
+                name: name.to_owned(),
+                adopt,
+            };
+            names.map(namespace).collect()
+        };
+        [named(&self.made, false), named(&self.adopted, true)].concat()
+    }
+
+    fn quota(&self) -> ProjectQuota {
+        let (project, namespace) = maps(&self.quota);
+        ProjectQuota { project, namespace }
+    }
+
+    fn defaults(&self) -> ContainerDefaults {
+        let (requests, limits) = maps(&self.defaults);
+        ContainerDefaults { requests, limits }
+    }
+}
+
+/// What is wrong with a quantity before the server is asked; nothing while none is typed.
+pub fn complaint(typed: &str) -> Option<String> {
+    let typed = typed.trim();
+    let wrong = !typed.is_empty() && quantity::parse(typed).is_none_or(|it| it < 0.0);
+    wrong.then(|| "Such as 500m, 2, 512Mi or 10Gi.".to_owned())
+}
+
+/// A level of pod security as commands have it.
+pub const fn level(level: PodSecurity) -> &'static str {
+    match level {
+        PodSecurity::Privileged => "privileged",
+        PodSecurity::Baseline => "baseline",
+        PodSecurity::Restricted => "restricted",
+    }
+}
+
+/// The pairs that are set, after those that are offered.
+fn offered(resources: &[&str], set: Vec<Pair>) -> Vec<TypedPair> {
+    let mut pairs: Vec<TypedPair> = resources
+        .iter()
+        .map(|resource| TypedPair {
+            resource: (*resource).to_owned(),
+            ..TypedPair::default()
+        })
+        .collect();
+    for pair in set {
+        let typed = TypedPair {
+            first: pair.first.unwrap_or_default(),
+            second: pair.second.unwrap_or_default(),
+            resource: pair.resource,
+        };
+        match pairs.iter_mut().find(|it| it.resource == typed.resource) {
+            Some(known) => *known = typed,
+            None => pairs.push(typed),
+        }
+    }
+    pairs
+}
+
+type Amounts = BTreeMap<String, String>;
+
+fn maps(pairs: &[TypedPair]) -> (Amounts, Amounts) {
+    let of = |value: fn(&TypedPair) -> &str| {
+        let said = pairs.iter().filter(|pair| !value(pair).trim().is_empty());
+        let entries = said.map(|pair| (pair.resource.clone(), value(pair).trim().to_owned()));
+        entries.collect::<Amounts>()
+    };
+    (of(|pair| &pair.first), of(|pair| &pair.second))
+}
+
+/// Whether these are the same namespaces, in whatever order.
+fn same(one: &[ProjectNamespace], other: &[ProjectNamespace]) -> bool {
+    one.len() == other.len() && one.iter().all(|it| other.contains(it))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::shop;
+    use super::*;
+
+    fn draft() -> Draft {
+        let mut draft = Draft::new();
+        draft.name = " shop".to_owned();
+        draft.cluster = "berlin".to_owned();
+        draft.made = "shop-web\n\nshop-db ".to_owned();
+        draft.adopted = "legacy".to_owned();
+        draft.quota[0].first = "20".to_owned();
+        draft.quota[0].second = " 5 ".to_owned();
+        draft.defaults[1].first = "128Mi".to_owned();
+        draft.pod_security = Some(PodSecurity::Baseline);
+        draft
+    }
+
+    fn view(wish: ProjectCreate) -> ProjectView {
+        ProjectView {
+            name: wish.name,
+            cluster: wish.cluster,
+            display_name: wish.display_name,
+            description: wish.description,
+            namespaces: wish.namespaces,
+            quota: wish.quota,
+            container_defaults: wish.container_defaults,
+            pod_security: wish.pod_security,
+            ..shop()
+        }
+    }
+
+    fn nothing() -> ProjectPatch {
+        serde_json::from_str("{}").unwrap()
+    }
+
+    #[test]
+    fn what_is_typed_is_wished_for() {
+        let wish = draft().create();
+        assert_eq!((wish.name.as_str(), wish.display_name), ("shop", None));
+        let namespaces: Vec<_> = wish
+            .namespaces
+            .iter()
+            .map(|it| (it.name.as_str(), it.adopt))
+            .collect();
+        let wanted = [("shop-web", false), ("shop-db", false), ("legacy", true)];
+        assert_eq!(namespaces, wanted);
+        let quota = wish.quota.unwrap();
+        assert_eq!(
+            (quota.project["requests.cpu"].as_str(), quota.project.len()),
+            ("20", 1)
+        );
+        assert_eq!(quota.namespace["requests.cpu"], "5");
+        let defaults = wish.container_defaults.unwrap();
+        assert_eq!(defaults.requests["memory"], "128Mi");
+        assert!(defaults.limits.is_empty());
+    }
+
+    #[test]
+    fn a_form_that_nobody_touched_changes_nothing() {
+        let project = view(draft().create());
+        let mut again = Draft::of(&project);
+        assert_eq!(again.patch(&project), nothing());
+        again.made = "shop-db\nshop-web".to_owned();
+        assert_eq!(
+            again.patch(&project),
+            nothing(),
+            "another order is the same"
+        );
+        again.quota[0].first = String::new();
+        again.quota[0].second = String::new();
+        again.description = "Sells".to_owned();
+        let wanted = ProjectPatch {
+            description: Some("Sells".to_owned()),
+            quota: Some(ProjectQuota::default()),
+            ..nothing()
+        };
+        assert_eq!(
+            again.patch(&project),
+            wanted,
+            "bounds are taken away by none"
+        );
+    }
+
+    #[test]
+    fn resources_that_are_not_offered_stay() {
+        let mut project = view(draft().create());
+        let quota = project.quota.as_mut().unwrap();
+        quota.project.insert("services".to_owned(), "3".to_owned());
+        let again = Draft::of(&project);
+        assert!(
+            again
+                .quota
+                .iter()
+                .any(|it| it.resource == "services" && it.first == "3")
+        );
+        assert_eq!(again.patch(&project), nothing());
+    }
+
+    #[test]
+    fn what_is_no_quantity_is_not_sent() {
+        for (typed, good) in [
+            ("", true),
+            ("500m", true),
+            (" 2Gi", true),
+            ("2 GB", false),
+            ("-1", false),
+        ] {
+            assert_eq!(complaint(typed).is_none(), good, "{typed}");
+        }
+        let mut wrong = draft();
+        assert!(wrong.is_whole());
+        wrong.defaults[0].second = "lots".to_owned();
+        assert!(!wrong.is_whole());
+        assert!(!Draft::new().is_whole(), "it has a name and a cluster");
+    }
+
+    #[test]
+    fn the_command_makes_the_same() {
+        assert_eq!(
+            draft().command(),
+            "drover project create shop --cluster=berlin --namespace=shop-web --namespace=shop-db \
+             --adopt=legacy --quota=requests.cpu=20 --namespace-quota=requests.cpu=5 \
+             --pod-security=baseline"
+        );
+    }
+}

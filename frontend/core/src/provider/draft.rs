@@ -1,0 +1,197 @@
+//! What is typed of a provider, and the spec that it makes.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::Protocol;
+use super::field::{Entry, Field, GROUPS_BASE};
+
+/// What a checked box is as text.
+const YES: &str = "true";
+
+/// A provider as it is typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draft {
+    /// How Drover speaks with it.
+    pub protocol: Protocol,
+    /// What stands on its button; its name if empty.
+    pub display_name: String,
+    /// Whether only some sign in; everybody of it if not.
+    pub limited: bool,
+    /// Ids of people who do, one a line.
+    pub users: String,
+    /// Ids of groups whose members do, one a line.
+    pub groups: String,
+    /// The settings by their paths.
+    values: BTreeMap<&'static str, String>,
+}
+
+impl Draft {
+    /// A new one.
+    pub fn new(protocol: Protocol) -> Self {
+        let fields = protocol.fields().iter();
+        Self {
+            protocol,
+            display_name: String::new(),
+            limited: false,
+            users: String::new(),
+            groups: String::new(),
+            values: fields
+                .map(|field| (field.path, field.begins.to_owned()))
+                .collect(),
+        }
+    }
+
+    /// One that there is; nothing of a protocol that this page does not know.
+    pub fn of(spec: &Value) -> Option<Self> {
+        let protocol = Protocol::of(spec)?;
+        let allowed = spec.get("allowed").filter(|it| !it.is_null());
+        let list = |name: &str| text(allowed.and_then(|it| it.get(name)), Entry::Lines);
+        let shown = spec.get("displayName").and_then(Value::as_str);
+        let fields = protocol.fields().iter();
+        Some(Self {
+            protocol,
+            display_name: shown.unwrap_or_default().to_owned(),
+            limited: allowed.is_some(),
+            users: list("users"),
+            groups: list("groups"),
+            values: fields
+                .map(|field| (field.path, text(at(spec, field.path), field.entry)))
+                .collect(),
+        })
+    }
+
+    /// The same with the settings of another protocol, which begin anew.
+    #[must_use]
+    pub fn speaking(self, protocol: Protocol) -> Self {
+        let Self { values, .. } = Self::new(protocol);
+        Self {
+            protocol,
+            values,
+            ..self
+        }
+    }
+
+    /// What is typed of a setting.
+    pub fn value(&self, field: &Field) -> &str {
+        let value = self.values.get(field.path);
+        value.map(String::as_str).unwrap_or_default()
+    }
+
+    /// Types a setting.
+    pub fn set(&mut self, field: &Field, value: String) {
+        self.values.insert(field.path, value);
+    }
+
+    /// Whether a box is checked.
+    pub fn is_checked(&self, field: &Field) -> bool {
+        self.value(field) == YES
+    }
+
+    /// Checks a box, or not.
+    pub fn check(&mut self, field: &Field, checked: bool) {
+        let value = if checked { YES } else { "" };
+        self.set(field, value.to_owned());
+    }
+
+    /// Whether a setting of one that there is cannot be changed any more.
+    pub fn stays(&self, field: &Field) -> bool {
+        let of_groups = field.path.starts_with("spec.ldap.groups.");
+        field.stays
+            && (!of_groups
+                || self
+                    .values
+                    .get(GROUPS_BASE)
+                    .is_some_and(|it| !it.is_empty()))
+    }
+
+    /// Whether everything is typed that there has to be.
+    pub fn is_whole(&self) -> bool {
+        let needed = self.protocol.fields().iter().filter(|field| field.needed);
+        let mut typed = needed.map(|field| self.value(field).trim());
+        typed.all(|value| !value.is_empty())
+    }
+
+    /// The spec: `base`, whose further fields stay, with what is typed.
+    pub fn spec(&self, base: &Value) -> Value {
+        let mut spec = base.as_object().cloned().unwrap_or_default();
+        put(&mut spec, &["displayName"], line(&self.display_name));
+        let allowed = self
+            .limited
+            .then(|| json!({ "users": lines(&self.users), "groups": lines(&self.groups) }));
+        put(&mut spec, &["allowed"], allowed);
+        for field in self.protocol.fields() {
+            let path: Vec<_> = field.path.split('.').skip(1).collect();
+            put(&mut spec, &path, self.written(field));
+        }
+        let groups = self.values.get(GROUPS_BASE).map(|base| base.trim());
+        if groups == Some("") {
+            put(&mut spec, &["ldap", "groups"], None);
+        }
+        Value::Object(spec)
+    }
+
+    fn written(&self, field: &Field) -> Option<Value> {
+        let value = self.value(field);
+        match field.entry {
+            Entry::Line | Entry::OneOf(_) => line(value),
+            Entry::Text => line(value).map(|_| json!(value)),
+            Entry::Words => Some(json!(value.split_whitespace().collect::<Vec<_>>())),
+            Entry::Lines => Some(json!(lines(value))),
+            Entry::Flag => (value == YES).then_some(Value::Bool(true)),
+        }
+    }
+}
+
+fn line(text: &str) -> Option<Value> {
+    let text = text.trim();
+    (!text.is_empty()).then(|| json!(text))
+}
+
+/// The lines that are not empty.
+fn lines(text: &str) -> Vec<&str> {
+    let lines = text.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty()).collect()
+}
+
+/// What is at a path that begins with `spec`.
+fn at<'a>(spec: &'a Value, path: &str) -> Option<&'a Value> {
+    let mut parts = path.split('.').skip(1);
+    parts.try_fold(spec, |value, part| value.get(part))
+}
+
+/// A value as it is typed.
+fn text(value: Option<&Value>, entry: Entry) -> String {
+    match (value, entry) {
+        (Some(Value::Array(items)), _) => {
+            let items: Vec<_> = items.iter().filter_map(Value::as_str).collect();
+            let between = if entry == Entry::Words { " " } else { "\n" };
+            items.join(between)
+        }
+        (Some(Value::String(text)), _) => text.clone(),
+        (Some(Value::Bool(true)), _) => YES.to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// Puts a value where the path leads, or takes away what is there.
+fn put(within: &mut Map<String, Value>, path: &[&str], value: Option<Value>) {
+    match (path, value) {
+        ([], _) => {}
+        ([name], Some(value)) => drop(within.insert((*name).to_owned(), value)),
+        ([name], None) => drop(within.remove(*name)),
+        ([name, rest @ ..], value) => {
+            let wanted = value.is_some();
+            let next = within.entry((*name).to_owned());
+            let next = next.or_insert_with(|| Value::Object(Map::new()));
+            if let Some(next) = next.as_object_mut() {
+                put(next, rest, value);
+                // Nothing is made for what is not wanted.
+                if !wanted && next.is_empty() {
+                    within.remove(*name);
+                }
+            }
+        }
+    }
+}

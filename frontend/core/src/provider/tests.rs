@@ -1,0 +1,199 @@
+use drover_api::kinds::{AuthProviderSpec, TokenPurpose};
+use serde_json::json;
+
+use super::*;
+
+fn field(protocol: Protocol, path: &str) -> &'static Field {
+    let mut fields = protocol.fields().iter();
+    fields.find(|field| field.path == path).unwrap()
+}
+
+fn typed(protocol: Protocol, values: &[(&str, &str)]) -> Draft {
+    let mut draft = Draft::new(protocol);
+    for (path, value) in values {
+        draft.set(field(protocol, path), (*value).to_owned());
+    }
+    draft
+}
+
+/// A spec with the place of its secret, which the server adds, as the server reads it.
+fn read(spec: &Value) -> AuthProviderSpec {
+    let mut spec = spec.clone();
+    for (protocol, name) in [("github", "clientSecret"), ("ldap", "bindPassword")] {
+        if let Some(part) = spec.get_mut(protocol) {
+            part[name] = json!({ "name": "n", "key": "k" });
+        }
+    }
+    serde_json::from_value(spec).unwrap()
+}
+
+#[test]
+fn what_is_typed_of_a_directory_is_its_spec() {
+    let mut draft = typed(
+        Protocol::Ldap,
+        &[
+            ("spec.ldap.schema", "ActiveDirectory"),
+            (
+                "spec.ldap.servers",
+                "ldaps://a.example\n\n ldaps://b.example ",
+            ),
+            ("spec.ldap.bindDn", "CN=drover"),
+            ("spec.ldap.users.base", "OU=People"),
+            ("spec.ldap.groups.base", "OU=Groups"),
+        ],
+    );
+    draft.check(field(Protocol::Ldap, "spec.ldap.groups.nested"), true);
+    assert!(draft.is_whole());
+    let spec = draft.spec(&json!({}));
+    let wanted = json!({ "ldap": {
+        "schema": "ActiveDirectory",
+        "servers": ["ldaps://a.example", "ldaps://b.example"],
+        "bindDn": "CN=drover",
+        "users": { "base": "OU=People" },
+        "groups": { "base": "OU=Groups", "nested": true },
+    }});
+    assert_eq!(spec, wanted);
+    assert!(read(&spec).ldap.is_some());
+    draft.set(
+        field(Protocol::Ldap, "spec.ldap.groups.base"),
+        String::new(),
+    );
+    assert_eq!(
+        draft.spec(&spec)["ldap"].get("groups"),
+        None,
+        "nobody is in any"
+    );
+}
+
+#[test]
+fn a_provider_that_is_changed_keeps_what_the_form_does_not_show() {
+    let base = json!({
+        "displayName": "Ours",
+        "enabled": true,
+        "allowed": { "users": ["7"], "groups": ["org:1", "team:2"] },
+        "later": 1,
+        "oidc": {
+            "issuer": "https://id.example", "clientId": "drover", "scopes": ["profile", "groups"],
+            "groupsClaim": "groups", "loginClaim": "upn", "new": "thing",
+        },
+    });
+    let mut draft = Draft::of(&base).unwrap();
+    assert_eq!(draft.spec(&base), base, "unchanged, it is the same");
+    assert_eq!(draft.groups, "org:1\nteam:2");
+    draft.limited = false;
+    draft.display_name = String::new();
+    draft.set(field(Protocol::Oidc, "spec.oidc.scopes"), String::new());
+    let changed = draft.spec(&base);
+    assert!(changed.get("allowed").is_none() && changed.get("displayName").is_none());
+    assert_eq!(changed["oidc"]["scopes"], json!([]));
+    assert_eq!(
+        (&changed["oidc"]["new"], &changed["later"]),
+        (&json!("thing"), &json!(1))
+    );
+    assert!(Draft::of(&json!({ "saml": {} })).is_none());
+}
+
+#[test]
+fn every_spec_that_can_be_typed_is_one_that_the_server_reads() {
+    for protocol in Protocol::ALL {
+        let mut draft = Draft::new(protocol);
+        assert!(!draft.is_whole(), "{protocol:?}");
+        for field in protocol.fields() {
+            match field.entry {
+                Entry::Flag => draft.check(field, true),
+                Entry::OneOf(values) => draft.set(field, values[0].0.to_owned()),
+                _ => draft.set(field, "x".to_owned()),
+            }
+        }
+        draft.limited = true;
+        draft.users = "7".to_owned();
+        assert!(draft.is_whole());
+        let spec = draft.spec(&json!({}));
+        let known = serde_json::to_value(read(&spec)).unwrap();
+        let part = |value: &Value| value[protocol.key()].as_object().unwrap().len();
+        let secret = usize::from(protocol.needs_secret());
+        assert_eq!(
+            part(&known),
+            part(&spec) + secret,
+            "{protocol:?}: no setting is lost"
+        );
+        assert_eq!(Draft::of(&spec).unwrap(), draft);
+    }
+}
+
+#[test]
+fn ids_stay_what_they_are() {
+    let groups = field(Protocol::Ldap, "spec.ldap.groups.idAttribute");
+    let without = Draft::new(Protocol::Ldap);
+    assert!(!without.stays(groups), "there are no groups yet");
+    let with = typed(Protocol::Ldap, &[("spec.ldap.groups.base", "OU=Groups")]);
+    assert!(with.stays(groups));
+    let client = field(Protocol::Github, "spec.github.clientId");
+    assert!(!Draft::new(Protocol::Github).stays(client));
+}
+
+#[test]
+fn every_setting_has_a_path_of_its_own() {
+    let mut paths = PATHS.to_vec();
+    paths.sort_unstable();
+    paths.dedup();
+    let fields = Protocol::ALL.iter().flat_map(|it| it.fields());
+    assert_eq!(paths.len(), fields.count());
+    assert!(paths.iter().all(|path| path.starts_with("spec.")));
+}
+
+#[test]
+fn a_callback_names_the_provider() {
+    let wanted = "https://drover.example/v1/providers/corp/callback";
+    assert_eq!(callback("https://drover.example/", "corp"), wanted);
+    assert!(callback("https://d", "").contains("/NAME/"));
+}
+
+#[test]
+fn people_are_counted_once_however_many_tokens_they_have() {
+    let token = |username: &str, provider: Option<&str>, expires: i64| TokenView {
+        id: String::new(),
+        username: username.to_owned(),
+        purpose: TokenPurpose::Browser,
+        cluster: None,
+        provider: provider.map(str::to_owned),
+        description: None,
+        created_at: Timestamp::UNIX_EPOCH,
+        expires_at: Timestamp::from_second(expires).unwrap(),
+        last_used_at: None,
+    };
+    let tokens = [
+        token("ann", Some("corp"), 9),
+        token("ann", Some("corp"), 9),
+        token("bob", Some("corp"), 9),
+        token("eve", Some("corp"), 1),
+        token("eve", Some("other"), 9),
+        token("dan", None, 9),
+    ];
+    let now = Timestamp::from_second(5).unwrap();
+    assert_eq!(stands_on(&tokens, "corp", now), (2, 3));
+}
+
+#[test]
+fn providers_are_found_by_what_is_shown_of_them() {
+    let view = AuthProviderView {
+        name: "corp".to_owned(),
+        uid: String::new(),
+        spec: json!({ "displayName": "Ours", "enabled": false, "ldap": {} }),
+        has_secret: true,
+        resource_version: String::new(),
+        created_at: Timestamp::UNIX_EPOCH,
+        last_answer_at: None,
+        conditions: Vec::new(),
+    };
+    for (words, wanted) in [
+        ("", true),
+        ("OURS ldap", true),
+        ("disabled", true),
+        ("not asked", true),
+        ("github", false),
+    ] {
+        assert_eq!(passes(&view, words), wanted, "{words}");
+    }
+    assert!(is_enabled(&enabled(&view.spec, true)));
+}
