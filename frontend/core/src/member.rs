@@ -128,6 +128,8 @@ pub fn passes(member: &MemberView, role_title: &str, typed: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use drover_api::rest::RoleRights;
+
     use super::*;
 
     fn role(name: &str, context: RoleContext, locked: bool) -> RoleView {
@@ -138,6 +140,8 @@ mod tests {
             context,
             built_in: true,
             locked,
+            bound: None,
+            rights: RoleRights::default(),
         }
     }
 
