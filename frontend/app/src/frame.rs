@@ -111,6 +111,7 @@ fn AdministratorsPlaces() -> impl IntoView {
         administers.get().then(|| {
             view! {
                 <li><A href="/users"><Picture icon=Icon::Users/><span>"Users"</span></A></li>
+                <li><A href="/roles"><Picture icon=Icon::Lock/><span>"Roles"</span></A></li>
                 <li><A href="/settings"><Picture icon=Icon::Settings/><span>"Settings"</span></A></li>
             }
         })

@@ -262,6 +262,7 @@ fn places() -> Vec<Deed> {
         go(Icon::Plus, "Import a cluster", "/import".to_owned()),
         go(Icon::Projects, "Projects", "/projects".to_owned()),
         go(Icon::Lock, "Who can do what", "/access".to_owned()),
+        go(Icon::Lock, "Roles", "/roles".to_owned()),
         go(Icon::Key, "Tokens", "/tokens".to_owned()),
         go(Icon::Plus, "Make a token", "/tokens?do=make".to_owned()),
         go(Icon::Info, "About this server", "/about".to_owned()),
@@ -273,6 +274,11 @@ fn places() -> Vec<Deed> {
         places.extend([
             go(Icon::Users, "Users", "/users".to_owned()),
             go(Icon::Plus, "Make a user", "/users?do=make".to_owned()),
+            go(
+                Icon::Users,
+                "Who has a global role",
+                "/global-members".to_owned(),
+            ),
             go(Icon::Settings, "Settings", "/settings".to_owned()),
         ]);
     }

@@ -18,6 +18,7 @@ pub(crate) mod not_found;
 pub(crate) mod object;
 pub(crate) mod password;
 pub(crate) mod projects;
+pub(crate) mod roles;
 pub(crate) mod settings;
 pub(crate) mod sign_in;
 mod title;

@@ -30,6 +30,7 @@ pub mod progress;
 pub mod project;
 pub mod quantity;
 pub mod readiness;
+pub mod role;
 pub mod row;
 pub mod rows;
 pub mod search;
