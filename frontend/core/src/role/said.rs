@@ -6,6 +6,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde::Serialize;
 
 use super::matrix::{Part, part};
+use super::words::{Words, line, names};
 use super::{Kind, Listed};
 
 /// The spec of a role.
@@ -54,11 +55,12 @@ impl Said {
 
     /// Says where people are given it; a role in clusters has its rules in one list.
     pub fn put_in(&mut self, context: RoleContext) {
-        if let Self::Template(spec) = self {
+        let Self::Template(spec) = self else {
+            return;
+        };
+        if spec.context != context {
             spec.context = context;
-            if context == RoleContext::Cluster {
-                spec.rules.append(&mut spec.cluster_rules);
-            }
+            spec.rules.append(&mut spec.cluster_rules);
         }
     }
 
@@ -132,6 +134,48 @@ impl Said {
         match self {
             Self::Template(spec) => spec.description = text,
             Self::Global(spec) => spec.description = text,
+        }
+    }
+
+    /// ClusterRoles that clusters have by themselves, in one line; `None` where there are none.
+    pub fn external(&self) -> Option<String> {
+        match self {
+            Self::Template(spec) => Some(line(&spec.external, Words::Plain)),
+            Self::Global(_) => None,
+        }
+    }
+
+    /// Says which those are.
+    pub fn name_external(&mut self, typed: &str) {
+        if let Self::Template(spec) = self {
+            spec.external = names(typed, Words::Plain);
+        }
+    }
+
+    /// The one thing that it is or is not, in words, and whether it is: locked, or for everybody new.
+    pub const fn flag(&self) -> (&'static str, bool) {
+        match self {
+            Self::Template(spec) => ("Locked: nobody else is given it", spec.locked),
+            Self::Global(spec) => (
+                "Whoever signs in for the first time is given it",
+                spec.new_user_default,
+            ),
+        }
+    }
+
+    /// Says that it is, or is not.
+    pub const fn set_flag(&mut self, is: bool) {
+        match self {
+            Self::Template(spec) => spec.locked = is,
+            Self::Global(spec) => spec.new_user_default = is,
+        }
+    }
+
+    /// In how many single namespaces of the hub it allows something; that is changed in the text.
+    pub fn hub_namespaces(&self) -> usize {
+        match self {
+            Self::Template(_) => 0,
+            Self::Global(spec) => spec.namespaced_rules.len(),
         }
     }
 

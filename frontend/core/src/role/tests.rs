@@ -269,6 +269,28 @@ fn a_copy_can_be_given_and_an_heir_has_all_rights_by_one_name() {
 }
 
 #[test]
+fn what_has_a_field_of_its_own_is_said_by_it() {
+    let mut said = Said::nothing(Kind::Template);
+    said.name_external("view, edit");
+    said.set_flag(true);
+    assert_eq!(
+        (said.external().as_deref(), said.flag().1),
+        (Some("view, edit"), true)
+    );
+    let rules = vec![rule(&["get"], &[""], &["nodes"])];
+    said.put_in(RoleContext::Project);
+    said.rules_mut(Rules::Cluster).unwrap().clone_from(&rules);
+    assert_eq!(said.lists().len(), 2);
+    // In clusters there is one list, and what was in the other is not lost.
+    said.put_in(RoleContext::Cluster);
+    assert_eq!(
+        (said.rules(Rules::Own), said.rules(Rules::Cluster)),
+        (&rules[..], &[][..])
+    );
+    assert_eq!(Said::nothing(Kind::Global).external(), None);
+}
+
+#[test]
 fn roles_of_both_kinds_have_their_own_addresses_and_commands() {
     assert_eq!(Kind::Global.path_of("a"), "/v1/global-roles/a");
     assert_eq!(Kind::Template.screen_of_new(Some("a")), "/new-role?copy=a");

@@ -9,7 +9,6 @@ use drover_ui_kit::field::SearchField;
 use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
 use drover_ui_kit::table::{Table, sorted};
 use leptos::prelude::*;
-use leptos_router::components::A;
 
 use super::columns::{BY_DEFAULT, RoleRow, columns};
 use crate::command::SameCommand;
@@ -64,11 +63,15 @@ pub(crate) fn Roles() -> impl IntoView {
         })
     };
     let new = move |kind: Kind, words: &'static str| {
-        move || may_make(kind).then(|| view! { <A href=kind.screen_of_new(None)>{words}</A> })
+        move || {
+            may_make(kind)
+                .then(|| view! { <a class="button" href=kind.screen_of_new(None)>{words}</a> })
+        }
     };
     let everywhere = move || {
         let known = globals.items().is_some();
-        known.then(|| view! { <A href="/global-members">"Who has a global role"</A> })
+        known
+            .then(|| view! { <a class="button" href="/global-members">"Who has a global role"</a> })
     };
     view! {
         <div class="page">

@@ -5,6 +5,10 @@ use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::role::Kind;
 use drover_ui_core::role::meanwhile::changes;
 use drover_ui_core::role::said::{Said, Stored};
+use drover_ui_kit::button::Button;
+use drover_ui_kit::notice::{Absence, Nothing};
+use leptos::prelude::*;
+use leptos_router::components::A;
 
 use crate::gate::Gate;
 
@@ -84,5 +88,37 @@ async fn put(
             let written: GlobalRoleDetail = gate.send("PUT", &path, &update).await?;
             Ok(written.into())
         }
+    }
+}
+
+/// Stands where a role cannot be read.
+#[component]
+pub(super) fn Unread(
+    /// Why.
+    problem: Problem,
+    /// Its name.
+    #[prop(into)]
+    name: Signal<String>,
+    /// Asks again.
+    #[prop(into)]
+    again: Callback<()>,
+) -> impl IntoView {
+    let (why, title) = match problem.kind {
+        ProblemKind::NotFound => (
+            Absence::NotFound,
+            format!("There is no role “{}”", name.get_untracked()),
+        ),
+        ProblemKind::Forbidden => (
+            Absence::NoPermission,
+            "You may not see this role".to_owned(),
+        ),
+        ProblemKind::Offline => (Absence::Offline, "The server cannot be reached".to_owned()),
+        _ => (Absence::Failed, "The role cannot be read".to_owned()),
+    };
+    view! {
+        <Nothing why=why title=title advice=problem.message>
+            <Button on_press=move |()| again.run(())>"Try again"</Button>
+            <A href="/roles">"All roles"</A>
+        </Nothing>
     }
 }

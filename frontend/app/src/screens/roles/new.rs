@@ -15,11 +15,10 @@ use leptos_router::NavigateOptions;
 use leptos_router::components::A;
 use leptos_router::hooks::{use_navigate, use_query_map};
 
-use super::load::{create, read};
+use super::load::{Unread, create, read};
 use super::work::{Work, WorkOn};
 use crate::gate::Gate;
 use crate::screens::form::{Refusal, Sending};
-use crate::screens::list::Refused;
 use crate::screens::title::title;
 
 /// The screen of a new role in clusters or projects.
@@ -39,23 +38,36 @@ pub(crate) fn NewGlobalRole() -> impl IntoView {
 #[component]
 fn New(kind: Kind, heading: &'static str) -> impl IntoView {
     let (gate, query) = (expect_context::<Gate>(), use_query_map());
-    let named = move |key: &str| query.with_untracked(|query| query.get(key));
-    let begin = RwSignal::new(None::<Result<Said, Problem>>);
+    let named = |key: &str| query.with_untracked(|query| query.get(key));
     let (copied, inherited) = (named("copy"), named("inherit"));
-    match copied.clone().or_else(|| inherited.clone()) {
-        None => begin.set(Some(Ok(Said::nothing(kind)))),
-        Some(name) => spawn_local(async move {
-            let found = read(gate, kind, &name).await.map(|role| match copied {
-                Some(_) => role.said.copied(),
-                None => role.said.heir(&name),
+    let (is_copy, model) = (copied.is_some(), copied.or(inherited));
+    let begin = RwSignal::new(None::<Result<Said, Problem>>);
+    let other = StoredValue::new(model.clone().unwrap_or_default());
+    let look = move |()| {
+        begin.set(None);
+        spawn_local(async move {
+            let name = other.get_value();
+            let found = read(gate, kind, &name).await.map(|role| {
+                if is_copy {
+                    role.said.copied()
+                } else {
+                    role.said.heir(&name)
+                }
             });
             // The screen may be gone by now.
             let _ = begin.try_set(Some(found));
-        }),
+        });
+    };
+    if model.is_some() {
+        look(());
+    } else {
+        begin.set(Some(Ok(Said::nothing(kind))));
     }
     let form = move || match begin.get() {
         None => view! { <Skeleton lines=8/> }.into_any(),
-        Some(Err(problem)) => view! { <Refused problem=problem things="role"/> }.into_any(),
+        Some(Err(problem)) => {
+            view! { <Unread problem=problem name=other.get_value() again=look/> }.into_any()
+        }
         Some(Ok(said)) => view! { <Form said=said/> }.into_any(),
     };
     view! {

@@ -1,6 +1,6 @@
 //! One role: what it says and allows, changed, copied and deleted by those who may.
 
-use drover_ui_core::problem::{Problem, ProblemKind};
+use drover_ui_core::problem::Problem;
 use drover_ui_core::role::Kind;
 use drover_ui_core::role::draft::Draft;
 use drover_ui_core::role::meanwhile::changes;
@@ -9,7 +9,7 @@ use drover_ui_core::url::segment;
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
-use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
+use drover_ui_kit::notice::{Banner, Mood, Skeleton};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -17,13 +17,12 @@ use leptos_router::components::A;
 use leptos_router::hooks::use_params_map;
 
 use super::delete::DeleteRole;
-use super::load::{Outcome, read, update};
+use super::load::{Outcome, Unread, read, update};
 use super::meanwhile::Meanwhile;
 use super::work::{Work, WorkOn};
 use crate::command::SameCommand;
 use crate::gate::Gate;
 use crate::screens::form::{Refusal, Sending};
-use crate::screens::list::Refused;
 use crate::screens::title::title;
 
 /// The screen of a role in clusters or projects; the URL's parameter `role` names it.
@@ -46,40 +45,30 @@ fn Page(kind: Kind) -> impl IntoView {
     let (gate, params) = (expect_context::<Gate>(), use_params_map());
     let name = Memo::new(move |_| params.with(|params| params.get("role").unwrap_or_default()));
     let found: Found = RwSignal::new(None);
-    Effect::new(move || {
-        let name = name.get();
-        title(&name);
+    let look = move |name: String| {
         found.set(None);
         spawn_local(async move {
             let answer = read(gate, kind, &name).await;
             // The screen may be gone by now.
             let _ = found.try_set(Some(answer));
         });
+    };
+    Effect::new(move || {
+        let name = name.get();
+        title(&name);
+        look(name);
     });
+    let again = move |()| look(name.get_untracked());
     view! {
         <div class="page">
             {move || match found.get() {
                 None => view! { <Skeleton lines=8/> }.into_any(),
                 Some(Ok(role)) => view! { <Known role=role found=found/> }.into_any(),
-                Some(Err(problem)) if problem.kind == ProblemKind::NotFound => {
-                    view! { <Unknown name=name.get()/> }.into_any()
+                Some(Err(problem)) => {
+                    view! { <Unread problem=problem name=name again=again/> }.into_any()
                 }
-                Some(Err(problem)) => view! { <Refused problem=problem things="role"/> }.into_any(),
             }}
         </div>
-    }
-}
-
-#[component]
-fn Unknown(name: String) -> impl IntoView {
-    view! {
-        <Nothing
-            why=Absence::NotFound
-            title=format!("There is no role “{name}”")
-            advice="It may have been deleted, or have another name."
-        >
-            <A href="/roles">"All roles"</A>
-        </Nothing>
     }
 }
 
@@ -97,8 +86,10 @@ fn Known(role: Stored, found: Found) -> impl IntoView {
             <Badge tone=Tone::Neutral words=listed.standing().to_owned()/>
             <span class="grow"></span>
             {rights.may_copy.then(|| view! {
-                <A href=copy>"Copy"</A>
-                {(kind == Kind::Template).then(|| view! { <A href=inherit>"Inherit in a new role"</A> })}
+                <a class="button" href=copy>"Copy"</a>
+                {(kind == Kind::Template).then(|| view! {
+                    <a class="button" href=inherit>"Inherit in a new role"</a>
+                })}
             })}
             {rights.may_delete.then(|| view! {
                 <Button weight=Weight::Danger icon=Icon::Trash on_press=move |()| deleting.set(true)>

@@ -77,6 +77,14 @@ fn ByFields(work: Work) -> impl IntoView {
         })
     };
     let held = work.is_held();
+    let external = work
+        .draft
+        .with_untracked(|draft| draft.said().external().is_some());
+    let in_hub = move || {
+        let count = work.of(Said::hub_namespaces);
+        let words = "It also allows something in single namespaces of the hub: see the YAML.";
+        (count > 0).then(|| view! { <p class="soft">{words}</p> })
+    };
     view! {
         {unreadable}
         <fieldset class="plain stack" disabled=held>
@@ -84,8 +92,15 @@ fn ByFields(work: Work) -> impl IntoView {
                 write=|said, text| said.call(text)/>
             <Line work=work label="What it is for" read=|said| said.description().to_owned()
                 write=|said, text| said.describe(text)/>
+            <Flag work=work/>
             <Others work=work/>
+            {external.then(|| view! {
+                <Line work=work label="ClusterRoles of the cluster's own, such as view"
+                    read=|said| said.external().unwrap_or_default()
+                    write=|said, text| said.name_external(text)/>
+            })}
             <Matrices work=work/>
+            {in_hub}
         </fieldset>
     }
 }
@@ -109,6 +124,24 @@ fn Line(
                     }/>
             </label>
         </div>
+    }
+}
+
+#[component]
+fn Flag(work: Work) -> impl IntoView {
+    let words = work.draft.with_untracked(|draft| draft.said().flag().0);
+    view! {
+        <label class="checkbox">
+            <input
+                type="checkbox"
+                prop:checked=move || work.of(|said| said.flag().1)
+                on:change=move |event| {
+                    let is = event_target_checked(&event);
+                    work.change(|said| said.set_flag(is));
+                }
+            />
+            <span>{words}</span>
+        </label>
     }
 }
 
