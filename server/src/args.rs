@@ -6,6 +6,7 @@ mod connection;
 mod people;
 mod providers;
 mod road;
+mod roles;
 mod server;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -29,6 +30,7 @@ pub use road::{
     AgentArgs, AgentCommand, AgentImage, ClusterArgs, ClusterCommand, ClusterDelete, ClusterImport,
     ClusterKubeconfig, ClusterName, CredentialArgs, CredentialKind, ImageFormat, ImageOptions,
 };
+pub use roles::{RoleArgs, RoleCommand, RoleCreate, RoleDelete, RoleName, RoleSet, RoleTyped};
 pub use server::{
     DataFolder, HubArgs, HubBackup, HubCheck, HubCommand, HubKubeconfig, HubRestore, LogFormat,
     Recover, ServerArgs, ServerCommand, ServerImage, ServerOptions, TlsFiles,
@@ -80,6 +82,8 @@ pub enum Command {
     Cluster(ClusterArgs),
     /// Give people roles in clusters and projects, and see who can do what
     Access(AccessArgs),
+    /// Make, change and look at roles
+    Role(RoleArgs),
     /// Make projects: sets of namespaces with members and quotas
     Project(ProjectArgs),
     /// Make and revoke tokens for programs

@@ -19,6 +19,7 @@ mod output;
 mod patience;
 mod projects;
 mod providers;
+mod roles;
 mod server;
 mod settings;
 mod table;
@@ -91,6 +92,7 @@ async fn run(command: Command, environment: &Environment) -> Result<(), Failure>
         Command::Context(args) => login::context(&args, environment),
         Command::Cluster(args) => clusters::run(&args, environment).await,
         Command::Access(args) => access::run(&args, environment).await,
+        Command::Role(args) => roles::run(&args, environment).await,
         Command::Project(args) => projects::run(&args, environment).await,
         Command::Token(args) => tokens::run(&args, environment).await,
         Command::User(args) => users::run(&args, environment).await,

@@ -12,6 +12,8 @@ mod clusters;
 mod device;
 mod document;
 mod explain;
+mod global_members;
+mod global_roles;
 mod identities;
 mod kubeconfig;
 mod me;
@@ -19,11 +21,14 @@ mod members;
 mod page;
 mod projects;
 mod providers;
+mod role_sight;
 mod roles;
 mod server;
 mod session;
 mod settings;
 pub(crate) mod sight;
+mod spec;
+mod stored_role;
 pub mod strangers;
 mod tokens;
 mod users;
@@ -118,7 +123,16 @@ fn documented() -> OpenApiRouter<RestState> {
         .routes(routes!(clusters::read, clusters::delete))
         .routes(routes!(members::list_of_cluster, members::add_to_cluster))
         .routes(routes!(members::remove_from_cluster))
-        .routes(routes!(roles::list))
+        .routes(routes!(roles::list, roles::create))
+        .routes(routes!(roles::read, roles::update, roles::delete))
+        .routes(routes!(global_roles::list, global_roles::create))
+        .routes(routes!(
+            global_roles::read,
+            global_roles::update,
+            global_roles::delete
+        ))
+        .routes(routes!(global_members::list, global_members::add))
+        .routes(routes!(global_members::remove))
         .routes(routes!(projects::list, projects::create))
         .routes(routes!(projects::read, projects::patch, projects::delete))
         .routes(routes!(members::list_of_project, members::add_to_project))

@@ -18,3 +18,4 @@ pub mod ids;
 pub mod kinds;
 pub mod report;
 pub mod rest;
+pub mod strict;

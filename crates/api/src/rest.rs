@@ -33,7 +33,10 @@
 //! | `GET, POST /v1/projects` | user | → [`List`]`<`[`ProjectView`]`>`; [`ProjectCreate`] → [`ProjectView`] |
 //! | `GET, PATCH, DELETE /v1/projects/{name}` | who may | [`ProjectPatch`] → [`ProjectView`]; 204 |
 //! | `GET, POST /v1/projects/{name}/members`, `DELETE …/{id}` | who may see, or give, roles there | as in clusters |
-//! | `GET /v1/roles` | user | → [`List`]`<`[`RoleView`]`>` |
+//! | `GET /v1/roles`, `GET /v1/roles/{name}` | user | → [`List`]`<`[`RoleView`]`>`; [`RoleDetail`] |
+//! | `POST /v1/roles`, `PUT, DELETE …/{name}` | who may write RoleTemplates | [`RoleCreate`], [`RoleUpdate`] → [`RoleDetail`]; 204 |
+//! | `GET, POST /v1/global-roles`, `GET, PUT, DELETE …/{name}` | who may see, or write, GlobalRoles | → [`List`]`<`[`GlobalRoleView`]`>`; [`RoleCreate`], [`RoleUpdate`] → [`GlobalRoleDetail`]; 204 |
+//! | `GET, POST /v1/global-members`, `DELETE …/{id}` | who may see, or give, GlobalRoles | as in clusters |
 //! | `GET /v1/access/explain` | user | → [`Explanation`] |
 //! | `POST /v1/kubeconfig` | user | [`KubeconfigRequest`] → [`KubeconfigResponse`] |
 //! | `GET /v1/import/manifest` | a registration token as bearer | → YAML |
@@ -76,9 +79,11 @@ macro_rules! wire {
 
 mod access;
 mod audit;
+mod role;
 
 pub use access::*;
 pub use audit::*;
+pub use role::*;
 
 /// Bearer material on its way to or from a person; shows nothing when debugged.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

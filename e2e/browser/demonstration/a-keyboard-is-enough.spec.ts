@@ -69,6 +69,21 @@ test("a keyboard is enough, and the focus is always visible", async ({ page }) =
   await dialog.waitFor({ state: "hidden" });
   await expect(page.getByRole("button", { name: "Kubeconfig" })).toBeFocused();
 
+  // A rule is made of boxes and fields, and a role of rules.
+  await page.goto("/new-role");
+  await page.getByRole("heading", { name: "Make a role", exact: true }).waitFor();
+  await tabTo(page, "Add a rule");
+  await page.keyboard.press("Enter");
+  await page.getByRole("region", { name: "Rules: In the whole cluster" }).waitFor();
+  await page.keyboard.press("Shift+Tab");
+  await page.keyboard.press("Shift+Tab");
+  await page.keyboard.press("Shift+Tab");
+  await page.keyboard.press("Shift+Tab");
+  const last = page.getByRole("checkbox", { name: /^deletecollection: / });
+  await expect(last).toBeFocused();
+  await page.keyboard.press("Space");
+  await expect(last).toBeChecked();
+
   await page.keyboard.press("Control+k");
   await page.keyboard.type("set up an identity");
   await page.keyboard.press("Enter");

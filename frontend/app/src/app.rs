@@ -23,6 +23,9 @@ use crate::screens::object::ObjectPage;
 use crate::screens::password::{ChangePassword, MustChangePassword};
 use crate::screens::projects::{ProjectPage, Projects};
 use crate::screens::providers::{ProviderPage, Providers};
+use crate::screens::roles::{
+    GlobalMembers, GlobalRolePage, NewGlobalRole, NewRole, RolePage, Roles,
+};
 use crate::screens::settings::SettingsPage;
 use crate::screens::sign_in::SignIn;
 use crate::screens::tokens::Tokens;
@@ -82,6 +85,12 @@ fn Inside() -> impl IntoView {
                     <Route path=path!("/clusters/:cluster/:kind/:namespace/:name") view=ObjectPage/>
                     <Route path=path!("/projects") view=Projects/>
                     <Route path=path!("/projects/:project") view=ProjectPage/>
+                    <Route path=path!("/roles") view=Roles/>
+                    <Route path=path!("/roles/:role") view=RolePage/>
+                    <Route path=path!("/global-roles/:role") view=GlobalRolePage/>
+                    <Route path=path!("/new-role") view=NewRole/>
+                    <Route path=path!("/new-global-role") view=NewGlobalRole/>
+                    <Route path=path!("/global-members") view=GlobalMembers/>
                     <Route path=path!("/access") view=Access/>
                     <Route path=path!("/import") view=ImportCluster/>
                     <Route path=path!("/tokens") view=Tokens/>

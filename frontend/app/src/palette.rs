@@ -263,6 +263,7 @@ fn places() -> Vec<Deed> {
         go(Icon::Projects, "Projects", "/projects".to_owned()),
         go(Icon::Plus, "Make a project", "/projects?do=make".to_owned()),
         go(Icon::Lock, "Who can do what", "/access".to_owned()),
+        go(Icon::Lock, "Roles", "/roles".to_owned()),
         go(Icon::Key, "Tokens", "/tokens".to_owned()),
         go(Icon::Plus, "Make a token", "/tokens?do=make".to_owned()),
         go(Icon::Info, "About this server", "/about".to_owned()),
@@ -282,6 +283,11 @@ fn places() -> Vec<Deed> {
                 Icon::Plus,
                 "Set up an identity provider",
                 "/providers?do=make".to_owned(),
+            ),
+            go(
+                Icon::Users,
+                "Who has a global role",
+                "/global-members".to_owned(),
             ),
             go(Icon::Settings, "Settings", "/settings".to_owned()),
         ]);

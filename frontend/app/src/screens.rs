@@ -19,6 +19,7 @@ pub(crate) mod object;
 pub(crate) mod password;
 pub(crate) mod projects;
 pub(crate) mod providers;
+pub(crate) mod roles;
 pub(crate) mod settings;
 pub(crate) mod sign_in;
 mod title;

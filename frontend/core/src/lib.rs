@@ -31,6 +31,7 @@ pub mod project;
 pub mod provider;
 pub mod quantity;
 pub mod readiness;
+pub mod role;
 pub mod row;
 pub mod rows;
 pub mod search;

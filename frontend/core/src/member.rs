@@ -1,9 +1,9 @@
-//! Who has a role in a cluster or a project, and what may be typed of that.
+//! Who has a role in a cluster, in a project or everywhere, and what may be typed of that.
 
-use drover_api::kinds::RoleContext;
-use drover_api::rest::{MemberCreate, MemberView, RoleView};
+use drover_api::rest::{GlobalRoleView, MemberCreate, MemberView, RoleView};
 
 use crate::readiness::Readiness;
+use crate::role::Kind;
 use crate::shell;
 use crate::url::segment;
 
@@ -14,6 +14,47 @@ pub enum Place {
     Cluster(String),
     /// In the project of this name.
     Project(String),
+    /// On the hub and in every cluster.
+    Everywhere,
+}
+
+/// A role that can be given somewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Giveable {
+    /// The object's name.
+    pub name: String,
+    /// What people call it.
+    pub title: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Whether the person may give it there.
+    pub may_give: bool,
+    /// Whether the person may take it away there.
+    pub may_take: bool,
+}
+
+impl From<RoleView> for Giveable {
+    fn from(role: RoleView) -> Self {
+        Self {
+            title: role.display_name.unwrap_or_else(|| role.name.clone()),
+            name: role.name,
+            description: role.description,
+            may_give: role.rights.may_give == Some(true),
+            may_take: role.rights.may_take == Some(true),
+        }
+    }
+}
+
+impl From<GlobalRoleView> for Giveable {
+    fn from(role: GlobalRoleView) -> Self {
+        Self {
+            title: role.display_name.unwrap_or_else(|| role.name.clone()),
+            name: role.name,
+            description: role.description,
+            may_give: role.rights.may_give == Some(true),
+            may_take: role.rights.may_take == Some(true),
+        }
+    }
 }
 
 impl Place {
@@ -22,6 +63,24 @@ impl Place {
         match self {
             Self::Cluster(name) => format!("/v1/clusters/{}/members", segment(name)),
             Self::Project(name) => format!("/v1/projects/{}/members", segment(name)),
+            Self::Everywhere => "/v1/global-members".to_owned(),
+        }
+    }
+
+    /// Where its roles are listed, each with whether the person may give it here.
+    pub fn roles(&self) -> String {
+        match self {
+            Self::Cluster(name) => format!("/v1/roles?cluster={}", segment(name)),
+            Self::Project(name) => format!("/v1/roles?project={}", segment(name)),
+            Self::Everywhere => "/v1/global-roles".to_owned(),
+        }
+    }
+
+    /// The screen of a role that is given here.
+    pub fn role_screen(&self, role: &str) -> String {
+        match self {
+            Self::Cluster(_) | Self::Project(_) => Kind::Template.screen(role),
+            Self::Everywhere => Kind::Global.screen(role),
         }
     }
 
@@ -30,28 +89,21 @@ impl Place {
         format!("{}/{}", self.members(), segment(id))
     }
 
-    /// The name of the cluster or project.
-    pub fn name(&self) -> &str {
+    /// Where that is, in words: `in berlin`.
+    pub fn words(&self) -> String {
         match self {
-            Self::Cluster(name) | Self::Project(name) => name,
+            Self::Cluster(name) | Self::Project(name) => format!("in {name}"),
+            Self::Everywhere => "everywhere".to_owned(),
         }
     }
 
-    /// The kind, in a word.
-    pub const fn kind(&self) -> &'static str {
+    /// The same with the kind: `in the cluster berlin`.
+    pub fn kind_and_name(&self) -> String {
         match self {
-            Self::Cluster(_) => "cluster",
-            Self::Project(_) => "project",
+            Self::Cluster(name) => format!("in the cluster {name}"),
+            Self::Project(name) => format!("in the project {name}"),
+            Self::Everywhere => "on the hub and in every cluster".to_owned(),
         }
-    }
-
-    /// Whether a role can be given here.
-    pub fn takes(&self, role: &RoleView) -> bool {
-        let context = match self {
-            Self::Cluster(_) => RoleContext::Cluster,
-            Self::Project(_) => RoleContext::Project,
-        };
-        role.context == context && !role.locked
     }
 
     /// The command that lists its members.
@@ -82,7 +134,11 @@ impl Place {
     }
 
     fn option(&self) -> String {
-        format!("--{}={}", self.kind(), shell::word(self.name()))
+        match self {
+            Self::Cluster(name) => format!("--cluster={}", shell::word(name)),
+            Self::Project(name) => format!("--project={}", shell::word(name)),
+            Self::Everywhere => "--global".to_owned(),
+        }
     }
 }
 
@@ -105,10 +161,15 @@ pub fn who(member: &MemberView) -> &str {
 }
 
 /// What people call a role; its name if nothing else is known of it.
-pub fn role_title(roles: &[RoleView], name: &str) -> String {
+pub fn role_title(roles: &[Giveable], name: &str) -> String {
     let found = roles.iter().find(|role| role.name == name);
-    let title = found.and_then(|role| role.display_name.clone());
-    title.unwrap_or_else(|| name.to_owned())
+    found.map_or_else(|| name.to_owned(), |role| role.title.clone())
+}
+
+/// Whether the person may take a role away here; of one that is gone the server decides.
+pub fn may_take(roles: &[Giveable], name: &str) -> bool {
+    let found = roles.iter().find(|role| role.name == name);
+    found.is_none_or(|role| role.may_take)
 }
 
 /// Whether a member has every word that was typed, in what is shown of them.
@@ -128,17 +189,26 @@ pub fn passes(member: &MemberView, role_title: &str, typed: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use drover_api::kinds::RoleContext;
+    use drover_api::rest::RoleRights;
+
     use super::*;
 
-    fn role(name: &str, context: RoleContext, locked: bool) -> RoleView {
-        RoleView {
+    fn role(name: &str, may_give: bool) -> Giveable {
+        let rights = RoleRights {
+            may_give: Some(may_give),
+            ..RoleRights::default()
+        };
+        Giveable::from(RoleView {
             name: name.to_owned(),
             display_name: Some("Cluster Owner".to_owned()),
             description: None,
-            context,
+            context: RoleContext::Cluster,
             built_in: true,
-            locked,
-        }
+            locked: false,
+            bound: None,
+            rights,
+        })
     }
 
     fn berlin() -> Place {
@@ -176,11 +246,25 @@ mod tests {
     }
 
     #[test]
-    fn only_roles_that_can_be_given_here_are_offered() {
-        let of = |context, locked| role("r", context, locked);
-        assert!(berlin().takes(&of(RoleContext::Cluster, false)));
-        assert!(!berlin().takes(&of(RoleContext::Cluster, true)));
-        assert!(!berlin().takes(&of(RoleContext::Project, false)));
+    fn a_role_is_taken_by_those_who_may_and_one_that_is_gone_by_whom_the_server_lets() {
+        let roles = [role("cluster-owner", true)];
+        assert!(roles[0].may_give && !may_take(&roles, "cluster-owner"));
+        assert!(may_take(&roles, "gone"));
+    }
+
+    #[test]
+    fn each_place_has_roles_of_its_own() {
+        assert_eq!(berlin().roles(), "/v1/roles?cluster=berlin");
+        assert_eq!(Place::Everywhere.member("m-1"), "/v1/global-members/m-1");
+        assert_eq!(
+            Place::Everywhere.grant_command(&wish("viewer", "ann")),
+            "drover access grant viewer --global --user=ann"
+        );
+        assert_eq!(
+            Place::Everywhere.role_screen("viewer"),
+            "/global-roles/viewer"
+        );
+        assert_eq!(berlin().words(), "in berlin");
     }
 
     #[test]
@@ -194,10 +278,7 @@ mod tests {
             created_at: jiff::Timestamp::UNIX_EPOCH,
             conditions: Vec::new(),
         };
-        let title = role_title(
-            &[role("cluster-owner", RoleContext::Cluster, false)],
-            "cluster-owner",
-        );
+        let title = role_title(&[role("cluster-owner", true)], "cluster-owner");
         assert_eq!(title, "Cluster Owner");
         for (typed, wanted) in [
             ("", true),

@@ -21,7 +21,7 @@ pub struct AccessArgs {
 pub enum AccessCommand {
     /// List the roles that people can be given in clusters and projects
     Roles(Output),
-    /// List who has which role in a cluster or project
+    /// List who has which role in a cluster or project, or who has a global role
     List {
         /// Where.
         #[command(flatten)]
@@ -30,7 +30,7 @@ pub enum AccessCommand {
         #[command(flatten)]
         output: Output,
     },
-    /// Give somebody a role in a cluster or project
+    /// Give somebody a role in a cluster or project, or a global one
     Grant(AccessGrant),
     /// Take a role away again; what it opened ends within seconds
     Revoke(AccessRevoke),
@@ -38,7 +38,7 @@ pub enum AccessCommand {
     Explain(AccessExplain),
 }
 
-/// A cluster or a project.
+/// A cluster, a project, or all there is.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub struct AccessPlace {
@@ -48,6 +48,9 @@ pub struct AccessPlace {
     /// In this project
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
+    /// A global role: on the hub and in every cluster
+    #[arg(long)]
+    pub global: bool,
 }
 
 /// Somebody.
@@ -68,10 +71,11 @@ pub struct AccessSubject {
 Examples:
   drover access grant cluster-viewer --cluster berlin --user ann
   drover access grant project-member --project shop --group drover:corp:developers
+  drover access grant viewer --global --user ann
 
 Nobody gives a role that allows more than they may do there themselves.")]
 pub struct AccessGrant {
-    /// Name of the role: see \"drover access roles\"
+    /// Name of the role: see \"drover access roles\", and \"drover role list --global\"
     pub role: String,
     /// Where.
     #[command(flatten)]

@@ -35,16 +35,12 @@ pub(crate) async fn run(args: &AccessArgs, environment: &Environment) -> Result<
     }
 }
 
-/// The list of members of a place; one of the two is there.
-fn members(place: &AccessPlace) -> [&str; 4] {
+/// The list of members of a place; one of the three is there.
+fn members(place: &AccessPlace) -> Vec<&str> {
     match (&place.cluster, &place.project) {
-        (Some(cluster), _) => ["v1", "clusters", cluster, "members"],
-        (None, project) => [
-            "v1",
-            "projects",
-            project.as_deref().unwrap_or_default(),
-            "members",
-        ],
+        (Some(cluster), _) => vec!["v1", "clusters", cluster, "members"],
+        (None, Some(project)) => vec!["v1", "projects", project, "members"],
+        (None, None) => vec!["v1", "global-members"],
     }
 }
 
@@ -65,7 +61,7 @@ async fn grant(client: &Client, args: &AccessGrant) -> Result<(), Failure> {
 }
 
 async fn revoke(client: &Client, args: &AccessRevoke) -> Result<(), Failure> {
-    let mut path = members(&args.place).to_vec();
+    let mut path = members(&args.place);
     path.push(&args.id);
     client.command(Method::DELETE, &path, None::<&()>).await?;
     notice("The role is taken away; what it opened ends within seconds.");
@@ -95,32 +91,6 @@ async fn explain(client: &Client, args: &AccessExplain) -> Result<(), Failure> {
 fn subject(member: &MemberView) -> String {
     let user = member.user.clone();
     user.or_else(|| member.group.clone()).unwrap_or_default()
-}
-
-impl Shown for RoleView {
-    const HEADINGS: &'static [&'static str] = &["NAME", "IN", "KIND", "WHAT IT IS FOR"];
-
-    fn cells(&self, _now: Timestamp) -> Vec<String> {
-        let kind = match (self.locked, self.built_in) {
-            (true, _) => "locked",
-            (false, true) => "built-in",
-            (false, false) => "own",
-        };
-        vec![
-            self.name.clone(),
-            format!("{:?}", self.context).to_lowercase(),
-            kind.to_owned(),
-            or_nothing(self.description.as_deref()),
-        ]
-    }
-
-    fn page(&self, _now: Timestamp) -> String {
-        describe(&[
-            ("Name", self.name.clone()),
-            ("Display name", or_nothing(self.display_name.as_deref())),
-            ("What it is for", or_nothing(self.description.as_deref())),
-        ])
-    }
 }
 
 impl Shown for MemberView {

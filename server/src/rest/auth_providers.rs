@@ -14,12 +14,13 @@ use jiff::Timestamp;
 use kube::api::{DeleteParams, PostParams};
 use kube::{Api, Resource as _, ResourceExt as _};
 use secrecy::SecretString;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::RestState;
 use super::body::{Json, Name, OptionalJson, Query};
 use super::caller::Administrator;
 use super::page::PageQuery;
+use super::spec;
 use crate::hub::keys::random;
 use crate::hub::secret::{Data, secret};
 use crate::hub::{HubError, call, only};
@@ -97,7 +98,7 @@ pub(super) async fn create(
     Json(request): Json<AuthProviderCreate>,
 ) -> Result<(StatusCode, axum::Json<AuthProviderView>), Status> {
     let own = new_key(&request.name, request.secret.as_ref())?;
-    let spec = spec(&request.spec, own.as_ref().map(|(key, _)| key))?;
+    let spec = spec_of(&request.spec, own.as_ref().map(|(key, _)| key))?;
     let provider = AuthProvider::new(&request.name, spec);
     let (api, params) = (api(&state), PostParams::default());
     let creating = api.create(&params, &provider);
@@ -137,7 +138,7 @@ pub(super) async fn update(
     let former = find(&state, &name)?;
     let new = new_key(&name, request.secret.as_ref())?;
     let kept = secret_of(&former.spec).map(|(_, key)| key);
-    let spec = spec(&request.spec, new.as_ref().map(|(key, _)| key).or(kept))?;
+    let spec = spec_of(&request.spec, new.as_ref().map(|(key, _)| key).or(kept))?;
     // Beside the former one, which goes on to serve the spec that names it: a change that is refused
     // changes nothing.
     if let Some((key, secret)) = &new {
@@ -341,7 +342,7 @@ async fn forget_secret(state: &RestState, provider: &AuthProvider, key: Option<&
 }
 
 /// The spec that was sent, with where its secret is kept.
-fn spec(sent: &Value, key: Option<&SecretKey>) -> Result<AuthProviderSpec, Status> {
+fn spec_of(sent: &Value, key: Option<&SecretKey>) -> Result<AuthProviderSpec, Status> {
     let mut whole = sent.clone();
     for (protocol, field) in SECRET_FIELDS {
         let Some(settings) = whole.get_mut(protocol).and_then(Value::as_object_mut) else {
@@ -368,34 +369,13 @@ fn spec(sent: &Value, key: Option<&SecretKey>) -> Result<AuthProviderSpec, Statu
             }
         }
     }
-    let read: Result<AuthProviderSpec, _> = serde_path_to_error::deserialize(&whole);
-    let spec = read.map_err(|error| {
-        let field = format!("spec.{}", error.path());
-        Status::invalid(&field, error.inner().to_string())
-    })?;
-    let known = serde_json::to_value(&spec).unwrap_or_default();
-    match unknown(&whole, &known, "spec") {
-        Some(field) => Err(Status::invalid(&field, "there is no such field")),
-        None => Ok(spec),
-    }
-}
-
-/// A field that was sent and means nothing.
-fn unknown(sent: &Value, known: &Value, path: &str) -> Option<String> {
-    let fields = sent.as_object()?.iter();
-    fields
-        .filter(|(_, value)| !value.is_null() && **value != json!([]))
-        .find_map(|(name, value)| {
-            let path = format!("{path}.{name}");
-            match known.get(name) {
-                None => Some(path),
-                Some(known) => unknown(value, known, &path),
-            }
-        })
+    spec::read(&whole)
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -415,12 +395,12 @@ mod tests {
         let (own, _) = new_key("corp", Some(&sent)).unwrap().unwrap();
         let key = || Some(&own);
         let oidc = json!({ "issuer": "https://id.example", "clientId": "drover" });
-        let made = spec(&json!({ "oidc": oidc, "enabled": true }), key()).unwrap();
+        let made = spec_of(&json!({ "oidc": oidc, "enabled": true }), key()).unwrap();
         assert_eq!(secret_of(&made).unwrap().1, &own);
-        let public = spec(&json!({ "oidc": oidc }), None).unwrap();
+        let public = spec_of(&json!({ "oidc": oidc }), None).unwrap();
         assert!(secret_of(&public).is_none());
         let github = json!({ "github": { "clientId": "x" } });
-        assert!(spec(&github, key()).is_ok());
+        assert!(spec_of(&github, key()).is_ok());
         let mut stolen = oidc.clone();
         stolen["clientSecret"] = json!({ "name": "challenge-key", "key": "key" });
         for (sent, field) in [
@@ -429,12 +409,12 @@ mod tests {
             (json!({ "oidc": { "issuer": "x" } }), "clientId"),
             (json!({ "oidc": oidc, "enabled": "yes" }), "spec.enabled"),
         ] {
-            let refused = spec(&sent, key()).unwrap_err();
+            let refused = spec_of(&sent, key()).unwrap_err();
             assert_eq!(refused.code(), 422);
             assert!(refused.message().contains(field), "{field}: {refused}");
         }
         assert!(
-            spec(&github, None)
+            spec_of(&github, None)
                 .unwrap_err()
                 .message()
                 .contains("secret")

@@ -1,14 +1,16 @@
 //! Who calls a route, as its handler demands.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, MatchedPath};
 use drover_access::grants::Place;
 use drover_access::identity::Identity;
 use drover_access::same_origin::Head;
 use drover_api::kinds::{Token, TokenPurpose};
+use http::Method;
 use http::request::Parts;
-use kube::ResourceExt as _;
+use kube::{Resource, ResourceExt as _};
 
 use super::RestState;
 use super::audited::{Noted, identify};
@@ -31,6 +33,14 @@ pub struct Caller(pub Identity);
 /// A person whose roles on the hub let them make clusters.
 #[derive(Debug)]
 pub struct Importer(pub Identity);
+
+/// A person whose roles on the hub let them do to objects of a kind what the method does.
+#[derive(Debug)]
+pub struct OnHub<K> {
+    /// The person.
+    pub caller: Identity,
+    kind: PhantomData<fn() -> K>,
+}
 
 /// A person who may do everything.
 #[derive(Debug)]
@@ -78,6 +88,26 @@ impl FromRequestParts<RestState> for Importer {
         let Caller(identity) = Caller::from_request_parts(parts, state).await?;
         Sight::of(state.hub.stores(), &identity).must("create", "clusters", &Place::Hub)?;
         Ok(Self(identity))
+    }
+}
+
+impl<K: Resource<DynamicType = ()>> FromRequestParts<RestState> for OnHub<K> {
+    type Rejection = Status;
+
+    async fn from_request_parts(parts: &mut Parts, state: &RestState) -> Result<Self, Status> {
+        let Caller(caller) = Caller::from_request_parts(parts, state).await?;
+        let route = parts.extensions.get::<MatchedPath>();
+        let one = route.is_some_and(|route| route.as_str().ends_with('}'));
+        let verb = match parts.method {
+            Method::POST => "create",
+            Method::PUT | Method::PATCH => "update",
+            Method::DELETE => "delete",
+            _ if one => "get",
+            _ => "list",
+        };
+        Sight::of(state.hub.stores(), &caller).must(verb, &K::plural(&()), &Place::Hub)?;
+        let kind = PhantomData;
+        Ok(Self { caller, kind })
     }
 }
 

@@ -1,37 +1,142 @@
-//! Roles that people can be given; who writes them does so on the hub, the cluster `local`.
+//! Roles that people can be given in clusters and projects: RoleTemplates.
 
 use axum::extract::State;
-use drover_access::roles::BUILT_IN_LABEL;
-use drover_api::kinds::RoleTemplate;
-use drover_api::rest::{List, RoleView};
-use kube::ResourceExt;
+use drover_access::identity::Identity;
+use drover_api::kinds::{RoleContext, RoleTemplate};
+use drover_api::rest::{List, RoleCreate, RoleDetail, RoleUpdate, RoleView};
+use http::StatusCode;
+use serde::Deserialize;
 
 use super::RestState;
-use super::body::Query;
-use super::caller::Caller;
+use super::body::{Json, Name, Query};
+use super::caller::{Caller, OnHub};
 use super::page::PageQuery;
+use super::projects::visible_project;
+use super::role_sight::{GivenAt, RoleSight};
+use super::sight::{place_of, place_of_cluster};
+use super::stored_role;
+use super::tokens::visible_cluster;
 use crate::status::Status;
 
-fn view(role: &RoleTemplate) -> RoleView {
-    RoleView {
-        name: role.name_any(),
-        display_name: role.spec.display_name.clone(),
-        description: role.spec.description.clone(),
-        context: role.spec.context,
-        built_in: role.labels().contains_key(BUILT_IN_LABEL),
-        locked: role.spec.locked,
+/// Which roles, and where somebody would be given one.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct RoleQuery {
+    /// Says of each role whether the caller may give it in this cluster.
+    cluster: Option<String>,
+    /// Says of each role whether the caller may give it in this project.
+    project: Option<String>,
+    /// Items on the page: 1 to 500, 500 if absent.
+    limit: Option<usize>,
+    /// `continue` of the page before.
+    #[serde(rename = "continue")]
+    continue_token: Option<String>,
+}
+
+impl RoleQuery {
+    fn given_at(&self, state: &RestState, caller: &Identity) -> Result<Option<GivenAt>, Status> {
+        match (&self.cluster, &self.project) {
+            (None, None) => Ok(None),
+            (Some(_), Some(_)) => Err(Status::invalid(
+                "project",
+                "a role is given in a cluster or in a project: name one of them",
+            )),
+            (Some(cluster), None) => {
+                let cluster = visible_cluster(state, caller, cluster)?;
+                Ok(Some(GivenAt {
+                    context: RoleContext::Cluster,
+                    place: place_of_cluster(&cluster),
+                }))
+            }
+            (None, Some(project)) => {
+                let project = visible_project(state, caller, project)?;
+                let place = place_of(&project).ok_or_else(|| {
+                    Status::unavailable("the server has not yet seen to this project; try again", 1)
+                })?;
+                Ok(Some(GivenAt {
+                    context: RoleContext::Project,
+                    place,
+                }))
+            }
+        }
     }
 }
 
-/// Roles in clusters and projects: what they are called and are for.
-#[utoipa::path(get, path = "/v1/roles", tag = "access", params(PageQuery),
+/// Roles in clusters and projects: what they are called and are for, and what the caller may do with
+/// them.
+#[utoipa::path(get, path = "/v1/roles", tag = "access", params(RoleQuery),
     responses((status = 200, body = List<RoleView>)))]
 pub(super) async fn list(
     State(state): State<RestState>,
-    _caller: Caller,
-    Query(query): Query<PageQuery>,
+    Caller(caller): Caller,
+    Query(query): Query<RoleQuery>,
 ) -> Result<axum::Json<List<RoleView>>, Status> {
-    query
-        .of(&state.hub.stores().role_templates, |_| true, view)
+    let at = query.given_at(&state, &caller)?;
+    let stores = state.hub.stores();
+    let sight = RoleSight::of(stores, &caller, at);
+    PageQuery::new(query.limit, query.continue_token)
+        .of(
+            &stores.role_templates,
+            |_| true,
+            |role| sight.template(role),
+        )
         .map(axum::Json)
+}
+
+/// One role, with what it says and what it allows with all that it inherits.
+#[utoipa::path(get, path = "/v1/roles/{name}", tag = "access",
+    params(("name" = String, Path, description = "The role's name")),
+    responses((status = 200, body = RoleDetail)))]
+pub(super) async fn read(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Name(name): Name,
+) -> Result<axum::Json<RoleDetail>, Status> {
+    let role = stored_role::find::<RoleTemplate>(&state, &name)?;
+    Ok(axum::Json(detail(&state, &caller, &role)))
+}
+
+/// Makes a role; whoever does has all of it in every cluster.
+#[utoipa::path(post, path = "/v1/roles", tag = "access", request_body = RoleCreate,
+    responses((status = 201, body = RoleDetail)))]
+pub(super) async fn create(
+    State(state): State<RestState>,
+    OnHub { caller, .. }: OnHub<RoleTemplate>,
+    Json(request): Json<RoleCreate>,
+) -> Result<(StatusCode, axum::Json<RoleDetail>), Status> {
+    let made = stored_role::create::<RoleTemplate>(&state, &caller, &request).await?;
+    let detail = detail(&state, &caller, &made);
+    Ok((StatusCode::CREATED, axum::Json(detail)))
+}
+
+/// Changes what a role says; whoever has it has that within seconds.
+#[utoipa::path(put, path = "/v1/roles/{name}", tag = "access", request_body = RoleUpdate,
+    params(("name" = String, Path, description = "The role's name")),
+    responses((status = 200, body = RoleDetail)))]
+pub(super) async fn update(
+    State(state): State<RestState>,
+    OnHub { caller, .. }: OnHub<RoleTemplate>,
+    Name(name): Name,
+    Json(request): Json<RoleUpdate>,
+) -> Result<axum::Json<RoleDetail>, Status> {
+    let written = stored_role::replace::<RoleTemplate>(&state, &caller, &name, &request).await?;
+    Ok(axum::Json(detail(&state, &caller, &written)))
+}
+
+/// Deletes a role; whoever has it by a binding loses it within seconds.
+#[utoipa::path(delete, path = "/v1/roles/{name}", tag = "access",
+    params(("name" = String, Path, description = "The role's name")),
+    responses((status = 204)))]
+pub(super) async fn delete(
+    State(state): State<RestState>,
+    OnHub { caller, .. }: OnHub<RoleTemplate>,
+    Name(name): Name,
+) -> Result<StatusCode, Status> {
+    stored_role::delete::<RoleTemplate>(&state, &caller, &name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn detail(state: &RestState, caller: &Identity, role: &RoleTemplate) -> RoleDetail {
+    RoleSight::of(state.hub.stores(), caller, None).template_in_full(role)
 }

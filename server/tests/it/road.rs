@@ -6,6 +6,7 @@ mod client;
 mod cluster;
 mod errors;
 mod gate;
+mod grounds;
 mod hub;
 mod impersonation;
 mod isolation;

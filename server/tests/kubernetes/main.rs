@@ -18,3 +18,4 @@ mod providers;
 mod recover;
 mod roles;
 mod server;
+mod written_roles;

@@ -169,6 +169,10 @@ impl Server {
         self.call(Method::POST, path, Some(token), Some(body)).await
     }
 
+    pub(crate) async fn put(&self, path: &str, token: &str, body: Value) -> Answer {
+        self.call(Method::PUT, path, Some(token), Some(body)).await
+    }
+
     pub(crate) async fn delete(&self, path: &str, token: &str) -> Answer {
         self.call(Method::DELETE, path, Some(token), None).await
     }

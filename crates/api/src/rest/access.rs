@@ -4,30 +4,10 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde::{Deserialize, Serialize};
 
-use crate::kinds::{ContainerDefaults, PodSecurity, ProjectNamespace, ProjectQuota, RoleContext};
+use crate::kinds::{ContainerDefaults, PodSecurity, ProjectNamespace, ProjectQuota};
 
 wire! {
-    /// A role that people can be given.
-    RoleView {
-        /// The object's name.
-        name: String,
-        /// What people call it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        display_name: Option<String>,
-        /// What it is for.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        description: Option<String>,
-        /// Where people can be given it.
-        #[cfg_attr(feature = "openapi", schema(value_type = String))]
-        context: RoleContext,
-        /// Whether it is there from the start, and stays as it is.
-        built_in: bool,
-        /// Whether nobody else is given it.
-        locked: bool,
-    }
-}
-wire! {
-    /// That somebody has a role in a cluster or project.
+    /// That somebody has a role: in a cluster, in a project, or a global one.
     MemberView {
         /// Name of the binding.
         id: String,

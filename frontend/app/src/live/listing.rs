@@ -126,8 +126,11 @@ pub(super) async fn ask_again<T: Listed, S: Clone + Send + Sync + 'static>(
     }
 }
 
-/// A whole list of `/v1`, page by page.
-async fn every_page<T: DeserializeOwned>(gate: Gate, list: &str) -> Result<Vec<T>, Problem> {
+/// A whole list of `/v1`, page by page; the path may have a query.
+pub(crate) async fn every_page<T: DeserializeOwned>(
+    gate: Gate,
+    list: &str,
+) -> Result<Vec<T>, Problem> {
     let (mut all, mut path) = (Vec::new(), list.to_owned());
     for _ in 0..MOST_PAGES {
         let page: List<T> = gate.get(&path).await?;
@@ -135,7 +138,8 @@ async fn every_page<T: DeserializeOwned>(gate: Gate, list: &str) -> Result<Vec<T
         let Some(next) = page.continue_token else {
             return Ok(all);
         };
-        path = format!("{list}?continue={}", segment(&next));
+        let join = if list.contains('?') { '&' } else { '?' };
+        path = format!("{list}{join}continue={}", segment(&next));
     }
     Err(Problem::strange("a list without end"))
 }

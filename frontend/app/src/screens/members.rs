@@ -1,4 +1,4 @@
-//! Who has which role in a cluster or a project: shown, given and taken away.
+//! Who has which role in a cluster, in a project or everywhere: shown, given and taken away.
 
 mod columns;
 mod give;
@@ -6,8 +6,8 @@ mod take;
 
 use std::sync::Arc;
 
-use drover_api::rest::{List, MemberView, RoleView};
-use drover_ui_core::member::{Place, passes, role_title};
+use drover_api::rest::{GlobalRoleView, MemberView, RoleView};
+use drover_ui_core::member::{Giveable, Place, may_take, passes, role_title};
 use drover_ui_core::problem::Problem;
 use drover_ui_core::readiness::{Readiness, Standing};
 use drover_ui_kit::badge::Tone;
@@ -21,7 +21,7 @@ use leptos::task::spawn_local;
 
 use crate::freshness::Freshness;
 use crate::gate::Gate;
-use crate::live::listing::Listing;
+use crate::live::listing::{Listed, Listing, every_page};
 use crate::screens::list::{Refused, What, counted};
 use columns::{BY_DEFAULT, MemberRow, columns};
 use give::GiveRole;
@@ -36,21 +36,33 @@ pub(crate) const fn tone(standing: Standing) -> Tone {
     }
 }
 
-/// All roles; empty until the server has told.
-type Roles = RwSignal<Arc<Vec<RoleView>>>;
+/// The roles of a place; empty until the server has told.
+type Roles = RwSignal<Arc<Vec<Giveable>>>;
 type Rows = Memo<Arc<Vec<MemberRow>>>;
 
 /// Roles change seldom, and their names serve until they are here.
-fn roles() -> Roles {
+fn roles(place: &Place) -> Roles {
     let (gate, roles) = (expect_context::<Gate>(), RwSignal::new(Arc::default()));
+    let (path, place) = (place.roles(), place.clone());
     spawn_local(async move {
-        let answer: Result<List<RoleView>, Problem> = gate.get("/v1/roles").await;
+        let answer = match place {
+            Place::Cluster(_) | Place::Project(_) => giveable::<RoleView>(gate, &path).await,
+            Place::Everywhere => giveable::<GlobalRoleView>(gate, &path).await,
+        };
         if let Ok(list) = answer {
             // The screen may be gone by now.
-            let _ = roles.try_set(Arc::new(list.items));
+            let _ = roles.try_set(Arc::new(list));
         }
     });
     roles
+}
+
+async fn giveable<R: Listed + Into<Giveable>>(
+    gate: Gate,
+    path: &str,
+) -> Result<Vec<Giveable>, Problem> {
+    let roles: Vec<R> = every_page(gate, path).await?;
+    Ok(roles.into_iter().map(Into::into).collect())
 }
 
 /// The members of one place: the list, and what can be done with it where it may be seen.
@@ -63,13 +75,14 @@ pub(crate) fn Members(
 ) -> impl IntoView {
     let listing = Listing::<MemberView>::follow(place.members());
     follows(Signal::derive(move || listing.freshness()));
-    let (roles, typed) = (roles(), RwSignal::new(String::new()));
+    let (roles, typed) = (roles(&place), RwSignal::new(String::new()));
     let sorting = RwSignal::new(BY_DEFAULT);
     let (giving, taking) = (RwSignal::new(false), Taking::provide());
     let rows: Rows = Memo::new(move |_| {
         let (items, roles) = (listing.items().unwrap_or_default(), roles.get());
         let rows = items.iter().map(|member| MemberRow {
             role: role_title(&roles, &member.role),
+            may_take: may_take(&roles, &member.role),
             readiness: Readiness::of(&member.conditions),
             member: member.clone(),
         });
@@ -87,6 +100,7 @@ pub(crate) fn Members(
     let counted = move || counted(shown.with(|it| it.len()), rows.with(|it| it.len()));
     // Who may not even see the members has nothing to press.
     let seen = move || listing.items().is_some();
+    let may_give = move || roles.with(|roles| roles.iter().any(|role| role.may_give));
     view! {
         <Show when=seen>
             <div class="page-head">
@@ -95,9 +109,11 @@ pub(crate) fn Members(
                 </div>
                 <span class="soft">{counted}</span>
                 <span class="grow"></span>
-                <Button weight=Weight::Primary icon=Icon::Plus on_press=move |()| giving.set(true)>
-                    "Give a role"
-                </Button>
+                <Show when=may_give>
+                    <Button weight=Weight::Primary icon=Icon::Plus on_press=move |()| giving.set(true)>
+                        "Give a role"
+                    </Button>
+                </Show>
             </div>
         </Show>
         <div class="home-list">

@@ -1,4 +1,5 @@
 use drover_api::kinds::RoleContext;
+use drover_api::rest::RoleRights;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use super::*;
@@ -48,6 +49,8 @@ fn members_and_roles_are_listed_with_their_states_in_words() {
         context: RoleContext::Cluster,
         built_in: true,
         locked: false,
+        bound: Some(3),
+        rights: RoleRights::default(),
     };
     let members = list(members, Format::Table, now(), "").unwrap();
     let roles = list(vec![role], Format::Table, now(), "").unwrap();

@@ -68,7 +68,7 @@ async fn rig() -> Rig {
     rig
 }
 
-fn watched() -> Cluster {
+pub(super) fn watched() -> Cluster {
     Cluster::new(async |_| {
         let (feed, body) = fed();
         feed.send(Ok(Frame::data(Bytes::from("event\n"))))
@@ -80,15 +80,20 @@ fn watched() -> Cluster {
 }
 
 async fn watch(rig: &Rig) -> http::Response<Incoming> {
-    let path = "/k8s/clusters/a/api/v1/pods?watch=true";
-    let request = by(&rig.bob, "GET", path).body(empty()).unwrap();
+    watch_at(rig, "/k8s/clusters/a/api/v1/pods").await
+}
+
+/// Bob's watch, which has begun.
+pub(super) async fn watch_at(rig: &Rig, path: &str) -> http::Response<Incoming> {
+    let path = format!("{path}?watch=true");
+    let request = by(&rig.bob, "GET", &path).body(empty()).unwrap();
     let mut watch = open(rig.address, request).await;
     assert_eq!(watch.status(), 200);
     watch.frame().await.unwrap().unwrap();
     watch
 }
 
-async fn ends(mut watch: http::Response<Incoming>) {
+pub(super) async fn ends(mut watch: http::Response<Incoming>) {
     let next = tokio::time::timeout(PROMISE, watch.frame()).await;
     let error = next.expect("the watch ends in time").expect("an error");
     assert!(error.is_err(), "{error:?}");

@@ -20,8 +20,10 @@ fn Here() -> impl IntoView {
     let in_sight = expect_context::<InSight>();
     move || {
         // Another cluster has other members.
-        let place = Place::Cluster(in_sight.name.get());
-        let (command, ask) = (place.list_command(), access::path_of(place.name()));
+        let name = in_sight.name.get();
+        let ask = access::path_of(&name);
+        let place = Place::Cluster(name);
+        let command = place.list_command();
         view! {
             <Members place=place follows=move |freshness| in_sight.follows(freshness)/>
             <footer class="page-foot">

@@ -29,6 +29,8 @@ pub(super) struct MemberRow {
     pub(super) member: MemberView,
     /// What people call the role.
     pub(super) role: String,
+    /// Whether the person may take it away.
+    pub(super) may_take: bool,
     /// Whether the role counts.
     pub(super) readiness: Readiness,
 }
@@ -121,6 +123,9 @@ fn given(row: &MemberRow) -> AnyView {
 }
 
 fn take(row: &MemberRow) -> AnyView {
+    if !row.may_take {
+        return ().into_any();
+    }
     let (taking, row) = (expect_context::<Taking>(), row.clone());
     let label = format!("Take {} away", row.name());
     view! {

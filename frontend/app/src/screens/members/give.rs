@@ -22,7 +22,7 @@ pub(super) fn GiveRole(
     roles: Roles,
     listing: Listing<MemberView>,
 ) -> impl IntoView {
-    let title = format!("Give a role in {}", place.name());
+    let title = format!("Give a role {}", place.words());
     view! {
         <Dialog open=open title=title>
             <Form open=open place=place.clone() roles=roles listing=listing/>
@@ -63,15 +63,10 @@ fn Form(
     };
     let choices = Signal::derive(move || {
         let roles = roles.get();
-        let here = roles
-            .iter()
-            .filter(|role| place.with_value(|it| it.takes(role)));
+        let here = roles.iter().filter(|role| role.may_give);
         let choices = here.map(|role| Choice {
             key: role.name.clone(),
-            words: role
-                .display_name
-                .clone()
-                .unwrap_or_else(|| role.name.clone()),
+            words: role.title.clone(),
             note: role.description.clone().unwrap_or_default(),
         });
         choices.collect::<Vec<_>>()
@@ -84,6 +79,10 @@ fn Form(
         let described = found.and_then(|role| role.description.clone());
         described.unwrap_or_else(|| "Nobody gives more than they have there themselves.".to_owned())
     });
+    let screen = move || {
+        let screen = place.with_value(|it| Some(it.role_screen(&role.get()?)))?;
+        Some(view! { <a href=screen>"What this role allows"</a> })
+    };
     let (of_user, of_group) = (sending.of("user"), sending.of("group"));
     let of_whom = Signal::derive(move || of_user.get().or_else(|| of_group.get()));
     let command = Signal::derive(move || place.with_value(|it| it.grant_command(&wished())));
@@ -94,6 +93,7 @@ fn Form(
                 help="The name that somebody signs in with, or a group as drover:<provider>:<id>."/>
             <Picker label="Role" choices=choices value=role none="Choose a role" help=described
                 error=sending.of("role")/>
+            {screen}
             <Code label="Command" text=command/>
             <FormFoot open=open verb="Give the role" sending=sending
                 disabled=Signal::derive(move || !ready())/>

@@ -63,11 +63,11 @@ fn Question(
     let sending = Sending::new();
     let (id, name) = (row.member.id.clone(), who(&row.member).to_owned());
     let command = place.revoke_command(&id);
-    let (path, kind) = (place.member(&id), place.kind());
+    let path = place.member(&id);
     let consequences = format!(
-        "What {name} may do in the {kind} {} by this role alone ends within seconds, and so does \
+        "What {name} may do {} by this role alone ends within seconds, and so does \
          whatever they hold open by it: watches, logs, shells. Other roles stay.",
-        place.name()
+        place.kind_and_name()
     );
     let go = move |()| {
         let (path, name) = (path.clone(), name.clone());

@@ -1,0 +1,18 @@
+//! Roles of both kinds: all of them, one, a new one, and who has a global role.
+
+mod columns;
+mod delete;
+mod everywhere;
+mod list;
+mod load;
+mod matrix;
+mod meanwhile;
+mod new;
+mod one;
+mod text;
+mod work;
+
+pub(crate) use everywhere::GlobalMembers;
+pub(crate) use list::Roles;
+pub(crate) use new::{NewGlobalRole, NewRole};
+pub(crate) use one::{GlobalRolePage, RolePage};

@@ -1,0 +1,88 @@
+//! The columns of the list of roles.
+
+use std::cmp::Ordering;
+
+use drover_ui_core::role::Listed;
+use drover_ui_kit::table::{Column, Row, Sorting};
+use leptos::prelude::*;
+
+/// By place, then by name.
+pub(super) const BY_DEFAULT: Sorting = Sorting {
+    column: "place",
+    descending: false,
+};
+
+/// A role in the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RoleRow(pub(super) Listed);
+
+impl Row for RoleRow {
+    fn key(&self) -> String {
+        self.0.kind.screen(&self.0.name)
+    }
+}
+
+type Order = fn(&RoleRow, &RoleRow) -> Ordering;
+type Cell = fn(&RoleRow) -> AnyView;
+
+/// All of them.
+pub(super) fn columns() -> Vec<Column<RoleRow>> {
+    let all: [(&str, &str, &str, Option<Order>, Cell); 4] = [
+        ("name", "Name", "col-role-name", Some(by_name), name),
+        ("place", "Given in", "col-scope", Some(by_place), place),
+        ("standing", "Kind", "col-scope", Some(by_standing), standing),
+        ("bound", "Bound", "col-time", Some(by_bound), bound),
+    ];
+    all.map(|(key, heading, class, order, cell)| Column {
+        key,
+        heading,
+        class,
+        order,
+        cell,
+    })
+    .into()
+}
+
+fn by_name(a: &RoleRow, b: &RoleRow) -> Ordering {
+    a.0.title.cmp(&b.0.title)
+}
+
+fn by_place(a: &RoleRow, b: &RoleRow) -> Ordering {
+    a.0.place.cmp(b.0.place).then_with(|| by_name(a, b))
+}
+
+fn by_standing(a: &RoleRow, b: &RoleRow) -> Ordering {
+    a.0.standing()
+        .cmp(b.0.standing())
+        .then_with(|| by_name(a, b))
+}
+
+/// The one that most have first.
+fn by_bound(a: &RoleRow, b: &RoleRow) -> Ordering {
+    b.0.bound.cmp(&a.0.bound).then_with(|| by_name(a, b))
+}
+
+fn name(row: &RoleRow) -> AnyView {
+    let role = &row.0;
+    let described = role.description.clone();
+    view! {
+        <div class="two">
+            <a class="cut" href=role.kind.screen(&role.name)>{role.title.clone()}</a>
+            <span class="soft cut" title=described.clone()>{described.clone()}</span>
+        </div>
+    }
+    .into_any()
+}
+
+fn place(row: &RoleRow) -> AnyView {
+    view! { <span class="cut">{row.0.place}</span> }.into_any()
+}
+
+fn standing(row: &RoleRow) -> AnyView {
+    view! { <span class="cut">{row.0.standing()}</span> }.into_any()
+}
+
+fn bound(row: &RoleRow) -> AnyView {
+    let bound = row.0.bound.map(|bound| bound.to_string());
+    view! { <span class="cut">{bound.unwrap_or_else(|| "–".to_owned())}</span> }.into_any()
+}

@@ -1,0 +1,45 @@
+//! A role that is deleted: who loses it.
+
+use drover_ui_core::role::said::Stored;
+use drover_ui_core::role::who_loses;
+use drover_ui_kit::code::Code;
+use drover_ui_kit::confirm::Confirm;
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+use leptos_router::NavigateOptions;
+use leptos_router::hooks::use_navigate;
+
+use crate::gate::Gate;
+use crate::screens::form::Sending;
+
+/// The dialog.
+#[component]
+pub(super) fn DeleteRole(open: RwSignal<bool>, role: Stored) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (sending, navigate) = (Sending::new(), use_navigate());
+    let listed = role.listed;
+    let command = listed.kind.command("delete", &listed.name);
+    let (path, title) = (listed.kind.path_of(&listed.name), listed.title.clone());
+    let go = move |()| {
+        let (path, title, navigate) = (path.clone(), title.clone(), navigate.clone());
+        let request = async move { gate.delete(&path).await };
+        sending.send(request, move |()| {
+            toasts.say(format!("The role {title} is deleted."));
+            navigate("/roles", NavigateOptions::default());
+        });
+    };
+    let consequences = who_loses(listed.bound);
+    view! {
+        <Confirm
+            open=open
+            title=format!("Delete the role {}?", listed.title)
+            verb="Delete it"
+            busy=sending.busy()
+            refused=sending.elsewhere(&[])
+            on_confirm=go
+        >
+            <p>{consequences.clone()}</p>
+            <Code label="Command" text=command.clone()/>
+        </Confirm>
+    }
+}

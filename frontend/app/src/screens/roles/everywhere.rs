@@ -1,0 +1,41 @@
+//! Who has a global role.
+
+use drover_ui_core::member::Place;
+use leptos::prelude::*;
+use leptos_router::components::A;
+
+use crate::command::SameCommand;
+use crate::freshness::{Freshness, FreshnessMark, StaleBanner};
+use crate::screens::members::Members;
+use crate::screens::title::title;
+
+/// The screen.
+#[component]
+pub(crate) fn GlobalMembers() -> impl IntoView {
+    title("Global roles");
+    let told = RwSignal::new(None::<Signal<Freshness>>);
+    let mark = move || {
+        let freshness = told.get()?;
+        Some(view! { <FreshnessMark freshness=freshness/> })
+    };
+    let stale = move || {
+        let freshness = told.get()?;
+        Some(view! { <StaleBanner freshness=freshness shown=Signal::derive(|| true)/> })
+    };
+    let place = Place::Everywhere;
+    let command = place.list_command();
+    view! {
+        <div class="page">
+            <header class="page-head"><h1>"Who has a global role"</h1>{mark}</header>
+            {stale}
+            <p class="soft">
+                "A global role counts on the hub and in every cluster. Administrators whose user says so are not listed."
+            </p>
+            <Members place=place follows=move |freshness| told.set(Some(freshness))/>
+            <footer class="page-foot">
+                <SameCommand line=command/>
+                <A href="/roles">"All roles"</A>
+            </footer>
+        </div>
+    }
+}

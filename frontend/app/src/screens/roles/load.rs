@@ -1,0 +1,124 @@
+//! A role, asked for and sent.
+
+use drover_api::rest::{GlobalRoleDetail, RoleCreate, RoleDetail};
+use drover_ui_core::problem::{Problem, ProblemKind};
+use drover_ui_core::role::Kind;
+use drover_ui_core::role::meanwhile::changes;
+use drover_ui_core::role::said::{Said, Stored};
+use drover_ui_kit::button::Button;
+use drover_ui_kit::notice::{Absence, Nothing};
+use leptos::prelude::*;
+use leptos_router::components::A;
+
+use crate::gate::Gate;
+
+/// Tries when only the server changes the same role: it writes how it stands.
+const TRIES: usize = 5;
+
+/// The role as it is now.
+pub(super) async fn read(gate: Gate, kind: Kind, name: &str) -> Result<Stored, Problem> {
+    let path = kind.path_of(name);
+    match kind {
+        Kind::Template => gate.get::<RoleDetail>(&path).await.map(Stored::from),
+        Kind::Global => gate.get::<GlobalRoleDetail>(&path).await.map(Stored::from),
+    }
+}
+
+/// Makes a role.
+pub(super) async fn create(gate: Gate, name: String, said: &Said) -> Result<Stored, Problem> {
+    let request = RoleCreate {
+        name,
+        // Specs hold texts and lists of them, which can always be written.
+        spec: serde_json::to_value(said).unwrap_or_default(),
+    };
+    let kind = said.kind();
+    let path = kind.path();
+    match kind {
+        Kind::Template => {
+            let made: RoleDetail = gate.send("POST", path, &request).await?;
+            Ok(made.into())
+        }
+        Kind::Global => {
+            let made: GlobalRoleDetail = gate.send("POST", path, &request).await?;
+            Ok(made.into())
+        }
+    }
+}
+
+/// What came of a change.
+pub(super) enum Outcome {
+    /// It is so now.
+    Written(Stored),
+    /// Somebody else has changed it meanwhile, and it says this now.
+    Meanwhile(Stored),
+}
+
+/// Changes a role from what it was read as.
+pub(super) async fn update(gate: Gate, mut from: Stored, said: Said) -> Result<Outcome, Problem> {
+    let (kind, name) = (said.kind(), from.listed.name.clone());
+    for _ in 0..TRIES {
+        match put(gate, kind, &name, &said, &from.version).await {
+            Err(problem) if problem.kind == ProblemKind::Conflict => {
+                let now = read(gate, kind, &name).await?;
+                if !changes(&from.said, &now.said).is_empty() {
+                    return Ok(Outcome::Meanwhile(now));
+                }
+                from = now;
+            }
+            answer => return answer.map(Outcome::Written),
+        }
+    }
+    Ok(Outcome::Meanwhile(from))
+}
+
+async fn put(
+    gate: Gate,
+    kind: Kind,
+    name: &str,
+    said: &Said,
+    version: &str,
+) -> Result<Stored, Problem> {
+    let (path, update) = (kind.path_of(name), said.update(version));
+    match kind {
+        Kind::Template => {
+            let written: RoleDetail = gate.send("PUT", &path, &update).await?;
+            Ok(written.into())
+        }
+        Kind::Global => {
+            let written: GlobalRoleDetail = gate.send("PUT", &path, &update).await?;
+            Ok(written.into())
+        }
+    }
+}
+
+/// Stands where a role cannot be read.
+#[component]
+pub(super) fn Unread(
+    /// Why.
+    problem: Problem,
+    /// Its name.
+    #[prop(into)]
+    name: Signal<String>,
+    /// Asks again.
+    #[prop(into)]
+    again: Callback<()>,
+) -> impl IntoView {
+    let (why, title) = match problem.kind {
+        ProblemKind::NotFound => (
+            Absence::NotFound,
+            format!("There is no role “{}”", name.get_untracked()),
+        ),
+        ProblemKind::Forbidden => (
+            Absence::NoPermission,
+            "You may not see this role".to_owned(),
+        ),
+        ProblemKind::Offline => (Absence::Offline, "The server cannot be reached".to_owned()),
+        _ => (Absence::Failed, "The role cannot be read".to_owned()),
+    };
+    view! {
+        <Nothing why=why title=title advice=problem.message>
+            <Button on_press=move |()| again.run(())>"Try again"</Button>
+            <A href="/roles">"All roles"</A>
+        </Nothing>
+    }
+}

@@ -1,0 +1,235 @@
+//! Rules as rows of boxes.
+
+use drover_ui_core::role::matrix::{
+    ALL, Mark, Part, VERBS, is_about_paths, mark, new_paths, new_rule, others, part, title,
+    toggled, with_others, with_part,
+};
+use drover_ui_core::role::merge::merged;
+use drover_ui_core::role::said::{Rules, Said};
+use drover_ui_kit::button::{Button, Weight};
+use drover_ui_kit::icon::Icon;
+use k8s_openapi::api::rbac::v1::PolicyRule;
+use leptos::prelude::*;
+
+use super::work::Work;
+
+/// All lists of rules of a role.
+#[component]
+pub(super) fn Matrices(work: Work) -> impl IntoView {
+    let lists = Memo::new(move |_| {
+        let lists = work.of(Said::lists);
+        lists
+            .into_iter()
+            .map(|(_, heading)| heading)
+            .collect::<Vec<_>>()
+    });
+    move || {
+        lists.track();
+        let lists = work.draft.with_untracked(|draft| draft.said().lists());
+        let lists = lists.into_iter().map(|(which, heading)| {
+            view! { <Matrix work=work which=which heading=heading/> }
+        });
+        lists.collect_view()
+    }
+}
+
+/// One rule of a list.
+#[derive(Clone, Copy)]
+struct At {
+    work: Work,
+    which: Rules,
+    index: usize,
+}
+
+impl At {
+    /// Something of the rule; that of none while it goes.
+    fn of<T: Default>(self, of: impl Fn(&PolicyRule) -> T) -> T {
+        let Self { work, which, index } = self;
+        work.of(|said| said.rules(which).get(index).map(&of).unwrap_or_default())
+    }
+
+    fn change(self, change: impl FnOnce(&PolicyRule) -> PolicyRule) {
+        let Self { work, which, index } = self;
+        work.change(|said| {
+            let rules = said.rules_mut(which);
+            if let Some(rule) = rules.and_then(|rules| rules.get_mut(index)) {
+                *rule = change(rule);
+            }
+        });
+    }
+
+    fn remove(self) {
+        let Self { work, which, index } = self;
+        work.change(|said| {
+            let rules = said.rules_mut(which);
+            if let Some(rules) = rules.filter(|rules| index < rules.len()) {
+                rules.remove(index);
+            }
+        });
+    }
+}
+
+#[component]
+fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
+    let count = Memo::new(move |_| work.of(|said| said.rules(which).len()));
+    let fewer = Memo::new(move |_| {
+        work.of(|said| merged(said.rules(which)).len() < said.rules(which).len())
+    });
+    let rows = move || {
+        let rows = (0..count.get()).map(|index| {
+            let at = At { work, which, index };
+            view! { <RuleRow at=at/> }
+        });
+        rows.collect_view()
+    };
+    let table = move || {
+        if count.get() == 0 {
+            return view! { <p class="soft">"No rules of its own."</p> }.into_any();
+        }
+        let heads = [ALL].into_iter().chain(VERBS);
+        let heads = heads.map(|verb| view! { <th scope="col" class="verb">{verb}</th> });
+        view! {
+            <div class="matrix" tabindex="0" role="region" aria-label=format!("Rules: {heading}")>
+                <table>
+                    <thead>
+                        <tr>
+                            <th scope="col">"API groups"</th>
+                            <th scope="col">"Resources or paths"</th>
+                            {heads.collect_view()}
+                            <th scope="col">"Other verbs"</th>
+                            <th scope="col">"Names"</th>
+                            <th scope="col"><span class="unseen">"Remove"</span></th>
+                        </tr>
+                    </thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </div>
+        }
+        .into_any()
+    };
+    let add = move |rule: fn() -> PolicyRule| {
+        work.change(|said| {
+            if let Some(rules) = said.rules_mut(which) {
+                rules.push(rule());
+            }
+        });
+    };
+    let merge = move |()| {
+        work.change(|said| {
+            if let Some(rules) = said.rules_mut(which) {
+                *rules = merged(rules);
+            }
+        });
+    };
+    let takes_paths = Memo::new(move |_| work.of(|said| said.takes_paths(which)));
+    let buttons = move || {
+        work.open.then(|| view! {
+        <div class="row">
+            <Button icon=Icon::Plus on_press=move |()| add(new_rule)>"Add a rule"</Button>
+            <Show when=move || takes_paths.get()>
+                <Button icon=Icon::Plus on_press=move |()| add(new_paths)>"Add paths"</Button>
+            </Show>
+            <Show when=move || fewer.get()>
+                <Button on_press=merge>"Put rules together"</Button>
+            </Show>
+        </div>
+    })
+    };
+    view! { <section class="stack"><h2>{heading}</h2>{table}{buttons}</section> }
+}
+
+#[component]
+fn RuleRow(at: At) -> impl IntoView {
+    let paths = Memo::new(move |_| at.of(|rule| is_about_paths(rule) && rule.resources.is_none()));
+    let about = move || {
+        if paths.get() {
+            view! { <td></td><td><Words at=at part=Part::Paths label="Paths"/></td> }.into_any()
+        } else {
+            view! {
+                <td><Words at=at part=Part::Groups label="API groups"/></td>
+                <td><Words at=at part=Part::Resources label="Resources"/></td>
+            }
+            .into_any()
+        }
+    };
+    let boxes = [ALL].into_iter().chain(VERBS);
+    let boxes = boxes.map(|verb| view! { <td class="verb"><Verb at=at verb=verb/></td> });
+    let named =
+        move || (!paths.get()).then(|| view! { <Words at=at part=Part::Names label="Names"/> });
+    view! {
+        <tr>
+            {about}
+            {boxes.collect_view()}
+            <td><Others at=at/></td>
+            <td>{named}</td>
+            <td>
+                {at.work.open.then(|| view! {
+                    <Button weight=Weight::Quiet icon=Icon::Trash on_press=move |()| at.remove()>
+                        <span class="unseen">{move || format!("Remove the rule on {}", at.of(title))}</span>
+                    </Button>
+                })}
+            </td>
+        </tr>
+    }
+}
+
+#[component]
+fn Verb(at: At, verb: &'static str) -> impl IntoView {
+    let shown = Memo::new(move |_| at.of(|rule| Some(mark(rule, verb))));
+    let implied = move || shown.get() == Some(Mark::Implied);
+    let label = move || {
+        let implied = if implied() { ", by *" } else { "" };
+        format!("{verb}{implied}: {}", at.of(title))
+    };
+    view! {
+        <label class="checkbox">
+            <input
+                type="checkbox"
+                disabled=implied
+                prop:checked=move || shown.get().is_some_and(|mark| mark != Mark::Off)
+                on:change=move |_| at.change(|rule| toggled(rule, verb))
+            />
+            <span class="unseen">{label}</span>
+        </label>
+    }
+}
+
+/// A list of names, which counts when the field is left.
+#[component]
+fn Words(at: At, part: Part, label: &'static str) -> impl IntoView {
+    let read = move || at.of(|rule| self::part(rule, part));
+    let write = move |event| {
+        let typed = event_target_value(&event);
+        at.change(|rule| with_part(rule, part, &typed));
+    };
+    view! { <Field label=label value=Signal::derive(read) on_change=write/> }
+}
+
+#[component]
+fn Others(at: At) -> impl IntoView {
+    let write = move |event| {
+        let typed = event_target_value(&event);
+        at.change(|rule| with_others(rule, &typed));
+    };
+    view! { <Field label="Other verbs" value=Signal::derive(move || at.of(others)) on_change=write/> }
+}
+
+#[component]
+fn Field(
+    label: &'static str,
+    value: Signal<String>,
+    on_change: impl Fn(web_sys::Event) + 'static,
+) -> impl IntoView {
+    view! {
+        <input
+            type="text"
+            aria-label=label
+            title=value
+            autocomplete="off"
+            autocapitalize="none"
+            spellcheck="false"
+            prop:value=value
+            on:change=on_change
+        />
+    }
+}

@@ -1,0 +1,58 @@
+//! What somebody else changed while a role was worked on.
+
+use drover_ui_core::role::meanwhile::Change;
+use drover_ui_kit::button::{Button, Weight};
+use drover_ui_kit::notice::{Banner, Mood};
+use leptos::prelude::*;
+
+/// Says what is different now, and what can be done; what was typed stays.
+#[component]
+pub(super) fn Meanwhile(
+    /// What others changed.
+    changes: Vec<Change>,
+    /// Writes what was typed over it.
+    #[prop(into)]
+    on_overwrite: Callback<()>,
+    /// Begins again with what it is now.
+    #[prop(into)]
+    on_take: Callback<()>,
+) -> impl IntoView {
+    let rows = changes.into_iter().map(row);
+    view! {
+        <section class="card" aria-label="Changed meanwhile">
+            <Banner mood=Mood::Warning>
+                "Somebody else has changed this role meanwhile. What you typed is still here, and nothing of it is saved."
+            </Banner>
+            <table class="pairs">
+                <thead>
+                    <tr>
+                        <th scope="col">"Field"</th>
+                        <th scope="col">"When you began"</th>
+                        <th scope="col">"Now"</th>
+                    </tr>
+                </thead>
+                <tbody>{rows.collect_view()}</tbody>
+            </table>
+            <div class="row">
+                <Button weight=Weight::Danger on_press=move |()| on_overwrite.run(())>
+                    "Save mine instead"
+                </Button>
+                <Button on_press=move |()| on_take.run(())>"Take theirs, and drop mine"</Button>
+            </div>
+        </section>
+    }
+}
+
+fn row(change: Change) -> impl IntoView {
+    let text = |text: String| match text.as_str() {
+        "" => view! { <span class="soft">"nothing"</span> }.into_any(),
+        _ => view! { <pre>{text}</pre> }.into_any(),
+    };
+    view! {
+        <tr>
+            <th scope="row">{change.field}</th>
+            <td>{text(change.before)}</td>
+            <td>{text(change.now)}</td>
+        </tr>
+    }
+}

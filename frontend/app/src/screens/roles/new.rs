@@ -1,0 +1,149 @@
+//! A new role: from nothing, as a copy of another, or as its heir.
+
+use drover_api::kinds::RoleContext;
+use drover_ui_core::problem::Problem;
+use drover_ui_core::role::Kind;
+use drover_ui_core::role::draft::Draft;
+use drover_ui_core::role::said::Said;
+use drover_ui_kit::button::{Button, Role, Weight};
+use drover_ui_kit::field::{Select, TextField};
+use drover_ui_kit::notice::Skeleton;
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use leptos_router::NavigateOptions;
+use leptos_router::components::A;
+use leptos_router::hooks::{use_navigate, use_query_map};
+
+use super::load::{Unread, create, read};
+use super::work::{Work, WorkOn};
+use crate::gate::Gate;
+use crate::screens::form::{Refusal, Sending};
+use crate::screens::title::title;
+
+/// The screen of a new role in clusters or projects.
+#[component]
+pub(crate) fn NewRole() -> impl IntoView {
+    title("Make a role");
+    view! { <New kind=Kind::Template heading="Make a role"/> }
+}
+
+/// The screen of a new global role.
+#[component]
+pub(crate) fn NewGlobalRole() -> impl IntoView {
+    title("Make a global role");
+    view! { <New kind=Kind::Global heading="Make a global role"/> }
+}
+
+#[component]
+fn New(kind: Kind, heading: &'static str) -> impl IntoView {
+    let (gate, query) = (expect_context::<Gate>(), use_query_map());
+    let named = |key: &str| query.with_untracked(|query| query.get(key));
+    let (copied, inherited) = (named("copy"), named("inherit"));
+    let (is_copy, model) = (copied.is_some(), copied.or(inherited));
+    let begin = RwSignal::new(None::<Result<Said, Problem>>);
+    let other = StoredValue::new(model.clone().unwrap_or_default());
+    let look = move |()| {
+        begin.set(None);
+        spawn_local(async move {
+            let name = other.get_value();
+            let found = read(gate, kind, &name).await.map(|role| {
+                if is_copy {
+                    role.said.copied()
+                } else {
+                    role.said.heir(&name)
+                }
+            });
+            // The screen may be gone by now.
+            let _ = begin.try_set(Some(found));
+        });
+    };
+    if model.is_some() {
+        look(());
+    } else {
+        begin.set(Some(Ok(Said::nothing(kind))));
+    }
+    let form = move || match begin.get() {
+        None => view! { <Skeleton lines=8/> }.into_any(),
+        Some(Err(problem)) => {
+            view! { <Unread problem=problem name=other.get_value() again=look/> }.into_any()
+        }
+        Some(Ok(said)) => view! { <Form said=said/> }.into_any(),
+    };
+    view! {
+        <div class="page">
+            <header class="page-head"><h1>{heading}</h1></header>
+            {form}
+            <footer class="page-foot"><A href="/roles">"All roles"</A></footer>
+        </div>
+    }
+}
+
+const CONTEXTS: [(&str, &str); 2] = [("Cluster", "In clusters"), ("Project", "In projects")];
+
+#[component]
+fn Form(said: Said) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (sending, navigate) = (Sending::new(), use_navigate());
+    let name = RwSignal::new(String::new());
+    let context = RwSignal::new(match said.context() {
+        Some(RoleContext::Project) => "Project".to_owned(),
+        Some(RoleContext::Cluster) | None => "Cluster".to_owned(),
+    });
+    let is_template = said.kind() == Kind::Template;
+    let work = Work {
+        draft: RwSignal::new(Draft::of(said)),
+        open: true,
+    };
+    // Either way of choosing shows what the other has chosen.
+    Effect::new(move || {
+        let wanted = match context.get().as_str() {
+            "Project" => RoleContext::Project,
+            _ => RoleContext::Cluster,
+        };
+        work.change(|said| said.put_in(wanted));
+    });
+    Effect::new(move || {
+        let said = work.of(Said::context);
+        let key = said.map(|context| match context {
+            RoleContext::Cluster => "Cluster",
+            RoleContext::Project => "Project",
+        });
+        if let Some(key) = key.filter(|key| context.with_untracked(|it| it != key)) {
+            context.set(key.to_owned());
+        }
+    });
+    let unreadable = Signal::derive(move || work.draft.with(|draft| draft.problem().is_some()));
+    let disabled = Signal::derive(move || unreadable.get() || name.with(|it| it.trim().is_empty()));
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        if disabled.get_untracked() {
+            return;
+        }
+        let (name, navigate) = (name.get_untracked().trim().to_owned(), navigate.clone());
+        let said = work.draft.with_untracked(|draft| draft.said().clone());
+        let request = async move { create(gate, name, &said).await };
+        sending.send(request, move |made| {
+            toasts.say(format!("The role {} is made.", made.listed.title));
+            let screen = made.listed.kind.screen(&made.listed.name);
+            navigate(&screen, NavigateOptions::default());
+        });
+    };
+    let contexts = CONTEXTS.map(|(key, words)| (key.to_owned(), words.to_owned()));
+    view! {
+        <form class="stack" on:submit=submit>
+            <TextField label="Name" value=name focused=true error=sending.of("name")
+                help="Lower-case letters, digits and “-”; it cannot change."/>
+            {is_template.then(|| view! {
+                <Select label="Given" options=contexts.into() value=context/>
+            })}
+            <WorkOn work=work/>
+            <Refusal sending=sending fields=&["name"]/>
+            <div class="row">
+                <Button weight=Weight::Primary role=Role::Submit busy=sending.busy() disabled=disabled>
+                    "Make the role"
+                </Button>
+            </div>
+        </form>
+    }
+}

@@ -1,0 +1,228 @@
+//! One role: what it says and allows, changed, copied and deleted by those who may.
+
+use drover_ui_core::problem::Problem;
+use drover_ui_core::role::Kind;
+use drover_ui_core::role::draft::Draft;
+use drover_ui_core::role::meanwhile::changes;
+use drover_ui_core::role::said::Stored;
+use drover_ui_core::url::segment;
+use drover_ui_kit::badge::{Badge, Tone};
+use drover_ui_kit::button::{Button, Weight};
+use drover_ui_kit::icon::Icon;
+use drover_ui_kit::notice::{Banner, Mood, Skeleton};
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use leptos_router::components::A;
+use leptos_router::hooks::use_params_map;
+
+use super::delete::DeleteRole;
+use super::load::{Outcome, Unread, read, update};
+use super::meanwhile::Meanwhile;
+use super::work::{Work, WorkOn};
+use crate::command::SameCommand;
+use crate::gate::Gate;
+use crate::screens::form::{Refusal, Sending};
+use crate::screens::title::title;
+
+/// The screen of a role in clusters or projects; the URL's parameter `role` names it.
+#[component]
+pub(crate) fn RolePage() -> impl IntoView {
+    view! { <Page kind=Kind::Template/> }
+}
+
+/// The screen of a global role.
+#[component]
+pub(crate) fn GlobalRolePage() -> impl IntoView {
+    view! { <Page kind=Kind::Global/> }
+}
+
+/// The role as it was asked for last; `None` while that is on its way.
+type Found = RwSignal<Option<Result<Stored, Problem>>>;
+
+#[component]
+fn Page(kind: Kind) -> impl IntoView {
+    let (gate, params) = (expect_context::<Gate>(), use_params_map());
+    let name = Memo::new(move |_| params.with(|params| params.get("role").unwrap_or_default()));
+    let found: Found = RwSignal::new(None);
+    let look = move |name: String| {
+        found.set(None);
+        spawn_local(async move {
+            let answer = read(gate, kind, &name).await;
+            // The screen may be gone by now.
+            let _ = found.try_set(Some(answer));
+        });
+    };
+    Effect::new(move || {
+        let name = name.get();
+        title(&name);
+        look(name);
+    });
+    let again = move |()| look(name.get_untracked());
+    view! {
+        <div class="page">
+            {move || match found.get() {
+                None => view! { <Skeleton lines=8/> }.into_any(),
+                Some(Ok(role)) => view! { <Known role=role found=found/> }.into_any(),
+                Some(Err(problem)) => {
+                    view! { <Unread problem=problem name=name again=again/> }.into_any()
+                }
+            }}
+        </div>
+    }
+}
+
+#[component]
+fn Known(role: Stored, found: Found) -> impl IntoView {
+    let listed = role.listed.clone();
+    let (kind, rights) = (listed.kind, listed.rights);
+    let deleting = RwSignal::new(false);
+    let inherit = format!("/new-role?inherit={}", segment(&listed.name));
+    let copy = kind.screen_of_new(Some(&listed.name));
+    let command = kind.command("get", &listed.name);
+    view! {
+        <header class="page-head">
+            <h1>{listed.title.clone()}</h1>
+            <Badge tone=Tone::Neutral words=listed.standing().to_owned()/>
+            <span class="grow"></span>
+            {rights.may_copy.then(|| view! {
+                <a class="button" href=copy>"Copy"</a>
+                {(kind == Kind::Template).then(|| view! {
+                    <a class="button" href=inherit>"Inherit in a new role"</a>
+                })}
+            })}
+            {rights.may_delete.then(|| view! {
+                <Button weight=Weight::Danger icon=Icon::Trash on_press=move |()| deleting.set(true)>
+                    "Delete…"
+                </Button>
+            })}
+        </header>
+        {role.problem.clone().map(|why| view! { <Banner mood=Mood::Error>{why}</Banner> })}
+        {listed.built_in.then(|| view! {
+            <Banner mood=Mood::Info>
+                "This role is there from the start and stays as it is. Copy it, or make one that inherits it."
+            </Banner>
+        })}
+        <Facts role=role.clone()/>
+        <Saying role=role.clone() found=found/>
+        <Allows role=role.clone()/>
+        <footer class="page-foot">
+            <SameCommand line=command/>
+            <A href="/roles">"All roles"</A>
+        </footer>
+        {rights.may_delete.then(|| view! { <DeleteRole open=deleting role=role.clone()/> })}
+    }
+}
+
+#[component]
+fn Facts(role: Stored) -> impl IntoView {
+    let listed = role.listed;
+    let bound = listed.bound.map(|bound| match bound {
+        0 => "nobody has it".to_owned(),
+        1 => "by one binding".to_owned(),
+        bound => format!("by {bound} bindings"),
+    });
+    let rests = role.rests_on_it;
+    let heirs = rests.roles.into_iter().map(|name| (Kind::Template, name));
+    let globals = rests
+        .global_roles
+        .into_iter()
+        .map(|name| (Kind::Global, name));
+    let links = heirs.chain(globals).map(|(kind, name)| {
+        view! { <A href=kind.screen(&name)>{name.clone()}</A> }
+    });
+    let links: Vec<_> = links.collect();
+    let rested = (!links.is_empty()).then(|| {
+        view! { <dt>"Inherited by"</dt><dd><span class="row">{links}</span></dd> }
+    });
+    view! {
+        <dl class="facts">
+            <dt>"Name"</dt><dd>{listed.name}</dd>
+            <dt>"Given in"</dt><dd>{listed.place}</dd>
+            {bound.map(|bound| view! { <dt>"Given"</dt><dd>{bound}</dd> })}
+            {rested}
+        </dl>
+    }
+}
+
+/// What it says, and its change.
+#[component]
+fn Saying(role: Stored, found: Found) -> impl IntoView {
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let open = role.listed.rights.may_change;
+    let work = Work {
+        draft: RwSignal::new(Draft::of(role.said.clone())),
+        open,
+    };
+    let sending = Sending::new();
+    // What the work began with, and what somebody else has made of it meanwhile.
+    let (from, meanwhile) = (RwSignal::new(role), RwSignal::new(None::<Stored>));
+    let changed = Memo::new(move |_| {
+        from.with(|from| {
+            work.draft
+                .with(|draft| draft.problem().is_some() || *draft.said() != from.said)
+        })
+    });
+    let unreadable = Signal::derive(move || work.draft.with(|draft| draft.problem().is_some()));
+    let save = move |()| {
+        let from = meanwhile
+            .get_untracked()
+            .unwrap_or_else(|| from.get_untracked());
+        let said = work.draft.with_untracked(|draft| draft.said().clone());
+        let request = async move { update(gate, from, said).await };
+        sending.send(request, move |outcome| match outcome {
+            Outcome::Written(role) => {
+                toasts.say(format!("The role {} is saved.", role.listed.title));
+                // The screen may be gone by now.
+                let _ = found.try_set(Some(Ok(role)));
+            }
+            Outcome::Meanwhile(now) => drop(meanwhile.try_set(Some(now))),
+        });
+    };
+    let conflict = move || {
+        let now = meanwhile.get()?;
+        let changes = from.with_untracked(|from| changes(&from.said, &now.said));
+        let take = move |()| found.set(Some(Ok(now.clone())));
+        Some(view! { <Meanwhile changes=changes on_overwrite=save on_take=take/> })
+    };
+    let drop_all = move |()| {
+        let said = from.with_untracked(|from| from.said.clone());
+        work.draft.set(Draft::of(said));
+    };
+    let foot = move || {
+        (open && meanwhile.with(Option::is_none)).then(|| {
+            view! {
+                <div class="row">
+                    <Button weight=Weight::Primary busy=sending.busy() on_press=save
+                        disabled=Signal::derive(move || unreadable.get() || !changed.get())>
+                        "Save"
+                    </Button>
+                    <Show when=move || changed.get()>
+                        <Button on_press=drop_all>"Drop what I changed"</Button>
+                    </Show>
+                </div>
+            }
+        })
+    };
+    view! {
+        {conflict}
+        <WorkOn work=work/>
+        <Refusal sending=sending/>
+        {foot}
+    }
+}
+
+/// What it allows with all that it inherits, as it is stored.
+#[component]
+fn Allows(role: Stored) -> impl IntoView {
+    let places = role.allowed.into_iter().map(|(place, lines)| {
+        let lines = lines.into_iter().map(|line| view! { <li>{line}</li> });
+        view! { <h3>{place}</h3><ul class="allowed">{lines.collect_view()}</ul> }
+    });
+    let places: Vec<_> = places.collect();
+    (!places.is_empty()).then(|| {
+        view! {
+            <section class="card"><h2>"What it allows, with all that it inherits"</h2>{places}</section>
+        }
+    })
+}

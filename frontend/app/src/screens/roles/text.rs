@@ -1,0 +1,53 @@
+//! A role as YAML.
+
+use drover_ui_core::role::draft::TextProblem;
+use leptos::prelude::*;
+
+use super::work::Work;
+
+/// The text, to read and to change.
+#[component]
+pub(super) fn AsText(work: Work) -> impl IntoView {
+    let wrong = Memo::new(move |_| work.draft.with(|draft| draft.problem().map(in_words)));
+    let note = move || {
+        let help =
+            "What the object's spec says. Comments stay here until a box or field is changed.";
+        wrong.get().unwrap_or_else(|| help.to_owned())
+    };
+    let class = move || {
+        if wrong.get().is_some() {
+            "field-note error"
+        } else {
+            "field-note"
+        }
+    };
+    view! {
+        <div class="field">
+            <label for="role-text">"YAML"</label>
+            <textarea
+                id="role-text"
+                class="role-text"
+                rows="24"
+                spellcheck="false"
+                autocomplete="off"
+                wrap="off"
+                readonly=!work.open
+                aria-describedby="role-text-note"
+                aria-invalid=move || wrong.get().is_some().to_string()
+                prop:value=move || work.draft.with(|draft| draft.text().to_owned())
+                on:input=move |event| {
+                    let text = event_target_value(&event);
+                    work.draft.update(|draft| draft.type_text(text));
+                }
+            ></textarea>
+            <p id="role-text-note" class=class aria-live="polite">{note}</p>
+        </div>
+    }
+}
+
+fn in_words(problem: &TextProblem) -> String {
+    match problem.line {
+        Some(line) => format!("Line {line}: {}", problem.message),
+        None => problem.message.clone(),
+    }
+}

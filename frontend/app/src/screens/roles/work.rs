@@ -1,0 +1,223 @@
+//! A role that is worked on: by boxes and fields, and as text.
+
+use std::sync::Arc;
+
+use drover_api::rest::RoleView;
+use drover_ui_core::role::Kind;
+use drover_ui_core::role::draft::Draft;
+use drover_ui_core::role::said::Said;
+use drover_ui_kit::button::{Button, Weight};
+use drover_ui_kit::icon::Icon;
+use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::picker::{Choice, Picker};
+use drover_ui_kit::tabs::{Tab, Tabs};
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+
+use super::matrix::Matrices;
+use super::text::AsText;
+use crate::gate::Gate;
+use crate::live::listing::every_page;
+
+/// What is worked on, and whether it can be changed.
+#[derive(Clone, Copy)]
+pub(super) struct Work {
+    /// What it shall say.
+    pub(super) draft: RwSignal<Draft>,
+    /// Whether the person may change it.
+    pub(super) open: bool,
+}
+
+impl Work {
+    /// Whether boxes and fields can be changed now.
+    pub(super) fn is_held(self) -> Signal<bool> {
+        Signal::derive(move || !self.open || self.draft.with(|draft| draft.problem().is_some()))
+    }
+
+    /// Changes it.
+    pub(super) fn change(self, change: impl FnOnce(&mut Said)) {
+        self.draft.update(|draft| draft.change(change));
+    }
+
+    /// Something of what it says.
+    pub(super) fn of<T>(self, of: impl Fn(&Said) -> T) -> T {
+        self.draft.with(|draft| of(draft.said()))
+    }
+}
+
+/// The role, both ways.
+#[component]
+pub(super) fn WorkOn(work: Work) -> impl IntoView {
+    let chosen = RwSignal::new("rules".to_owned());
+    let tab = |key: &str, words: &str| Tab {
+        key: key.to_owned(),
+        words: words.to_owned(),
+    };
+    let tabs = vec![tab("rules", "Rules"), tab("yaml", "YAML")];
+    let as_text = Memo::new(move |_| chosen.with(|chosen| chosen == "yaml"));
+    view! {
+        <Tabs label="The role" tabs=tabs chosen=chosen on_choose=move |key| chosen.set(key)>
+            {move || if as_text.get() {
+                view! { <AsText work=work/> }.into_any()
+            } else {
+                view! { <ByFields work=work/> }.into_any()
+            }}
+        </Tabs>
+    }
+}
+
+#[component]
+fn ByFields(work: Work) -> impl IntoView {
+    let unreadable = move || {
+        let wrong = work.draft.with(|draft| draft.problem().is_some());
+        wrong.then(|| view! {
+            <Banner mood=Mood::Warning>
+                "The YAML cannot be read. This is what it said last; mend it, and you can go on here."
+            </Banner>
+        })
+    };
+    let held = work.is_held();
+    let external = work
+        .draft
+        .with_untracked(|draft| draft.said().external().is_some());
+    let in_hub = move || {
+        let count = work.of(Said::hub_namespaces);
+        let words = "It also allows something in single namespaces of the hub: see the YAML.";
+        (count > 0).then(|| view! { <p class="soft">{words}</p> })
+    };
+    view! {
+        {unreadable}
+        <fieldset class="plain stack" disabled=held>
+            <Line work=work label="Display name" read=|said| said.display_name().to_owned()
+                write=|said, text| said.call(text)/>
+            <Line work=work label="What it is for" read=|said| said.description().to_owned()
+                write=|said, text| said.describe(text)/>
+            <Flag work=work/>
+            <Others work=work/>
+            {external.then(|| view! {
+                <Line work=work label="ClusterRoles of the cluster's own, such as view"
+                    read=|said| said.external().unwrap_or_default()
+                    write=|said, text| said.name_external(text)/>
+            })}
+            <Matrices work=work/>
+            {in_hub}
+        </fieldset>
+    }
+}
+
+/// A field that counts when it is left.
+#[component]
+fn Line(
+    work: Work,
+    label: &'static str,
+    read: fn(&Said) -> String,
+    write: fn(&mut Said, &str),
+) -> impl IntoView {
+    view! {
+        <div class="field">
+            <label>
+                {label}
+                <input type="text" autocomplete="off" prop:value=move || work.of(read)
+                    on:change=move |event| {
+                        let text = event_target_value(&event);
+                        work.change(|said| write(said, &text));
+                    }/>
+            </label>
+        </div>
+    }
+}
+
+#[component]
+fn Flag(work: Work) -> impl IntoView {
+    let words = work.draft.with_untracked(|draft| draft.said().flag().0);
+    view! {
+        <label class="checkbox">
+            <input
+                type="checkbox"
+                prop:checked=move || work.of(|said| said.flag().1)
+                on:change=move |event| {
+                    let is = event_target_checked(&event);
+                    work.change(|said| said.set_flag(is));
+                }
+            />
+            <span>{words}</span>
+        </label>
+    }
+}
+
+/// The roles whose rights it has as well.
+#[component]
+fn Others(work: Work) -> impl IntoView {
+    let gate = expect_context::<Gate>();
+    let roles = RwSignal::new(Arc::new(Vec::<RoleView>::new()));
+    if work.open {
+        spawn_local(async move {
+            if let Ok(list) = every_page(gate, Kind::Template.path()).await {
+                // The screen may be gone by now.
+                let _ = roles.try_set(Arc::new(list));
+            }
+        });
+    }
+    let choices = Signal::derive(move || {
+        let roles = roles.get();
+        let fitting = roles.iter().filter(|role| work.of(|said| said.takes(role)));
+        let choices = fitting.map(|role| Choice {
+            key: role.name.clone(),
+            words: role
+                .display_name
+                .clone()
+                .unwrap_or_else(|| role.name.clone()),
+            note: role.description.clone().unwrap_or_default(),
+        });
+        choices.collect::<Vec<_>>()
+    });
+    let chosen = RwSignal::new(None::<String>);
+    Effect::new(move || {
+        if let Some(name) = chosen.get() {
+            work.change(|said| said.others_mut().push(name));
+            chosen.set(None);
+        }
+    });
+    let heading = work
+        .draft
+        .with_untracked(|draft| match draft.said().kind() {
+            Kind::Template => "Inherits",
+            Kind::Global => "Gives in every cluster",
+        });
+    let names = Memo::new(move |_| work.of(|said| said.others().to_vec()));
+    let list = move || {
+        let names = names.get();
+        if names.is_empty() {
+            return view! { <p class="soft">"No other role."</p> }.into_any();
+        }
+        let items = names
+            .into_iter()
+            .map(|name| view! { <Other work=work name=name/> });
+        view! { <ul class="stack">{items.collect_view()}</ul> }.into_any()
+    };
+    view! {
+        <section class="stack">
+            <h2>{heading}</h2>
+            {list}
+            {work.open.then(|| view! {
+                <Picker label="Add a role" choices=choices value=chosen none="Choose a role"/>
+            })}
+        </section>
+    }
+}
+
+#[component]
+fn Other(work: Work, name: String) -> impl IntoView {
+    let (label, gone) = (format!("Leave out {name}"), name.clone());
+    let leave_out = move |()| work.change(|said| said.others_mut().retain(|it| *it != gone));
+    view! {
+        <li class="row">
+            <a href=Kind::Template.screen(&name)>{name.clone()}</a>
+            {work.open.then(|| view! {
+                <Button weight=Weight::Quiet icon=Icon::Trash on_press=leave_out>
+                    <span class="unseen">{label}</span>
+                </Button>
+            })}
+        </li>
+    }
+}

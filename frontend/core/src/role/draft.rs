@@ -1,0 +1,128 @@
+//! A role while somebody works on it: what it says, and the same as text.
+
+use drover_api::strict::unknown_field;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::Kind;
+use super::said::Said;
+
+/// What is wrong with a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextProblem {
+    /// Where, counted from one, if that can be told.
+    pub line: Option<usize>,
+    /// What, with the field where it is about one.
+    pub message: String,
+}
+
+/// What a role shall say. A text that cannot be read is kept beside what could be read last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draft {
+    said: Said,
+    text: String,
+    problem: Option<TextProblem>,
+}
+
+impl Draft {
+    /// Begins with what a role says.
+    pub fn of(said: Said) -> Self {
+        Self {
+            text: text_of(&said),
+            said,
+            problem: None,
+        }
+    }
+
+    /// What it says; as of the last text that could be read.
+    pub const fn said(&self) -> &Said {
+        &self.said
+    }
+
+    /// The text, as it was typed.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What is wrong with the text; until that is mended nothing else can be changed.
+    pub const fn problem(&self) -> Option<&TextProblem> {
+        self.problem.as_ref()
+    }
+
+    /// Takes another text; comments and the order of fields stay as long as nothing else is changed.
+    pub fn type_text(&mut self, text: String) {
+        match read(self.said.kind(), &text) {
+            Ok(said) => {
+                self.said = said;
+                self.problem = None;
+            }
+            Err(problem) => self.problem = Some(problem),
+        }
+        self.text = text;
+    }
+
+    /// Changes what it says, and with it the text; nothing while the text cannot be read.
+    pub fn change(&mut self, change: impl FnOnce(&mut Said)) {
+        if self.problem.is_some() {
+            return;
+        }
+        let mut said = self.said.clone();
+        change(&mut said);
+        if said != self.said {
+            self.text = text_of(&said);
+            self.said = said;
+        }
+    }
+}
+
+/// What a spec looks like as YAML.
+pub fn text_of(spec: &impl Serialize) -> String {
+    // Specs hold texts, numbers and lists of them, which can always be written.
+    serde_saphyr::to_string(spec).unwrap_or_default()
+}
+
+/// Reads what a role of a kind says; one field that nobody knows makes all of it unreadable, so that
+/// nothing is lost.
+pub fn read(kind: Kind, text: &str) -> Result<Said, TextProblem> {
+    match kind {
+        Kind::Template => spec(text).map(Said::Template),
+        Kind::Global => spec(text).map(Said::Global),
+    }
+}
+
+fn spec<S: Serialize + DeserializeOwned>(text: &str) -> Result<S, TextProblem> {
+    let spec: S = serde_saphyr::from_str(text).map_err(|error| problem(&error))?;
+    let sent: serde_json::Value = serde_saphyr::from_str(text).map_err(|error| problem(&error))?;
+    let known = serde_json::to_value(&spec).unwrap_or_default();
+    match unknown_field(&sent, &known, "spec") {
+        None => Ok(spec),
+        Some(path) => {
+            let path = path.strip_prefix("spec.").unwrap_or(&path).to_owned();
+            Err(TextProblem {
+                line: line_of(text, &path),
+                message: format!("{path}: there is no such field"),
+            })
+        }
+    }
+}
+
+fn problem(error: &serde_saphyr::Error) -> TextProblem {
+    let line = error.location().map(|at| at.line());
+    TextProblem {
+        line: line.and_then(|line| usize::try_from(line).ok()),
+        message: error.without_snippet().to_string(),
+    }
+}
+
+/// The line of a field, where no other line has one of that name.
+fn line_of(text: &str, path: &str) -> Option<usize> {
+    let key = path.rsplit('.').next()?;
+    let begins = |line: &str| {
+        let line = line.trim_start_matches([' ', '-']);
+        let rest = line.strip_prefix(key);
+        rest.is_some_and(|rest| rest.trim_start().starts_with(':'))
+    };
+    let mut lines = text.lines().enumerate().filter(|(_, line)| begins(line));
+    let (at, _) = lines.next()?;
+    lines.next().is_none().then_some(at + 1)
+}

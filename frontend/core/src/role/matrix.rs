@@ -1,0 +1,176 @@
+//! Rules as rows of boxes: what each allows to do with its resources.
+//!
+//! A rule is a row, and a row is nothing but the rule: what the boxes do not show stays as it is.
+
+use k8s_openapi::api::rbac::v1::PolicyRule;
+
+use super::words::{Words, line, names};
+
+/// The verbs that have a column each.
+pub const VERBS: [&str; 8] = [
+    "get",
+    "list",
+    "watch",
+    "create",
+    "update",
+    "patch",
+    "delete",
+    "deletecollection",
+];
+/// Every verb there is.
+pub const ALL: &str = "*";
+
+/// What a box shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Not allowed.
+    Off,
+    /// Allowed.
+    On,
+    /// Allowed because every verb is.
+    Implied,
+}
+
+/// What the box of a verb shows in a rule's row.
+pub fn mark(rule: &PolicyRule, verb: &str) -> Mark {
+    if rule.verbs.iter().any(|own| own == verb) {
+        Mark::On
+    } else if rule.verbs.iter().any(|own| own == ALL) {
+        Mark::Implied
+    } else {
+        Mark::Off
+    }
+}
+
+/// The rule once a box was pressed; the other verbs stay as they are, those that are implied too.
+#[must_use]
+pub fn toggled(rule: &PolicyRule, verb: &str) -> PolicyRule {
+    let mut rule = rule.clone();
+    if rule.verbs.iter().any(|own| own == verb) {
+        rule.verbs.retain(|own| own != verb);
+        return rule;
+    }
+    // Where people look for it.
+    let place = |verb: &str| VERBS.iter().position(|known| *known == verb);
+    let before = |own: &String| match (place(own), place(verb)) {
+        (Some(own), Some(new)) => own > new,
+        (None, Some(_)) => own != ALL,
+        (_, None) => verb == ALL,
+    };
+    let at = rule.verbs.iter().position(before);
+    let at = at.unwrap_or(rule.verbs.len());
+    rule.verbs.insert(at, verb.to_owned());
+    rule
+}
+
+/// Verbs without a column, such as `impersonate`.
+pub fn others(rule: &PolicyRule) -> String {
+    let others: Vec<String> = rule
+        .verbs
+        .iter()
+        .filter(|it| !is_known(it))
+        .cloned()
+        .collect();
+    line(&others, Words::Plain)
+}
+
+/// The rule with these verbs beside those that have a column.
+#[must_use]
+pub fn with_others(rule: &PolicyRule, typed: &str) -> PolicyRule {
+    let mut rule = rule.clone();
+    rule.verbs.retain(|verb| is_known(verb));
+    for verb in names(typed, Words::Plain) {
+        if !rule.verbs.contains(&verb) {
+            rule.verbs.push(verb);
+        }
+    }
+    rule
+}
+
+fn is_known(verb: &str) -> bool {
+    verb == ALL || VERBS.contains(&verb)
+}
+
+/// What a rule is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// API groups.
+    Groups,
+    /// Resources, such as `pods/log`.
+    Resources,
+    /// Names of single objects; all of them if there is none.
+    Names,
+    /// Paths such as `/metrics`.
+    Paths,
+}
+
+impl Part {
+    const fn words(self) -> Words {
+        match self {
+            Self::Groups => Words::Groups,
+            Self::Resources | Self::Names | Self::Paths => Words::Plain,
+        }
+    }
+}
+
+/// A part as one line.
+pub fn part(rule: &PolicyRule, part: Part) -> String {
+    let list = match part {
+        Part::Groups => &rule.api_groups,
+        Part::Resources => &rule.resources,
+        Part::Names => &rule.resource_names,
+        Part::Paths => &rule.non_resource_urls,
+    };
+    line(list.as_deref().unwrap_or_default(), part.words())
+}
+
+/// The rule with what was typed as a part.
+#[must_use]
+pub fn with_part(rule: &PolicyRule, part: Part, typed: &str) -> PolicyRule {
+    let mut rule = rule.clone();
+    let list = match part {
+        Part::Groups => &mut rule.api_groups,
+        Part::Resources => &mut rule.resources,
+        Part::Names => &mut rule.resource_names,
+        Part::Paths => &mut rule.non_resource_urls,
+    };
+    *list = Some(names(typed, part.words())).filter(|names| !names.is_empty());
+    rule
+}
+
+/// Whether a rule is about paths; one that is about both has fields for all.
+pub fn is_about_paths(rule: &PolicyRule) -> bool {
+    rule.non_resource_urls
+        .as_ref()
+        .is_some_and(|urls| !urls.is_empty())
+}
+
+/// What a row is called: `deployments (apps)`.
+pub fn title(rule: &PolicyRule) -> String {
+    if is_about_paths(rule) {
+        return part(rule, Part::Paths);
+    }
+    let resources = match part(rule, Part::Resources) {
+        none if none.is_empty() => "nothing yet".to_owned(),
+        resources => resources,
+    };
+    format!("{resources} ({})", part(rule, Part::Groups))
+}
+
+/// A new row: reading objects that are still to be named.
+pub fn new_rule() -> PolicyRule {
+    PolicyRule {
+        api_groups: Some(vec![String::new()]),
+        verbs: VERBS[..3].iter().map(|&verb| verb.to_owned()).collect(),
+        ..PolicyRule::default()
+    }
+}
+
+/// A new row about paths.
+pub fn new_paths() -> PolicyRule {
+    PolicyRule {
+        non_resource_urls: Some(vec!["/version".to_owned()]),
+        verbs: vec!["get".to_owned()],
+        ..PolicyRule::default()
+    }
+}

@@ -1,0 +1,323 @@
+//! What a role of either kind says.
+
+use drover_api::kinds::{GlobalRoleSpec, RoleContext, RoleTemplateSpec};
+use drover_api::rest::{GlobalRoleDetail, RestsOnIt, RoleDetail, RoleUpdate, RoleView};
+use k8s_openapi::api::rbac::v1::PolicyRule;
+use serde::Serialize;
+
+use super::matrix::{Part, part};
+use super::words::{Words, line, names};
+use super::{Kind, Listed};
+
+/// The spec of a role.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Said {
+    /// Of one in clusters and projects.
+    Template(RoleTemplateSpec),
+    /// Of one on the hub and in every cluster.
+    Global(GlobalRoleSpec),
+}
+
+/// A list of rules in a spec.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rules {
+    /// What it allows where it is given.
+    Own,
+    /// What a role in a project allows in the whole cluster.
+    Cluster,
+}
+
+impl Said {
+    /// Nothing yet.
+    pub fn nothing(kind: Kind) -> Self {
+        match kind {
+            Kind::Template => Self::Template(RoleTemplateSpec::default()),
+            Kind::Global => Self::Global(GlobalRoleSpec::default()),
+        }
+    }
+
+    /// Which kind of role says this.
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Template(_) => Kind::Template,
+            Self::Global(_) => Kind::Global,
+        }
+    }
+
+    /// Where people are given it; `None` if everywhere.
+    pub const fn context(&self) -> Option<RoleContext> {
+        match self {
+            Self::Template(spec) => Some(spec.context),
+            Self::Global(_) => None,
+        }
+    }
+
+    /// Says where people are given it; a role in clusters has its rules in one list.
+    pub fn put_in(&mut self, context: RoleContext) {
+        let Self::Template(spec) = self else {
+            return;
+        };
+        if spec.context != context {
+            spec.context = context;
+            spec.rules.append(&mut spec.cluster_rules);
+        }
+    }
+
+    /// Which lists of rules it has, each with what they are about.
+    pub fn lists(&self) -> Vec<(Rules, &'static str)> {
+        match self.context() {
+            None => vec![(Rules::Own, "On the hub")],
+            Some(RoleContext::Cluster) => vec![(Rules::Own, "In the whole cluster")],
+            Some(RoleContext::Project) => vec![
+                (Rules::Own, "In the project's namespaces"),
+                (Rules::Cluster, "In the project's whole cluster"),
+            ],
+        }
+    }
+
+    /// One of its lists.
+    pub fn rules(&self, which: Rules) -> &[PolicyRule] {
+        match (self, which) {
+            (Self::Template(spec), Rules::Own) => &spec.rules,
+            (Self::Template(spec), Rules::Cluster) => &spec.cluster_rules,
+            (Self::Global(spec), Rules::Own) => &spec.rules,
+            (Self::Global(_), Rules::Cluster) => &[],
+        }
+    }
+
+    /// The same, to change it; `None` where it has none.
+    pub fn rules_mut(&mut self, which: Rules) -> Option<&mut Vec<PolicyRule>> {
+        match (self, which) {
+            (Self::Template(spec), Rules::Own) => Some(&mut spec.rules),
+            (Self::Template(spec), Rules::Cluster) => Some(&mut spec.cluster_rules),
+            (Self::Global(spec), Rules::Own) => Some(&mut spec.rules),
+            (Self::Global(_), Rules::Cluster) => None,
+        }
+    }
+
+    /// Whether rules about paths are taken in a list.
+    pub fn takes_paths(&self, which: Rules) -> bool {
+        which == Rules::Cluster || self.context() != Some(RoleContext::Project)
+    }
+
+    /// What people call it; empty if as the object is.
+    pub fn display_name(&self) -> &str {
+        let name = match self {
+            Self::Template(spec) => &spec.display_name,
+            Self::Global(spec) => &spec.display_name,
+        };
+        name.as_deref().unwrap_or_default()
+    }
+
+    /// What it is for; may be empty.
+    pub fn description(&self) -> &str {
+        let text = match self {
+            Self::Template(spec) => &spec.description,
+            Self::Global(spec) => &spec.description,
+        };
+        text.as_deref().unwrap_or_default()
+    }
+
+    /// Says how people call it.
+    pub fn call(&mut self, name: &str) {
+        let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+        match self {
+            Self::Template(spec) => spec.display_name = name,
+            Self::Global(spec) => spec.display_name = name,
+        }
+    }
+
+    /// Says what it is for.
+    pub fn describe(&mut self, text: &str) {
+        let text = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        match self {
+            Self::Template(spec) => spec.description = text,
+            Self::Global(spec) => spec.description = text,
+        }
+    }
+
+    /// ClusterRoles that clusters have by themselves, in one line; `None` where there are none.
+    pub fn external(&self) -> Option<String> {
+        match self {
+            Self::Template(spec) => Some(line(&spec.external, Words::Plain)),
+            Self::Global(_) => None,
+        }
+    }
+
+    /// Says which those are.
+    pub fn name_external(&mut self, typed: &str) {
+        if let Self::Template(spec) = self {
+            spec.external = names(typed, Words::Plain);
+        }
+    }
+
+    /// The one thing that it is or is not, in words, and whether it is: locked, or for everybody new.
+    pub const fn flag(&self) -> (&'static str, bool) {
+        match self {
+            Self::Template(spec) => ("Locked: nobody else is given it", spec.locked),
+            Self::Global(spec) => (
+                "Whoever signs in for the first time is given it",
+                spec.new_user_default,
+            ),
+        }
+    }
+
+    /// Says that it is, or is not.
+    pub const fn set_flag(&mut self, is: bool) {
+        match self {
+            Self::Template(spec) => spec.locked = is,
+            Self::Global(spec) => spec.new_user_default = is,
+        }
+    }
+
+    /// In how many single namespaces of the hub it allows something; that is changed in the text.
+    pub fn hub_namespaces(&self) -> usize {
+        match self {
+            Self::Template(_) => 0,
+            Self::Global(spec) => spec.namespaced_rules.len(),
+        }
+    }
+
+    /// The roles whose rights it has as well: those that it inherits, or gives in every cluster.
+    pub fn others(&self) -> &[String] {
+        match self {
+            Self::Template(spec) => &spec.inherits,
+            Self::Global(spec) => &spec.in_every_cluster,
+        }
+    }
+
+    /// The same, to change them.
+    pub const fn others_mut(&mut self) -> &mut Vec<String> {
+        match self {
+            Self::Template(spec) => &mut spec.inherits,
+            Self::Global(spec) => &mut spec.in_every_cluster,
+        }
+    }
+
+    /// Whether a role can be one of those.
+    pub fn takes(&self, role: &RoleView) -> bool {
+        let context = self.context().unwrap_or(RoleContext::Cluster);
+        role.context == context && !role.locked && !self.others().contains(&role.name)
+    }
+
+    /// A new role that has all rights of this one by inheriting it.
+    #[must_use]
+    pub fn heir(&self, name: &str) -> Self {
+        match self {
+            Self::Template(spec) => Self::Template(RoleTemplateSpec {
+                context: spec.context,
+                inherits: vec![name.to_owned()],
+                ..RoleTemplateSpec::default()
+            }),
+            Self::Global(_) => self.copied(),
+        }
+    }
+
+    /// A new role that says the same, which people can be given.
+    #[must_use]
+    pub fn copied(&self) -> Self {
+        let mut said = self.clone();
+        said.call("");
+        match &mut said {
+            Self::Template(spec) => spec.locked = false,
+            Self::Global(spec) => spec.new_user_default = false,
+        }
+        said
+    }
+
+    /// What is sent to change a role to this, from a version.
+    pub fn update(&self, version: &str) -> RoleUpdate {
+        RoleUpdate {
+            // Specs hold texts and lists of them, which can always be written.
+            spec: serde_json::to_value(self).unwrap_or_default(),
+            resource_version: Some(version.to_owned()),
+        }
+    }
+}
+
+/// A role as the server has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// As it is listed.
+    pub listed: Listed,
+    /// What it says.
+    pub said: Said,
+    /// Version of the object.
+    pub version: String,
+    /// What it allows with all that it inherits: where, and one line for each rule.
+    pub allowed: Vec<(&'static str, Vec<String>)>,
+    /// Why it allows nothing.
+    pub problem: Option<String>,
+    /// What it cannot be deleted for.
+    pub rests_on_it: RestsOnIt,
+}
+
+impl From<RoleDetail> for Stored {
+    fn from(role: RoleDetail) -> Self {
+        let both = [
+            (
+                "In the cluster",
+                lines(&role.cluster.rules, &role.cluster.external),
+            ),
+            (
+                "In the project's namespaces",
+                lines(&role.project.rules, &role.project.external),
+            ),
+        ];
+        Self {
+            listed: Listed::from(&role.role),
+            said: Said::Template(role.spec),
+            version: role.resource_version,
+            allowed: both
+                .into_iter()
+                .filter(|(_, lines)| !lines.is_empty())
+                .collect(),
+            problem: role.problem,
+            rests_on_it: role.rests_on_it,
+        }
+    }
+}
+
+impl From<GlobalRoleDetail> for Stored {
+    fn from(role: GlobalRoleDetail) -> Self {
+        let allowed = &role.every_cluster;
+        let both = [
+            ("On the hub", lines(&role.spec.rules, &[])),
+            ("In every cluster", lines(&allowed.rules, &allowed.external)),
+        ];
+        Self {
+            listed: Listed::from(&role.role),
+            said: Said::Global(role.spec),
+            version: role.resource_version,
+            allowed: both
+                .into_iter()
+                .filter(|(_, lines)| !lines.is_empty())
+                .collect(),
+            problem: role.problem,
+            rests_on_it: RestsOnIt::default(),
+        }
+    }
+}
+
+/// One line for each rule, and for each of the cluster's own roles.
+fn lines(rules: &[PolicyRule], external: &[String]) -> Vec<String> {
+    let rules = rules.iter().map(in_words);
+    let external = external
+        .iter()
+        .map(|name| format!("all that the cluster's own ClusterRole {name} allows"));
+    rules.chain(external).collect()
+}
+
+/// A rule as people say it: `get, list: pods (core)`.
+pub fn in_words(rule: &PolicyRule) -> String {
+    let named = match part(rule, Part::Names) {
+        none if none.is_empty() => none,
+        names => format!(" named {names}"),
+    };
+    format!(
+        "{}: {}{named}",
+        rule.verbs.join(", "),
+        super::matrix::title(rule)
+    )
+}

@@ -1,0 +1,302 @@
+use std::collections::BTreeSet;
+
+use drover_api::kinds::{GlobalRoleSpec, RoleTemplateSpec};
+use k8s_openapi::api::rbac::v1::PolicyRule;
+use proptest::prelude::*;
+
+use super::draft::{Draft, read, text_of};
+use super::matrix::{
+    ALL, Mark, Part, VERBS, mark, others, part, title, toggled, with_others, with_part,
+};
+use super::meanwhile::changes;
+use super::merge::merged;
+use super::said::{Rules, Said, in_words};
+use super::words::{Words, line, names};
+use super::*;
+
+fn rule(verbs: &[&str], groups: &[&str], resources: &[&str]) -> PolicyRule {
+    let owned = |list: &[&str]| list.iter().map(|&it| it.to_owned()).collect::<Vec<_>>();
+    PolicyRule {
+        verbs: owned(verbs),
+        api_groups: Some(owned(groups)),
+        resources: Some(owned(resources)),
+        ..PolicyRule::default()
+    }
+}
+
+/// Everything that rules allow, one right each; a name that is empty stands for all.
+fn rights(rules: &[PolicyRule]) -> BTreeSet<[String; 5]> {
+    let mut rights = BTreeSet::new();
+    for rule in rules {
+        let list = |part: &Option<Vec<String>>| match part.as_deref() {
+            None | Some([]) => vec!["(none)".to_owned()],
+            Some(names) => names.to_vec(),
+        };
+        for verb in &rule.verbs {
+            for group in list(&rule.api_groups) {
+                for resource in list(&rule.resources) {
+                    for name in list(&rule.resource_names) {
+                        for url in list(&rule.non_resource_urls) {
+                            let (group, name) = (group.clone(), name.clone());
+                            rights.insert([verb.clone(), group, resource.clone(), name, url]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    rights
+}
+
+fn some_names() -> impl Strategy<Value = Option<Vec<String>>> {
+    let name = prop_oneof![
+        "[a-c]",
+        Just(String::new()),
+        Just("core".to_owned()),
+        Just("a b,\"\\".to_owned())
+    ];
+    prop::option::of(prop::collection::vec(name, 0..3))
+}
+
+fn some_rule() -> impl Strategy<Value = PolicyRule> {
+    let verb = prop_oneof![
+        Just("get".to_owned()),
+        Just("*".to_owned()),
+        Just("impersonate".to_owned()),
+        Just("delete".to_owned())
+    ];
+    let verbs = prop::collection::vec(verb, 0..3);
+    (
+        verbs,
+        some_names(),
+        some_names(),
+        some_names(),
+        some_names(),
+    )
+        .prop_map(
+            |(verbs, api_groups, resources, resource_names, non_resource_urls)| PolicyRule {
+                verbs,
+                api_groups,
+                resources,
+                resource_names,
+                non_resource_urls,
+            },
+        )
+}
+
+fn some_spec() -> impl Strategy<Value = RoleTemplateSpec> {
+    let text = prop::option::of(".{0,20}");
+    let rules = prop::collection::vec(some_rule(), 0..3);
+    (
+        any::<bool>(),
+        text,
+        rules,
+        prop::collection::vec("[a-z]{1,3}|on|no|12|~", 0..3),
+    )
+        .prop_map(|(project, description, rules, inherits)| RoleTemplateSpec {
+            context: if project {
+                RoleContext::Project
+            } else {
+                RoleContext::Cluster
+            },
+            description,
+            rules,
+            inherits,
+            locked: project,
+            ..RoleTemplateSpec::default()
+        })
+}
+
+proptest! {
+    #[test]
+    fn a_role_and_its_text_are_the_same(spec in some_spec()) {
+        let said = Said::Template(spec);
+        prop_assert_eq!(read(Kind::Template, &text_of(&said)), Ok(said));
+    }
+
+    #[test]
+    fn a_box_changes_its_verb_and_nothing_else(rule in some_rule(), at in 0..9_usize) {
+        let verb = VERBS.get(at).copied().unwrap_or(ALL);
+        let once = toggled(&rule, verb);
+        let without = |rule: &PolicyRule| rule.verbs.iter().filter(|it| *it != verb).cloned().collect::<Vec<_>>();
+        prop_assert_eq!(without(&once), without(&rule));
+        prop_assert_ne!(mark(&once, verb) == Mark::On, mark(&rule, verb) == Mark::On);
+        let rest = |rule: &PolicyRule| PolicyRule { verbs: Vec::new(), ..rule.clone() };
+        prop_assert_eq!(rest(&once), rest(&rule));
+    }
+
+    #[test]
+    fn what_stands_in_a_field_means_what_the_rule_says(rule in some_rule()) {
+        let again = with_others(&rule, &others(&rule));
+        prop_assert_eq!(rights(&[again]), rights(std::slice::from_ref(&rule)));
+        for field in [Part::Groups, Part::Resources, Part::Names, Part::Paths] {
+            let again = with_part(&rule, field, &part(&rule, field));
+            prop_assert_eq!(rights(&[again]), rights(std::slice::from_ref(&rule)));
+        }
+    }
+
+    #[test]
+    fn a_list_in_a_line_is_the_list(list in prop::collection::vec(".{0,4}", 0..4)) {
+        for words in [Words::Groups, Words::Plain] {
+            prop_assert_eq!(&names(&line(&list, words), words), &list);
+        }
+    }
+
+    #[test]
+    fn merged_rules_allow_the_same_and_are_no_more(rules in prop::collection::vec(some_rule(), 0..6)) {
+        let merged = merged(&rules);
+        prop_assert_eq!(rights(&merged), rights(&rules));
+        prop_assert!(merged.len() <= rules.len());
+    }
+
+    #[test]
+    fn no_text_panics_the_reader_and_each_is_kept(text in ".{0,60}") {
+        let mut draft = Draft::of(Said::nothing(Kind::Template));
+        draft.type_text(text.clone());
+        prop_assert_eq!(draft.text(), text);
+    }
+}
+
+#[test]
+fn rules_that_differ_in_one_part_become_one() {
+    let rules = [
+        rule(&["get"], &[""], &["pods"]),
+        rule(&["list"], &[""], &["pods"]),
+        rule(&["get", "list"], &[""], &["services"]),
+        rule(&["get"], &["apps"], &["deployments"]),
+    ];
+    let wanted = [
+        rule(&["get", "list"], &[""], &["pods", "services"]),
+        rule(&["get"], &["apps"], &["deployments"]),
+    ];
+    assert_eq!(merged(&rules), wanted);
+}
+
+#[test]
+fn a_row_shows_what_every_verb_implies_and_is_called_by_its_resources() {
+    let all = rule(&["*", "get"], &["apps"], &["deployments"]);
+    assert_eq!(
+        (mark(&all, "get"), mark(&all, "patch")),
+        (Mark::On, Mark::Implied)
+    );
+    assert_eq!(title(&all), "deployments (apps)");
+    assert_eq!(title(&rule(&["get"], &[""], &["pods"])), "pods (core)");
+    let toggled = toggled(&rule(&["get", "delete", "bind"], &[""], &["pods"]), "list");
+    assert_eq!(toggled.verbs, ["get", "list", "delete", "bind"]);
+}
+
+#[test]
+fn a_wrong_text_names_line_and_field_and_loses_nothing() {
+    let mut draft = Draft::of(Said::nothing(Kind::Template));
+    let good = "# of the team\ncontext: Project\nrules:\n- verbs: [get]\n  resources: [pods]\n  apiGroups: ['']\n";
+    draft.type_text(good.to_owned());
+    assert_eq!((draft.problem(), draft.text()), (None, good));
+    for (text, line, said) in [
+        (
+            "context: Project\nrules:\n- verb: [get]\n",
+            Some(3),
+            "rules[0].verb",
+        ),
+        ("context: Project\nrules:\n- verbs: get\n", Some(3), ""),
+        ("context: Hub\n", Some(1), "Hub"),
+        ("context: [\n", None, ""),
+    ] {
+        draft.type_text(text.to_owned());
+        let problem = draft.problem().unwrap();
+        assert!(
+            line.is_none() || problem.line == line,
+            "{text}: {problem:?}"
+        );
+        assert!(problem.message.contains(said), "{text}: {problem:?}");
+        assert_eq!(draft.text(), text);
+        // The boxes do not overwrite what was typed.
+        draft.change(|said| said.call("Deployer"));
+        assert_eq!(
+            (draft.text(), draft.said().rules(Rules::Own).len()),
+            (text, 1)
+        );
+    }
+    draft.type_text(good.to_owned());
+    draft.change(|said| said.call("Deployer"));
+    assert!(draft.text().contains("displayName: Deployer") && draft.problem().is_none());
+}
+
+#[test]
+fn what_others_changed_is_told_by_field() {
+    let before = GlobalRoleSpec::default();
+    let now = GlobalRoleSpec {
+        description: Some("new".to_owned()),
+        ..before.clone()
+    };
+    assert_eq!(changes(&before, &before), []);
+    let told = changes(&before, &now);
+    assert_eq!(told.len(), 1);
+    assert_eq!(
+        (
+            told[0].field.as_str(),
+            told[0].before.as_str(),
+            told[0].now.as_str()
+        ),
+        ("description", "", "new")
+    );
+}
+
+#[test]
+fn a_copy_can_be_given_and_an_heir_has_all_rights_by_one_name() {
+    let said = Said::Template(RoleTemplateSpec {
+        context: RoleContext::Project,
+        display_name: Some("Member".to_owned()),
+        rules: vec![rule(&["get"], &[""], &["pods"])],
+        locked: true,
+        ..RoleTemplateSpec::default()
+    });
+    let copied = said.copied();
+    assert_eq!(
+        (copied.rules(Rules::Own), copied.display_name()),
+        (said.rules(Rules::Own), "")
+    );
+    assert!(!text_of(&copied).contains("locked: true"));
+    let heir = said.heir("member");
+    assert_eq!(
+        (heir.others(), heir.context()),
+        (&["member".to_owned()][..], said.context())
+    );
+    assert!(heir.rules(Rules::Own).is_empty() && !said.takes_paths(Rules::Own));
+    assert_eq!(
+        in_words(&rule(&["get"], &[""], &["pods"])),
+        "get: pods (core)"
+    );
+}
+
+#[test]
+fn what_has_a_field_of_its_own_is_said_by_it() {
+    let mut said = Said::nothing(Kind::Template);
+    said.name_external("view, edit");
+    said.set_flag(true);
+    assert_eq!(
+        (said.external().as_deref(), said.flag().1),
+        (Some("view, edit"), true)
+    );
+    let rules = vec![rule(&["get"], &[""], &["nodes"])];
+    said.put_in(RoleContext::Project);
+    said.rules_mut(Rules::Cluster).unwrap().clone_from(&rules);
+    assert_eq!(said.lists().len(), 2);
+    // In clusters there is one list, and what was in the other is not lost.
+    said.put_in(RoleContext::Cluster);
+    assert_eq!(
+        (said.rules(Rules::Own), said.rules(Rules::Cluster)),
+        (&rules[..], &[][..])
+    );
+    assert_eq!(Said::nothing(Kind::Global).external(), None);
+}
+
+#[test]
+fn roles_of_both_kinds_have_their_own_addresses_and_commands() {
+    assert_eq!(Kind::Global.path_of("a"), "/v1/global-roles/a");
+    assert_eq!(Kind::Template.screen_of_new(Some("a")), "/new-role?copy=a");
+    assert_eq!(
+        Kind::Global.command("get", "a b"),
+        "drover role get 'a b' --global"
+    );
+    assert!(who_loses(Some(3)).starts_with("3 bindings"));
+}

@@ -1,0 +1,69 @@
+//! Lists of names in one line of text.
+
+/// How the core group is written, whose name is empty.
+const CORE: &str = "core";
+
+/// What may be written in a list: which names mean something else there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Words {
+    /// API groups: `core` is the one without a name.
+    Groups,
+    /// Anything else.
+    Plain,
+}
+
+/// The names with commas between them; one that would be read as another stands in quotes.
+pub fn line(names: &[String], words: Words) -> String {
+    let names = names.iter().map(|name| match (words, name.as_str()) {
+        (Words::Groups, "") => CORE.to_owned(),
+        (Words::Groups, CORE) => quoted(CORE),
+        (_, name) if is_plain(name) => name.to_owned(),
+        (_, name) => quoted(name),
+    });
+    names.collect::<Vec<_>>().join(", ")
+}
+
+fn is_plain(name: &str) -> bool {
+    let parts = |c: char| c == ',' || c == '"' || c == '\\' || c.is_whitespace();
+    !name.is_empty() && !name.contains(parts)
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// The names of a line: between commas or spaces, or in quotes.
+pub fn names(line: &str, words: Words) -> Vec<String> {
+    let (mut names, mut chars) = (Vec::new(), line.chars().peekable());
+    while let Some(&next) = chars.peek() {
+        if next == ',' || next.is_whitespace() {
+            chars.next();
+        } else if next == '"' {
+            chars.next();
+            names.push(in_quotes(&mut chars));
+        } else {
+            let mut name = String::new();
+            while let Some(c) = chars.next_if(|c| *c != ',' && !c.is_whitespace()) {
+                name.push(c);
+            }
+            if words == Words::Groups && name == CORE {
+                name.clear();
+            }
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// What stands up to the next quote; a quote that is missing yet ends with the line.
+fn in_quotes(chars: &mut impl Iterator<Item = char>) -> String {
+    let mut name = String::new();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => break,
+            '\\' => name.extend(chars.next()),
+            c => name.push(c),
+        }
+    }
+    name
+}
