@@ -1,25 +1,23 @@
 //! Who has a role in a cluster or a project.
 
 mod binding;
+pub(super) mod given;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use axum::extract::State;
 use drover_access::identity::Identity;
-use drover_access::names::GroupName;
-use drover_api::ids::{ProviderUid, RoleUid, UserUid};
 use drover_api::kinds::{
     BindingSubject, ClusterRoleTemplateBinding, ProjectRoleTemplateBinding, RoleReference,
 };
 use drover_api::rest::{List, MemberCreate, MemberView};
 use http::StatusCode;
-use jiff::Timestamp;
 use kube::api::PostParams;
 use kube::{Api, ResourceExt as _};
 
-use self::binding::Binding;
+use self::binding::Placed;
+use self::given::{Given, PREFIX, view, wished};
 use super::RestState;
 use super::body::{Json, Name, Names, Query};
 use super::caller::Caller;
@@ -31,8 +29,6 @@ use crate::status::Status;
 
 /// Longest to wait until memory shows what was written.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
-/// What the id of a member begins with.
-const PREFIX: &str = "m-";
 
 pub(super) type InCluster = ClusterRoleTemplateBinding;
 pub(super) type InProject = ProjectRoleTemplateBinding;
@@ -118,7 +114,7 @@ pub(super) async fn remove_from_project(
 }
 
 /// A place that the caller knows of, and where their roles let them `verb` its members.
-fn place<B: Binding>(
+fn place<B: Placed>(
     state: &RestState,
     caller: &Identity,
     name: &str,
@@ -130,21 +126,21 @@ fn place<B: Binding>(
     Ok(at)
 }
 
-fn list<B: Binding>(
+fn list<B: Placed>(
     state: &RestState,
     caller: &Identity,
     name: &str,
     query: &PageQuery,
 ) -> Result<axum::Json<List<MemberView>>, Status> {
     let at = place::<B>(state, caller, name, "list")?;
-    let here = |binding: &B| binding.said().is_at(&*at);
+    let here = |binding: &B| binding.is_at(&at);
     let mirror = B::mirror(state.hub.stores());
     query
-        .of(mirror, here, |binding| view(state, binding))
+        .of(mirror, here, |binding| view(state.hub.stores(), binding))
         .map(axum::Json)
 }
 
-async fn add<B: Binding>(
+async fn add<B: Placed>(
     state: &RestState,
     caller: &Identity,
     name: &str,
@@ -152,14 +148,17 @@ async fn add<B: Binding>(
 ) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
     let at = place::<B>(state, caller, name, "create")?;
     let (role, subject) = wished(request)?;
-    let binding = pinned::<B>(state, &*at, &role, &subject);
+    let binding = pinned::<B>(state, &at, &role, &subject);
     let said = B::bind(&binding.name_any(), (at.name_any(), None), role, subject);
     let written = Written::new(&state.hub, caller, B::mirror(state.hub.stores()));
     let made = written.create_drawn(&said, &binding, PREFIX).await?;
-    Ok((StatusCode::CREATED, axum::Json(view(state, &made))))
+    Ok((
+        StatusCode::CREATED,
+        axum::Json(view(state.hub.stores(), &made)),
+    ))
 }
 
-async fn remove<B: Binding>(
+async fn remove<B: Placed>(
     state: &RestState,
     caller: &Identity,
     name: &str,
@@ -169,7 +168,7 @@ async fn remove<B: Binding>(
     let mirror = B::mirror(state.hub.stores());
     let binding = mirror
         .by_name(id)
-        .filter(|binding| binding.said().is_at(&*at))
+        .filter(|binding| binding.is_at(&at))
         .ok_or_else(|| Status::not_found("member", id))?;
     Written::new(&state.hub, caller, mirror)
         .delete(&binding)
@@ -178,7 +177,7 @@ async fn remove<B: Binding>(
 }
 
 /// Makes whoever made a place its owner: nobody else could give them a role there.
-pub(super) async fn make_owner<B: Binding>(
+pub(super) async fn make_owner<B: Placed>(
     state: &RestState,
     caller: &Identity,
     at: &B::At,
@@ -197,80 +196,15 @@ pub(super) async fn make_owner<B: Binding>(
     Ok(())
 }
 
-fn wished(request: MemberCreate) -> Result<(RoleReference, BindingSubject), Status> {
-    let said = |text: Option<String>| text.filter(|text| !text.is_empty());
-    let subject = match (said(request.user), said(request.group)) {
-        (Some(user), None) => BindingSubject::user(&user),
-        (None, Some(group)) => BindingSubject::group(&group),
-        _ => {
-            return Err(Status::invalid(
-                "user",
-                "name either a user, or a group as \"drover:<provider>:<id>\"",
-            ));
-        }
-    };
-    let role = RoleReference {
-        name: request.role,
-        uid: None,
-    };
-    Ok((role, subject))
-}
-
-/// A binding as it is written, with the UID beside each name: what the caller was judged by is what
-/// they mean. What is not there is refused later.
-fn pinned<B: Binding>(
+/// A binding as it is written.
+fn pinned<B: Placed>(
     state: &RestState,
     at: &B::At,
     role: &RoleReference,
     subject: &BindingSubject,
 ) -> B {
-    let stores = state.hub.stores();
-    let (mut role, mut subject) = (role.clone(), subject.clone());
-    let template = stores.role_templates.by_name(&role.name);
-    role.uid = template.and_then(|role| role.uid()).map(RoleUid::new);
-    if let Some(reference) = &mut subject.user {
-        let user = stores.users.by_name(&reference.name);
-        reference.uid = user.and_then(|user| user.uid()).map(UserUid::new);
-    }
-    if let Some(reference) = &mut subject.group {
-        let name = GroupName::parse(&reference.name);
-        let provider = name.and_then(|name| stores.auth_providers.by_name(name.provider()));
-        let uid = provider.and_then(|provider| provider.uid());
-        reference.provider_uid = uid.map(ProviderUid::new);
-    }
     let uid = at.uid();
-    let id = id(uid.as_deref(), &role, &subject);
-    B::bind(&id, (at.name_any(), uid), role, subject)
-}
-
-/// The same role for the same subject at the same place is one binding; a role or person that is
-/// made again under its name is another, and so is the binding.
-fn id(place: Option<&str>, role: &RoleReference, subject: &BindingSubject) -> String {
-    let parts = serde_json::json!([place, role, subject]);
-    let hash = digest(&SHA256, parts.to_string().as_bytes());
-    let short = hash.as_ref().first_chunk().copied().unwrap_or_default();
-    format!("{PREFIX}{:032x}", u128::from_be_bytes(short))
-}
-
-fn view<B: Binding>(state: &RestState, binding: &B) -> MemberView {
-    let said = binding.said();
-    let users = &state.hub.stores().users;
-    // Another person may have that name by now.
-    let person = said.subject.user.as_ref().and_then(|user| match &user.uid {
-        Some(uid) => users.by_uid(uid.as_str()),
-        None => users.by_name(&user.name),
-    });
-    let user = said.subject.user.as_ref().map(|user| user.name.clone());
-    let group = said.subject.group.as_ref().map(|group| group.name.clone());
-    let conditions = said.status.map(|status| status.conditions.clone());
-    let created = binding.meta().creation_timestamp.as_ref();
-    MemberView {
-        id: binding.name_any(),
-        role: said.role.name.clone(),
-        display_name: person.and_then(|person| person.spec.display_name.clone()),
-        user,
-        group,
-        created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
-        conditions: conditions.unwrap_or_default(),
-    }
+    let given = Given::pinned::<B>(state.hub.stores(), role, subject);
+    let id = given.id(uid.as_deref());
+    B::bind(&id, (at.name_any(), uid), given.role, given.subject)
 }

@@ -1,14 +1,15 @@
-//! The kinds that give a role in a cluster or in a project, and what they have in common.
+//! The kinds that give a role, and what they have in common.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use drover_access::grants::Place;
 use drover_access::identity::Identity;
 use drover_api::ids::{ClusterUid, ProjectUid};
 use drover_api::kinds::{
     BindingStatus, BindingSubject, Cluster, ClusterReference, ClusterRoleTemplateBinding,
-    ClusterRoleTemplateBindingSpec, Project, ProjectReference, ProjectRoleTemplateBinding,
-    ProjectRoleTemplateBindingSpec, RoleReference,
+    ClusterRoleTemplateBindingSpec, GlobalRoleBinding, Project, ProjectReference,
+    ProjectRoleTemplateBinding, ProjectRoleTemplateBindingSpec, RoleReference,
 };
 use k8s_openapi::ClusterResourceScope;
 use kube::{Resource, ResourceExt as _};
@@ -19,7 +20,7 @@ use crate::hub::{Mirror, Stores};
 use crate::rest::sight::{Sight, place_of, place_of_cluster};
 use crate::status::Status;
 
-/// A kind of binding: a role, for a subject, at a place.
+/// A kind of binding: a role for a subject.
 pub(in crate::rest) trait Binding:
     Resource<DynamicType = (), Scope = ClusterResourceScope>
     + Clone
@@ -27,16 +28,25 @@ pub(in crate::rest) trait Binding:
     + Serialize
     + DeserializeOwned
 {
+    /// All of this kind.
+    fn mirror(stores: &Stores) -> &Mirror<Self>;
+
+    /// UID of the role that a name means in it; `None` if there is none.
+    fn role_uid(stores: &Stores, name: &str) -> Option<String>;
+
+    /// What it says.
+    fn said(&self) -> Said<'_>;
+}
+
+/// One that gives its role at a place.
+pub(in crate::rest) trait Placed: Binding {
     /// What the role is given in.
     type At: Resource<DynamicType = ()>;
     /// Role of who makes such a place.
     const OWNER: &'static str;
 
-    /// All of this kind.
-    fn mirror(stores: &Stores) -> &Mirror<Self>;
-
     /// The place of this name, if the caller knows of it, and where its objects are.
-    fn find(sight: &Sight, name: &str) -> Result<(std::sync::Arc<Self::At>, Place), Status>;
+    fn find(sight: &Sight, name: &str) -> Result<(Arc<Self::At>, Place), Status>;
 
     /// A binding; without `uid`, what is there under the name is meant.
     fn bind(
@@ -46,10 +56,17 @@ pub(in crate::rest) trait Binding:
         subject: BindingSubject,
     ) -> Self;
 
-    /// What it says.
-    fn said(&self) -> Said<'_>;
+    /// Where it gives it: a name, and a UID once the server has written it.
+    fn at(&self) -> (&str, Option<&str>);
 
-    /// The same for the caller themselves, with the role of an owner.
+    /// Whether it is for this place: by UID, as a name alone may mean one that was there before.
+    fn is_at(&self, place: &Self::At) -> bool {
+        let (name, pinned) = self.at();
+        let uid = place.meta().uid.as_deref();
+        name == place.name_any() && pinned.is_none_or(|pinned| Some(pinned) == uid)
+    }
+
+    /// What makes the caller themselves themselves the owner.
     fn owner(caller: &Identity) -> (RoleReference, BindingSubject) {
         let role = RoleReference {
             name: Self::OWNER.to_owned(),
@@ -61,30 +78,34 @@ pub(in crate::rest) trait Binding:
 
 /// What a binding says, of whichever kind.
 pub(in crate::rest) struct Said<'a> {
-    at: &'a str,
-    uid: Option<&'a str>,
     pub(super) role: &'a RoleReference,
     pub(super) subject: &'a BindingSubject,
     pub(super) status: Option<&'a BindingStatus>,
 }
 
-impl Said<'_> {
-    /// By UID once the server has written it; a name alone may mean one that was there before.
-    pub(super) fn is_at<K: Resource<DynamicType = ()>>(&self, place: &K) -> bool {
-        let uid = place.meta().uid.as_deref();
-        self.at == place.name_any() && self.uid.is_none_or(|pinned| Some(pinned) == uid)
-    }
-}
-
 impl Binding for ClusterRoleTemplateBinding {
-    type At = Cluster;
-    const OWNER: &'static str = "cluster-owner";
-
     fn mirror(stores: &Stores) -> &Mirror<Self> {
         &stores.cluster_role_template_bindings
     }
 
-    fn find(sight: &Sight, name: &str) -> Result<(std::sync::Arc<Cluster>, Place), Status> {
+    fn role_uid(stores: &Stores, name: &str) -> Option<String> {
+        stores.role_templates.by_name(name)?.uid()
+    }
+
+    fn said(&self) -> Said<'_> {
+        Said {
+            role: &self.spec.role,
+            subject: &self.spec.subject,
+            status: self.status.as_ref(),
+        }
+    }
+}
+
+impl Placed for ClusterRoleTemplateBinding {
+    type At = Cluster;
+    const OWNER: &'static str = "cluster-owner";
+
+    fn find(sight: &Sight, name: &str) -> Result<(Arc<Cluster>, Place), Status> {
         let cluster = sight.cluster(name)?;
         let place = place_of_cluster(&cluster);
         Ok((cluster, place))
@@ -105,11 +126,23 @@ impl Binding for ClusterRoleTemplateBinding {
         Self::new(id, spec)
     }
 
-    fn said(&self) -> Said<'_> {
+    fn at(&self) -> (&str, Option<&str>) {
         let cluster = &self.spec.cluster;
+        (&cluster.name, cluster.uid.as_ref().map(ClusterUid::as_str))
+    }
+}
+
+impl Binding for ProjectRoleTemplateBinding {
+    fn mirror(stores: &Stores) -> &Mirror<Self> {
+        &stores.project_role_template_bindings
+    }
+
+    fn role_uid(stores: &Stores, name: &str) -> Option<String> {
+        stores.role_templates.by_name(name)?.uid()
+    }
+
+    fn said(&self) -> Said<'_> {
         Said {
-            at: &cluster.name,
-            uid: cluster.uid.as_ref().map(ClusterUid::as_str),
             role: &self.spec.role,
             subject: &self.spec.subject,
             status: self.status.as_ref(),
@@ -117,15 +150,11 @@ impl Binding for ClusterRoleTemplateBinding {
     }
 }
 
-impl Binding for ProjectRoleTemplateBinding {
+impl Placed for ProjectRoleTemplateBinding {
     type At = Project;
     const OWNER: &'static str = "project-owner";
 
-    fn mirror(stores: &Stores) -> &Mirror<Self> {
-        &stores.project_role_template_bindings
-    }
-
-    fn find(sight: &Sight, name: &str) -> Result<(std::sync::Arc<Project>, Place), Status> {
+    fn find(sight: &Sight, name: &str) -> Result<(Arc<Project>, Place), Status> {
         let project = sight.project(name)?;
         let place = place_of(&project).ok_or_else(|| {
             Status::unavailable("the server has not yet seen to this project; try again", 1)
@@ -148,11 +177,23 @@ impl Binding for ProjectRoleTemplateBinding {
         Self::new(id, spec)
     }
 
-    fn said(&self) -> Said<'_> {
+    fn at(&self) -> (&str, Option<&str>) {
         let project = &self.spec.project;
+        (&project.name, project.uid.as_ref().map(ProjectUid::as_str))
+    }
+}
+
+impl Binding for GlobalRoleBinding {
+    fn mirror(stores: &Stores) -> &Mirror<Self> {
+        &stores.global_role_bindings
+    }
+
+    fn role_uid(stores: &Stores, name: &str) -> Option<String> {
+        stores.global_roles.by_name(name)?.uid()
+    }
+
+    fn said(&self) -> Said<'_> {
         Said {
-            at: &project.name,
-            uid: project.uid.as_ref().map(ProjectUid::as_str),
             role: &self.spec.role,
             subject: &self.spec.subject,
             status: self.status.as_ref(),

@@ -1,0 +1,100 @@
+//! A role that somebody is given, as it is said, as it is written and as it is shown.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use drover_access::names::GroupName;
+use drover_api::ids::{ProviderUid, RoleUid, UserUid};
+use drover_api::kinds::{BindingSubject, RoleReference};
+use drover_api::rest::{MemberCreate, MemberView};
+use jiff::Timestamp;
+use kube::ResourceExt as _;
+
+use super::binding::Binding;
+use crate::hub::Stores;
+use crate::status::Status;
+
+/// What the id of a member begins with.
+pub(in crate::rest) const PREFIX: &str = "m-";
+
+/// Which role, and for whom, as the caller says it.
+pub(in crate::rest) fn wished(
+    request: MemberCreate,
+) -> Result<(RoleReference, BindingSubject), Status> {
+    let said = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let subject = match (said(request.user), said(request.group)) {
+        (Some(user), None) => BindingSubject::user(&user),
+        (None, Some(group)) => BindingSubject::group(&group),
+        _ => {
+            return Err(Status::invalid(
+                "user",
+                "name either a user, or a group as \"drover:<provider>:<id>\"",
+            ));
+        }
+    };
+    let role = RoleReference {
+        name: request.role,
+        uid: None,
+    };
+    Ok((role, subject))
+}
+
+/// A role and whose it is, with the UID beside each name: what the caller was judged by is what they
+/// mean. What is not there is refused later.
+pub(in crate::rest) struct Given {
+    pub(in crate::rest) role: RoleReference,
+    pub(in crate::rest) subject: BindingSubject,
+}
+
+impl Given {
+    /// Under these names now.
+    pub(in crate::rest) fn pinned<B: Binding>(
+        stores: &Stores,
+        role: &RoleReference,
+        subject: &BindingSubject,
+    ) -> Self {
+        let (mut role, mut subject) = (role.clone(), subject.clone());
+        role.uid = B::role_uid(stores, &role.name).map(RoleUid::new);
+        if let Some(reference) = &mut subject.user {
+            let user = stores.users.by_name(&reference.name);
+            reference.uid = user.and_then(|user| user.uid()).map(UserUid::new);
+        }
+        if let Some(reference) = &mut subject.group {
+            let name = GroupName::parse(&reference.name);
+            let provider = name.and_then(|name| stores.auth_providers.by_name(name.provider()));
+            let uid = provider.and_then(|provider| provider.uid());
+            reference.provider_uid = uid.map(ProviderUid::new);
+        }
+        Self { role, subject }
+    }
+
+    /// The same role for the same subject at the same place is one binding; a role or person that is
+    /// made again under its name is another, and so is the binding.
+    pub(in crate::rest) fn id(&self, place: Option<&str>) -> String {
+        let parts = serde_json::json!([place, self.role, self.subject]);
+        let hash = digest(&SHA256, parts.to_string().as_bytes());
+        let short = hash.as_ref().first_chunk().copied().unwrap_or_default();
+        format!("{PREFIX}{:032x}", u128::from_be_bytes(short))
+    }
+}
+
+/// A member, for people.
+pub(in crate::rest) fn view<B: Binding>(stores: &Stores, binding: &B) -> MemberView {
+    let said = binding.said();
+    // Another person may have that name by now.
+    let person = said.subject.user.as_ref().and_then(|user| match &user.uid {
+        Some(uid) => stores.users.by_uid(uid.as_str()),
+        None => stores.users.by_name(&user.name),
+    });
+    let user = said.subject.user.as_ref().map(|user| user.name.clone());
+    let group = said.subject.group.as_ref().map(|group| group.name.clone());
+    let conditions = said.status.map(|status| status.conditions.clone());
+    let created = binding.meta().creation_timestamp.as_ref();
+    MemberView {
+        id: binding.name_any(),
+        role: said.role.name.clone(),
+        display_name: person.and_then(|person| person.spec.display_name.clone()),
+        user,
+        group,
+        created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+        conditions: conditions.unwrap_or_default(),
+    }
+}
