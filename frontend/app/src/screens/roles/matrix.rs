@@ -212,19 +212,13 @@ fn Verb(at: At, verb: &'static str) -> impl IntoView {
 #[component]
 fn Words(at: At, part: Part, label: &'static str) -> impl IntoView {
     let read = move || at.of(|rule| self::part(rule, part));
-    let write = move |event| {
-        let typed = event_target_value(&event);
-        at.change(|rule| with_part(rule, part, &typed));
-    };
+    let write = move |typed: String| at.change(|rule| with_part(rule, part, &typed));
     view! { <Field label=label value=Signal::derive(read) on_change=write/> }
 }
 
 #[component]
 fn Others(at: At) -> impl IntoView {
-    let write = move |event| {
-        let typed = event_target_value(&event);
-        at.change(|rule| with_others(rule, &typed));
-    };
+    let write = move |typed: String| at.change(|rule| with_others(rule, &typed));
     view! { <Field label="Other verbs" value=Signal::derive(move || at.of(others)) on_change=write/> }
 }
 
@@ -232,7 +226,7 @@ fn Others(at: At) -> impl IntoView {
 fn Field(
     label: &'static str,
     value: Signal<String>,
-    on_change: impl Fn(web_sys::Event) + 'static,
+    on_change: impl Fn(String) + Copy + 'static,
 ) -> impl IntoView {
     view! {
         <input
@@ -243,7 +237,14 @@ fn Field(
             autocapitalize="none"
             spellcheck="false"
             prop:value=value
-            on:change=on_change
+            on:change=move |event| on_change(event_target_value(&event))
+            on:keydown=move |event| {
+                // It takes what was typed, and does not send the form that it may be in.
+                if event.key() == "Enter" {
+                    event.prevent_default();
+                    on_change(event_target_value(&event));
+                }
+            }
         />
     }
 }
