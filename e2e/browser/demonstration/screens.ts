@@ -217,7 +217,7 @@ export const SCREENS: readonly Screen[] = [
     path: "/new-role?copy=project-member",
     ready: heading("In the project's namespaces"),
   },
-  { name: "a-global-role", path: "/global-roles/viewer", steady: false, ready: heading("On the hub") },
+  { name: "a-global-role", path: "/global-roles/viewer", steady: false, ready: heading("Gives in every cluster") },
   { name: "a-role-that-is-not-there", path: "/roles/nowhere", ready: heading("There is no role “nowhere”") },
   { name: "members-everywhere", path: "/global-members", ready: heading("Nobody has a role here") },
   { name: "who-can-do-what", path: "/access", ready: heading("Who can do what") },

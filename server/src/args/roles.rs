@@ -61,8 +61,8 @@ pub struct RoleName {
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  drover role create deployer --context project --verb get,list,patch --api-group apps --resource deployments
-  drover role create on-call --context cluster --inherit cluster-viewer --verb delete --resource pods
+  drover role create deployer --in project --verb get,list,patch --api-group apps --resource deployments
+  drover role create on-call --in cluster --inherit cluster-viewer --verb delete --resource pods
   drover role create watchers --global --in-every-cluster cluster-viewer
   drover role create deployer -f deployer.yaml
 
@@ -90,8 +90,8 @@ pub struct RoleCreate {
 #[derive(Debug, Args)]
 pub struct RoleTyped {
     /// Where people can be given it: cluster or project
-    #[arg(long, value_name = "CONTEXT", value_parser = context, conflicts_with_all = ["file", "global"])]
-    pub context: Option<RoleContext>,
+    #[arg(long = "in", value_name = "CONTEXT", value_parser = context, conflicts_with_all = ["file", "global"])]
+    pub given_in: Option<RoleContext>,
     /// What people will call it
     #[arg(long, value_name = "TEXT", conflicts_with = "file")]
     pub display_name: Option<String>,

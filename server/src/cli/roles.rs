@@ -97,8 +97,8 @@ fn typed(said: &RoleTyped, global: bool) -> Result<Value, Failure> {
             ..GlobalRoleSpec::default()
         })
     } else {
-        let context = said.context.ok_or_else(|| {
-            let missing = "say where people can be given it: --context cluster or --context project; or give a file with -f";
+        let context = said.given_in.ok_or_else(|| {
+            let missing = "say where people can be given it: --in cluster or --in project; or give a file with -f";
             Failure::Usage(missing.to_owned())
         })?;
         serde_json::to_value(RoleTemplateSpec {

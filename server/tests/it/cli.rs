@@ -7,6 +7,7 @@ mod image;
 mod login;
 mod plugin;
 mod program;
+mod roles;
 mod stub;
 mod terminal;
 mod traces;

@@ -91,7 +91,7 @@ fn a_file_holds_a_role_as_it_is_printed_or_its_spec_alone() {
 #[test]
 fn what_is_typed_is_one_rule_in_the_core_group_unless_another_is_said() {
     let said = RoleTyped {
-        context: Some(RoleContext::Cluster),
+        given_in: Some(RoleContext::Cluster),
         display_name: None,
         description: None,
         verbs: vec!["get".to_owned()],
@@ -104,7 +104,7 @@ fn what_is_typed_is_one_rule_in_the_core_group_unless_another_is_said() {
     let spec = typed(&said, false).unwrap();
     assert_eq!(spec["rules"], json!([rule(&["get"], "", &["pods"])]));
     let nowhere = RoleTyped {
-        context: None,
+        given_in: None,
         ..said
     };
     assert!(typed(&nowhere, false).is_err() && typed(&nowhere, true).is_ok());

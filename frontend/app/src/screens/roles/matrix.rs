@@ -9,6 +9,7 @@ use drover_ui_core::role::said::{Rules, Said};
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
 use k8s_openapi::api::rbac::v1::PolicyRule;
+use leptos::html;
 use leptos::prelude::*;
 
 use super::work::Work;
@@ -71,19 +72,28 @@ impl At {
 
 #[component]
 fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
+    let section = NodeRef::<html::Section>::new();
     let count = Memo::new(move |_| work.of(|said| said.rules(which).len()));
+    let none = Memo::new(move |_| count.get() == 0);
+    // The button that was pressed goes with its row.
+    let removed = Callback::new(move |()| {
+        if let Some(section) = section.get_untracked() {
+            // A section that is gone needs no focus.
+            let _ = section.focus();
+        }
+    });
     let fewer = Memo::new(move |_| {
         work.of(|said| merged(said.rules(which)).len() < said.rules(which).len())
     });
     let rows = move || {
         let rows = (0..count.get()).map(|index| {
             let at = At { work, which, index };
-            view! { <RuleRow at=at/> }
+            view! { <RuleRow at=at removed=removed/> }
         });
         rows.collect_view()
     };
     let table = move || {
-        if count.get() == 0 {
+        if none.get() {
             return view! { <p class="soft">"No rules of its own."</p> }.into_any();
         }
         let heads = [ALL].into_iter().chain(VERBS);
@@ -135,11 +145,11 @@ fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
         </div>
     })
     };
-    view! { <section class="stack"><h2>{heading}</h2>{table}{buttons}</section> }
+    view! { <section class="stack" node_ref=section tabindex="-1"><h2>{heading}</h2>{table}{buttons}</section> }
 }
 
 #[component]
-fn RuleRow(at: At) -> impl IntoView {
+fn RuleRow(at: At, removed: Callback<()>) -> impl IntoView {
     let paths = Memo::new(move |_| at.of(|rule| is_about_paths(rule) && rule.resources.is_none()));
     let about = move || {
         if paths.get() {
@@ -154,6 +164,10 @@ fn RuleRow(at: At) -> impl IntoView {
     };
     let boxes = [ALL].into_iter().chain(VERBS);
     let boxes = boxes.map(|verb| view! { <td class="verb"><Verb at=at verb=verb/></td> });
+    let remove = move |()| {
+        at.remove();
+        removed.run(());
+    };
     let named =
         move || (!paths.get()).then(|| view! { <Words at=at part=Part::Names label="Names"/> });
     view! {
@@ -164,7 +178,7 @@ fn RuleRow(at: At) -> impl IntoView {
             <td>{named}</td>
             <td>
                 {at.work.open.then(|| view! {
-                    <Button weight=Weight::Quiet icon=Icon::Trash on_press=move |()| at.remove()>
+                    <Button weight=Weight::Quiet icon=Icon::Trash on_press=remove>
                         <span class="unseen">{move || format!("Remove the rule on {}", at.of(title))}</span>
                     </Button>
                 })}
@@ -198,19 +212,13 @@ fn Verb(at: At, verb: &'static str) -> impl IntoView {
 #[component]
 fn Words(at: At, part: Part, label: &'static str) -> impl IntoView {
     let read = move || at.of(|rule| self::part(rule, part));
-    let write = move |event| {
-        let typed = event_target_value(&event);
-        at.change(|rule| with_part(rule, part, &typed));
-    };
+    let write = move |typed: String| at.change(|rule| with_part(rule, part, &typed));
     view! { <Field label=label value=Signal::derive(read) on_change=write/> }
 }
 
 #[component]
 fn Others(at: At) -> impl IntoView {
-    let write = move |event| {
-        let typed = event_target_value(&event);
-        at.change(|rule| with_others(rule, &typed));
-    };
+    let write = move |typed: String| at.change(|rule| with_others(rule, &typed));
     view! { <Field label="Other verbs" value=Signal::derive(move || at.of(others)) on_change=write/> }
 }
 
@@ -218,7 +226,7 @@ fn Others(at: At) -> impl IntoView {
 fn Field(
     label: &'static str,
     value: Signal<String>,
-    on_change: impl Fn(web_sys::Event) + 'static,
+    on_change: impl Fn(String) + Copy + 'static,
 ) -> impl IntoView {
     view! {
         <input
@@ -229,7 +237,14 @@ fn Field(
             autocapitalize="none"
             spellcheck="false"
             prop:value=value
-            on:change=on_change
+            on:change=move |event| on_change(event_target_value(&event))
+            on:keydown=move |event| {
+                // It takes what was typed, and does not send the form that it may be in.
+                if event.key() == "Enter" {
+                    event.prevent_default();
+                    on_change(event_target_value(&event));
+                }
+            }
         />
     }
 }
