@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 
 use crate::clock::sleep;
 use crate::fetch::Request;
+use crate::onward::go_on;
 
 /// What a person meets.
 #[derive(Clone, Debug, PartialEq)]
@@ -177,10 +178,17 @@ impl Gate {
             ("/v1/session", "You are signed out.")
         };
         let request = Request::changing("DELETE", path).proven_by(self.csrf());
-        match request.done().await {
+        match request.bytes().await {
             Err(problem) if problem.kind != ProblemKind::SignedOut => Err(problem),
-            _ => {
+            answer => {
                 self.close(Some(why));
+                // An answer without a body leads nowhere.
+                let onward = answer
+                    .ok()
+                    .and_then(|body| serde_json::from_slice(&body).ok());
+                if let Some(onward) = onward {
+                    go_on(&onward);
+                }
                 Ok(())
             }
         }

@@ -16,6 +16,7 @@ mod freshness;
 mod gate;
 mod live;
 mod network;
+mod onward;
 mod palette;
 mod screens;
 mod stream;
