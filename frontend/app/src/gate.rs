@@ -1,5 +1,7 @@
 //! Who is signed in, and the one way by which screens ask the server.
 
+mod onward;
+
 use std::time::Duration;
 
 use drover_api::rest::{
@@ -15,7 +17,7 @@ use serde::de::DeserializeOwned;
 
 use crate::clock::sleep;
 use crate::fetch::Request;
-use crate::onward::go_on;
+use onward::go_on;
 
 /// What a person meets.
 #[derive(Clone, Debug, PartialEq)]

@@ -16,7 +16,6 @@ mod freshness;
 mod gate;
 mod live;
 mod network;
-mod onward;
 mod palette;
 mod screens;
 mod stream;
