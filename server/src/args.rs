@@ -19,8 +19,8 @@ pub use audit::{AuditArgs, AuditFormat};
 pub use connection::{Connection, DurationArg, DurationArgError, ServerUrl, ServerUrlError};
 pub use people::{
     NewPassword, SettingArgs, SettingCommand, SettingName, SettingSet, TokenArgs, TokenCommand,
-    TokenCreateArgs, TokenId, UserArgs, UserCommand, UserCreate, UserDelete, UserName,
-    UserPassword,
+    TokenCreateArgs, TokenId, UserArgs, UserCommand, UserCreate, UserDelete, UserLink, UserName,
+    UserPassword, UserUnlink,
 };
 pub use providers::{
     ProviderArgs, ProviderCommand, ProviderCreate, ProviderDelete, ProviderName, ProviderTest,

@@ -12,6 +12,7 @@ mod clusters;
 mod device;
 mod document;
 mod explain;
+mod identities;
 mod kubeconfig;
 mod me;
 mod members;
@@ -38,8 +39,8 @@ use utoipa::OpenApi as _;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::hub::Hub;
 use crate::audit::Reader;
+use crate::hub::Hub;
 use crate::identity::{Authenticator, Devices, Logins, Refresher, SignIns};
 use crate::settings::Settings;
 use crate::{registration, telemetry};
@@ -62,9 +63,9 @@ pub struct RestState {
     pub refresher: Refresher,
     /// Log-ins that wait to be confirmed.
     pub devices: Devices,
-    /// Settings in effect.
     /// The audit log, read back.
     pub audit: Reader,
+    /// Settings in effect.
     pub settings: Settings,
     /// Certificates that people's tools shall trust, PEM; `None` if any public root will do.
     pub trust: Option<Arc<str>>,
@@ -108,6 +109,8 @@ fn documented() -> OpenApiRouter<RestState> {
         .routes(routes!(users::read, users::patch, users::delete))
         .routes(routes!(users::reset_password))
         .routes(routes!(users::refresh))
+        .routes(routes!(identities::link))
+        .routes(routes!(identities::unlink))
         .routes(routes!(clusters::list, clusters::create))
         .routes(routes!(clusters::read, clusters::delete))
         .routes(routes!(members::list_of_cluster, members::add_to_cluster))
@@ -121,10 +124,10 @@ fn documented() -> OpenApiRouter<RestState> {
         .routes(routes!(kubeconfig::create))
         .routes(routes!(settings::list))
         .routes(routes!(settings::update))
+        .routes(routes!(audit::list))
         .routes(routes!(server::version))
 }
 
-        .routes(routes!(audit::list))
 /// The OpenAPI document of everything under `/v1`, whichever module answers it.
 pub fn document() -> serde_json::Value {
     let document = documented()

@@ -140,6 +140,16 @@ pub const ROUTES: &[Route] = &[
     route(Method::PATCH, "/v1/users/{name}", Right::Administrator),
     route(
         Method::POST,
+        "/v1/users/{name}/identities",
+        Right::Administrator,
+    ),
+    route(
+        Method::DELETE,
+        "/v1/users/{name}/identities/{id}",
+        Right::Administrator,
+    ),
+    route(
+        Method::POST,
         "/v1/users/{name}/password",
         Right::Administrator,
     ),

@@ -24,6 +24,7 @@
 //! | `GET, POST /v1/users` | administrator | → [`List`]`<`[`UserView`]`>`; [`UserCreate`] → [`UserView`] |
 //! | `GET, PATCH, DELETE /v1/users/{name}` | administrator | [`UserPatch`] → [`UserView`] |
 //! | `POST /v1/users/{name}/password` | administrator | [`PasswordReset`] → 204 |
+//! | `POST /v1/users/{name}/identities`, `DELETE …/{id}` | administrator | [`UserLink`] → [`UserLinked`]; [`UserView`] |
 //! | `POST /v1/users/{name}/refresh` | administrator | – → [`UserView`] |
 //! | `GET, POST /v1/clusters` | user / administrator | → [`List`]`<`[`ClusterView`]`>`; [`ClusterCreate`] → [`ClusterView`] |
 //! | `GET, DELETE /v1/clusters/{name}` | user / administrator | → [`ClusterView`]; 204 |
@@ -37,8 +38,8 @@
 //! | `POST /v1/kubeconfig` | user | [`KubeconfigRequest`] → [`KubeconfigResponse`] |
 //! | `GET /v1/import/manifest` | a registration token as bearer | → YAML |
 //! | `GET /v1/settings`, `PUT /v1/settings/{name}` | administrator | → [`List`]`<`[`SettingView`]`>`; [`SettingUpdate`] → [`SettingView`] |
-//! | `GET /v1/version`, `GET /v1/openapi.json` | anyone | → [`Version`]; the document |
 //! | `GET /v1/audit` | administrator | → [`AuditList`] |
+//! | `GET /v1/version`, `GET /v1/openapi.json` | anyone | → [`Version`]; the document |
 
 use std::collections::BTreeMap;
 
@@ -74,11 +75,11 @@ macro_rules! wire {
 }
 
 mod access;
-
 mod audit;
-pub use access::*;
 
+pub use access::*;
 pub use audit::*;
+
 /// Bearer material on its way to or from a person; shows nothing when debugged.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -437,9 +438,9 @@ wire! {
 wire! {
     /// Who a person is to an identity provider, as that said last.
     IdentityView {
-        /// Name of the provider.
         /// Names it among the user's: UID of the provider.
         id: String,
+        /// Name of the provider.
         provider: String,
         /// What they type there to sign in.
         login: String,
@@ -457,6 +458,41 @@ wire! {
         /// Why it did not say who they are, if it did not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
+    }
+}
+wire! {
+    /// That the person of an identity is another user as well.
+    #[serde(deny_unknown_fields)]
+    UserLink {
+        /// Name of the user who has the identity.
+        from: String,
+        /// Name of its provider; may be absent if they have one only.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        provider: Option<String>,
+    }
+}
+wire! {
+    /// What came of linking.
+    UserLinked {
+        /// Who has the identity now.
+        user: UserView,
+        /// Who had it; disabled if nobody can sign in as them any more.
+        former: UserView,
+        /// Roles that stay with the former one: they are not moved.
+        roles_left: Vec<HeldRole>,
+    }
+}
+wire! {
+    /// A role that somebody was given by name; everywhere if neither place is named.
+    HeldRole {
+        /// Name of the role.
+        role: String,
+        /// Name of the cluster that it was given in.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cluster: Option<String>,
+        /// Name of the project that it was given in.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        project: Option<String>,
     }
 }
 wire! {

@@ -94,6 +94,10 @@ pub enum UserCommand {
         #[command(flatten)]
         output: Output,
     },
+    /// Let an identity of another user's be this one's: they are one person
+    Link(UserLink),
+    /// Take an identity of a provider from a user
+    Unlink(UserUnlink),
     /// Set a password: your own, or with a name another user's
     Passwd(UserPassword),
     /// Delete a user and all their tokens
@@ -105,6 +109,46 @@ pub enum UserCommand {
 pub struct UserName {
     /// Name of the user
     pub name: String,
+}
+
+/// `drover user link`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+The same person through two providers is two users until an administrator links them:
+
+  drover user link ann --from ann-2
+
+lets whoever signs in as ann-2 sign in as ann from then on. What stood on that identity ends for
+both. Roles of ann-2 are not moved, and are printed; if nobody can sign in as ann-2 any more it is
+disabled. The provider must have said within a day who it is: let the person sign in first.")]
+pub struct UserLink {
+    /// Name of the user who gets it
+    pub name: String,
+    /// Name of the user who has it
+    #[arg(long, value_name = "NAME")]
+    pub from: String,
+    /// Name of the identity's provider; the only one if left out
+    #[arg(long, value_name = "NAME")]
+    pub provider: Option<String>,
+    /// Do not ask
+    #[arg(short, long)]
+    pub yes: bool,
+}
+
+/// `drover user unlink`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+What stood on the identity ends. Whoever signs in with it then is a new user; to keep somebody out,
+disable the user instead.")]
+pub struct UserUnlink {
+    /// Name of the user
+    pub name: String,
+    /// Name of the identity's provider
+    #[arg(long, value_name = "NAME")]
+    pub provider: String,
+    /// Do not ask
+    #[arg(short, long)]
+    pub yes: bool,
 }
 
 /// Where a new password for somebody else comes from.

@@ -1,7 +1,10 @@
 //! `drover user`.
 
 use drover_api::kinds::IdentityState;
-use drover_api::rest::{IdentityView, PasswordReset, Secret, UserCreate, UserPatch, UserView};
+use drover_api::rest::{
+    HeldRole, IdentityView, PasswordReset, Secret, UserCreate, UserLink, UserLinked, UserPatch,
+    UserView,
+};
 use jiff::Timestamp;
 use reqwest::Method;
 use secrecy::ExposeSecret;
@@ -53,6 +56,8 @@ pub(crate) async fn run(args: &UserArgs, environment: &Environment) -> Result<()
             notice(&format!("The user {:?} may log in.", user.name));
             Ok(())
         }
+        UserCommand::Link(wanted) => link(&client, wanted).await,
+        UserCommand::Unlink(wanted) => unlink(&client, wanted).await,
         UserCommand::Passwd(wanted) => passwd(&client, wanted).await,
         UserCommand::Delete(wanted) => delete(&client, &wanted.name, wanted.yes).await,
     }
@@ -85,6 +90,72 @@ async fn enable(client: &Client, name: &str, enabled: bool) -> Result<(), CallEr
     };
     let path = ["v1", "users", name];
     let _: UserView = client.call(Method::PATCH, &path, &change).await?;
+    Ok(())
+}
+
+async fn link(client: &Client, args: &args::UserLink) -> Result<(), Failure> {
+    let (name, from) = (&args.name, &args.from);
+    if !args.yes {
+        confirm(
+            &format!(
+                "Let whoever signs in as {from:?} be {name:?}, with all that {name:?} may do?"
+            ),
+            "consent to the link",
+            "give it with --yes",
+        )?;
+    }
+    let request = UserLink {
+        from: from.clone(),
+        provider: args.provider.clone(),
+    };
+    let path = ["v1", "users", name.as_str(), "identities"];
+    let linked: UserLinked = client.post(&path, &request).await?;
+    let fate = if linked.former.enabled {
+        "can be signed in as otherwise still"
+    } else {
+        "is disabled"
+    };
+    notice(&format!(
+        "The identity is {name:?}'s; {from:?} {fate}. Its log-ins have ended."
+    ));
+    for left in &linked.roles_left {
+        notice(&format!("{from:?} still has the role {}.", role(left)));
+    }
+    Ok(())
+}
+
+/// A role and where it holds.
+fn role(held: &HeldRole) -> String {
+    match (&held.cluster, &held.project) {
+        (Some(cluster), _) => format!("{:?} in the cluster {cluster:?}", held.role),
+        (None, Some(project)) => format!("{:?} in the project {project:?}", held.role),
+        (None, None) => format!("{:?} everywhere", held.role),
+    }
+}
+
+async fn unlink(client: &Client, args: &args::UserUnlink) -> Result<(), Failure> {
+    let (name, provider) = (args.name.as_str(), &args.provider);
+    let user: UserView = client.get(&["v1", "users", name]).await?;
+    let mut identities = user.identities.iter();
+    let Some(identity) = identities.find(|one| one.provider == *provider) else {
+        return Err(Failure::Other(format!(
+            "the user {name:?} has no identity of {provider:?}; \"drover user get {name}\" shows those there are"
+        )));
+    };
+    if !args.yes {
+        let login = &identity.login;
+        confirm(
+            &format!("Shall {login:?} of {provider:?} not be {name:?} any more?"),
+            "consent to it",
+            "give it with --yes",
+        )?;
+    }
+    let path = ["v1", "users", name, "identities", identity.id.as_str()];
+    let _: UserView = client.call(Method::DELETE, &path, &()).await?;
+    notice(&format!(
+        "{:?} of {provider:?} is not {name:?} any more; what stood on it has ended.",
+        identity.login
+    ));
     Ok(())
 }
 

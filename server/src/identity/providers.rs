@@ -8,6 +8,7 @@
 pub mod begun;
 pub mod configured;
 pub mod kept;
+pub mod link;
 pub mod one_by_one;
 pub mod people;
 pub mod refresh;

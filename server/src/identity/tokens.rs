@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use drover_access::token::{ForUsers, issue};
-use drover_api::ids::UserUid;
+use drover_api::ids::{ProviderUid, UserUid};
 use drover_api::kinds::{ClusterScope, Token, TokenProvider, TokenPurpose, TokenSpec, User};
 use futures::TryStreamExt as _;
 use jiff::{SignedDuration, Timestamp};
@@ -179,6 +179,19 @@ async fn until_none_is_left(
 /// Deletes all tokens of a user, whatever they were made for.
 pub async fn end_all(hub: &Hub, user: &UserUid) -> Result<(), EndError> {
     until_none_is_left(hub, user, |_| true).await
+}
+
+/// Deletes a user's tokens that stand on this provider's word, whatever they were made for.
+pub async fn end_of_provider(
+    hub: &Hub,
+    user: &UserUid,
+    provider: &ProviderUid,
+) -> Result<(), EndError> {
+    let stands = |token: &Token| {
+        let on = token.spec.provider.as_ref();
+        on.is_some_and(|on| on.uid == *provider)
+    };
+    until_none_is_left(hub, user, stands).await
 }
 
 /// Deletes those of a user's tokens that are to end; returns how many.

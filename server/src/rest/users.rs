@@ -19,6 +19,7 @@ use super::caller::Administrator;
 use super::page::PageQuery;
 use crate::hub::{call, only};
 use crate::identity::administrators::NO_OWNERS;
+use crate::identity::providers::people;
 use crate::status::Status;
 
 /// Longest to wait until memory shows what was written.
@@ -26,7 +27,7 @@ const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 /// Longest display name, in characters.
 const DISPLAY_NAME: usize = 256;
 
-fn view(user: &User) -> UserView {
+pub(super) fn view(user: &User) -> UserView {
     let created = user.metadata.creation_timestamp.as_ref();
     UserView {
         name: user.name_any(),
@@ -52,6 +53,7 @@ fn view(user: &User) -> UserView {
 
 fn identity(identity: &ProviderIdentity) -> IdentityView {
     IdentityView {
+        id: identity.provider_uid.to_string(),
         provider: identity.provider.clone(),
         login: identity.login.clone(),
         groups: identity.groups.clone(),
@@ -116,6 +118,7 @@ pub(super) async fn create(
         Some(409) => Status::already_exists("User", &request.name),
         _ => error.into(),
     })?;
+    people::welcome(&state.hub, &created).await?;
     // Without its password the user could not log in until an administrator resets it: no door
     // stays open when this fails.
     state.logins.set_first_password(&created, &phc).await?;
@@ -217,13 +220,13 @@ pub(super) async fn refresh(
     find(&state, &name).map(|user| axum::Json(view(&user)))
 }
 
-fn find(state: &RestState, name: &str) -> Result<std::sync::Arc<User>, Status> {
+pub(super) fn find(state: &RestState, name: &str) -> Result<std::sync::Arc<User>, Status> {
     let user = state.hub.stores().users.by_name(name);
     user.ok_or_else(|| Status::not_found("User", name))
 }
 
 /// An administrator cannot shut the door behind themselves; another one can.
-fn refuse_oneself(caller: &Identity, user: &User, what: &str) -> Result<(), Status> {
+pub(super) fn refuse_oneself(caller: &Identity, user: &User, what: &str) -> Result<(), Status> {
     if user.metadata.uid.as_deref() == Some(caller.user_uid.as_str()) {
         return Err(Status::conflict(format!(
             "you cannot {what} yourself; ask another administrator"

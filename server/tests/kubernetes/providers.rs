@@ -3,6 +3,7 @@
 
 mod directory;
 mod github;
+mod link;
 mod managed;
 mod openid;
 mod refresh;

@@ -55,7 +55,8 @@ pub struct GlobalRoleSpec {
         schemars(length(max = 32), inner(length(min = 1, max = 63)))
     )]
     pub in_every_cluster: Vec<String>,
-    /// Whoever signs in for the first time is given it.
+    /// Whoever signs in with a provider for the first time is given it, and every local user that
+    /// an administrator makes in Drover.
     #[serde(default)]
     pub new_user_default: bool,
 }

@@ -20,7 +20,7 @@ use crate::hub::keys::{NoRandomness, random};
 use crate::hub::{Hub, HubError, call, only};
 
 /// Longest to wait until memory shows what was written.
-const VISIBLE_WITHIN: Duration = Duration::from_secs(5);
+pub(super) const VISIBLE_WITHIN: Duration = Duration::from_secs(5);
 /// Users a page when all are listed.
 const PAGE: u32 = 500;
 /// Names that are tried one after another; then one is drawn.
@@ -101,12 +101,18 @@ async fn finish(
     made: &User,
     identity: &ProviderIdentity,
 ) -> Result<Arc<User>, PeopleError> {
+    welcome(hub, made).await?;
+    write(hub, made, identity).await
+}
+
+/// Gives a new user the roles that everybody new is given; they hold as soon as this returns.
+pub async fn welcome(hub: &Hub, user: &User) -> Result<(), HubError> {
     for role in hub.stores().global_roles.all() {
         if role.spec.new_user_default && role.metadata.deletion_timestamp.is_none() {
-            give(hub, made, &role).await?;
+            give(hub, user, &role).await?;
         }
     }
-    write(hub, made, identity).await
+    Ok(())
 }
 
 async fn create(hub: &Hub, person: &Person) -> Result<User, PeopleError> {
@@ -188,19 +194,44 @@ pub async fn write(
     user: &User,
     identity: &ProviderIdentity,
 ) -> Result<Arc<User>, PeopleError> {
+    let put = |identities: &mut Vec<ProviderIdentity>| {
+        let place = identities.iter_mut().find(|one| is_same(one, identity));
+        match place {
+            Some(place) => *place = identity.clone(),
+            None => identities.push(identity.clone()),
+        }
+    };
+    change(hub, user, put).await
+}
+
+/// Takes it from them; counts as soon as this returns.
+pub async fn take(
+    hub: &Hub,
+    user: &User,
+    identity: &ProviderIdentity,
+) -> Result<Arc<User>, PeopleError> {
+    change(hub, user, |identities| {
+        identities.retain(|one| !is_same(one, identity));
+    })
+    .await
+}
+
+fn is_same(one: &ProviderIdentity, other: &ProviderIdentity) -> bool {
+    one.provider_uid == other.provider_uid && one.id == other.id
+}
+
+async fn change(
+    hub: &Hub,
+    user: &User,
+    change: impl Fn(&mut Vec<ProviderIdentity>),
+) -> Result<Arc<User>, PeopleError> {
     let (api, params) = (hub.users(), PatchParams::default());
     let (name, uid) = (user.name_any(), user.uid());
     for _ in 0..TRIES {
         let current = call("read a user", api.get(&name)).await?;
         let status = current.status.clone().unwrap_or_default();
         let mut identities = status.identities;
-        let place = identities
-            .iter_mut()
-            .find(|one| one.provider_uid == identity.provider_uid && one.id == identity.id);
-        match place {
-            Some(place) => *place = identity.clone(),
-            None => identities.push(identity.clone()),
-        }
+        change(&mut identities);
         let patch = Patch::Merge(json!({
             "metadata": { "uid": uid, "resourceVersion": current.resource_version() },
             "status": { "identities": identities },

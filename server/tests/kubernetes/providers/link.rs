@@ -1,0 +1,221 @@
+//! Two users who are one person, and whoever comes for the first time.
+
+use drover_api::kinds::{GlobalRole, GlobalRoleBinding};
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt as _};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::rig::{Rig, SOON};
+
+const LINK: &str = "/v1/users/ann/identities";
+
+async fn user(rig: &Rig, name: &str) -> Value {
+    let path = format!("/v1/users/{name}");
+    rig.server.get(&path, &rig.admin).await.expect(200)
+}
+
+async fn link(rig: &Rig, body: Value, code: u16) -> Value {
+    let linked = rig.server.post(LINK, &rig.admin, body).await;
+    linked.expect(code)
+}
+
+async fn global_role(rig: &Rig, name: &str, spec: Value) -> GlobalRole {
+    let role: GlobalRole = serde_json::from_value(json!({
+        "apiVersion": "management.drover.dev/v1alpha1", "kind": "GlobalRole",
+        "metadata": { "name": name }, "spec": spec,
+    }))
+    .unwrap();
+    let roles: Api<GlobalRole> = Api::all(rig.server.hub.client());
+    let made = roles.create(&PostParams::default(), &role).await.unwrap();
+    let stores = rig.server.hub.stores();
+    assert!(stores.global_roles.wait_for(&made, SOON).await);
+    made
+}
+
+#[tokio::test]
+async fn linked_identities_are_one_user_and_what_stood_on_the_moved_one_ends() {
+    let rig = Rig::start().await;
+    let (corp, other) = (rig.openid("corp").await, rig.openid("other").await);
+    let first = rig.sign_in("corp", &corp, "ann").await;
+    let second = rig.sign_in("other", &other, "ann").await;
+    let (stays, ends) = (rig.api_token(&first).await, rig.api_token(&second).await);
+    let role = global_role(&rig, "reader", json!({ "rules": [] })).await;
+    let binding: GlobalRoleBinding = serde_json::from_value(json!({
+        "apiVersion": "management.drover.dev/v1alpha1", "kind": "GlobalRoleBinding",
+        "metadata": { "name": "reader" },
+        "spec": {
+            "role": { "name": "reader", "uid": role.uid() },
+            "subject": { "user": { "name": "ann-2", "uid": user(&rig, "ann-2").await["uid"] } },
+        },
+    }))
+    .unwrap();
+    let bindings: Api<GlobalRoleBinding> = Api::all(rig.server.hub.client());
+    let made = bindings.create(&PostParams::default(), &binding).await;
+    let stores = rig.server.hub.stores();
+    let bound = &stores.global_role_bindings;
+    assert!(bound.wait_for(&made.unwrap(), SOON).await);
+
+    let from = json!({ "from": "ann-2" });
+    rig.by(&first, Method::POST, LINK, Some(from.clone()))
+        .await
+        .expect(403);
+    let linked = link(&rig, from, 200).await;
+    let providers = |user: &Value| {
+        let identities = user["identities"].as_array().cloned().unwrap_or_default();
+        let names = identities.iter().map(|one| one["provider"].clone());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(providers(&linked["user"]), ["corp", "other"]);
+    assert_eq!(providers(&linked["former"]), [""; 0]);
+    assert_eq!(linked["former"]["enabled"], false);
+    assert_eq!(linked["rolesLeft"], json!([{ "role": "reader" }]));
+    rig.me(&second).await.expect(401);
+    rig.server.get("/v1/me", &ends).await.expect(401);
+    rig.me(&first).await.expect(200);
+    rig.server.get("/v1/me", &stays).await.expect(200);
+
+    // What the provider gave for asking again has moved as well; times are kept to the second.
+    let before = user(&rig, "ann").await;
+    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+    let asked = rig
+        .server
+        .post("/v1/users/ann/refresh", &rig.admin, json!({}));
+    let after = asked.await.expect(200);
+    for place in 0..2 {
+        let at = |user: &Value| user["identities"][place]["confirmedAt"].to_string();
+        assert!(at(&after) > at(&before), "{after}");
+        assert_eq!(after["identities"][place]["state"], "Confirmed");
+    }
+    let again = rig.sign_in("other", &other, "ann").await;
+    assert_eq!(rig.me(&again).await.expect(200)["username"], "ann");
+    rig.server.stop().await;
+}
+
+#[tokio::test]
+async fn an_unlinked_identity_opens_nothing_and_is_a_new_user_when_it_comes_again() {
+    let rig = Rig::start().await;
+    let (corp, other) = (rig.openid("corp").await, rig.openid("other").await);
+    let first = rig.sign_in("corp", &corp, "ann").await;
+    rig.sign_in("other", &other, "ann").await;
+    link(&rig, json!({ "from": "ann-2", "provider": "other" }), 200).await;
+    let second = rig.sign_in("other", &other, "ann").await;
+    let token = rig.api_token(&second).await;
+    rig.server.get("/v1/me", &token).await.expect(200);
+
+    let id = user(&rig, "ann").await["identities"][1]["id"].clone();
+    let path = format!("{LINK}/{}", id.as_str().unwrap());
+    rig.by(&first, Method::DELETE, &path, None)
+        .await
+        .expect(403);
+    let left = rig.server.delete(&path, &rig.admin).await.expect(200);
+    assert_eq!(left["identities"].as_array().unwrap().len(), 1);
+    rig.server.delete(&path, &rig.admin).await.expect(404);
+    rig.server.get("/v1/me", &token).await.expect(401);
+    rig.me(&second).await.expect(401);
+    rig.me(&first).await.expect(200);
+    let again = rig.sign_in("other", &other, "ann").await;
+    assert_eq!(rig.me(&again).await.expect(200)["username"], "ann-3");
+    rig.server.stop().await;
+}
+
+#[tokio::test]
+async fn nobody_is_linked_by_an_old_or_refused_word_or_to_whom_it_would_not_fit() {
+    let rig = Rig::start().await;
+    let (corp, other) = (rig.openid("corp").await, rig.openid("other").await);
+    rig.sign_in("corp", &corp, "ann").await;
+    let second = rig.sign_in("other", &other, "ann").await;
+    rig.sign_in("corp", &corp, "bob").await;
+    for (body, code, says) in [
+        (json!({ "from": "ann" }), 422, "another user"),
+        (json!({ "from": "nobody" }), 422, "no user"),
+        (
+            json!({ "from": "ann-2", "provider": "corp" }),
+            422,
+            "no such identity",
+        ),
+        (json!({ "from": "bob" }), 409, "already"),
+        (json!({ "from": "admin" }), 409, "yourself"),
+    ] {
+        let said = link(&rig, body.clone(), code).await.to_string();
+        assert!(said.contains(says), "{body}: {said}");
+    }
+    let users = rig.server.hub.users();
+    let patch = async |name: &str, patch: Value| {
+        let (params, patch) = (PatchParams::default(), Patch::Merge(patch));
+        let changed = match patch {
+            Patch::Merge(ref body) if body.get("status").is_some() => {
+                users.patch_status(name, &params, &patch).await
+            }
+            _ => users.patch(name, &params, &patch).await,
+        };
+        let stores = rig.server.hub.stores();
+        assert!(stores.users.wait_for(&changed.unwrap(), SOON).await);
+    };
+    let known = users.get("ann-2").await.unwrap().status.unwrap().identities;
+    let from = || json!({ "from": "ann-2" });
+    for (change, says) in [
+        (
+            json!({ "confirmedAt": "2020-01-01T00:00:00Z" }),
+            "for too long",
+        ),
+        (json!({ "state": "Refused" }), "refuses"),
+        (json!({ "state": "Unreachable" }), "sign in"),
+    ] {
+        let mut identity = serde_json::to_value(&known[0]).unwrap();
+        for (field, value) in change.as_object().unwrap() {
+            identity[field] = value.clone();
+        }
+        patch("ann-2", json!({ "status": { "identities": [identity] } })).await;
+        let said = link(&rig, from(), 409).await.to_string();
+        assert!(said.contains(says), "{change}: {said}");
+    }
+    patch("ann-2", json!({ "status": { "identities": known } })).await;
+    patch("ann", json!({ "spec": { "enabled": false } })).await;
+    let said = link(&rig, from(), 409).await.to_string();
+    assert!(said.contains("disabled"), "{said}");
+    patch("ann", json!({ "spec": { "enabled": true } })).await;
+    // Nothing of all this has moved or ended anything.
+    rig.me(&second).await.expect(200);
+    link(&rig, from(), 200).await;
+    rig.server.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_comes_for_the_first_time_is_given_the_roles_for_everybody_new_and_no_other() {
+    let rig = Rig::start().await;
+    let corp = rig.openid("corp").await;
+    let rules = |resource: &str| json!([{ "apiGroups": ["management.drover.dev"], "resources": [resource], "verbs": ["create"] }]);
+    let marked = json!({ "rules": rules("clusters"), "newUserDefault": true });
+    global_role(&rig, "for-all", marked).await;
+    global_role(&rig, "for-some", json!({ "rules": rules("projects") })).await;
+    let ann = rig.sign_in("corp", &corp, "ann").await;
+    rig.sign_in("corp", &corp, "ann").await;
+    let eve = rig.server.user(&rig.admin, "eve").await;
+
+    let bindings: Api<GlobalRoleBinding> = Api::all(rig.server.hub.client());
+    let mut given = Vec::new();
+    for binding in bindings
+        .list(&kube::api::ListParams::default())
+        .await
+        .unwrap()
+    {
+        let user = binding.spec.subject.user.unwrap();
+        if user.name != "admin" {
+            given.push((user.name, binding.spec.role.name));
+        }
+    }
+    given.sort();
+    let wanted = [("ann", "for-all"), ("eve", "for-all")];
+    assert_eq!(given, wanted.map(|(user, role)| (user.into(), role.into())));
+    // It holds from the first request on.
+    let make = |name: &str| json!({ "name": name });
+    rig.by(&ann, Method::POST, "/v1/clusters", Some(make("of-ann")))
+        .await
+        .expect(201);
+    rig.server
+        .post("/v1/clusters", &eve, make("of-eve"))
+        .await
+        .expect(201);
+    rig.server.stop().await;
+}
