@@ -283,6 +283,7 @@ fn places() -> Vec<Deed> {
                 "Set up an identity provider",
                 "/providers?do=make".to_owned(),
             ),
+            go(Icon::Lines, "Audit: who did what", "/audit".to_owned()),
             go(Icon::Settings, "Settings", "/settings".to_owned()),
         ]);
     }
