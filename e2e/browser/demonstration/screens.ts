@@ -122,7 +122,9 @@ export const SCREENS: readonly Screen[] = [
   {
     name: "a-new-directory",
     path: "/providers?do=make",
-    then: (page) => page.getByLabel("Protocol").selectOption("ldap"),
+    then: async (page) => {
+      await page.getByLabel("Protocol").selectOption("ldap");
+    },
     ready: (page) => page.getByLabel("Where people are").waitFor(),
   },
   {

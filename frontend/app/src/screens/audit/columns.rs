@@ -10,7 +10,7 @@ use drover_ui_kit::table::{Column, Row, Sorting};
 use leptos::prelude::*;
 
 use super::record::Opened;
-use crate::clock::{Clock, in_full};
+use crate::clock::{Clock, in_full, time_of_day};
 
 /// The newest first, as the log is read.
 pub(super) const BY_TIME: Sorting = Sorting {
@@ -84,7 +84,7 @@ fn time(row: &AuditRow) -> AnyView {
     let (record, at) = (Arc::clone(&row.record), row.record.time);
     let open = move |_| opened.show(Arc::clone(&record));
     let button = view! {
-        <button type="button" class="opens cut" aria-haspopup="dialog" on:click=open>{in_full(at)}</button>
+        <button type="button" class="opens cut" aria-haspopup="dialog" title=in_full(at) on:click=open>{time_of_day(at)}</button>
     };
     let since = move || ago(at, clock.now());
     view! { <div class="two">{button}<span class="soft cut">{since}</span></div> }.into_any()
