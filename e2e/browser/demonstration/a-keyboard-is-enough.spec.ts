@@ -110,6 +110,19 @@ test("a keyboard is enough, and the focus is always visible", async ({ page }) =
   await project.waitFor({ state: "hidden" });
 
   await page.keyboard.press("Control+k");
+  await page.keyboard.type("audit");
+  await page.keyboard.press("Enter");
+  const log = page.getByRole("table", { name: "Audit log" });
+  await log.waitFor();
+  await tabTo(page, "Look");
+  await tabTo(page, "Audit log");
+  await press(page, "Tab");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "Record" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog", { name: "Record" }).waitFor({ state: "hidden" });
+
+  await page.keyboard.press("Control+k");
   await page.keyboard.type("about");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "About", exact: true }).waitFor();

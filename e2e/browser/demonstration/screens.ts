@@ -104,6 +104,12 @@ export const SCREENS: readonly Screen[] = [
     steady: false,
     ready: (page) => page.getByRole("heading", { name: "Signs in with" }).waitFor(),
   },
+  {
+    name: "an-identity-to-link",
+    path: "/users/admin",
+    then: press("Link an identity…"),
+    ready: dialog("Link an identity to admin"),
+  },
   { name: "a-user-that-is-not-there", path: "/users/nobody", ready: heading("There is no user “nobody”") },
   { name: "a-new-user", path: "/users", then: press("Make a user"), ready: dialog("Make a user") },
   { name: "identity-providers", path: "/providers", ready: heading("No identity providers yet") },
@@ -116,13 +122,34 @@ export const SCREENS: readonly Screen[] = [
   {
     name: "a-new-directory",
     path: "/providers?do=make",
-    then: (page) => page.getByLabel("Protocol").selectOption("ldap"),
+    then: async (page) => {
+      await page.getByLabel("Protocol").selectOption("ldap");
+    },
     ready: (page) => page.getByLabel("Where people are").waitFor(),
   },
   {
     name: "an-identity-provider-that-is-not-there",
     path: "/providers/nowhere",
     ready: heading("There is no identity provider “nowhere”"),
+  },
+  {
+    name: "the-audit-log",
+    path: "/audit",
+    steady: false,
+    ready: (page) => page.getByRole("table", { name: "Audit log" }).waitFor(),
+  },
+  {
+    name: "a-record-of-the-audit-log",
+    path: "/audit",
+    steady: false,
+    then: (page) => page.getByRole("table", { name: "Audit log" }).locator("tbody button").first().click(),
+    ready: dialog("Record"),
+  },
+  {
+    name: "no-record-of-the-audit-log-that-fits",
+    path: "/audit?user=nobody-like-this",
+    steady: false,
+    ready: heading("No record fits"),
   },
   { name: "settings", path: "/settings", ready: (page) => page.getByText("session-idle-ttl", { exact: true }).waitFor() },
   {

@@ -12,6 +12,7 @@ use crate::frame::Frame;
 use crate::gate::{Door, Gate};
 use crate::screens::about::About;
 use crate::screens::access::Access;
+use crate::screens::audit::Audit;
 use crate::screens::cluster::{ClusterMembers, ClusterPage};
 use crate::screens::device::Device;
 use crate::screens::home::Home;
@@ -98,6 +99,7 @@ fn Inside() -> impl IntoView {
                     <Route path=path!("/users/:user") view=UserPage/>
                     <Route path=path!("/providers") view=Providers/>
                     <Route path=path!("/providers/:provider") view=ProviderPage/>
+                    <Route path=path!("/audit") view=Audit/>
                     <Route path=path!("/settings") view=SettingsPage/>
                     <Route path=path!("/about") view=About/>
                     <Route path=path!("/device") view=Device/>

@@ -113,6 +113,7 @@ fn AdministratorsPlaces() -> impl IntoView {
                 <li><A href="/users"><Picture icon=Icon::Users/><span>"Users"</span></A></li>
                 <li><A href="/providers"><Picture icon=Icon::SignIn/><span>"Providers"</span></A></li>
                 <li><A href="/roles"><Picture icon=Icon::Lock/><span>"Roles"</span></A></li>
+                <li><A href="/audit"><Picture icon=Icon::Lines/><span>"Audit"</span></A></li>
                 <li><A href="/settings"><Picture icon=Icon::Settings/><span>"Settings"</span></A></li>
             }
         })

@@ -83,10 +83,10 @@ impl Gate {
     }
 
     /// The identity provider that the person signed in with; none if it was with a password of
-    /// Drover's own.
+    /// Drover's own. Screens stay with the person, and another sign-in brings others.
     pub(crate) fn provider(self) -> Option<String> {
         self.session
-            .with(|session| session.as_ref()?.me.token.provider.clone())
+            .with_untracked(|session| session.as_ref()?.me.token.provider.clone())
     }
 
     /// Asks the server whether this browser has a session.

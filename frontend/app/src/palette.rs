@@ -289,6 +289,7 @@ fn places() -> Vec<Deed> {
                 "Who has a global role",
                 "/global-members".to_owned(),
             ),
+            go(Icon::Lines, "Audit: who did what", "/audit".to_owned()),
             go(Icon::Settings, "Settings", "/settings".to_owned()),
         ]);
     }

@@ -3,6 +3,7 @@
 pub(crate) mod about;
 pub(crate) mod access;
 pub(crate) mod address;
+pub(crate) mod audit;
 mod batch;
 pub(crate) mod cluster;
 pub(crate) mod device;

@@ -17,6 +17,8 @@ pub struct Question {
     pub verb: String,
     /// As kubectl has it: `pods`, `pods/log`, `deployments.apps`; or a path such as `/metrics`.
     pub resource: String,
+    /// Name of the object; all of them if empty.
+    pub object: String,
     /// Namespace; all of them, and what is in none, if empty.
     pub namespace: String,
     /// Name of a person; who asks if empty, [`EVERYBODY`] for everybody.
@@ -38,6 +40,7 @@ impl Question {
             ("verb", &self.verb),
             ("group", &group),
             ("resource", &resource),
+            ("object", &self.object),
             ("namespace", &self.namespace),
             ("user", &self.user),
         ];
@@ -59,12 +62,16 @@ impl Question {
             text => format!(" --{name}={}", shell::word(text)),
         };
         let (resource, group) = self.resource_and_group();
+        let object = match self.object.as_str() {
+            "" => String::new(),
+            object => format!(" {}", shell::word(object)),
+        };
         let whom = match self.user.as_str() {
             EVERYBODY => " --everybody".to_owned(),
             user => option("user", user),
         };
         format!(
-            "drover access explain --cluster={} {} {}{}{}{whom}",
+            "drover access explain --cluster={} {} {}{}{}{whom}{object}",
             word(&self.cluster, "CLUSTER"),
             word(&self.verb, "VERB"),
             word(&resource, "RESOURCE"),
@@ -146,6 +153,7 @@ mod tests {
             cluster: "berlin".to_owned(),
             verb: "get".to_owned(),
             resource: resource.to_owned(),
+            object: String::new(),
             namespace: String::new(),
             user: user.to_owned(),
         }
@@ -179,6 +187,15 @@ mod tests {
             asked.command(),
             "drover access explain --cluster=berlin get deployments --api-group=apps \
              --namespace=shop --user=ann"
+        );
+        let one = Question {
+            object: "store-0".to_owned(),
+            ..question("pods", "")
+        };
+        assert!(one.path().ends_with("&resource=pods&object=store-0"));
+        assert_eq!(
+            one.command(),
+            "drover access explain --cluster=berlin get pods store-0"
         );
         let everybody = question("pods", EVERYBODY).command();
         assert_eq!(

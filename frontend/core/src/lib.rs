@@ -5,6 +5,7 @@
 //! connection or reads a clock: times and chances are handed in.
 
 pub mod age;
+pub mod audit;
 pub mod backoff;
 pub mod cluster;
 pub mod column;

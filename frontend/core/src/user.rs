@@ -1,7 +1,7 @@
 //! People in words, and what may be typed of them.
 
 use drover_api::kinds::IdentityState;
-use drover_api::rest::UserView;
+use drover_api::rest::{HeldRole, UserView};
 
 /// The fewest letters of a password; the server has the last word.
 pub const SHORTEST_PASSWORD: usize = 12;
@@ -80,6 +80,15 @@ pub fn groups(user: &UserView) -> Vec<GroupOf> {
         })
     });
     groups.collect()
+}
+
+/// A role that somebody was given by name, and where.
+pub fn held(role: &HeldRole) -> String {
+    match (&role.cluster, &role.project) {
+        (Some(cluster), _) => format!("{} in the cluster {cluster}", role.role),
+        (None, Some(project)) => format!("{} in the project {project}", role.role),
+        (None, None) => format!("{} everywhere", role.role),
+    }
 }
 
 /// With what somebody signs in: their providers, or a password of Drover's own.
@@ -167,6 +176,22 @@ mod tests {
         let groups = groups(&ann);
         assert_eq!(groups[0].name, "drover:corp:7");
         assert_eq!(state_words(groups[0].state), "refused");
+    }
+
+    #[test]
+    fn a_role_says_where_it_was_given() {
+        let role = |cluster: Option<&str>, project: Option<&str>| HeldRole {
+            role: "viewer".to_owned(),
+            cluster: cluster.map(str::to_owned),
+            project: project.map(str::to_owned),
+        };
+        for (role, wanted) in [
+            (role(Some("berlin"), None), "viewer in the cluster berlin"),
+            (role(None, Some("shop")), "viewer in the project shop"),
+            (role(None, None), "viewer everywhere"),
+        ] {
+            assert_eq!(held(&role), wanted);
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub enum Icon {
     Dash,
     Info,
     Key,
+    Lines,
     Lock,
     Moon,
     Offline,
@@ -49,6 +50,7 @@ impl Icon {
             Self::Key => {
                 "M10.6 2.2a3.2 3.2 0 1 0 0 6.4 3.2 3.2 0 0 0 0-6.4M8.3 7.7 2.4 13.6M4.4 11.6l1.8 1.8"
             }
+            Self::Lines => "M2.6 3.6h10.8M2.6 8h10.8M2.6 12.4h6.4",
             Self::Lock => "M3.2 7.2h9.6v6.4H3.2ZM5.2 7.2V5a2.8 2.8 0 0 1 5.6 0v2.2",
             Self::Moon => "M13.4 9.6A5.8 5.8 0 0 1 6.4 2.6a5.8 5.8 0 1 0 7 7Z",
             Self::Offline => {

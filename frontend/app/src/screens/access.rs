@@ -26,6 +26,7 @@ struct Asking {
     cluster: RwSignal<Option<String>>,
     verb: RwSignal<String>,
     resource: RwSignal<String>,
+    object: RwSignal<String>,
     namespace: RwSignal<String>,
     user: RwSignal<String>,
     /// What was asked, kept in the URL.
@@ -43,6 +44,7 @@ impl Asking {
             cluster: RwSignal::new(None),
             verb: text(),
             resource: text(),
+            object: text(),
             namespace: text(),
             user: text(),
             asked: RwSignal::new(Question::default()),
@@ -54,6 +56,7 @@ impl Asking {
             asking.cluster.set(cluster);
             asking.verb.set(of("verb"));
             asking.resource.set(of("resource"));
+            asking.object.set(of("object"));
             asking.namespace.set(of("namespace"));
             asking.user.set(of("user"));
             asking.asked.set(untrack(move || asking.typed()));
@@ -69,6 +72,7 @@ impl Asking {
             cluster: self.cluster.get().unwrap_or_default(),
             verb: text(self.verb),
             resource: text(self.resource),
+            object: text(self.object),
             namespace: text(self.namespace),
             user: text(self.user),
         }
@@ -96,6 +100,7 @@ fn path(question: &Question) -> String {
         ("cluster", &question.cluster),
         ("verb", &question.verb),
         ("resource", &question.resource),
+        ("object", &question.object),
         ("namespace", &question.namespace),
         ("user", &question.user),
     ];
@@ -152,6 +157,8 @@ fn Form(asking: Asking) -> impl IntoView {
                 <TextField label="Verb" value=asking.verb help="Such as get, list, create or delete."/>
                 <TextField label="Resource" value=asking.resource
                     help="As kubectl has it: pods, pods/log, deployments.apps; or a path such as /metrics."/>
+                <TextField label="Object" value=asking.object
+                    help="Its name. Empty: all of them."/>
                 <TextField label="Namespace" value=asking.namespace
                     help="Empty: all of them, and what is in none."/>
                 <TextField label="Person" value=asking.user

@@ -6,6 +6,7 @@ use drover_ui_core::url::segment;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::field::TextField;
 use drover_ui_kit::notice::{Banner, Mood};
+use leptos::html;
 use leptos::prelude::*;
 
 use crate::clock::{Clock, in_full};
@@ -118,11 +119,24 @@ fn Question(view: DeviceView, step: RwSignal<Step>) -> impl IntoView {
     }
 }
 
+/// The heading of what came of it, with the focus: the button that had it is gone.
+#[component]
+fn Outcome(words: &'static str) -> impl IntoView {
+    let heading = NodeRef::<html::H2>::new();
+    Effect::new(move || {
+        if let Some(heading) = heading.get() {
+            // A heading that is gone already needs no focus.
+            let _ = heading.focus();
+        }
+    });
+    view! { <h2 node_ref=heading tabindex="-1">{words}</h2> }
+}
+
 #[component]
 fn Confirmed() -> impl IntoView {
     view! {
         <section class="card narrow" role="status">
-            <h2>"Confirmed"</h2>
+            <Outcome words="Confirmed"/>
             <p>"Go back to the command line: it is logged in within seconds. Its token is among yours, and can be ended there."</p>
             <div class="row"><a href="/tokens">"Your tokens"</a></div>
         </section>
@@ -133,7 +147,7 @@ fn Confirmed() -> impl IntoView {
 fn Left(view: DeviceView) -> impl IntoView {
     view! {
         <section class="card narrow" role="status">
-            <h2>"Not confirmed"</h2>
+            <Outcome words="Not confirmed"/>
             <p>
                 "Nobody was logged in. The code ends by itself at "{in_full(view.expires_at)}
                 ". If it was not you who began, somebody at "<code>{view.source}</code>

@@ -3,6 +3,7 @@
 mod columns;
 mod create;
 mod deeds;
+mod link;
 mod one;
 mod password;
 mod view;

@@ -40,15 +40,6 @@ fn CreateForm(open: RwSignal<bool>) -> impl IntoView {
         found.unwrap_or(Protocol::Oidc)
     });
     let draft = RwSignal::new(Draft::new(Protocol::Oidc));
-    // The settings of another protocol begin anew; what is common stays.
-    Effect::new(move || {
-        let protocol = chosen.get();
-        draft.update(|draft| {
-            if draft.protocol != protocol {
-                *draft = draft.clone().speaking(protocol);
-            }
-        });
-    });
     let sending = Sending::new();
     let url = server_url();
     let ready = move || {
@@ -91,6 +82,14 @@ fn CreateForm(open: RwSignal<bool>) -> impl IntoView {
             <CallbackUrl protocol=chosen url=url name=typed/>
             {move || {
                 let protocol = chosen.get();
+                // The settings of another protocol begin anew; what is common stays.
+                draft.maybe_update(|draft| {
+                    let another = draft.protocol != protocol;
+                    if another {
+                        *draft = draft.clone().speaking(protocol);
+                    }
+                    another
+                });
                 view! { <Settings protocol=protocol draft=draft sending=sending changes=false/> }
             }}
             {move || view! { <SecretField protocol=chosen.get() secret=secret sending=sending kept=false/> }}

@@ -18,6 +18,7 @@ use leptos_router::hooks::use_params_map;
 
 use super::columns::{UserRow, deeds as menu, time};
 use super::deeds::{DeedDialog, Deeds};
+use super::link::{LinkIdentity, UnlinkIdentity};
 use super::{DEED, PATH, state_tone, tone};
 use crate::clock::{Clock, in_full};
 use crate::command::SameCommand;
@@ -27,7 +28,7 @@ use crate::live::listing::Listing;
 use crate::screens::form::{Refusal, Sending};
 use crate::screens::list::{AdministratorsOnly, Refused, What};
 use crate::screens::title::title;
-use crate::screens::{access, address};
+use crate::screens::{access, address, audit};
 
 const NOTHING: &str = "–";
 /// Each provider is asked in turn, and may take its time.
@@ -109,6 +110,7 @@ fn Known(name: String, found: Memo<Option<UserView>>, listing: Listing<UserView>
         Arc::new(groups.into_iter().map(GroupRow).collect::<Vec<_>>())
     });
     let ask = access::path_for(&name);
+    let did = audit::path_for(&name);
     let tokens = address::path("/tokens", &[("q", name.clone())]);
     view! {
         <div class="page">
@@ -128,6 +130,7 @@ fn Known(name: String, found: Memo<Option<UserView>>, listing: Listing<UserView>
                     <ul class="stack">
                         <li><A href=ask>"Who can do what: ask for them"</A></li>
                         <li><A href=tokens>"Their tokens"</A></li>
+                        <li><A href=did>"What they did: the audit log"</A></li>
                     </ul>
                 </section>
             </div>
@@ -170,8 +173,16 @@ fn Identities(
     listing: Listing<UserView>,
 ) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
-    let sending = Sending::new();
+    let (sending, linking) = (Sending::new(), RwSignal::new(false));
+    let asked = Unlinking {
+        open: RwSignal::new(false),
+        identity: RwSignal::new(None),
+    };
     let name = StoredValue::new(name);
+    let oneself = Memo::new(move |_| {
+        let me = gate.session().map(|session| session.me.username);
+        name.with_value(|name| me.as_ref() == Some(name))
+    });
     let identities = Memo::new(move |_| {
         let found = found.get();
         found.map(|user| user.identities).unwrap_or_default()
@@ -190,8 +201,17 @@ fn Identities(
     };
     let rows = move || {
         let rows = identities.get().into_iter();
-        rows.map(|identity| view! { <Identity identity=identity/> })
-            .collect_view()
+        rows.map(
+            |identity| view! { <Identity identity=identity oneself=oneself.get() asked=asked/> },
+        )
+        .collect_view()
+    };
+    let unlink = move || {
+        let identity = asked.identity.get()?;
+        let name = name.get_value();
+        Some(
+            view! { <UnlinkIdentity name=name identity=identity open=asked.open listing=listing/> },
+        )
     };
     view! {
         <section class="card">
@@ -200,16 +220,42 @@ fn Identities(
             <Show when=move || some.get()
                 fallback=|| view! { <p>"A name and a password of Drover's own: no identity provider knows them."</p> }>
                 <ul class="stack">{rows}</ul>
-                <div class="row">
-                    <Button busy=sending.busy() on_press=refresh>"Ask the providers now"</Button>
-                </div>
             </Show>
+            <div class="row">
+                <Show when=move || some.get()>
+                    <Button busy=sending.busy() on_press=refresh>"Ask the providers now"</Button>
+                </Show>
+                <Button on_press=move |()| linking.set(true)>"Link an identity…"</Button>
+            </div>
         </section>
+        <LinkIdentity name=name.get_value() open=linking listing=listing/>
+        {unlink}
     }
 }
 
+/// The identity that somebody wants to take away.
+#[derive(Clone, Copy)]
+struct Unlinking {
+    open: RwSignal<bool>,
+    identity: RwSignal<Option<IdentityView>>,
+}
+
 #[component]
-fn Identity(identity: IdentityView) -> impl IntoView {
+fn Identity(
+    identity: IdentityView,
+    /// Whether it is that of who looks: nobody takes their own away.
+    oneself: bool,
+    asked: Unlinking,
+) -> impl IntoView {
+    let whole = StoredValue::new(identity.clone());
+    let unlink = (!oneself).then(|| {
+        let press = move |()| {
+            asked.identity.set(Some(whole.get_value()));
+            asked.open.set(true);
+        };
+        let label = format!("Unlink {}", identity.provider);
+        view! { <Button on_press=press>"Unlink…"<span class="unseen">{label}</span></Button> }
+    });
     let clock = expect_context::<Clock>();
     let at = identity.confirmed_at;
     let left_out = (identity.groups_left_out > 0).then(|| {
@@ -223,6 +269,7 @@ fn Identity(identity: IdentityView) -> impl IntoView {
                 <A href=provider>{identity.provider.clone()}</A>
                 <span>"as "<b>{identity.login}</b></span>
                 <Badge tone=state_tone(identity.state) words=state_words(identity.state).to_owned()/>
+                {unlink}
             </div>
             <p class="soft" title=in_full(at)>{move || format!("Last confirmed {}", ago(at, clock.now()))}</p>
             {identity.message.map(|why| view! { <p class="found">{why}</p> })}

@@ -1,0 +1,126 @@
+//! The columns of the audit log.
+
+use std::sync::Arc;
+
+use drover_api::rest::{AuditStage, AuditView};
+use drover_ui_core::audit::{Weight, end, weight, what};
+use drover_ui_core::token::ago;
+use drover_ui_kit::badge::{Badge, Tone};
+use drover_ui_kit::table::{Column, Row, Sorting};
+use leptos::prelude::*;
+
+use super::record::Opened;
+use crate::clock::{Clock, in_full, time_of_day};
+
+/// The newest first, as the log is read.
+pub(super) const BY_TIME: Sorting = Sorting {
+    column: "time",
+    descending: true,
+};
+
+/// A record, at its place.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct AuditRow {
+    /// How many newer ones there are.
+    pub(super) place: usize,
+    /// The record.
+    pub(super) record: Arc<AuditView>,
+}
+
+impl Row for AuditRow {
+    fn key(&self) -> String {
+        self.place.to_string()
+    }
+}
+
+type Cell = fn(&AuditRow) -> AnyView;
+
+/// All of them.
+pub(super) fn columns() -> Vec<Column<AuditRow>> {
+    let all: [(&str, &str, &str, Cell); 5] = [
+        ("time", "Time", "col-when", time),
+        ("who", "Who", "col-who", who),
+        ("what", "What", "col-what", deed),
+        ("where", "Cluster", "col-scope", place),
+        ("end", "How it ended", "col-end", ended),
+    ];
+    let column = |(key, heading, class, cell)| Column {
+        key,
+        heading,
+        class,
+        order: None,
+        cell,
+    };
+    all.map(column).into()
+}
+
+/// What the end of a record means.
+pub(super) const fn tone(record: &AuditView) -> Tone {
+    match weight(record) {
+        Weight::Fine => match record.stage {
+            AuditStage::Begin => Tone::Busy,
+            AuditStage::End => Tone::Good,
+        },
+        Weight::Refused => Tone::Warning,
+        Weight::Failed => Tone::Bad,
+        Weight::Left => Tone::Neutral,
+    }
+}
+
+fn two(first: AnyView, second: &str) -> AnyView {
+    let second = second.to_owned();
+    view! {
+        <div class="two">
+            {first}
+            <span class="soft cut" title=second.clone()>{second.clone()}</span>
+        </div>
+    }
+    .into_any()
+}
+
+/// The time opens the whole record.
+fn time(row: &AuditRow) -> AnyView {
+    let (clock, opened) = (expect_context::<Clock>(), expect_context::<Opened>());
+    let (record, at) = (Arc::clone(&row.record), row.record.time);
+    let open = move |_| opened.show(Arc::clone(&record));
+    let button = view! {
+        <button type="button" class="opens cut" aria-haspopup="dialog" title=in_full(at) on:click=open>{time_of_day(at)}</button>
+    };
+    let since = move || ago(at, clock.now());
+    view! { <div class="two">{button}<span class="soft cut">{since}</span></div> }.into_any()
+}
+
+fn who(row: &AuditRow) -> AnyView {
+    let record = &row.record;
+    let source = record.source.map(|source| source.to_string());
+    let second = match (&record.acting_as, source) {
+        (Some(name), _) => format!("as {name}"),
+        (None, source) => source.unwrap_or_default(),
+    };
+    let first = match &record.user {
+        Some(user) => view! { <b class="cut">{user.clone()}</b> }.into_any(),
+        None => view! { <span class="cut">"a stranger"</span> }.into_any(),
+    };
+    two(first, &second)
+}
+
+fn deed(row: &AuditRow) -> AnyView {
+    let record = &row.record;
+    let verb = record.verb.clone().or_else(|| record.method.clone());
+    let verb = view! { <span class="cut">{verb.unwrap_or_default()}</span> };
+    two(verb.into_any(), &what(record))
+}
+
+fn place(row: &AuditRow) -> AnyView {
+    let cluster = row.record.cluster.clone().unwrap_or_default();
+    view! { <span class="cut" title=cluster.clone()>{cluster.clone()}</span> }.into_any()
+}
+
+fn ended(row: &AuditRow) -> AnyView {
+    let record = &row.record;
+    let badge = view! { <Badge tone=tone(record) words=end(record)/> };
+    two(
+        badge.into_any(),
+        record.reason.as_deref().unwrap_or_default(),
+    )
+}

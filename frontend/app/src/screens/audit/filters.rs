@@ -1,0 +1,130 @@
+//! Which records are looked for.
+
+use drover_api::rest::AuditOutcome;
+use drover_ui_core::audit::{Filter, complaint_of_time, outcome};
+use drover_ui_kit::button::{Button, Role, Weight};
+use drover_ui_kit::field::{Select, TextField};
+use leptos::prelude::*;
+
+use super::Looking;
+
+/// Fields at which the server's complaints are shown.
+pub(super) const FIELDS: &[&str] = &["verb", "code", "since", "until"];
+
+/// What is typed.
+#[derive(Clone, Copy)]
+pub(super) struct Typed {
+    user: RwSignal<String>,
+    cluster: RwSignal<String>,
+    verb: RwSignal<String>,
+    outcome: RwSignal<String>,
+    code: RwSignal<String>,
+    path: RwSignal<String>,
+    object: RwSignal<String>,
+    since: RwSignal<String>,
+    until: RwSignal<String>,
+}
+
+impl Typed {
+    /// Nothing yet.
+    pub(super) fn new() -> Self {
+        let text = || RwSignal::new(String::new());
+        Self {
+            user: text(),
+            cluster: text(),
+            verb: text(),
+            outcome: text(),
+            code: text(),
+            path: text(),
+            object: text(),
+            since: text(),
+            until: text(),
+        }
+    }
+
+    /// Types a whole filter.
+    pub(super) fn set(self, filter: &Filter) {
+        self.user.set(filter.user.clone());
+        self.cluster.set(filter.cluster.clone());
+        self.verb.set(filter.verb.clone());
+        self.outcome.set(filter.outcome.clone());
+        self.code.set(filter.code.clone());
+        self.path.set(filter.path.clone());
+        self.object.set(filter.object.clone());
+        self.since.set(filter.since.clone());
+        self.until.set(filter.until.clone());
+    }
+
+    /// The filter that it is.
+    pub(super) fn filter(self) -> Filter {
+        let text = |text: RwSignal<String>| text.with(|text| text.trim().to_owned());
+        Filter {
+            user: text(self.user),
+            cluster: text(self.cluster),
+            verb: text(self.verb),
+            outcome: text(self.outcome),
+            code: text(self.code),
+            path: text(self.path),
+            object: text(self.object),
+            since: text(self.since),
+            until: text(self.until),
+        }
+    }
+}
+
+/// The form.
+#[component]
+pub(super) fn Filters(looking: Looking) -> impl IntoView {
+    let Looking { typed, sending, .. } = looking;
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        looking.look();
+    };
+    let show_all = move |()| {
+        typed.set(&Filter::default());
+        looking.look();
+    };
+    let outcomes = AuditOutcome::ALL.map(|it| (it.as_str().to_owned(), outcome(it).to_owned()));
+    let any = (String::new(), "Any".to_owned());
+    let outcomes = std::iter::once(any).chain(outcomes).collect();
+    let wrong_time = |text: RwSignal<String>, refused: Signal<Option<String>>| {
+        Signal::derive(move || {
+            text.with(|text| complaint_of_time(text.trim()))
+                .or_else(|| refused.get())
+        })
+    };
+    let code = sending.of("code");
+    let wrong_code = Signal::derive(move || {
+        let typed = typed.code.with(|text| text.trim().to_owned());
+        let wrong = !typed.is_empty() && typed.parse::<u16>().is_err();
+        wrong
+            .then(|| "Such as 403.".to_owned())
+            .or_else(|| code.get())
+    });
+    let ready = move || typed.filter().is_ready();
+    view! {
+        <form class="card" on:submit=submit>
+            <div class="filters">
+                <TextField label="User" value=typed.user/>
+                <TextField label="Cluster" value=typed.cluster/>
+                <TextField label="Verb" value=typed.verb error=sending.of("verb")/>
+                <Select label="How it ended" options=outcomes value=typed.outcome/>
+                <TextField label="Code" value=typed.code error=wrong_code/>
+                <TextField label="Part of the path" value=typed.path/>
+                <TextField label="What it was about" value=typed.object/>
+                <TextField label="From" value=typed.since error=wrong_time(typed.since, sending.of("since"))/>
+                <TextField label="Until" value=typed.until error=wrong_time(typed.until, sending.of("until"))/>
+            </div>
+            <div class="row">
+                <Button weight=Weight::Primary role=Role::Submit busy=sending.busy()
+                    disabled=Signal::derive(move || !ready())>
+                    "Look"
+                </Button>
+                <Show when=move || looking.asked.with(|asked| !asked.is_empty())>
+                    <Button disabled=sending.busy() on_press=show_all>"Show all"</Button>
+                </Show>
+                <span class="soft">"Names are whole ones. Times are how long ago, such as 1h or 7d, or such as 2026-11-22T10:00:00Z."</span>
+            </div>
+        </form>
+    }
+}

@@ -1,0 +1,139 @@
+use serde_json::json;
+
+use super::*;
+
+fn record(fields: &serde_json::Value) -> AuditView {
+    let mut record = json!({
+        "time": "2026-11-22T10:00:00Z", "stage": "end", "outcome": "complete", "durationMs": 12.4,
+    });
+    let given = fields.as_object().unwrap().clone();
+    record.as_object_mut().unwrap().extend(given);
+    serde_json::from_value(record).unwrap()
+}
+
+fn now() -> Timestamp {
+    "2026-11-22T12:00:00Z".parse().unwrap()
+}
+
+#[test]
+fn what_is_typed_is_asked_for_and_times_stay_from_page_to_page() {
+    let typed = Filter {
+        user: "ann".to_owned(),
+        path: "/v1/users".to_owned(),
+        since: "2h".to_owned(),
+        ..Filter::default()
+    };
+    let asked = typed.at(now());
+    assert_eq!(
+        asked.question(None),
+        "/v1/audit?user=ann&path=%2Fv1%2Fusers&since=2026-11-22T10%3A00%3A00Z&limit=200"
+    );
+    assert!(asked.question(Some("a b")).ends_with("&continue=a%20b"));
+    assert_eq!(asked.at(Timestamp::UNIX_EPOCH), asked);
+    assert_eq!(Filter::default().question(None), "/v1/audit?limit=200");
+}
+
+#[test]
+fn the_command_asks_for_the_same() {
+    let typed = Filter {
+        cluster: "berlin".to_owned(),
+        outcome: "clientGone".to_owned(),
+        since: "2026-11-22T11:00:00Z".to_owned(),
+        until: "10m".to_owned(),
+        ..Filter::default()
+    };
+    assert_eq!(
+        typed.command(now()),
+        "drover audit --cluster=berlin --outcome=clientGone --since=3600s --until=10m"
+    );
+    assert!(Filter::default().is_empty() && !typed.is_empty());
+}
+
+#[test]
+fn what_is_no_time_and_no_code_is_not_asked_for() {
+    for (text, good) in [
+        ("", true),
+        ("7d", true),
+        ("2026-11-22T10:00:00Z", true),
+        ("2026-11-22T10:00:00+01:00", true),
+        ("yesterday", false),
+        ("10", false),
+    ] {
+        assert_eq!(complaint_of_time(text).is_none(), good, "{text}");
+        let since = text.to_owned();
+        let filter = Filter {
+            since,
+            ..Filter::default()
+        };
+        assert_eq!(filter.is_ready(), good, "{text}");
+    }
+    let code = Filter {
+        code: "4xx".to_owned(),
+        ..Filter::default()
+    };
+    assert!(!code.is_ready());
+}
+
+#[test]
+fn a_record_says_what_was_done_and_how_it_ended() {
+    let made = record(&json!({
+        "user": "ann", "method": "POST", "path": "/v1/users/{name}", "object": "eve",
+        "code": 204, "source": "192.0.2.7", "userUid": "u-1",
+    }));
+    assert_eq!(what(&made), "/v1/users/{name} (eve)");
+    assert_eq!(
+        (end(&made).as_str(), weight(&made)),
+        ("204 complete", Weight::Fine)
+    );
+    let facts = facts(&made);
+    assert!(facts.contains(&("From", "192.0.2.7".to_owned())));
+    assert!(facts.contains(&("User's UID", "u-1".to_owned())));
+    assert!(!facts.iter().any(|(name, _)| *name == "Cluster"));
+    let strangers = record(&json!({ "count": 40, "outcome": "refused", "code": 401 }));
+    assert_eq!(what(&strangers), "40 requests of strangers");
+    for (outcome, code, wanted) in [
+        ("complete", 403, Weight::Refused),
+        ("complete", 502, Weight::Failed),
+        ("refused", 503, Weight::Failed),
+        ("upstreamGone", 200, Weight::Failed),
+        ("revoked", 200, Weight::Refused),
+        ("clientGone", 200, Weight::Left),
+        ("open", 200, Weight::Fine),
+    ] {
+        let ended = record(&json!({ "outcome": outcome, "code": code }));
+        assert_eq!(weight(&ended), wanted, "{outcome} {code}");
+    }
+}
+
+#[test]
+fn times_are_told_as_long_as_they_are() {
+    for (ms, wanted) in [(12.4, "12 ms"), (1500.0, "1.5 s"), (600_000.0, "10 min")] {
+        assert_eq!(lasted(&record(&json!({ "durationMs": ms }))), wanted);
+    }
+}
+
+#[test]
+fn parts_of_the_log_without_a_record_are_read_past() {
+    let list = |items: Vec<AuditView>, more: Option<&str>| AuditList {
+        items,
+        continue_token: more.map(str::to_owned),
+        kept_since: Some(now()),
+        source: AuditSource::File,
+        unreadable: 1,
+    };
+    let mut reading = Reading::default();
+    reading.take(list(vec![record(&json!({}))], Some("1")));
+    reading.take(list(Vec::new(), Some("2")));
+    assert_eq!(
+        (reading.records.len(), reading.older.as_deref()),
+        (1, Some("2"))
+    );
+    let mut older = Reading::default();
+    older.take(list(vec![record(&json!({}))], None));
+    reading.and_older(older);
+    assert_eq!((reading.records.len(), reading.older.as_deref()), (2, None));
+    assert_eq!(
+        (reading.unreadable, reading.source),
+        (3, Some(AuditSource::File))
+    );
+}
