@@ -24,4 +24,4 @@ pub use last_use::LastUse;
 pub use login::{By, LoginError, Logins};
 pub use lookup::LookupError;
 pub use passwords::Passwords;
-pub use providers::{Providers, Refresher, SignIns};
+pub use providers::{Providers, Refresher, SignIns, SignOuts};

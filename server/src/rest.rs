@@ -41,7 +41,7 @@ use utoipa_axum::routes;
 
 use crate::audit::Reader;
 use crate::hub::Hub;
-use crate::identity::{Authenticator, Devices, Logins, Refresher, SignIns};
+use crate::identity::{Authenticator, Devices, Logins, Refresher, SignIns, SignOuts};
 use crate::settings::Settings;
 use crate::{registration, telemetry};
 
@@ -59,6 +59,8 @@ pub struct RestState {
     pub logins: Logins,
     /// Signing in with identity providers.
     pub sign_ins: SignIns,
+    /// Signing out at identity providers.
+    pub sign_outs: SignOuts,
     /// Asking identity providers about people.
     pub refresher: Refresher,
     /// Log-ins that wait to be confirmed.

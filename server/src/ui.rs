@@ -5,6 +5,7 @@
 
 mod encoding;
 mod files;
+mod policy;
 
 use axum::Router;
 use axum::body::Body;
@@ -21,11 +22,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use crate::status::Status;
 use encoding::Encoding;
 use files::File;
+pub use policy::Policy;
 
-/// What the page may do: its own scripts and styles, nothing inline; WebAssembly; its own server.
-const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
-                      img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; \
-                      frame-ancestors 'none'";
 /// First parts of paths that belong to programs: nothing there is a screen of the UI.
 const OF_PROGRAMS: &[&str] = &[
     "assets", "configdb", "edge", "git", "hub", "k8s", "livez", "metrics", "readyz", "v1",
@@ -124,7 +122,6 @@ fn answer(request: &Request, file: &'static File) -> Response {
     set(CACHE_CONTROL, file.caching());
     set(X_CONTENT_TYPE_OPTIONS, "nosniff");
     set(REFERRER_POLICY, "same-origin");
-    set(CONTENT_SECURITY_POLICY, POLICY);
     set(
         HeaderName::from_static("cross-origin-opener-policy"),
         "same-origin",
@@ -133,6 +130,9 @@ fn answer(request: &Request, file: &'static File) -> Response {
         HeaderName::from_static("cross-origin-resource-policy"),
         "same-origin",
     );
+    let policy = request.extensions().get::<Policy>();
+    let policy = policy.map_or_else(|| Policy::default().header(), Policy::header);
+    headers.insert(CONTENT_SECURITY_POLICY, policy);
     if let Ok(tag) = HeaderValue::try_from(tag) {
         headers.insert(ETAG, tag);
     }

@@ -15,8 +15,8 @@
 //! | `POST /v1/logout` | a session | – → 204, the presented token is deleted |
 //! | `POST /v1/session` | anyone | [`LoginRequest`] → [`Session`] and a cookie |
 //! | `GET /v1/session` | a session | → [`Session`] |
-//! | `DELETE /v1/session` | any token | → 204, the presented one ends, and the cookie |
-//! | `DELETE /v1/sessions` | user | → 204, all log-ins of the user end |
+//! | `DELETE /v1/session` | any token | → 204, the presented one ends, and the cookie; or [`ProviderSignOut`] |
+//! | `DELETE /v1/sessions` | user | → 204, all log-ins of the user end; or [`ProviderSignOut`] |
 //! | `GET /v1/me` | any token | → [`Me`] |
 //! | `POST /v1/me/password` | any token, `PasswordChange` too | [`PasswordChange`] → 204, other sessions end |
 //! | `GET, POST /v1/tokens` | user | → [`List`]`<`[`TokenView`]`>`; [`TokenCreate`] → [`IssuedToken`] |
@@ -121,6 +121,17 @@ wire! {
         token: Secret,
         /// What the hub keeps of it.
         metadata: TokenView,
+    }
+}
+wire! {
+    /// How the browser signs out at the identity provider too: it posts a form.
+    ProviderSignOut {
+        /// Name of the provider.
+        provider: String,
+        /// Where the form goes.
+        url: String,
+        /// The fields of the form.
+        fields: BTreeMap<String, Secret>,
     }
 }
 wire! {

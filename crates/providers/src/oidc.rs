@@ -215,25 +215,25 @@ impl Oidc {
         self.meaning.person(id, &token, &beside)
     }
 
-    /// Where the browser is to go to sign out at the provider too; `None` if that has no such
-    /// address.
-    pub async fn logout_url(
+    /// Where browsers sign out at the provider too; `None` if that has no such address.
+    pub async fn end_session(&self, now: Timestamp) -> Result<Option<Url>, ProviderError> {
+        Ok(self.metadata(now).await?.end_session.clone())
+    }
+
+    /// What a browser posts there, so that the ID token is in no URL.
+    pub fn end_session_fields(
         &self,
         id_token: &SecretString,
         post_logout_redirect_uri: &Url,
-        now: Timestamp,
-    ) -> Result<Option<Url>, ProviderError> {
-        let metadata = self.metadata(now).await?;
-        Ok(metadata.end_session.clone().map(|mut url| {
-            url.query_pairs_mut()
-                .append_pair("id_token_hint", id_token.expose_secret())
-                .append_pair("client_id", &self.client.id)
-                .append_pair(
-                    "post_logout_redirect_uri",
-                    post_logout_redirect_uri.as_str(),
-                );
-            url
-        }))
+    ) -> [(&'static str, SecretString); 3] {
+        [
+            ("id_token_hint", id_token.clone()),
+            ("client_id", self.client.id.clone().into()),
+            (
+                "post_logout_redirect_uri",
+                post_logout_redirect_uri.as_str().into(),
+            ),
+        ]
     }
 
     async fn metadata(&self, now: Timestamp) -> Result<Arc<Metadata>, ProviderError> {

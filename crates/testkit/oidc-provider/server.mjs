@@ -51,7 +51,9 @@ const provide = (issuer, settings) => {
     clients: [settings.client],
     clientAuthMethods: [settings.client.token_endpoint_auth_method],
     jwks: { keys: keys(settings.client.id_token_signed_response_alg) },
-    cookies: { keys: ['of a test'] },
+    // Who signs out posts a form from another site's page (RP-Initiated Logout 1.0, section 2).
+    enableHttpPostMethods: true,
+    cookies: { keys: ['of a test'], long: { httpOnly: true, sameSite: 'none' } },
     conformIdTokenClaims: !settings.claimsInToken,
     claims: {
       openid: ['sub'],

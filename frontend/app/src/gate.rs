@@ -1,5 +1,7 @@
 //! Who is signed in, and the one way by which screens ask the server.
 
+mod onward;
+
 use std::time::Duration;
 
 use drover_api::rest::{
@@ -15,6 +17,7 @@ use serde::de::DeserializeOwned;
 
 use crate::clock::sleep;
 use crate::fetch::Request;
+use onward::go_on;
 
 /// What a person meets.
 #[derive(Clone, Debug, PartialEq)]
@@ -184,10 +187,17 @@ impl Gate {
             ("/v1/session", "You are signed out.")
         };
         let request = Request::changing("DELETE", path).proven_by(self.csrf());
-        match request.done().await {
+        match request.bytes().await {
             Err(problem) if problem.kind != ProblemKind::SignedOut => Err(problem),
-            _ => {
+            answer => {
                 self.close(Some(why));
+                // An answer without a body leads nowhere.
+                let onward = answer
+                    .ok()
+                    .and_then(|body| serde_json::from_slice(&body).ok());
+                if let Some(onward) = onward {
+                    go_on(&onward);
+                }
                 Ok(())
             }
         }

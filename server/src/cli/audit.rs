@@ -119,9 +119,7 @@ fn table(records: &[AuditView]) -> String {
 fn what(record: &AuditView) -> String {
     match (&record.path, &record.object, record.count) {
         (_, _, Some(count)) => {
-            let source = record
-                .source
-                .map_or_else(|| "many networks".to_owned(), |source| source.to_string());
+            let source = record.source.as_deref().unwrap_or("many networks");
             format!("{count} requests of strangers from {source}")
         }
         (Some(path), Some(object), None) => format!("{path} ({object})"),

@@ -257,14 +257,31 @@ fn said(identity: &IdentityView, now: Timestamp) -> String {
     )
 }
 
+/// As whom at which providers: a name of Drover's own says nothing of who somebody is, since whoever
+/// comes first through any provider is given it.
+fn signs_in_with(user: &UserView) -> String {
+    let at = |identity: &IdentityView| format!("{} as {}", identity.provider, identity.login);
+    let all: Vec<_> = user.identities.iter().map(at).collect();
+    let all = all.join(", ");
+    or_nothing(Some(&*all).filter(|all| !all.is_empty()))
+}
+
 impl Shown for UserView {
-    const HEADINGS: &'static [&'static str] =
-        &["NAME", "DISPLAY NAME", "ROLE", "STATE", "LAST LOGIN", "AGE"];
+    const HEADINGS: &'static [&'static str] = &[
+        "NAME",
+        "DISPLAY NAME",
+        "SIGNS IN WITH",
+        "ROLE",
+        "STATE",
+        "LAST LOGIN",
+        "AGE",
+    ];
 
     fn cells(&self, now: Timestamp) -> Vec<String> {
         vec![
             self.name.clone(),
             or_nothing(self.display_name.as_deref()),
+            signs_in_with(self),
             word(self.administrator, "administrator", "user"),
             state(self),
             self.last_login_at
@@ -320,6 +337,16 @@ mod tests {
         let admin = UserView {
             administrator: true,
             display_name: Some("Ada".to_owned()),
+            identities: vec![IdentityView {
+                id: "uid-of-corp".to_owned(),
+                provider: "corp".to_owned(),
+                login: "ada.l".to_owned(),
+                groups: Vec::new(),
+                groups_left_out: 0,
+                confirmed_at: "2026-11-21T11:30:00Z".parse().unwrap(),
+                state: IdentityState::Confirmed,
+                message: None,
+            }],
             last_login_at: Some("2026-11-21T11:30:00Z".parse().unwrap()),
             ..user("admin")
         };

@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     /// SHA-256 of the definitions of [`SCHEMA_REVISION`].
-    const DIGEST: &str = "z6nmZt7nkXcDnZgsSbWpGmg4vBFQKg+E0QHTOkpmJ+k=";
+    const DIGEST: &str = "Pe7xYi2Q9lxRPy57R6MBHl+jDr7smYDMfe9YOwIpeso=";
 
     #[test]
     fn a_changed_schema_has_a_new_revision() {

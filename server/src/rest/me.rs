@@ -71,6 +71,7 @@ pub(super) async fn logout(
     Held(token): Held,
 ) -> Result<StatusCode, Status> {
     tokens::delete(&state.hub, &token).await?;
+    state.sign_outs.withdraw(&token.spec.user_uid);
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -10,8 +10,9 @@ use axum::response::{IntoResponse as _, Response};
 use drover_access::credential::{self, Presented, SESSION_COOKIE};
 use drover_access::same_origin::{self, Head};
 use drover_access::token::UserToken;
-use drover_api::kinds::{Token, User};
-use drover_api::rest::{LoginRequest, Secret, Session};
+use drover_api::ids::UserUid;
+use drover_api::kinds::{Token, TokenProvider, TokenPurpose, User};
+use drover_api::rest::{LoginRequest, ProviderSignOut, Secret, Session};
 use http::header::SET_COOKIE;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -127,18 +128,22 @@ pub(super) async fn read(
 }
 
 /// Ends the session that the browser has, whatever it is worth still, and lets the browser forget it.
-#[utoipa::path(delete, path = "/v1/session", tag = "me", responses((status = 204)))]
+///
+/// The answer has a body if the browser is to sign out at the identity provider too.
+#[utoipa::path(delete, path = "/v1/session", tag = "me",
+    responses((status = 200, body = ProviderSignOut), (status = 204)))]
 pub(super) async fn sign_out(
     State(state): State<RestState>,
     held: Result<Held, Status>,
-) -> Result<(StatusCode, SetCookie), Response> {
+) -> Result<Response, Response> {
     let ended = match held {
         Ok(Held(token)) => tokens::delete(&state.hub, &token)
             .await
-            .map_err(Status::from),
+            .map_err(Status::from)
+            .map(|()| token),
         Err(status) => Err(status),
     };
-    ended.map_err(|status| {
+    let token = ended.map_err(|status| {
         // Another origin's page signs nobody out.
         if status.code() == StatusCode::FORBIDDEN {
             status.into_response()
@@ -146,19 +151,46 @@ pub(super) async fn sign_out(
             (forget_cookie(), status).into_response()
         }
     })?;
-    Ok((StatusCode::NO_CONTENT, forget_cookie()))
+    let spec = &token.spec;
+    // Of a session that had ended before, nobody is told what a provider said of its user.
+    let live = spec.purpose == TokenPurpose::Browser && spec.expires_at.0 > Timestamp::now();
+    let on = spec.provider.as_ref().filter(|_| live);
+    Ok(leave(&state, &spec.user_uid, on).await)
+}
+
+/// What a browser is told whose session has ended.
+async fn leave(state: &RestState, user: &UserUid, on: Option<&TokenProvider>) -> Response {
+    state.sign_outs.withdraw(user);
+    let form = match on {
+        Some(on) => state.sign_outs.form(user, on).await,
+        None => None,
+    };
+    let Some(form) = form else {
+        return (StatusCode::NO_CONTENT, forget_cookie()).into_response();
+    };
+    let field =
+        |(name, value): (&str, SecretString)| (name.to_owned(), Secret::new(value.expose_secret()));
+    let onward = ProviderSignOut {
+        provider: form.provider,
+        url: form.url.into(),
+        fields: form.fields.map(field).into(),
+    };
+    (forget_cookie(), axum::Json(onward)).into_response()
 }
 
 /// Ends every log-in of the caller, in browsers and of programs, and what they handed to kubectl.
 ///
-/// Tokens that were made to outlive a log-in stay.
-#[utoipa::path(delete, path = "/v1/sessions", tag = "me", responses((status = 204)))]
+/// Tokens that were made to outlive a log-in stay. The answer is as that of `DELETE /v1/session`.
+#[utoipa::path(delete, path = "/v1/sessions", tag = "me",
+    responses((status = 200, body = ProviderSignOut), (status = 204)))]
 pub(super) async fn sign_out_everywhere(
     State(state): State<RestState>,
     Caller(caller): Caller,
-) -> Result<(StatusCode, SetCookie), Status> {
+) -> Result<Response, Status> {
     tokens::end_sessions(&state.hub, &caller.user_uid, None).await?;
-    Ok((StatusCode::NO_CONTENT, forget_cookie()))
+    let browser = caller.token.purpose == TokenPurpose::Browser;
+    let on = caller.token.provider.as_ref().filter(|_| browser);
+    Ok(leave(&state, &caller.user_uid, on).await)
 }
 
 fn view(user: Option<&User>, token: Option<&Token>, csrf_token: Secret) -> Result<Session, Status> {

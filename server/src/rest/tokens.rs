@@ -93,6 +93,7 @@ pub(super) async fn delete(
         .filter(|token| caller.administrator || token.spec.user_uid == caller.user_uid)
         .ok_or_else(|| Status::not_found("Token", &id))?;
     store::delete(&state.hub, &token).await?;
+    state.sign_outs.withdraw(&token.spec.user_uid);
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{Router, middleware};
+use axum::{Extension, Router, middleware};
 
 use super::certificate::Certificate;
 use super::{Base, ServerOptions, StartError, gate};
@@ -17,7 +17,8 @@ use crate::hub::admission::standing::{RulesStanding, Standing as Rules};
 use crate::hub::lease::{Leadership, Standing};
 use crate::identity::providers::state;
 use crate::identity::{
-    Authenticator, Devices, LastUse, Logins, Passwords, Providers, Refresher, SignIns, tokens,
+    Authenticator, Devices, LastUse, Logins, Passwords, Providers, Refresher, SignIns, SignOuts,
+    tokens,
 };
 use crate::proxy::{self, OpenStreams, Road, end_in_order, keep_hub_access, watch_permits};
 use crate::registration::notice::Notices;
@@ -61,6 +62,15 @@ pub(super) fn build(
         base.leadership.clone(),
         base.stop.clone(),
     ));
+    let sign_outs = SignOuts::new(
+        hub.clone(),
+        settings.clone(),
+        sign_ins.providers().clone(),
+        sign_ins.people().clone(),
+    );
+    let policy = ui::Policy::default();
+    let (page, telling) = (policy.clone(), sign_outs.clone());
+    base.spawn(telling.tell_origins(move |origins| page.let_post(origins), base.stop.clone()));
     let refreshing = refresher.clone();
     base.spawn(refreshing.run(base.leadership.clone(), base.stop.clone()));
     let devices = Devices::new(hub.clone(), settings.clone(), limits.clone());
@@ -69,6 +79,7 @@ pub(super) fn build(
         authenticator: authenticator.clone(),
         logins,
         sign_ins,
+        sign_outs,
         refresher,
         devices,
         audit: audit.reader().clone(),
@@ -123,7 +134,8 @@ pub(super) fn build(
         .merge(rules)
         .merge(ui::router())
         .merge(proxy::router(road));
-    Ok(gate::stand_before(routes, base.leadership.clone()))
+    let routes = gate::stand_before(routes, base.leadership.clone());
+    Ok(routes.layer(Extension(policy)))
 }
 
 /// The rules about writes to the hub, for a hub that asks over HTTP.

@@ -8,3 +8,4 @@ mod managed;
 mod openid;
 mod refresh;
 mod rig;
+mod sign_out;

@@ -45,6 +45,11 @@ pub struct AuthProviderSpec {
     /// Whether people can sign in; what they opened before ends within seconds once they cannot.
     #[serde(default)]
     pub enabled: bool,
+    /// Whether signing out of Drover signs out there as well: of the session that an OpenID provider
+    /// keeps in the browser, whose `end_session_endpoint` must lead back to the server's URL; and of
+    /// GitHub's token, once nothing of the person stands on it any more. A directory keeps nothing.
+    #[serde(default)]
+    pub sign_out_there: bool,
     /// If set, nobody else signs in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<Allowed>,

@@ -1,7 +1,5 @@
 //! What the audit log keeps, read back.
 
-use std::net::IpAddr;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -73,8 +71,7 @@ wire! {
         id: Option<String>,
         /// Address of the client's connection; with `count`, its network, absent if there were many.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
-        source: Option<IpAddr>,
+        source: Option<String>,
         /// Name of whoever asked, once proved.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         user: Option<String>,

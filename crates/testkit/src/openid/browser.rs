@@ -74,13 +74,14 @@ impl Browser {
         self.go(abort).await.away()
     }
 
-    /// Agrees to sign out.
-    pub async fn sign_out(&mut self, url: Url) -> Url {
-        let Place::Page { at, text } = self.go(url).await else {
+    /// Posts what it was given to sign out with, and agrees.
+    pub async fn sign_out(&mut self, url: Url, fields: &[(&str, &str)]) -> Url {
+        let Place::Page { at, text } = self.send(url, fields).await else {
             unreachable!("nobody was asked");
         };
         let between = |start: &str| {
-            let rest = text.split(start).nth(1).unwrap();
+            let rest = text.split(start).nth(1);
+            let rest = rest.unwrap_or_else(|| unreachable!("no {start} in {text}"));
             rest.split('"').next().unwrap().to_owned()
         };
         let xsrf = between("name=\"xsrf\" value=\"");

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::rig::{Rig, SignedIn};
 
 /// A GitHub that the server knows as `hub`.
-async fn github(rig: &Rig, fake: &Fake) {
+pub(super) async fn github(rig: &Rig, fake: &Fake) {
     let back = format!("{}/v1/providers/hub/callback", rig.server.url);
     fake.world().callback = back;
     rig.secret("hub", "clientSecret", SECRET).await;
@@ -25,7 +25,7 @@ async fn github(rig: &Rig, fake: &Fake) {
         .await;
 }
 
-async fn sign_in(rig: &Rig, fake: &Fake, account: u64) -> SignedIn {
+pub(super) async fn sign_in(rig: &Rig, fake: &Fake, account: u64) -> SignedIn {
     let (page, cookie) = rig.begin("hub").await;
     let query = fake.world().allow(&page, account);
     let back = format!("{}/v1/providers/hub/callback?{query}", rig.server.url);

@@ -172,8 +172,11 @@ async fn who_signs_out_is_signed_out_at_the_provider_and_comes_home() {
 
     let hint = ann.id_token.unwrap();
     let home: Url = Settings::default().home.parse().unwrap();
-    let url = oidc.logout_url(&hint, &home, Timestamp::now()).await;
-    let came_home = browser.sign_out(url.unwrap().unwrap()).await;
+    let url = oidc.end_session(Timestamp::now()).await.unwrap().unwrap();
+    let fields = oidc.end_session_fields(&hint, &home);
+    let fields = fields.each_ref();
+    let fields = fields.map(|(name, value)| (*name, value.expose_secret()));
+    let came_home = browser.sign_out(url, &fields).await;
     assert_eq!(came_home, home);
     assert!(!browser.is_signed_in(&provider.issuer).await);
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::super::issuer::{Answer, Issuer};
 use super::super::{CLIENT, Verdict, as_sign_in, now, spec, verdict};
-use super::{BACK, Begun, World, back, client, parameters, secret};
+use super::{BACK, Begun, World, back, client, secret};
 
 #[tokio::test]
 async fn a_person_signs_in_by_code_with_pkce_and_a_secret_that_survives_the_header() {
@@ -251,14 +251,19 @@ async fn signing_out_there_too_is_offered_where_there_is_an_address() {
     let oidc = client(&issuer);
     let hint = SecretString::from("an-id-token");
     let home: Url = "https://drover.example.com/".parse().unwrap();
-    let url = oidc.logout_url(&hint, &home, now()).await.unwrap().unwrap();
-    assert!(url.as_str().starts_with(&format!("{}/bye?", issuer.url)));
-    let sent = parameters(&url);
-    assert_eq!(sent["id_token_hint"], "an-id-token");
-    assert_eq!(sent["post_logout_redirect_uri"], home.as_str());
-    assert_eq!(sent["client_id"], CLIENT);
+    let url = oidc.end_session(now()).await.unwrap().unwrap();
+    assert_eq!(url.as_str(), format!("{}/bye", issuer.url));
+    let fields = oidc.end_session_fields(&hint, &home);
+    let fields = fields.each_ref();
+    let sent = fields.map(|(name, value)| (*name, value.expose_secret()));
+    let wanted = [
+        ("id_token_hint", "an-id-token"),
+        ("client_id", CLIENT),
+        ("post_logout_redirect_uri", home.as_str()),
+    ];
+    assert_eq!(sent, wanted);
     issuer.describes_itself_with(&json!({"end_session_endpoint": null}));
-    let url = client(&issuer).logout_url(&hint, &home, now()).await;
+    let url = client(&issuer).end_session(now()).await;
     assert_eq!(url.unwrap(), None);
 }
 

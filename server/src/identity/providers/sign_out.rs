@@ -1,0 +1,265 @@
+//! Signing out at the provider as well, where its `signOutThere` says so.
+//!
+//! An OpenID provider keeps a session in the browser, so the browser has to go there: it is given a
+//! form to post (OpenID Connect RP-Initiated Logout 1.0). What GitHub keeps is a token, which this
+//! server withdraws once nothing of the person stands on it. Whatever goes wrong there, people are
+//! signed out here.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_api::ids::{ProviderUid, UserUid};
+use drover_api::kinds::{AuthProvider, TokenProvider, User};
+use drover_providers::ProviderError;
+use drover_providers::github::Github;
+use jiff::Timestamp;
+use kube::ResourceExt as _;
+use reqwest::Url;
+use secrecy::SecretString;
+use thiserror::Error;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
+
+use super::configured::{Configured, Providers, Speaker, UseError, is_there};
+use super::kept::{self, KeptError};
+use super::one_by_one::OneByOne;
+use super::{sign_in, standing};
+use crate::hub::Hub;
+use crate::settings::Settings;
+
+/// Longest that somebody who signs out waits for where to go on.
+const FORM_WITHIN: Duration = Duration::from_secs(3);
+/// Longest that withdrawing a token may take; nobody waits for it.
+const WITHDRAWN_WITHIN: Duration = Duration::from_secs(20);
+/// How often it is looked up where providers sign people out.
+const LOOK_EVERY: Duration = Duration::from_mins(1);
+/// Pause after a change of the providers, so that a burst of them is one look.
+const BREATH: Duration = Duration::from_millis(200);
+
+/// Why nobody was signed out at a provider.
+#[derive(Debug, Error)]
+enum SignOutError {
+    /// The provider cannot be used.
+    #[error(transparent)]
+    Use(#[from] UseError),
+    /// It did not do it.
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    /// What it gave could not be read.
+    #[error(transparent)]
+    Kept(#[from] KeptError),
+    /// It took too long.
+    #[error("it took longer than {} s", .0.as_secs())]
+    Slow(Duration),
+}
+
+/// The form that a browser posts to sign out at its provider.
+#[derive(Debug)]
+pub struct Form {
+    /// Name of the provider.
+    pub provider: String,
+    /// Where it goes.
+    pub url: Url,
+    /// Its fields.
+    pub fields: [(&'static str, SecretString); 3],
+}
+
+/// Signs out at providers; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct SignOuts {
+    hub: Hub,
+    settings: Settings,
+    providers: Providers,
+    people: OneByOne,
+}
+
+impl SignOuts {
+    /// On a hub; `people` is shared with sign-ins.
+    pub fn new(hub: Hub, settings: Settings, providers: Providers, people: OneByOne) -> Self {
+        Self {
+            hub,
+            settings,
+            providers,
+            people,
+        }
+    }
+
+    /// What a browser has to post whose session stood on this provider; `None` if nothing, or if
+    /// that cannot be found out in time.
+    pub async fn form(&self, user: &UserUid, on: &TokenProvider) -> Option<Form> {
+        let making = timeout(FORM_WITHIN, self.make_form(user, on));
+        let made = making.await.unwrap_or(Err(SignOutError::Slow(FORM_WITHIN)));
+        made.unwrap_or_else(|error| {
+            unwell(&on.name, &error);
+            None
+        })
+    }
+
+    async fn make_form(
+        &self,
+        user: &UserUid,
+        on: &TokenProvider,
+    ) -> Result<Option<Form>, SignOutError> {
+        let users = &self.hub.stores().users;
+        let (Some(user), Some(provider)) = (users.by_uid(user.as_str()), self.wanted(on)) else {
+            return Ok(None);
+        };
+        let stands = sign_in::still_stands(&self.hub, &user, Some(on), Timestamp::now());
+        if provider.spec.oidc.is_none() || !stands {
+            return Ok(None);
+        }
+        let Some(id_token) = kept::read(&self.hub, &user, &on.uid).await?.id_token else {
+            return Ok(None);
+        };
+        let configured = self.providers.configured(&provider).await?;
+        let Speaker::Oidc(oidc) = &configured.speaker else {
+            return Ok(None);
+        };
+        let (url, home) = (oidc.end_session(Timestamp::now()).await?, self.home()?);
+        Ok(url.map(|url| Form {
+            provider: on.name.clone(),
+            url,
+            fields: oidc.end_session_fields(&id_token, &home),
+        }))
+    }
+
+    /// Withdraws what providers gave that nothing of a user stands on any more; nobody waits for it.
+    pub fn withdraw(&self, user: &UserUid) {
+        let Some(user) = self.hub.stores().users.by_uid(user.as_str()) else {
+            return;
+        };
+        let identities = user.status.iter().flat_map(|status| &status.identities);
+        for identity in identities {
+            let on = TokenProvider {
+                name: identity.provider.clone(),
+                uid: identity.provider_uid.clone(),
+            };
+            let of_github = self.wanted(&on).is_some_and(|it| it.spec.github.is_some());
+            if !of_github || self.stands(&user, &on) {
+                continue;
+            }
+            let (sign_outs, user) = (self.clone(), Arc::clone(&user));
+            let withdrawing = async move {
+                let withdrawn = sign_outs.withdraw_to_the_end(&user, &on);
+                let withdrawn = timeout(WITHDRAWN_WITHIN, withdrawn).await;
+                if let Err(error) = withdrawn.unwrap_or(Err(SignOutError::Slow(WITHDRAWN_WITHIN))) {
+                    unwell(&on.name, &error);
+                }
+            };
+            tokio::spawn(withdrawing.in_current_span());
+        }
+    }
+
+    async fn withdraw_to_the_end(
+        &self,
+        user: &User,
+        on: &TokenProvider,
+    ) -> Result<(), SignOutError> {
+        let Some(identity) = standing::identity(user, &on.uid) else {
+            return Ok(());
+        };
+        // Whoever signs in at this moment has a new token kept, and something that stands on it.
+        let _alone = self.people.alone(&on.uid, &identity.id).await;
+        let Some(provider) = self.wanted(on).filter(|_| !self.stands(user, on)) else {
+            return Ok(());
+        };
+        let kept = kept::read(&self.hub, user, &on.uid).await?;
+        let configured = self.providers.configured(&provider).await?;
+        if let (Some(token), Some(github)) = (kept.renews, github(&configured)) {
+            github.revoke(&token, Timestamp::now()).await?;
+            kept::forget(&self.hub, user, &on.uid).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether any token of a user stands on this provider.
+    fn stands(&self, user: &User, on: &TokenProvider) -> bool {
+        let uid = user.metadata.uid.as_deref();
+        let tokens = self.hub.stores().tokens.all();
+        tokens.iter().any(|token| {
+            let spec = &token.spec;
+            Some(spec.user_uid.as_str()) == uid
+                && spec.provider.as_ref().is_some_and(|one| one.uid == on.uid)
+        })
+    }
+
+    /// The provider, if people are to be signed out there.
+    fn wanted(&self, on: &TokenProvider) -> Option<Arc<AuthProvider>> {
+        let provider = self.hub.stores().auth_providers.by_uid(on.uid.as_str());
+        provider.filter(|it| it.spec.enabled && it.spec.sign_out_there && is_there(it))
+    }
+
+    fn home(&self) -> Result<Url, ProviderError> {
+        let url = format!("{}/", self.settings.server_url());
+        url.parse().map_err(|_| ProviderError::Misconfigured {
+            field: "server-url",
+            problem: "the setting is no URL: write https://host or https://host:port".to_owned(),
+        })
+    }
+
+    /// Says, until `stop`, which origins the page posts its forms to.
+    pub async fn tell_origins(
+        self,
+        tell: impl Fn(&BTreeSet<String>) + Send,
+        stop: CancellationToken,
+    ) {
+        let mut changed = self.hub.stores().auth_providers.changed();
+        let keeping = async {
+            loop {
+                changed.mark_unchanged();
+                tell(&self.origins().await);
+                tokio::select! {
+                    _ = changed.changed() => tokio::time::sleep(BREATH).await,
+                    () = tokio::time::sleep(LOOK_EVERY) => {}
+                }
+            }
+        };
+        stop.run_until_cancelled(keeping).await;
+    }
+
+    async fn origins(&self) -> BTreeSet<String> {
+        let mut origins = BTreeSet::new();
+        for provider in self.hub.stores().auth_providers.all() {
+            let on = TokenProvider {
+                name: provider.name_any(),
+                uid: ProviderUid::new(provider.uid().unwrap_or_default()),
+            };
+            if provider.spec.oidc.is_none() || self.wanted(&on).is_none() {
+                continue;
+            }
+            let asking = timeout(WITHDRAWN_WITHIN, self.origin(&provider)).await;
+            match asking.unwrap_or(Err(SignOutError::Slow(WITHDRAWN_WITHIN))) {
+                Ok(origin) => origins.extend(origin),
+                Err(error) => unwell(&on.name, &error),
+            }
+        }
+        origins
+    }
+
+    async fn origin(&self, provider: &AuthProvider) -> Result<Option<String>, SignOutError> {
+        let configured = self.providers.configured(provider).await?;
+        let Speaker::Oidc(oidc) = &configured.speaker else {
+            return Ok(None);
+        };
+        let url = oidc.end_session(Timestamp::now()).await?;
+        Ok(url.map(|url| url.origin().ascii_serialization()))
+    }
+}
+
+fn github(provider: &Configured) -> Option<&Github> {
+    match &provider.speaker {
+        Speaker::Github(github) => Some(github),
+        Speaker::Oidc(_) | Speaker::Ldap(_) => None,
+    }
+}
+
+fn unwell(provider: &str, error: &SignOutError) {
+    let error = error as &dyn std::error::Error;
+    tracing::warn!(
+        error,
+        provider.name = provider,
+        "somebody may still be signed in at their identity provider"
+    );
+}
