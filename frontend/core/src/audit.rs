@@ -209,10 +209,7 @@ pub fn facts(record: &AuditView) -> Vec<(&'static str, String)> {
         ("User's UID", text(&record.user_uid)),
         ("Token", text(&record.token)),
         ("Acting as", text(&record.acting_as)),
-        (
-            "From",
-            record.source.map(|it| it.to_string()).unwrap_or_default(),
-        ),
+        ("From", text(&record.source)),
         ("Cluster", text(&record.cluster)),
         ("Cluster's UID", text(&record.cluster_uid)),
         ("Verb", text(&record.verb)),

@@ -290,7 +290,10 @@ fn Older(looking: Looking, rows: Memo<Arc<Vec<AuditRow>>>) -> impl IntoView {
         match (looking.reading.with(Option::is_some), more.get()) {
             (false, _) => String::new(),
             (true, true) => format!("{number} shown; there are older ones"),
-            (true, false) => format!("{number} shown, all that are kept"),
+            (true, false) if looking.asked.with(Filter::is_empty) => {
+                format!("{number} shown, all that are kept")
+            }
+            (true, false) => format!("{number} shown, all that fit"),
         }
     };
     let unreadable = move || {

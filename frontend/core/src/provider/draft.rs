@@ -9,6 +9,8 @@ use super::field::{Entry, Field, GROUPS_BASE};
 
 /// What a checked box is as text.
 const YES: &str = "true";
+/// Where it is said that signing out goes on at the provider.
+const SIGN_OUT_THERE: &str = "signOutThere";
 
 /// A provider as it is typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +19,8 @@ pub struct Draft {
     pub protocol: Protocol,
     /// What stands on its button; its name if empty.
     pub display_name: String,
+    /// Whether signing out goes on there.
+    pub sign_out_there: bool,
     /// Whether only some sign in; everybody of it if not.
     pub limited: bool,
     /// Ids of people who do, one a line.
@@ -34,6 +38,7 @@ impl Draft {
         Self {
             protocol,
             display_name: String::new(),
+            sign_out_there: false,
             limited: false,
             users: String::new(),
             groups: String::new(),
@@ -53,6 +58,7 @@ impl Draft {
         Some(Self {
             protocol,
             display_name: shown.unwrap_or_default().to_owned(),
+            sign_out_there: spec.get(SIGN_OUT_THERE).and_then(Value::as_bool) == Some(true),
             limited: allowed.is_some(),
             users: list("users"),
             groups: list("groups"),
@@ -117,6 +123,13 @@ impl Draft {
     pub fn spec(&self, base: &Value) -> Value {
         let mut spec = base.as_object().cloned().unwrap_or_default();
         put(&mut spec, &["displayName"], line(&self.display_name));
+        // What is not said is no, and stays unsaid.
+        let said = self.sign_out_there || spec.contains_key(SIGN_OUT_THERE);
+        put(
+            &mut spec,
+            &[SIGN_OUT_THERE],
+            said.then_some(Value::Bool(self.sign_out_there)),
+        );
         let allowed = self
             .limited
             .then(|| json!({ "users": lines(&self.users), "groups": lines(&self.groups) }));

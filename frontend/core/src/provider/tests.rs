@@ -80,6 +80,8 @@ fn a_provider_that_is_changed_keeps_what_the_form_does_not_show() {
     let mut draft = Draft::of(&base).unwrap();
     assert_eq!(draft.spec(&base), base, "unchanged, it is the same");
     assert_eq!(draft.groups, "org:1\nteam:2");
+    draft.sign_out_there = true;
+    assert!(read(&draft.spec(&base)).sign_out_there);
     draft.limited = false;
     draft.display_name = String::new();
     draft.set(field(Protocol::Oidc, "spec.oidc.scopes"), String::new());

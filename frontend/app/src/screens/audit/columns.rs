@@ -92,7 +92,7 @@ fn time(row: &AuditRow) -> AnyView {
 
 fn who(row: &AuditRow) -> AnyView {
     let record = &row.record;
-    let source = record.source.map(|source| source.to_string());
+    let source = record.source.clone();
     let second = match (&record.acting_as, source) {
         (Some(name), _) => format!("as {name}"),
         (None, source) => source.unwrap_or_default(),

@@ -158,6 +158,11 @@ fn Facts(provider: AuthProviderView, url: RwSignal<String>) -> impl IntoView {
     } else {
         "none: a public client"
     };
+    let out = if draft.as_ref().is_some_and(|it| it.sign_out_there) {
+        "of Drover, and there"
+    } else {
+        "of Drover only"
+    };
     let name = StoredValue::new(provider.name.clone());
     let back = protocol.filter(|it| it.comes_back()).map(|protocol| {
         view! {
@@ -177,6 +182,7 @@ fn Facts(provider: AuthProviderView, url: RwSignal<String>) -> impl IntoView {
                     <dt>"Name"</dt><dd>{provider.name.clone()}</dd>
                     <dt>"Protocol"</dt><dd>{protocol.map_or(NOTHING, Protocol::words)}</dd>
                     <dt>"Secret"</dt><dd>{secret}</dd>
+                    <dt>"Signing out"</dt><dd>{out}</dd>
                     <dt>"Last answer"</dt><dd>{time(provider.last_answer_at)}</dd>
                     <dt>"Made"</dt><dd>{in_full(provider.created_at)}</dd>
                     <dt>"UID"</dt><dd><code>{provider.uid}</code></dd>
