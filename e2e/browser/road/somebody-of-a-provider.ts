@@ -25,7 +25,8 @@ const STARTS_MS = 60_000;
 /** What the chapters before them have left. */
 export interface Story {
   readonly cluster: string;
-  /** The administrator's browser and terminal. */
+  /** The administrator's password, browser and terminal. */
+  readonly password: string;
   readonly page: () => Page;
   readonly administrator: () => Terminal;
   /** The terminal of the cluster's owner. */
@@ -51,6 +52,8 @@ export function somebodyOfAProvider(story: Story): void {
       },
     };
     const administrator = story.administrator();
+    // An earlier chapter has ended all sessions.
+    await administrator.logIn("admin", story.password);
     await writeFile(join(administrator.home, "corp.json"), JSON.stringify(spec));
     await administrator.run(`drover provider create ${PROVIDER} -f corp.json --secret-stdin`, `${stage.clientSecret}\n`);
     await administrator.run(`drover provider test ${PROVIDER}`);
@@ -136,7 +139,7 @@ export function somebodyOfAProvider(story: Story): void {
 
     const page = story.page();
     await page.goto(`/projects/${PROJECT}`);
-    await page.getByRole("button", { name: `Take project-member from ${PERSON}` }).click();
+    await page.getByRole("button", { name: `Take Project Member from ${PERSON} away` }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Take it away" }).click();
     await page.getByText(`The role is taken from ${PERSON}.`).waitFor();
     const taken = Date.now();

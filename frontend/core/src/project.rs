@@ -160,6 +160,8 @@ mod tests {
             pod_security: Some(PodSecurity::Restricted),
             created_at: jiff::Timestamp::UNIX_EPOCH,
             deleting: false,
+            may_change: true,
+            may_delete: true,
             conditions: Vec::new(),
         }
     }
@@ -205,6 +207,8 @@ mod tests {
         }
         let leaving = ProjectView {
             deleting: true,
+            may_change: true,
+            may_delete: true,
             ..shop()
         };
         assert_eq!(readiness(&leaving).words, "being deleted");

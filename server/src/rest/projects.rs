@@ -36,11 +36,17 @@ pub(super) struct ProjectQuery {
     continue_token: Option<String>,
 }
 
-fn view(project: &Project) -> ProjectView {
+fn view(sight: &Sight, project: &Project) -> ProjectView {
     let (spec, status) = (project.spec.clone(), project.status.clone());
     let status = status.unwrap_or_default();
     let created = project.metadata.creation_timestamp.as_ref();
     let own = status.namespaces.into_iter();
+    let place = place_of(project);
+    let may = |verb| {
+        place
+            .as_ref()
+            .is_some_and(|place| sight.may(verb, "projects", place))
+    };
     ProjectView {
         name: project.name_any(),
         uid: project.uid().unwrap_or_default(),
@@ -54,6 +60,8 @@ fn view(project: &Project) -> ProjectView {
         pod_security: spec.pod_security,
         created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
         deleting: project.metadata.deletion_timestamp.is_some(),
+        may_change: may("update"),
+        may_delete: may("delete"),
         conditions: status.conditions,
     }
 }
@@ -73,7 +81,9 @@ pub(super) async fn list(
             && sight.knows_project(project)
     };
     PageQuery::new(query.limit, query.continue_token.clone())
-        .of(&state.hub.stores().projects, wanted, view)
+        .of(&state.hub.stores().projects, wanted, |project| {
+            view(&sight, project)
+        })
         .map(axum::Json)
 }
 
@@ -86,7 +96,9 @@ pub(super) async fn read(
     Caller(caller): Caller,
     Name(name): Name,
 ) -> Result<axum::Json<ProjectView>, Status> {
-    visible_project(&state, &caller, &name).map(|project| axum::Json(view(&project)))
+    let sight = Sight::of(state.hub.stores(), &caller);
+    let project = sight.project(&name)?;
+    Ok(axum::Json(view(&sight, &project)))
 }
 
 /// Makes a project in a cluster.
@@ -122,7 +134,8 @@ pub(super) async fn create(
         let owner = members::make_owner::<InProject>(&state, &caller, &made).await;
         or_take_back(&Api::all(state.hub.client()), &made, owner).await?;
     }
-    Ok((StatusCode::CREATED, axum::Json(view(&made))))
+    let sight = Sight::of(state.hub.stores(), &caller);
+    Ok((StatusCode::CREATED, axum::Json(view(&sight, &made))))
 }
 
 /// Changes a project.
@@ -160,7 +173,8 @@ pub(super) async fn patch(
     let mirror = &state.hub.stores().projects;
     let written = Written::new(&state.hub, &caller, mirror);
     let changed = written.replace(&project, &changed).await?;
-    Ok(axum::Json(view(&changed)))
+    let sight = Sight::of(state.hub.stores(), &caller);
+    Ok(axum::Json(view(&sight, &changed)))
 }
 
 /// Deletes a project; its namespaces stay in the cluster, and are nobody's.

@@ -79,6 +79,12 @@ wire! {
         created_at: Timestamp,
         /// Whether it is being deleted.
         deleting: bool,
+        /// Whether the caller's own roles let them change it.
+        #[serde(default)]
+        may_change: bool,
+        /// Whether they let them delete it.
+        #[serde(default)]
+        may_delete: bool,
         /// `Ready`.
         #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
         conditions: Vec<Condition>,

@@ -84,7 +84,10 @@ fn Known(
 ) -> impl IntoView {
     let freshness = Signal::derive(move || listing.freshness());
     let (changing, deleting) = (RwSignal::new(false), RwSignal::new(false));
-    let stays = Memo::new(move |_| found.with(|it| it.as_ref().is_some_and(|it| !it.deleting)));
+    let has = move |what: fn(&ProjectView) -> bool| {
+        Memo::new(move |_| found.with(|it| it.as_ref().is_some_and(|it| !it.deleting && what(it))))
+    };
+    let (may_change, may_delete) = (has(|it| it.may_change), has(|it| it.may_delete));
     let of_members = RwSignal::new(None::<Signal<Freshness>>);
     let all = Signal::derive(move || match of_members.get() {
         Some(own) => freshness.get().and(own.get()),
@@ -112,8 +115,10 @@ fn Known(
                 {state}
                 <FreshnessMark freshness=all/>
                 <span class="grow"></span>
-                <Show when=move || stays.get()>
+                <Show when=move || may_change.get()>
                     <Button on_press=move |()| changing.set(true)>"Change…"</Button>
+                </Show>
+                <Show when=move || may_delete.get()>
                     <Button weight=Weight::Danger on_press=move |()| deleting.set(true)>"Delete…"</Button>
                 </Show>
             </header>
