@@ -44,6 +44,7 @@ use utoipa::OpenApi as _;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub use self::explain::beside::Asking;
 use crate::audit::Reader;
 use crate::hub::Hub;
 use crate::identity::{Authenticator, Devices, Logins, Refresher, SignIns, SignOuts};
@@ -73,6 +74,8 @@ pub struct RestState {
     pub devices: Devices,
     /// The way to clusters, for what only they can tell.
     pub tunnels: Tunnels,
+    /// Room for asking clusters what only they can tell.
+    pub asking: Asking,
     /// The audit log, read back.
     pub audit: Reader,
     /// Settings in effect.

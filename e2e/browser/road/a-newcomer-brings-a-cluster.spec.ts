@@ -206,6 +206,7 @@ test("a session that has expired is told, and the way back leads to where it was
 somebodyOfAProvider({
   cluster: CLUSTER,
   password: PASSWORD,
+  complaints,
   page: () => page,
   administrator: () => administrator,
   owner: () => owner,

@@ -10,7 +10,7 @@ import type { Page } from "@playwright/test";
 
 import { stage } from "../stage/stage.ts";
 import { Terminal } from "../stage/terminal.ts";
-import { expect, test } from "../stage/test.ts";
+import { type Complaints, expect, test } from "../stage/test.ts";
 
 const PROVIDER = "corp";
 const PROJECT = "web";
@@ -31,6 +31,8 @@ export interface Story {
   readonly administrator: () => Terminal;
   /** The terminal of the cluster's owner. */
   readonly owner: () => Terminal;
+  /** What the browsers may complain of from now on. */
+  readonly complaints: Complaints;
   /** Opens a browser in which nobody has signed in. */
   readonly browser: () => Promise<Page>;
   /** A Deployment in a namespace, whose container writes a line each second. */
@@ -59,6 +61,8 @@ export function somebodyOfAProvider(story: Story): void {
     await administrator.run(`drover provider test ${PROVIDER}`);
     await administrator.run(`drover provider enable ${PROVIDER}`);
 
+    // The provider's own pages want a font from elsewhere and have no icon.
+    story.complaints.expect(/fonts\.googleapis\.com|127\.0\.0\.1:\d+\/favicon\.ico/);
     theirs = await story.browser();
     await theirs.goto("/");
     await theirs.getByRole("button", { name: "Sign in with Corp" }).click();

@@ -4,6 +4,7 @@
 pub mod differ;
 
 use std::fmt::Debug;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use futures::future::join_all;
@@ -184,9 +185,26 @@ where
 
     /// Those that carry the label, and whether that is all of them.
     pub(super) async fn list(&self) -> Result<(Vec<K>, bool), ApplyError> {
+        let (mut found, mut whole) = (Vec::new(), true);
+        let take = |page: Vec<K>, more: bool| {
+            found.extend(page);
+            if more && found.len() >= MOST {
+                whole = false;
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        };
+        self.pages(take).await?;
+        Ok((found, whole))
+    }
+
+    /// Gives each page to `take` as it comes, with whether there are more, until that breaks off.
+    pub(super) async fn pages(
+        &self,
+        mut take: impl FnMut(Vec<K>, bool) -> ControlFlow<()>,
+    ) -> Result<(), ApplyError> {
         let what = || format!("list every {} that Drover keeps", K::kind(&()));
         let mut params = ListParams::default().labels(&self.label).limit(PAGE);
-        let mut found = Vec::new();
         loop {
             let page = match call(what(), self.everywhere.list(&params)).await {
                 Ok(page) => page,
@@ -204,10 +222,10 @@ where
                 }
                 Err(error) => return Err(error),
             };
-            found.extend(page.items);
-            match page.metadata.continue_.filter(|token| !token.is_empty()) {
-                None => return Ok((found, true)),
-                Some(_) if found.len() >= MOST => return Ok((found, false)),
+            let next = page.metadata.continue_.filter(|token| !token.is_empty());
+            let goes_on = take(page.items, next.is_some()).is_continue();
+            match next.filter(|_| goes_on) {
+                None => return Ok(()),
                 Some(token) => params = params.continue_token(&token),
             }
         }
@@ -226,7 +244,8 @@ where
 
     /// Makes what is not there, and puts right what is there otherwise.
     pub(super) async fn write(&self, difference: &Difference<K>, failures: &mut Vec<Failure>) {
-        for (objects, there) in [(&difference.replace, true), (&difference.create, false)] {
+        // What is made first may hold what is moved out of what is put right.
+        for (objects, there) in [(&difference.create, false), (&difference.replace, true)] {
             for together in objects.chunks(AT_ONCE) {
                 let written = together.iter().map(|object| self.put(object, there));
                 let written = join_all(written.collect::<Vec<_>>()).await;

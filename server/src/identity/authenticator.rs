@@ -237,11 +237,20 @@ impl Authenticator {
             .ok_or(IdentifyError::Unknown)?;
         let now = Timestamp::now();
         let identity = decide(&token, user.as_deref(), self.hub.stores(), now)?;
-        if is_idle(&token, now) && !self.last_use.is_noted(bearer.id()) {
+        if self.has_idled(&token, now) {
             return Err(IdentifyError::Expired);
         }
         self.last_use.note(&token);
         Ok(identity)
+    }
+
+    /// Whether a token is neither over nor has been idle for too long.
+    pub fn is_live(&self, token: &Token, now: Timestamp) -> bool {
+        token.spec.expires_at.0 > now && !self.has_idled(token, now)
+    }
+
+    fn has_idled(&self, token: &Token, now: Timestamp) -> bool {
+        is_idle(token, now) && !self.last_use.is_noted(&token.name_any())
     }
 
     /// The token with this id and secret, in the same time whether the id exists or not.

@@ -1,6 +1,6 @@
 //! Why somebody may or may not: who can do something in a cluster, and by which role.
 
-mod beside;
+pub(super) mod beside;
 
 use axum::extract::State;
 use drover_access::grants::{Answer, BindingKind, Place, Question, Through as GrantThrough};
@@ -95,18 +95,16 @@ pub(super) async fn explain(
     let found = found.iter().filter(|answer| about(answer));
     let mut through: Vec<_> = found.map(|answer| view(stores, answer)).collect();
     let beside = Beside {
+        asking: &state.asking,
         tunnels: &state.tunnels,
-        grants: sight.grants(),
+        inside: &sight.grants().downstream(&uid),
         cluster: &uid,
         verb: &query.verb,
         asked: asked(&query),
         namespace: query.namespace.as_deref(),
     };
-    let mut unasked = None;
-    match beside.ask(meant).await {
-        Ok(others) => through.extend(others.into_iter().map(|one| named(stores, one))),
-        Err(why) => unasked = Some(why),
-    }
+    let (others, unasked) = beside.ask(meant).await;
+    through.extend(others.into_iter().map(|one| named(stores, one)));
     let more = through.len() > MOST;
     through.truncate(MOST);
     Ok(axum::Json(Explanation {

@@ -6,9 +6,10 @@ use drover_api::rest::{List, MemberCreate, MemberView};
 use http::StatusCode;
 
 use super::RestState;
+use super::audited::Noted;
 use super::body::{Json, Name, Query};
 use super::caller::OnHub;
-use super::members::given::{Given, PREFIX, view, wished};
+use super::members::given::{Given, PREFIX, called, view, wished};
 use super::page::PageQuery;
 use super::written::Written;
 use crate::status::Status;
@@ -34,6 +35,7 @@ pub(super) async fn list(
 pub(super) async fn add(
     State(state): State<RestState>,
     OnHub { caller, .. }: OnHub<GlobalRoleBinding>,
+    noted: Noted,
     Json(request): Json<MemberCreate>,
 ) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
     let stores = state.hub.stores();
@@ -45,6 +47,7 @@ pub(super) async fn add(
     let said = bind(role, subject);
     let binding = bind(given.role, given.subject);
     let made = written.create_drawn(&said, &binding, PREFIX).await?;
+    noted.about(&called(&made));
     Ok((StatusCode::CREATED, axum::Json(view(stores, &made))))
 }
 
@@ -55,11 +58,13 @@ pub(super) async fn add(
 pub(super) async fn remove(
     State(state): State<RestState>,
     OnHub { caller, .. }: OnHub<GlobalRoleBinding>,
+    noted: Noted,
     Name(id): Name,
 ) -> Result<StatusCode, Status> {
     let mirror = &state.hub.stores().global_role_bindings;
     let binding = mirror.by_name(&id);
     let binding = binding.ok_or_else(|| Status::not_found("member", &id))?;
+    noted.about(&called(&*binding));
     Written::new(&state.hub, &caller, mirror)
         .delete(&binding)
         .await?;

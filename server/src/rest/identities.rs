@@ -35,7 +35,9 @@ pub(super) async fn link(
     let from = from.ok_or_else(|| Status::invalid("from", "there is no user of this name"))?;
     refuse_oneself(&caller, &from, "take an identity from")?;
     let provider = which(&from, request.provider.as_deref())?;
+    let whose = format!("{name}, from {}", request.from);
     let linked = links(&state).link(from, to, provider).await?;
+    noted.about(&whose);
     Ok(axum::Json(UserLinked {
         roles_left: roles_of(state.hub.stores(), &linked.former),
         user: view(&linked.user),
@@ -76,7 +78,7 @@ fn which(user: &User, provider: Option<&str>) -> Result<ProviderUid, Status> {
             "provider",
             "must name one, as this user has identities of several",
         )),
-        // Of a name that a deleted provider had as well, the one that is there.
+        // Nobody knows which is meant.
         (Some(_), Some(_), Some(_)) => Err(Status::invalid(
             "provider",
             "the user has an identity of a deleted provider of this name as well; unlink that first",

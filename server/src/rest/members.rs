@@ -17,8 +17,9 @@ use kube::api::PostParams;
 use kube::{Api, ResourceExt as _};
 
 use self::binding::Placed;
-use self::given::{Given, PREFIX, view, wished};
+use self::given::{Given, PREFIX, called, view, wished};
 use super::RestState;
+use super::audited::Noted;
 use super::body::{Json, Name, Names, Query};
 use super::caller::Caller;
 use super::page::PageQuery;
@@ -54,10 +55,11 @@ pub(super) async fn list_of_cluster(
 pub(super) async fn add_to_cluster(
     State(state): State<RestState>,
     Caller(caller): Caller,
+    noted: Noted,
     Name(name): Name,
     Json(request): Json<MemberCreate>,
 ) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
-    add::<InCluster>(&state, &caller, &name, request).await
+    add::<InCluster>(&state, &caller, &noted, &name, request).await
 }
 
 /// Takes a role in a cluster away; what it opened ends within seconds.
@@ -68,9 +70,10 @@ pub(super) async fn add_to_cluster(
 pub(super) async fn remove_from_cluster(
     State(state): State<RestState>,
     Caller(caller): Caller,
+    noted: Noted,
     Names(name, id): Names,
 ) -> Result<StatusCode, Status> {
-    remove::<InCluster>(&state, &caller, &name, &id).await
+    remove::<InCluster>(&state, &caller, &noted, (&name, &id)).await
 }
 
 /// Everybody who has a role in a project, by a binding there.
@@ -94,10 +97,11 @@ pub(super) async fn list_of_project(
 pub(super) async fn add_to_project(
     State(state): State<RestState>,
     Caller(caller): Caller,
+    noted: Noted,
     Name(name): Name,
     Json(request): Json<MemberCreate>,
 ) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
-    add::<InProject>(&state, &caller, &name, request).await
+    add::<InProject>(&state, &caller, &noted, &name, request).await
 }
 
 /// Takes a role in a project away; what it opened ends within seconds.
@@ -108,9 +112,10 @@ pub(super) async fn add_to_project(
 pub(super) async fn remove_from_project(
     State(state): State<RestState>,
     Caller(caller): Caller,
+    noted: Noted,
     Names(name, id): Names,
 ) -> Result<StatusCode, Status> {
-    remove::<InProject>(&state, &caller, &name, &id).await
+    remove::<InProject>(&state, &caller, &noted, (&name, &id)).await
 }
 
 /// A place that the caller knows of, and where their roles let them `verb` its members.
@@ -143,6 +148,7 @@ fn list<B: Placed>(
 async fn add<B: Placed>(
     state: &RestState,
     caller: &Identity,
+    noted: &Noted,
     name: &str,
     request: MemberCreate,
 ) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
@@ -152,6 +158,7 @@ async fn add<B: Placed>(
     let said = B::bind(&binding.name_any(), (at.name_any(), None), role, subject);
     let written = Written::new(&state.hub, caller, B::mirror(state.hub.stores()));
     let made = written.create_drawn(&said, &binding, PREFIX).await?;
+    noted.about(&called(&made));
     Ok((
         StatusCode::CREATED,
         axum::Json(view(state.hub.stores(), &made)),
@@ -161,8 +168,8 @@ async fn add<B: Placed>(
 async fn remove<B: Placed>(
     state: &RestState,
     caller: &Identity,
-    name: &str,
-    id: &str,
+    noted: &Noted,
+    (name, id): (&str, &str),
 ) -> Result<StatusCode, Status> {
     let at = place::<B>(state, caller, name, "delete")?;
     let mirror = B::mirror(state.hub.stores());
@@ -170,6 +177,7 @@ async fn remove<B: Placed>(
         .by_name(id)
         .filter(|binding| binding.is_at(&at))
         .ok_or_else(|| Status::not_found("member", id))?;
+    noted.about(&called(&*binding));
     Written::new(&state.hub, caller, mirror)
         .delete(&binding)
         .await?;

@@ -13,7 +13,7 @@ use super::caller::{Caller, OnHub};
 use super::page::PageQuery;
 use super::projects::visible_project;
 use super::role_sight::{GivenAt, RoleSight};
-use super::sight::{place_of, place_of_cluster};
+use super::sight::{Sight, place_of, place_of_cluster};
 use super::stored_role;
 use super::tokens::visible_cluster;
 use crate::status::Status;
@@ -93,6 +93,10 @@ pub(super) async fn read(
     Caller(caller): Caller,
     Name(name): Name,
 ) -> Result<axum::Json<RoleDetail>, Status> {
+    // What roles say tells what is worth having: for those who have one.
+    if !Sight::of(state.hub.stores(), &caller).has_some_role() {
+        return Err(Status::not_found("RoleTemplate", &name));
+    }
     let role = stored_role::find::<RoleTemplate>(&state, &name)?;
     Ok(axum::Json(detail(&state, &caller, &role)))
 }

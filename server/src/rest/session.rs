@@ -153,7 +153,8 @@ pub(super) async fn sign_out(
     })?;
     let spec = &token.spec;
     // Of a session that had ended before, nobody is told what a provider said of its user.
-    let live = spec.purpose == TokenPurpose::Browser && spec.expires_at.0 > Timestamp::now();
+    let browsers = spec.purpose == TokenPurpose::Browser;
+    let live = browsers && state.authenticator.is_live(&token, Timestamp::now());
     let on = spec.provider.as_ref().filter(|_| live);
     Ok(leave(&state, &spec.user_uid, on).await)
 }

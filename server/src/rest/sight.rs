@@ -45,6 +45,11 @@ impl Sight {
         }
     }
 
+    /// Whether they have a role anywhere.
+    pub(crate) fn has_some_role(&self) -> bool {
+        self.grants.of(self.who()).next().is_some()
+    }
+
     /// Whether they have any role in a cluster, which is what it takes to know of it. One that is being
     /// deleted gives no rights any more, but whoever had some there sees it go.
     pub(crate) fn knows(&self, cluster: &Cluster) -> bool {

@@ -24,7 +24,7 @@ use crate::proxy::{self, OpenStreams, Road, end_in_order, keep_hub_access, watch
 use crate::registration::notice::Notices;
 use crate::registration::{self, RegistrationState};
 use crate::rest::audited::audited;
-use crate::rest::{self, RestState};
+use crate::rest::{self, Asking, RestState};
 use crate::settings::keeper;
 use crate::telemetry::{self, Health, Metrics, Telemetry};
 use crate::tunnels::Tunnels;
@@ -83,6 +83,7 @@ pub(super) fn build(
         refresher,
         devices,
         tunnels: tunnels.clone(),
+        asking: Asking::default(),
         audit: audit.reader().clone(),
         settings: base.settings.clone(),
         trust: trust.clone(),

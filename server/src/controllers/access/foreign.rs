@@ -1,21 +1,35 @@
 //! Bindings in a cluster that are not Drover's and name its people.
 //!
-//! Whoever may write bindings in a cluster can name a person of Drover's there. While that person has a
-//! role in the cluster, this is the cluster's own matter, and `explain` tells of it. Once they have none,
-//! their name is taken out, and a binding that names nobody any more is deleted: what somebody once gave
-//! them by hand shall not be there again with the next role that they are given, however small.
+//! Whoever may write bindings in a cluster can name a person of Drover's there. While that person is
+//! bound to anything in the cluster, this is the cluster's own matter, and `explain` tells of it. Once
+//! nothing names them any more, their name is taken out, and a binding that names nobody is deleted: what
+//! somebody once gave them by hand shall not be there again with the next role that they are given,
+//! however small. Who or what is only switched off for a while (a person, a provider, a role) stays.
 
-use std::collections::BTreeSet;
+mod bound;
+
+use std::fmt::Debug;
+use std::ops::ControlFlow;
+use std::sync::LazyLock;
 
 use drover_access::admission::RBAC;
 use drover_access::grants::Subject as Person;
 use drover_access::names::{GroupName, UserName};
 use drover_api::group::ACCESS_LABEL;
 use k8s_openapi::api::rbac::v1::{ClusterRoleBinding, RoleBinding, RoleRef, Subject};
-use kube::Client;
+use kube::api::{Api, DeleteParams, PostParams, Preconditions};
+use kube::{Client, Resource, ResourceExt as _};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use crate::controllers::objects::differ::{Comparable, Difference};
-use crate::controllers::objects::{ApplyError, Objects, all};
+use super::HUB_LABEL;
+use crate::controllers::objects::differ::Comparable;
+use crate::controllers::objects::{ApplyError, Objects, call, is_conflict, is_gone};
+
+pub(super) use self::bound::Bound;
+
+/// Bindings of one kind that are looked at in a turn; there are hardly ever any.
+const MOST: usize = 2000;
 
 /// A kind of RBAC that gives a role to subjects.
 pub(crate) trait Gives: Comparable {
@@ -59,23 +73,62 @@ impl Gives for RoleBinding {
     }
 }
 
-/// What is in a cluster and not Drover's.
+/// What is in a cluster, is not Drover's, and names people of Drover.
 pub(crate) struct Foreign {
     /// In the whole cluster.
     pub(crate) everywhere: Vec<ClusterRoleBinding>,
     /// In single namespaces.
     pub(crate) within: Vec<RoleBinding>,
+    /// Whether there are more.
+    pub(crate) more: bool,
 }
 
 impl Foreign {
-    /// Reads them.
-    pub(crate) async fn read(client: &Client) -> Result<Self, ApplyError> {
-        let label = format!("!{ACCESS_LABEL}");
+    /// Reads those that name somebody who is `meant`, a page at a time.
+    pub(crate) async fn read(
+        client: &Client,
+        meant: impl Fn(&Person) -> bool,
+    ) -> Result<Self, ApplyError> {
+        let label = format!("!{ACCESS_LABEL},!{HUB_LABEL}");
+        let (all, within) = (
+            Objects::all(client, &label),
+            Objects::within(client, &label),
+        );
+        let (everywhere, more) = naming(&all, &meant).await?;
+        let (within, also_more) = naming(&within, &meant).await?;
         Ok(Self {
-            everywhere: Objects::all(client, &label).list().await?.0,
-            within: Objects::within(client, &label).list().await?.0,
+            everywhere,
+            within,
+            more: more || also_more,
         })
     }
+}
+
+/// Those that name somebody who is meant, and whether there are more.
+async fn naming<K>(
+    objects: &Objects<K>,
+    meant: impl Fn(&Person) -> bool,
+) -> Result<(Vec<K>, bool), ApplyError>
+where
+    K: Gives + Resource<DynamicType = ()> + Serialize + DeserializeOwned + Debug,
+{
+    let mut found = Vec::new();
+    let names = |binding: &K| {
+        let mut people = binding.subjects().iter().filter_map(person);
+        people.any(|person| meant(&person))
+    };
+    let take = |page: Vec<K>, _| {
+        found.extend(page.into_iter().filter(names));
+        if found.len() > MOST {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    objects.pages(take).await?;
+    let more = found.len() > MOST;
+    found.truncate(MOST);
+    Ok((found, more))
 }
 
 /// Whom of Drover a subject names.
@@ -91,53 +144,87 @@ pub(crate) fn person(subject: &Subject) -> Option<Person> {
     }
 }
 
-/// Takes whoever has no role in the cluster out of bindings there that are not Drover's; gives how many
-/// that were.
-pub(super) async fn sweep(
-    client: &Client,
-    users: &BTreeSet<UserName>,
-    groups: &BTreeSet<GroupName>,
-) -> Result<usize, ApplyError> {
-    let stays = |subject: &Subject| match person(subject) {
-        Some(Person::User(name)) => users.contains(&name),
-        Some(Person::Group(name)) => groups.contains(&name),
-        None => true,
-    };
-    let found = Foreign::read(client).await?;
-    let (everywhere, within) = (swept(found.everywhere, stays), swept(found.within, stays));
-    let count = everywhere.delete.len()
-        + everywhere.replace.len()
-        + within.delete.len()
-        + within.replace.len();
-    let mut failures = Vec::new();
-    let label = format!("!{ACCESS_LABEL}");
-    let objects = Objects::all(client, &label);
-    objects.take(&everywhere, &mut failures).await;
-    objects.write(&everywhere, &mut failures).await;
-    let objects = Objects::within(client, &label);
-    objects.take(&within, &mut failures).await;
-    objects.write(&within, &mut failures).await;
-    all(failures.into_iter().map(|failure| failure.error))?;
-    Ok(count)
+/// What came of a look.
+#[derive(Default)]
+pub(super) struct Swept {
+    /// The bindings that were changed or deleted, for people.
+    pub(super) changed: Vec<String>,
+    /// The first that could not be.
+    pub(super) failed: Option<ApplyError>,
 }
 
-/// What is to be done so that they name only those who stay.
-fn swept<K: Gives>(found: Vec<K>, stays: impl Fn(&Subject) -> bool) -> Difference<K> {
-    let mut difference = Difference::default();
-    for binding in found {
-        let subjects = binding.subjects();
-        let left: Vec<_> = subjects.iter().filter(|it| stays(it)).cloned().collect();
-        if left.len() == subjects.len() {
-            continue;
+/// Takes those who are not `bound` in a cluster out of bindings there that are not Drover's; where there
+/// are very many, the next look goes on.
+pub(super) async fn sweep(client: &Client, bound: impl FnOnce() -> Bound + Send) -> Swept {
+    let mut swept = Swept::default();
+    // There is hardly ever somebody to look up.
+    let known = LazyLock::new(bound);
+    let found = match Foreign::read(client, |person| !known.has(person)).await {
+        Ok(found) => found,
+        Err(error) => {
+            swept.failed = Some(error);
+            return swept;
         }
-        if left.is_empty() {
-            difference.delete.push(binding);
+    };
+    let stays = |subject: &Subject| person(subject).is_none_or(|person| known.has(&person));
+    for binding in found.everywhere {
+        let api = Api::all(client.clone());
+        swept.take_out(&api, binding, stays).await;
+    }
+    for binding in found.within {
+        let namespace = binding.namespace().unwrap_or_default();
+        let api = Api::namespaced(client.clone(), &namespace);
+        swept.take_out(&api, binding, stays).await;
+    }
+    swept
+}
+
+impl Swept {
+    /// Changes a binding if it names somebody who does not stay; one that somebody else has changed or
+    /// taken away meanwhile is left to the next look.
+    async fn take_out<K>(&mut self, api: &Api<K>, binding: K, stays: impl Fn(&Subject) -> bool)
+    where
+        K: Gives + Resource<DynamicType = ()> + Serialize + DeserializeOwned + Debug,
+    {
+        let Some(left) = left(binding.subjects(), stays) else {
+            return;
+        };
+        let (name, kind) = (binding.name_any(), K::kind(&()));
+        let place = binding
+            .namespace()
+            .map_or_else(String::new, |it| format!("{it}/"));
+        let called = format!("{kind} {place}{name}");
+        let what = format!("take people without a role out of the {called}");
+        let done = if left.is_empty() {
+            let params = DeleteParams {
+                preconditions: Some(Preconditions {
+                    uid: binding.uid(),
+                    resource_version: binding.resource_version(),
+                }),
+                ..DeleteParams::default()
+            };
+            call(what, api.delete(&name, &params)).await.map(drop)
         } else {
-            // As it was seen: what somebody writes meanwhile is looked at with the next turn.
-            difference.replace.push(binding.with(left));
+            let (changed, params) = (binding.with(left), PostParams::default());
+            call(what, api.replace(&name, &params, &changed))
+                .await
+                .map(drop)
+        };
+        match done {
+            Ok(()) => self.changed.push(called),
+            Err(ApplyError::Refused { source, .. }) if is_conflict(&source) || is_gone(&source) => {
+            }
+            Err(error) => {
+                self.failed.get_or_insert(error);
+            }
         }
     }
-    difference
+}
+
+/// Those who stay; `None` if all of them do.
+fn left(subjects: &[Subject], stays: impl Fn(&Subject) -> bool) -> Option<Vec<Subject>> {
+    let left: Vec<_> = subjects.iter().filter(|it| stays(it)).cloned().collect();
+    (left.len() < subjects.len()).then_some(left)
 }
 
 #[cfg(test)]

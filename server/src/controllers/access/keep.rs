@@ -6,7 +6,7 @@ use drover_api::agent::Lane;
 use drover_api::group::ACCESS_LABEL;
 
 use super::act::apply;
-use super::foreign::sweep;
+use super::foreign::{Bound, Swept, sweep};
 use super::wanted::in_cluster;
 use crate::controllers::cluster::decide::AccessState;
 use crate::controllers::keeper::Shared;
@@ -75,35 +75,43 @@ async fn apply_once(shared: &Shared) -> Result<(), ApplyError> {
     let _turn = controllers.applying.acquire().await;
     let stores = controllers.hub.stores();
     let grants = stores.grants.fresh(stores);
-    let downstream = grants.downstream(&shared.uid);
+    let wanted = in_cluster(&grants.downstream(&shared.uid));
     drop(grants);
     let client = controllers.tunnels.client(&shared.uid, Lane::Controller);
     let applying = async {
-        let wanted = in_cluster(&downstream);
-        apply(&client, ACCESS_LABEL, &wanted).await?;
-        drop(wanted);
-        let swept = sweep(&client, &downstream.users, &downstream.groups).await?;
-        tell_of(shared, swept).await;
-        Ok(())
+        let applied = apply(&client, ACCESS_LABEL, &wanted).await;
+        let bound = || Bound::of(stores, &shared.uid);
+        tell_of(shared, sweep(&client, bound).await).await;
+        applied
     };
     tokio::time::timeout(APPLY_WITHIN, applying)
         .await
         .unwrap_or(Err(ApplyError::TooLong(APPLY_WITHIN)))
 }
 
-/// Says that somebody's own bindings were changed.
-async fn tell_of(shared: &Shared, swept: usize) {
-    let Some(cluster) = shared.cluster().filter(|_| swept > 0) else {
+/// Says what became of bindings that are not Drover's. That one of them could not be changed keeps nobody
+/// from what their role allows, so it is no failure of access.
+async fn tell_of(shared: &Shared, swept: Swept) {
+    let Some(cluster) = shared.cluster() else {
         return;
     };
-    let note = format!(
-        "{swept} bindings that are not Drover's named people of Drover who have no role in this \
-         cluster; their names were taken out. Give people roles in Drover, or name them only while \
-         they have one"
-    );
-    tracing::info!(cluster.uid = %shared.uid, swept, "people without a role were taken out of bindings");
     let notices = &shared.controllers.notices;
-    notices.tell(&cluster, "NamesTakenOut", &note).await;
+    if let Some((first, others)) = swept.changed.split_first() {
+        let others = others.len();
+        tracing::info!(cluster.uid = %shared.uid, first, others, "people without a role were taken out of bindings");
+        let note = format!(
+            "people of Drover who have no role in this cluster were taken out of bindings that are not \
+             Drover's: {first}, and {others} more. Give people roles in Drover, or name them only while \
+             they have one"
+        );
+        notices.tell(&cluster, "NamesTakenOut", &note).await;
+    }
+    if let Some(error) = swept.failed {
+        tracing::warn!(cluster.uid = %shared.uid, %error, "people without a role may be left in bindings");
+        let note =
+            format!("people of Drover without a role here may still be named in bindings: {error}");
+        notices.warn(&cluster, "NamesNotTakenOut", &note).await;
+    }
 }
 
 /// Waits until an agent is connected; meanwhile, what was applied may become wrong.

@@ -111,6 +111,7 @@ impl Links {
     ) -> Result<Linked, LinkError> {
         let links = self.clone();
         let linking = async move {
+            let _linking = links.people.linking().await;
             let id = identity(&from, &provider)?.id;
             let _alone = links.people.alone(&provider, &id).await;
             // As they are now, when nobody else is at this person.
@@ -128,11 +129,11 @@ impl Links {
     ) -> Result<Arc<User>, LinkError> {
         let links = self.clone();
         let unlinking = async move {
+            let _linking = links.people.linking().await;
             let identity = identity(&user, &provider)?;
             let _alone = links.people.alone(&provider, &identity.id).await;
             let written = people::take(&links.hub, &user, &identity).await?;
-            links.end(&user, &provider).await?;
-            kept::forget(&links.hub, &user, &provider).await?;
+            links.clear(&user, &provider).await;
             Ok(written)
         };
         tokio::spawn(unlinking.in_current_span()).await?
@@ -146,25 +147,56 @@ impl Links {
     ) -> Result<Linked, LinkError> {
         let moved = identity(from, provider)?;
         self.check(from, to, &moved)?;
+        // What an identity of theirs that is gone left behind does not come to life with this one.
+        self.end(to, provider).await?;
         let kept = kept::read(&self.hub, from, provider).await?;
+        if !kept.is_empty() {
+            kept::write(&self.hub, to, provider, &kept).await?;
+        }
         // Taken first: at no time are two users one person of a provider. What stood on it counts
         // no more from here on, whatever fails below.
         let emptied = people::take(&self.hub, from, &moved).await?;
         let user = match people::write(&self.hub, to, &moved).await {
             Ok(user) => user,
             Err(error) => {
-                people::write(&self.hub, from, &moved).await?;
-                return Err(error.into());
+                // It may be there though no answer came.
+                let Some(user) = self.stored(to, provider).await? else {
+                    people::write(&self.hub, from, &moved).await?;
+                    return Err(error.into());
+                };
+                user
             }
         };
-        self.end(from, provider).await?;
-        self.end(to, provider).await?;
-        if !kept.is_empty() {
-            kept::write(&self.hub, to, provider, &kept).await?;
-        }
-        kept::forget(&self.hub, from, provider).await?;
+        self.clear(from, provider).await;
         let former = self.close(emptied).await?;
         Ok(Linked { user, former })
+    }
+
+    /// The user as the hub has them, if they have an identity of this provider.
+    async fn stored(
+        &self,
+        user: &User,
+        provider: &ProviderUid,
+    ) -> Result<Option<Arc<User>>, LinkError> {
+        let (api, name) = (self.hub.users(), user.name_any());
+        let stored = call("read a user", api.get(&name)).await?;
+        let has = standing::identity(&stored, provider).is_some() && stored.uid() == user.uid();
+        Ok(has.then(|| Arc::new(stored)))
+    }
+
+    /// Clears away what an identity that was taken from somebody left. It opens nothing any more, so
+    /// that what cannot be cleared is told, and undoes nothing.
+    async fn clear(&self, user: &User, provider: &ProviderUid) {
+        let ended = self.end(user, provider).await;
+        let forgotten = kept::forget(&self.hub, user, provider).await;
+        let errors = [ended.err(), forgotten.err().map(LinkError::from)];
+        for error in errors.iter().flatten() {
+            tracing::warn!(
+                error = error as &dyn std::error::Error,
+                user.name = user.name_any(),
+                "what stood on an identity was not all cleared away"
+            );
+        }
     }
 
     fn now(&self, user: Arc<User>) -> Arc<User> {

@@ -16,6 +16,12 @@ type ByProvider = (String, String);
 type Turn = Weak<tokio::sync::Mutex<()>>;
 
 impl OneByOne {
+    /// Waits until nobody else says whose an identity is.
+    pub async fn linking(&self) -> tokio::sync::OwnedMutexGuard<()> {
+        // A person of no provider, which nobody is.
+        self.alone(&ProviderUid::new(""), "").await
+    }
+
     /// Waits until nobody else is at this person.
     pub async fn alone(
         &self,

@@ -220,22 +220,22 @@ impl SignOuts {
     }
 
     async fn origins(&self) -> BTreeSet<String> {
-        let mut origins = BTreeSet::new();
-        for provider in self.hub.stores().auth_providers.all() {
+        let all = self.hub.stores().auth_providers.all();
+        // All at once: one that gives no answer keeps no other's form from being posted.
+        let asked = all.iter().map(async |provider| {
             let on = TokenProvider {
                 name: provider.name_any(),
                 uid: ProviderUid::new(provider.uid().unwrap_or_default()),
             };
             if provider.spec.oidc.is_none() || self.wanted(&on).is_none() {
-                continue;
+                return None;
             }
-            let asking = timeout(WITHDRAWN_WITHIN, self.origin(&provider)).await;
-            match asking.unwrap_or(Err(SignOutError::Slow(WITHDRAWN_WITHIN))) {
-                Ok(origin) => origins.extend(origin),
-                Err(error) => unwell(&on.name, &error),
-            }
-        }
-        origins
+            let asking = timeout(WITHDRAWN_WITHIN, self.origin(provider)).await;
+            let asked = asking.unwrap_or(Err(SignOutError::Slow(WITHDRAWN_WITHIN)));
+            asked.inspect_err(|error| unwell(&on.name, error)).ok()?
+        });
+        let origins = futures::future::join_all(asked).await;
+        origins.into_iter().flatten().collect()
     }
 
     async fn origin(&self, provider: &AuthProvider) -> Result<Option<String>, SignOutError> {

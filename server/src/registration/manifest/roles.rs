@@ -121,6 +121,8 @@ fn controller() -> Vec<PolicyRule> {
     vec![
         rule(RBAC, &["clusterroles"], &[], &write),
         rule(RBAC, &["clusterroles"], &[], &["bind", "escalate"]),
+        // To take people without a role out of somebody's own binding, whose other subjects stay.
+        rule(RBAC, &["roles"], &[], &["bind"]),
         rule(RBAC, &bindings, &[], &write),
         // Projects: their namespaces, and what those may use. It deletes no namespace.
         rule("", &["namespaces"], &[], &["list", "create", "patch"]),

@@ -1,10 +1,10 @@
 //! What the cluster's own bindings allow people of Drover, beside their roles.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use drover_access::grants::{Grants, Subject as Person, Who};
-use drover_access::permit::Target;
+use drover_access::grants::{Downstream, Subject as Person};
 use drover_access::roles::Rights;
 use drover_api::agent::Lane;
 use drover_api::ids::ClusterUid;
@@ -13,9 +13,10 @@ use drover_rbac::Asked;
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt as _};
+use tokio::sync::Semaphore;
 
 use crate::controllers::access::foreign::{Foreign, Gives, person};
-use crate::controllers::objects::call;
+use crate::controllers::objects::{ApplyError, call};
 use crate::tunnels::Tunnels;
 
 /// Longest for the cluster to answer in all.
@@ -23,10 +24,25 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// ClusterRoles that are read at most; of others the answer says that they may allow it.
 const MOST_ROLES: usize = 50;
 
+/// Clusters that are asked at once: each answer may be long.
+const AT_ONCE: usize = 4;
+
+/// Room for those who ask; clones share it.
+#[derive(Clone, Debug)]
+pub struct Asking(Arc<Semaphore>);
+
+impl Default for Asking {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(AT_ONCE)))
+    }
+}
+
 /// What is asked, of the cluster itself.
 pub(super) struct Beside<'a> {
+    pub(super) asking: &'a Asking,
     pub(super) tunnels: &'a Tunnels,
-    pub(super) grants: &'a Grants,
+    /// Who comes as far as the cluster's own bindings: without any role there, nobody does.
+    pub(super) inside: &'a Downstream,
     pub(super) cluster: &'a ClusterUid,
     pub(super) verb: &'a str,
     pub(super) asked: Asked<'a>,
@@ -43,19 +59,24 @@ struct Found {
 }
 
 impl Beside<'_> {
-    /// The bindings that allow it, or may, to whoever is `meant`; or why that is not known.
+    /// The bindings that allow it, or may, to whoever is `meant`; and why others are not known.
     pub(super) async fn ask(
         &self,
         meant: impl Fn(&str) -> bool,
-    ) -> Result<Vec<ThroughView>, String> {
+    ) -> (Vec<ThroughView>, Option<String>) {
+        let unknown = |why: String| (Vec::new(), Some(why));
         if !self.tunnels.is_connected(self.cluster) {
-            return Err("no agent of the cluster is connected".to_owned());
+            return unknown("no agent of the cluster is connected".to_owned());
         }
+        let Ok(_room) = self.asking.0.try_acquire() else {
+            return unknown("others ask clusters now; try again".to_owned());
+        };
         let client = self.tunnels.client(self.cluster, Lane::Controller);
         match tokio::time::timeout(PATIENCE, self.look(&client, meant)).await {
-            Ok(Ok(views)) => Ok(views),
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => Err(format!("it gave no answer within {} s", PATIENCE.as_secs())),
+            Ok(Ok((views, false))) => (views, None),
+            Ok(Ok((views, true))) => (views, Some("there are very many of them".to_owned())),
+            Ok(Err(error)) => unknown(error.to_string()),
+            Err(_) => unknown(format!("it gave no answer within {} s", PATIENCE.as_secs())),
         }
     }
 
@@ -63,16 +84,17 @@ impl Beside<'_> {
         &self,
         client: &Client,
         meant: impl Fn(&str) -> bool,
-    ) -> Result<Vec<ThroughView>, crate::controllers::objects::ApplyError> {
-        let foreign = Foreign::read(client).await?;
+    ) -> Result<(Vec<ThroughView>, bool), ApplyError> {
+        let named = |person: &Person| meant(person.as_str()) && self.gets_in(person);
+        let foreign = Foreign::read(client, named).await?;
         let mut found = Vec::new();
         for binding in &foreign.everywhere {
-            self.add(&mut found, binding, "ClusterRoleBinding", &meant);
+            add(&mut found, binding, "ClusterRoleBinding", named);
         }
         for binding in &foreign.within {
             // Without a namespace, all of them are asked about, which no single one can give.
             if binding.namespace().as_deref() == self.namespace && self.namespace.is_some() {
-                self.add(&mut found, binding, "RoleBinding", &meant);
+                add(&mut found, binding, "RoleBinding", named);
             }
         }
         let mut roles = BTreeMap::new();
@@ -89,40 +111,13 @@ impl Beside<'_> {
             };
             views.extend(through.map(|through| view(one, through)));
         }
-        Ok(views)
+        Ok((views, foreign.more))
     }
 
-    fn add<K: Gives>(
-        &self,
-        found: &mut Vec<Found>,
-        binding: &K,
-        kind: &'static str,
-        meant: impl Fn(&str) -> bool,
-    ) {
-        let people = binding.subjects().iter().filter_map(person);
-        let people = people.filter(|subject| meant(subject.as_str()) && self.gets_in(subject));
-        let name = match binding.namespace() {
-            Some(namespace) => format!("{namespace}/{}", binding.name_any()),
-            None => binding.name_any(),
-        };
-        found.extend(people.map(|subject| Found {
-            subject,
-            kind,
-            binding: name.clone(),
-            role_kind: binding.role().kind.clone(),
-            role: binding.role().name.clone(),
-        }));
-    }
-
-    /// Without any role in the cluster, nobody comes as far as its own bindings.
-    fn gets_in(&self, subject: &Person) -> bool {
-        let target = Target::Cluster(self.cluster.clone());
-        match subject {
-            Person::User(user) => self.grants.may_enter(Who { user, groups: &[] }, &target),
-            Person::Group(group) => {
-                let groups = std::slice::from_ref(group);
-                !self.grants.groups_at(groups, &target).is_empty()
-            }
+    fn gets_in(&self, person: &Person) -> bool {
+        match person {
+            Person::User(user) => self.inside.users.contains(user),
+            Person::Group(group) => self.inside.groups.contains(group),
         }
     }
 
@@ -137,15 +132,34 @@ impl Beside<'_> {
     }
 }
 
+fn add<K: Gives>(
+    found: &mut Vec<Found>,
+    binding: &K,
+    kind: &'static str,
+    named: impl Fn(&Person) -> bool,
+) {
+    let people = binding.subjects().iter().filter_map(person).filter(named);
+    let name = match binding.namespace() {
+        Some(namespace) => format!("{namespace}/{}", binding.name_any()),
+        None => binding.name_any(),
+    };
+    found.extend(people.map(|subject| Found {
+        subject,
+        kind,
+        binding: name.clone(),
+        role_kind: binding.role().kind.clone(),
+        role: binding.role().name.clone(),
+    }));
+}
+
 /// A ClusterRole's rules; the server's account may list them, and reads one by its name so.
-async fn read(
-    client: &Client,
-    name: &str,
-) -> Result<Option<Rights>, crate::controllers::objects::ApplyError> {
+async fn read(client: &Client, name: &str) -> Result<Option<Rights>, ApplyError> {
     let api: Api<ClusterRole> = Api::all(client.clone());
     let params = ListParams::default().fields(&format!("metadata.name={name}"));
     let what = format!("read the ClusterRole {name}");
-    let found = call(what, api.list(&params)).await?.items.pop();
+    let found = call(what, api.list(&params)).await?.items;
+    // A name may be such that it selects another.
+    let found = found.into_iter().find(|role| role.name_any() == name);
     Ok(found.map(|role| Rights::of(&role.rules.unwrap_or_default())))
 }
 
@@ -153,7 +167,7 @@ fn view(found: Found, through: Through) -> ThroughView {
     ThroughView {
         subject: found.subject.to_string(),
         user: None,
-        role: format!("{} of the cluster", found.role),
+        role: found.role.clone(),
         binding_kind: found.kind.to_owned(),
         binding: found.binding,
         through,

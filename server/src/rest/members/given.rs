@@ -8,7 +8,7 @@ use drover_api::rest::{MemberCreate, MemberView};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 
-use super::binding::Binding;
+use super::binding::{Binding, Said};
 use crate::hub::Stores;
 use crate::status::Status;
 
@@ -74,6 +74,15 @@ impl Given {
         let short = hash.as_ref().first_chunk().copied().unwrap_or_default();
         format!("{PREFIX}{:032x}", u128::from_be_bytes(short))
     }
+}
+
+/// Which role of whom, in words, for the audit log: nobody can tell later what an id stood for.
+pub(in crate::rest) fn called<B: Binding>(binding: &B) -> String {
+    let Said { role, subject, .. } = binding.said();
+    let user = subject.user.as_ref().map(|user| &user.name);
+    let group = subject.group.as_ref().map(|group| &group.name);
+    let whom = user.or(group).map_or("", String::as_str);
+    format!("{} of {whom}", role.name)
 }
 
 /// A member, for people.

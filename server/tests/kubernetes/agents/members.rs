@@ -36,14 +36,14 @@ async fn what_people_bind_in_a_cluster_is_told_and_ends_with_the_last_role() {
         .expect(200);
     let name = format!("drover:user:{}", user["uid"].as_str().unwrap());
     let id = give(&rig, &rig.admin, "nodes-view", "bob").await;
-    let by_hand = |names: &str| {
-        let line = format!("create rolebinding by-hand --clusterrole=view {names}");
-        line.split(' ').map(str::to_owned).collect::<Vec<_>>()
-    };
-    cluster
-        .kubectl(by_hand(&format!("--user={name} --user=jane")))
-        .await
-        .unwrap();
+    for line in [
+        "create role own --verb=get --resource=secrets".to_owned(),
+        format!("create rolebinding by-hand --clusterrole=view --user={name} --user=jane"),
+        format!("create rolebinding of-own --role=own --user={name} --user=jane"),
+        format!("create rolebinding only --clusterrole=view --user={name}"),
+    ] {
+        cluster.kubectl(line.split(' ')).await.unwrap();
+    }
     let pods = "/k8s/clusters/shop/api/v1/namespaces/default/pods";
     eventually("bob to read pods", SOON, async || {
         let code = rig.server.get(pods, &bob).await.code.as_u16();
@@ -57,24 +57,37 @@ async fn what_people_bind_in_a_cluster_is_told_and_ends_with_the_last_role() {
         rig.server.get(&path, &bob).await.expect(200)
     };
     let why = explained("list").await;
-    assert_eq!(why["through"][0]["bindingKind"], "RoleBinding", "{why}");
-    assert_eq!(why["through"][0]["binding"], "default/by-hand", "{why}");
+    let ways = why["through"].as_array().unwrap().iter();
+    let ways = ways.map(|way| {
+        (
+            way["bindingKind"].as_str(),
+            way["binding"].as_str(),
+            way["through"].as_str(),
+        )
+    });
+    let wanted = [("by-hand", "Rule"), ("of-own", "Perhaps"), ("only", "Rule")];
+    let wanted = wanted.map(|(name, through)| (name, Some(through)));
+    for ((name, through), way) in wanted.into_iter().zip(ways) {
+        let binding = format!("default/{name}");
+        assert_eq!(
+            way,
+            (Some("RoleBinding"), Some(&*binding), through),
+            "{why}"
+        );
+    }
     assert_eq!(why["through"][0]["user"], "bob", "{why}");
-    assert_eq!(explained("delete").await["through"], json!([]));
+    let why = explained("delete").await;
+    assert_eq!(why["through"].as_array().unwrap().len(), 1, "{why}");
 
     take(&rig, &rig.admin, &id).await;
-    let line = ["get", "rolebinding", "by-hand", "-o", "json"];
+    let left = "jsonpath={range .items[*]}{.metadata.name}:{.subjects[*].name} {end}";
+    let line = ["get", "rolebindings", "-n", "default", "-o", left];
     eventually("bob's name to be taken out", SOON, async || {
-        let found = cluster
-            .kubectl(line)
-            .await
-            .map_err(|error| error.to_string())?;
-        let found: Value = serde_json::from_str(&found.stdout).unwrap();
-        let names = found["subjects"].as_array().unwrap().iter();
-        let names: Vec<_> = names.map(|one| one["name"].as_str().unwrap()).collect();
-        (names == ["jane"])
+        let found = cluster.kubectl(line).await;
+        let found = found.map_err(|error| error.to_string())?.stdout;
+        (found.trim() == "by-hand:jane of-own:jane")
             .then_some(())
-            .ok_or_else(|| format!("{names:?}"))
+            .ok_or(found)
     })
     .await
     .unwrap();

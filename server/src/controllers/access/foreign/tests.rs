@@ -1,4 +1,9 @@
+use drover_api::ids::ClusterUid;
+use drover_api::kinds::{ClusterRoleTemplateBinding, User};
+use serde_json::json;
+
 use super::*;
+use crate::hub::Stores;
 
 fn subject(kind: &str, name: &str) -> Subject {
     Subject {
@@ -7,10 +12,6 @@ fn subject(kind: &str, name: &str) -> Subject {
         name: name.to_owned(),
         namespace: None,
     }
-}
-
-fn binding(subjects: Vec<Subject>) -> RoleBinding {
-    RoleBinding::default().with(subjects)
 }
 
 #[test]
@@ -44,14 +45,69 @@ fn who_has_no_role_is_taken_out_and_nobody_else() {
         subject("User", "drover:user:here"),
         subject("User", "jane"),
     );
-    let found = vec![
-        binding(vec![gone.clone()]),
-        binding(vec![gone.clone(), jane.clone(), here.clone()]),
-        binding(vec![here.clone(), jane.clone()]),
-        binding(Vec::new()),
-    ];
-    let left = swept(found, |subject| *subject != gone);
-    assert_eq!(left.delete, [binding(vec![gone])]);
-    assert_eq!(left.replace, [binding(vec![jane, here])]);
-    assert!(left.create.is_empty() && left.make_anew.is_empty());
+    let stay = |subjects: &[Subject]| left(subjects, |subject| *subject != gone);
+    assert_eq!(stay(std::slice::from_ref(&gone)), Some(Vec::new()));
+    let mixed = [gone.clone(), jane.clone(), here.clone()];
+    assert_eq!(stay(&mixed), Some(vec![jane.clone(), here.clone()]));
+    assert_eq!(stay(&[here, jane]), None);
+    assert_eq!(stay(&[]), None);
+}
+
+#[test]
+fn whoever_is_only_switched_off_is_still_bound() {
+    let stores = Stores::of_an_empty_hub();
+    let object = |kind: &str, name: &str, spec: serde_json::Value, status: serde_json::Value| {
+        json!({
+            "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,
+            "metadata": { "name": name, "uid": format!("uid-{name}") },
+            "spec": spec, "status": status,
+        })
+    };
+    let user = |name: &str, enabled: bool, group: &str| {
+        let identity = json!({
+            "provider": "corp", "providerUid": "uid-corp", "id": name, "login": name,
+            "groups": [{ "name": group, "displayName": group }],
+            "confirmedAt": "2026-01-01T00:00:00Z", "state": "Refused",
+        });
+        let spec = json!({ "enabled": enabled });
+        let user = object("User", name, spec, json!({ "identities": [identity] }));
+        serde_json::from_value::<User>(user).unwrap()
+    };
+    stores.users.apply(user("off", false, "drover:corp:none"));
+    stores.users.apply(user("member", true, "drover:corp:devs"));
+    stores.users.apply(user("other", true, "drover:corp:none"));
+    let bind = |name: &str, cluster: &str, subject: serde_json::Value| {
+        let cluster = json!({ "name": cluster, "uid": format!("uid-{cluster}") });
+        let spec = json!({ "cluster": cluster, "role": { "name": "gone" }, "subject": subject });
+        let binding = object("ClusterRoleTemplateBinding", name, spec, json!(null));
+        let binding = serde_json::from_value::<ClusterRoleTemplateBinding>(binding).unwrap();
+        stores.cluster_role_template_bindings.apply(binding);
+    };
+    bind(
+        "a",
+        "shop",
+        json!({ "user": { "name": "off", "uid": "uid-off" } }),
+    );
+    bind(
+        "b",
+        "shop",
+        json!({ "group": { "name": "drover:corp:devs" } }),
+    );
+    bind(
+        "c",
+        "bank",
+        json!({ "user": { "name": "other", "uid": "uid-other" } }),
+    );
+    let bound = Bound::of(&stores, &ClusterUid::new("uid-shop"));
+    for (kind, name, stays) in [
+        ("User", "drover:user:uid-off", true),
+        ("User", "drover:user:uid-member", true),
+        ("User", "drover:user:uid-other", false),
+        ("User", "drover:user:uid-deleted", false),
+        ("Group", "drover:corp:devs", true),
+        ("Group", "drover:corp:none", false),
+    ] {
+        let person = person(&subject(kind, name)).unwrap();
+        assert_eq!(bound.has(&person), stays, "{name}");
+    }
 }
