@@ -25,7 +25,10 @@ pub(super) fn DeleteRole(open: RwSignal<bool>, role: Stored) -> impl IntoView {
         let request = async move { gate.delete(&path).await };
         sending.send(request, move |()| {
             toasts.say(format!("The role {title} is deleted."));
-            navigate("/roles", NavigateOptions::default());
+            // Who has left meanwhile stays where they are.
+            if open.try_set(false).is_none() {
+                navigate("/roles", NavigateOptions::default());
+            }
         });
     };
     let consequences = who_loses(listed.bound);

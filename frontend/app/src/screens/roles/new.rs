@@ -120,13 +120,16 @@ fn Form(said: Said) -> impl IntoView {
         if disabled.get_untracked() {
             return;
         }
-        let (name, navigate) = (name.get_untracked().trim().to_owned(), navigate.clone());
+        let (wanted, navigate) = (name.get_untracked().trim().to_owned(), navigate.clone());
         let said = work.draft.with_untracked(|draft| draft.said().clone());
-        let request = async move { create(gate, name, &said).await };
+        let request = async move { create(gate, wanted, &said).await };
         sending.send(request, move |made| {
             toasts.say(format!("The role {} is made.", made.listed.title));
-            let screen = made.listed.kind.screen(&made.listed.name);
-            navigate(&screen, NavigateOptions::default());
+            // Who has left meanwhile stays where they are.
+            if name.try_get_untracked().is_some() {
+                let screen = made.listed.kind.screen(&made.listed.name);
+                navigate(&screen, NavigateOptions::default());
+            }
         });
     };
     let contexts = CONTEXTS.map(|(key, words)| (key.to_owned(), words.to_owned()));

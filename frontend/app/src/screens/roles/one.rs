@@ -42,30 +42,36 @@ type Found = RwSignal<Option<Result<Stored, Problem>>>;
 
 #[component]
 fn Page(kind: Kind) -> impl IntoView {
-    let (gate, params) = (expect_context::<Gate>(), use_params_map());
+    let params = use_params_map();
     let name = Memo::new(move |_| params.with(|params| params.get("role").unwrap_or_default()));
+    // Each name has signals of its own: the route stays when only the name changes, and an answer
+    // that comes later finds those of its role gone.
+    move || view! { <Named kind=kind name=name.get()/> }
+}
+
+#[component]
+fn Named(kind: Kind, name: String) -> impl IntoView {
+    let gate = expect_context::<Gate>();
+    title(&name);
     let found: Found = RwSignal::new(None);
-    let look = move |name: String| {
+    let name = StoredValue::new(name);
+    let look = move |()| {
         found.set(None);
+        let name = name.get_value();
         spawn_local(async move {
             let answer = read(gate, kind, &name).await;
             // The screen may be gone by now.
             let _ = found.try_set(Some(answer));
         });
     };
-    Effect::new(move || {
-        let name = name.get();
-        title(&name);
-        look(name);
-    });
-    let again = move |()| look(name.get_untracked());
+    look(());
     view! {
         <div class="page">
             {move || match found.get() {
                 None => view! { <Skeleton lines=8/> }.into_any(),
                 Some(Ok(role)) => view! { <Known role=role found=found/> }.into_any(),
                 Some(Err(problem)) => {
-                    view! { <Unread problem=problem name=name again=again/> }.into_any()
+                    view! { <Unread problem=problem name=name.get_value() again=look/> }.into_any()
                 }
             }}
         </div>
