@@ -171,6 +171,10 @@ fn Saying(role: Stored, found: Found) -> impl IntoView {
     });
     let unreadable = Signal::derive(move || work.draft.with(|draft| draft.problem().is_some()));
     let save = move |()| {
+        // What could be read last is not what stands there.
+        if unreadable.get_untracked() {
+            return;
+        }
         let from = meanwhile
             .get_untracked()
             .unwrap_or_else(|| from.get_untracked());
@@ -189,7 +193,10 @@ fn Saying(role: Stored, found: Found) -> impl IntoView {
         let now = meanwhile.get()?;
         let changes = from.with_untracked(|from| changes(&from.said, &now.said));
         let take = move |()| found.set(Some(Ok(now.clone())));
-        Some(view! { <Meanwhile changes=changes on_overwrite=save on_take=take/> })
+        Some(view! {
+            <Meanwhile changes=changes busy=sending.busy() unreadable=unreadable
+                on_overwrite=save on_take=take/>
+        })
     };
     let drop_all = move |()| {
         let said = from.with_untracked(|from| from.said.clone());
