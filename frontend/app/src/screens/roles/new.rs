@@ -94,6 +94,7 @@ fn Form(said: Said) -> impl IntoView {
     let work = Work {
         draft: RwSignal::new(Draft::of(said)),
         open: true,
+        busy: sending.busy(),
     };
     // Either way of choosing shows what the other has chosen.
     Effect::new(move || {

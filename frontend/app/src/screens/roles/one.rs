@@ -1,16 +1,17 @@
 //! One role: what it says and allows, changed, copied and deleted by those who may.
 
 use drover_ui_core::problem::Problem;
-use drover_ui_core::role::Kind;
 use drover_ui_core::role::draft::Draft;
 use drover_ui_core::role::meanwhile::changes;
 use drover_ui_core::role::said::Stored;
+use drover_ui_core::role::{Kind, Listed};
 use drover_ui_core::url::segment;
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
 use drover_ui_kit::notice::{Banner, Mood, Skeleton};
 use drover_ui_kit::toast::Toasts;
+use leptos::html;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::components::A;
@@ -69,7 +70,7 @@ fn Named(kind: Kind, name: String) -> impl IntoView {
         <div class="page">
             {move || match found.get() {
                 None => view! { <Skeleton lines=8/> }.into_any(),
-                Some(Ok(role)) => view! { <Known role=role found=found/> }.into_any(),
+                Some(Ok(role)) => view! { <Known role=role/> }.into_any(),
                 Some(Err(problem)) => {
                     view! { <Unread problem=problem name=name.get_value() again=look/> }.into_any()
                 }
@@ -79,13 +80,47 @@ fn Named(kind: Kind, name: String) -> impl IntoView {
 }
 
 #[component]
-fn Known(role: Stored, found: Found) -> impl IntoView {
-    let listed = role.listed.clone();
-    let (kind, rights) = (listed.kind, listed.rights);
+fn Known(role: Stored) -> impl IntoView {
+    let command = role.listed.kind.command("get", &role.listed.name);
     let deleting = RwSignal::new(false);
+    // As it is stored; what is shown of it follows, and the fields stay.
+    let role = RwSignal::new(role);
+    let listed = Memo::new(move |_| role.with(|role| role.listed.clone()));
+    let problem = move || {
+        let why = role.with(|role| role.problem.clone())?;
+        Some(view! { <Banner mood=Mood::Error>{why}</Banner> })
+    };
+    let built_in = move || {
+        listed.with(|listed| listed.built_in).then(|| view! {
+            <Banner mood=Mood::Info>
+                "This role is there from the start and stays as it is. Copy it, or make one that inherits it."
+            </Banner>
+        })
+    };
+    let delete = move || {
+        let listed = listed.get();
+        (listed.rights.may_delete).then(|| view! { <DeleteRole open=deleting listed=listed/> })
+    };
+    view! {
+        {move || view! { <Head listed=listed.get() deleting=deleting/> }}
+        {problem}
+        {built_in}
+        {move || view! { <Facts role=role.get()/> }}
+        <Saying role=role/>
+        {move || view! { <Allows role=role.get()/> }}
+        <footer class="page-foot">
+            <SameCommand line=command/>
+            <A href="/roles">"All roles"</A>
+        </footer>
+        {delete}
+    }
+}
+
+#[component]
+fn Head(listed: Listed, deleting: RwSignal<bool>) -> impl IntoView {
+    let (kind, rights) = (listed.kind, listed.rights);
     let inherit = format!("/new-role?inherit={}", segment(&listed.name));
     let copy = kind.screen_of_new(Some(&listed.name));
-    let command = kind.command("get", &listed.name);
     view! {
         <header class="page-head">
             <h1>{listed.title.clone()}</h1>
@@ -103,20 +138,6 @@ fn Known(role: Stored, found: Found) -> impl IntoView {
                 </Button>
             })}
         </header>
-        {role.problem.clone().map(|why| view! { <Banner mood=Mood::Error>{why}</Banner> })}
-        {listed.built_in.then(|| view! {
-            <Banner mood=Mood::Info>
-                "This role is there from the start and stays as it is. Copy it, or make one that inherits it."
-            </Banner>
-        })}
-        <Facts role=role.clone()/>
-        <Saying role=role.clone() found=found/>
-        <Allows role=role.clone()/>
-        <footer class="page-foot">
-            <SameCommand line=command/>
-            <A href="/roles">"All roles"</A>
-        </footer>
-        {rights.may_delete.then(|| view! { <DeleteRole open=deleting role=role.clone()/> })}
     }
 }
 
@@ -153,23 +174,26 @@ fn Facts(role: Stored) -> impl IntoView {
 
 /// What it says, and its change.
 #[component]
-fn Saying(role: Stored, found: Found) -> impl IntoView {
+fn Saying(role: RwSignal<Stored>) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
-    let open = role.listed.rights.may_change;
-    let work = Work {
-        draft: RwSignal::new(Draft::of(role.said.clone())),
-        open,
-    };
     let sending = Sending::new();
-    // What the work began with, and what somebody else has made of it meanwhile.
-    let (from, meanwhile) = (RwSignal::new(role), RwSignal::new(None::<Stored>));
+    let (open, said) =
+        role.with_untracked(|role| (role.listed.rights.may_change, role.said.clone()));
+    let work = Work {
+        draft: RwSignal::new(Draft::of(said)),
+        open,
+        busy: sending.busy(),
+    };
+    // What somebody else has made of it meanwhile.
+    let meanwhile = RwSignal::new(None::<Stored>);
     let changed = Memo::new(move |_| {
-        from.with(|from| {
+        role.with(|role| {
             work.draft
-                .with(|draft| draft.problem().is_some() || *draft.said() != from.said)
+                .with(|draft| draft.problem().is_some() || *draft.said() != role.said)
         })
     });
     let unreadable = Signal::derive(move || work.draft.with(|draft| draft.problem().is_some()));
+    let foot = NodeRef::<html::Div>::new();
     let save = move |()| {
         // What could be read last is not what stands there.
         if unreadable.get_untracked() {
@@ -177,52 +201,74 @@ fn Saying(role: Stored, found: Found) -> impl IntoView {
         }
         let from = meanwhile
             .get_untracked()
-            .unwrap_or_else(|| from.get_untracked());
+            .unwrap_or_else(|| role.get_untracked());
         let said = work.draft.with_untracked(|draft| draft.said().clone());
         let request = async move { update(gate, from, said).await };
-        sending.send(request, move |outcome| match outcome {
-            Outcome::Written(role) => {
-                toasts.say(format!("The role {} is saved.", role.listed.title));
-                // The screen may be gone by now.
-                let _ = found.try_set(Some(Ok(role)));
+        sending.send(request, move |outcome| {
+            match outcome {
+                Outcome::Written(now) => {
+                    toasts.say(format!("The role {} is saved.", now.listed.title));
+                    work.stands_at(&now.said);
+                    // The screen may be gone by now.
+                    let _ = meanwhile.try_set(None);
+                    let _ = role.try_set(now);
+                }
+                Outcome::Meanwhile(now) => drop(meanwhile.try_set(Some(now))),
             }
-            Outcome::Meanwhile(now) => drop(meanwhile.try_set(Some(now))),
+            focus_next(foot);
         });
     };
-    let conflict = move || {
-        let now = meanwhile.get()?;
-        let changes = from.with_untracked(|from| changes(&from.said, &now.said));
-        let take = move |()| found.set(Some(Ok(now.clone())));
-        Some(view! {
-            <Meanwhile changes=changes busy=sending.busy() unreadable=unreadable
-                on_overwrite=save on_take=take/>
-        })
-    };
     let drop_all = move |()| {
-        let said = from.with_untracked(|from| from.said.clone());
+        let said = role.with_untracked(|role| role.said.clone());
         work.draft.set(Draft::of(said));
     };
-    let foot = move || {
-        (open && meanwhile.with(Option::is_none)).then(|| {
-            view! {
-                <div class="row">
-                    <Button weight=Weight::Primary busy=sending.busy() on_press=save
-                        disabled=Signal::derive(move || unreadable.get() || !changed.get())>
-                        "Save"
-                    </Button>
-                    <Show when=move || changed.get()>
-                        <Button on_press=drop_all>"Drop what I changed"</Button>
-                    </Show>
-                </div>
-            }
-        })
+    let conflict = move |now: Stored| {
+        let changes = role.with_untracked(|role| changes(&role.said, &now.said));
+        let take = move |()| {
+            role.set(now.clone());
+            meanwhile.set(None);
+            drop_all(());
+            focus_next(foot);
+        };
+        view! {
+            <Meanwhile changes=changes busy=sending.busy() unreadable=unreadable
+                on_overwrite=save on_take=take/>
+        }
+    };
+    let buttons = move || {
+        view! {
+            <div class="row">
+                <Button weight=Weight::Primary busy=sending.busy() on_press=save
+                    disabled=Signal::derive(move || unreadable.get() || !changed.get())>
+                    "Save"
+                </Button>
+                <Show when=move || changed.get()>
+                    <Button disabled=sending.busy() on_press=drop_all>"Drop what I changed"</Button>
+                </Show>
+            </div>
+        }
+    };
+    let deeds = move || match meanwhile.get() {
+        Some(now) => conflict(now).into_any(),
+        None => buttons().into_any(),
     };
     view! {
-        {conflict}
         <WorkOn work=work/>
         <Refusal sending=sending/>
-        {foot}
+        {open.then(|| view! {
+            <div node_ref=foot tabindex="-1" role="group" aria-label="What you changed">{deeds}</div>
+        })}
     }
+}
+
+/// Focuses what an answer has put there, once it is: the button that was pressed is gone or asleep.
+fn focus_next(place: NodeRef<html::Div>) {
+    request_animation_frame(move || {
+        // The screen may be gone by now.
+        if let Some(place) = place.try_get_untracked().flatten() {
+            let _ = place.focus();
+        }
+    });
 }
 
 /// What it allows with all that it inherits, as it is stored.

@@ -26,12 +26,29 @@ pub(super) struct Work {
     pub(super) draft: RwSignal<Draft>,
     /// Whether the person may change it.
     pub(super) open: bool,
+    /// Whether it is being sent: what is typed meanwhile would be lost.
+    pub(super) busy: Signal<bool>,
 }
 
 impl Work {
     /// Whether boxes and fields can be changed now.
     pub(super) fn is_held(self) -> Signal<bool> {
-        Signal::derive(move || !self.open || self.draft.with(|draft| draft.problem().is_some()))
+        let unreadable = move || self.draft.with(|draft| draft.problem().is_some());
+        Signal::derive(move || self.is_closed() || unreadable())
+    }
+
+    /// Whether not even its text can be changed now.
+    pub(super) fn is_closed(self) -> bool {
+        !self.open || self.busy.get()
+    }
+
+    /// Says what was written; a text that says the same stays with its comments.
+    pub(super) fn stands_at(self, written: &Said) {
+        let differs = |draft: &Draft| draft.said() != written;
+        // The screen may be gone by now.
+        if self.draft.try_with_untracked(differs) == Some(true) {
+            self.draft.set(Draft::of(written.clone()));
+        }
     }
 
     /// Changes it.
