@@ -53,14 +53,28 @@ impl Said {
         }
     }
 
-    /// Says where people are given it; a role in clusters has its rules in one list.
-    pub fn put_in(&mut self, context: RoleContext) {
+    /// Says where people are given it. A role in clusters has its rules in one list: those that
+    /// were moved there are kept in `moved`, and go back as far as they are still the same.
+    pub fn put_in(&mut self, context: RoleContext, moved: &mut Vec<PolicyRule>) {
         let Self::Template(spec) = self else {
             return;
         };
-        if spec.context != context {
-            spec.context = context;
-            spec.rules.append(&mut spec.cluster_rules);
+        if spec.context == context {
+            return;
+        }
+        spec.context = context;
+        match context {
+            RoleContext::Cluster => {
+                moved.clone_from(&spec.cluster_rules);
+                spec.rules.append(&mut spec.cluster_rules);
+            }
+            RoleContext::Project => {
+                for rule in moved.drain(..) {
+                    if let Some(at) = spec.rules.iter().rposition(|it| *it == rule) {
+                        spec.cluster_rules.push(spec.rules.remove(at));
+                    }
+                }
+            }
         }
     }
 

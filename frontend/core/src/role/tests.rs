@@ -278,14 +278,20 @@ fn what_has_a_field_of_its_own_is_said_by_it() {
         (Some("view, edit"), true)
     );
     let rules = vec![rule(&["get"], &[""], &["nodes"])];
-    said.put_in(RoleContext::Project);
+    let mut moved = Vec::new();
+    said.put_in(RoleContext::Project, &mut moved);
+    said.rules_mut(Rules::Own).unwrap().clone_from(&rules);
     said.rules_mut(Rules::Cluster).unwrap().clone_from(&rules);
     assert_eq!(said.lists().len(), 2);
     // In clusters there is one list, and what was in the other is not lost.
-    said.put_in(RoleContext::Cluster);
+    said.put_in(RoleContext::Cluster, &mut moved);
+    assert_eq!((said.rules(Rules::Own).len(), moved.len()), (2, 1));
+    assert_eq!(said.rules(Rules::Cluster), []);
+    // Once it is in projects again, each is where it was.
+    said.put_in(RoleContext::Project, &mut moved);
     assert_eq!(
         (said.rules(Rules::Own), said.rules(Rules::Cluster)),
-        (&rules[..], &[][..])
+        (&rules[..], &rules[..])
     );
     assert_eq!(Said::nothing(Kind::Global).external(), None);
 }

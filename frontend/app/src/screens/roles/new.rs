@@ -96,13 +96,28 @@ fn Form(said: Said) -> impl IntoView {
         open: true,
         busy: sending.busy(),
     };
+    // Rules that left their list because a role in clusters has only one.
+    let moved = RwSignal::new(Vec::new());
+    let told = move || {
+        let words = match moved.with(Vec::len) {
+            0 => return None,
+            1 => "One rule on the project's whole cluster stands among the others now.".to_owned(),
+            many => {
+                format!("{many} rules on the project's whole cluster stand among the others now.")
+            }
+        };
+        let in_clusters = context.with(|it| it == "Cluster");
+        in_clusters.then(|| {
+            view! { <p class="soft">{words}" “In projects” puts back what you do not change."</p> }
+        })
+    };
     // Either way of choosing shows what the other has chosen.
     Effect::new(move || {
         let wanted = match context.get().as_str() {
             "Project" => RoleContext::Project,
             _ => RoleContext::Cluster,
         };
-        work.change(|said| said.put_in(wanted));
+        work.change(|said| moved.update(|moved| said.put_in(wanted, moved)));
     });
     Effect::new(move || {
         let said = work.of(Said::context);
@@ -140,6 +155,7 @@ fn Form(said: Said) -> impl IntoView {
                 help="Lower-case letters, digits and “-”; it cannot change."/>
             {is_template.then(|| view! {
                 <Select label="Given" options=contexts.into() value=context/>
+                <div aria-live="polite">{told}</div>
             })}
             <WorkOn work=work/>
             <Refusal sending=sending fields=&["name"]/>
