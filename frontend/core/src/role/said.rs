@@ -267,6 +267,19 @@ pub struct Stored {
     pub rests_on_it: RestsOnIt,
 }
 
+impl Stored {
+    /// The roles that have its rights by naming it; while there is one it cannot be deleted.
+    pub fn heirs(&self) -> Vec<(Kind, String)> {
+        let rests = self.rests_on_it.clone();
+        let roles = rests.roles.into_iter().map(|name| (Kind::Template, name));
+        let globals = rests
+            .global_roles
+            .into_iter()
+            .map(|name| (Kind::Global, name));
+        roles.chain(globals).collect()
+    }
+}
+
 impl From<RoleDetail> for Stored {
     fn from(role: RoleDetail) -> Self {
         let both = [

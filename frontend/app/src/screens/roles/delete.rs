@@ -23,6 +23,8 @@ pub(super) fn DeleteRole(open: RwSignal<bool>, listed: Listed) -> impl IntoView 
         bound,
         ..
     } = listed;
+    // What somebody has by it ends.
+    let typed = (bound != Some(0)).then(|| name.clone());
     let command = kind.command("delete", &name);
     let (path, question) = (kind.path_of(&name), format!("Delete the role {title}?"));
     let go = move |()| {
@@ -42,6 +44,7 @@ pub(super) fn DeleteRole(open: RwSignal<bool>, listed: Listed) -> impl IntoView 
             open=open
             title=question
             verb="Delete it"
+            typed=typed
             busy=sending.busy()
             refused=sending.elsewhere(&[])
             on_confirm=go

@@ -1,10 +1,10 @@
 //! One role: what it says and allows, changed, copied and deleted by those who may.
 
 use drover_ui_core::problem::Problem;
+use drover_ui_core::role::Kind;
 use drover_ui_core::role::draft::Draft;
 use drover_ui_core::role::meanwhile::changes;
 use drover_ui_core::role::said::Stored;
-use drover_ui_core::role::{Kind, Listed};
 use drover_ui_core::url::segment;
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::button::{Button, Weight};
@@ -102,7 +102,7 @@ fn Known(role: Stored) -> impl IntoView {
         (listed.rights.may_delete).then(|| view! { <DeleteRole open=deleting listed=listed/> })
     };
     view! {
-        {move || view! { <Head listed=listed.get() deleting=deleting/> }}
+        {move || view! { <Head role=role.get() deleting=deleting/> }}
         {problem}
         {built_in}
         {move || view! { <Facts role=role.get()/> }}
@@ -117,8 +117,11 @@ fn Known(role: Stored) -> impl IntoView {
 }
 
 #[component]
-fn Head(listed: Listed, deleting: RwSignal<bool>) -> impl IntoView {
-    let (kind, rights) = (listed.kind, listed.rights);
+fn Head(role: Stored, deleting: RwSignal<bool>) -> impl IntoView {
+    let heirs = role.heirs().into_iter().map(|(_, name)| name);
+    let heirs = heirs.collect::<Vec<_>>().join(", ");
+    let listed = role.listed;
+    let (kind, rights, inherited) = (listed.kind, listed.rights, !heirs.is_empty());
     let inherit = format!("/new-role?inherit={}", segment(&listed.name));
     let copy = kind.screen_of_new(Some(&listed.name));
     view! {
@@ -133,29 +136,27 @@ fn Head(listed: Listed, deleting: RwSignal<bool>) -> impl IntoView {
                 })}
             })}
             {rights.may_delete.then(|| view! {
-                <Button weight=Weight::Danger icon=Icon::Trash on_press=move |()| deleting.set(true)>
+                <Button weight=Weight::Danger icon=Icon::Trash disabled=inherited
+                    on_press=move |()| deleting.set(true)>
                     "Delete…"
                 </Button>
             })}
         </header>
+        {(rights.may_delete && inherited).then(|| view! {
+            <p class="soft">{format!("To delete it, change first what inherits it: {heirs}.")}</p>
+        })}
     }
 }
 
 #[component]
 fn Facts(role: Stored) -> impl IntoView {
-    let listed = role.listed;
-    let bound = listed.bound.map(|bound| match bound {
+    let bound = role.listed.bound.map(|bound| match bound {
         0 => "nobody has it".to_owned(),
         1 => "by one binding".to_owned(),
         bound => format!("by {bound} bindings"),
     });
-    let rests = role.rests_on_it;
-    let heirs = rests.roles.into_iter().map(|name| (Kind::Template, name));
-    let globals = rests
-        .global_roles
-        .into_iter()
-        .map(|name| (Kind::Global, name));
-    let links = heirs.chain(globals).map(|(kind, name)| {
+    let heirs = role.heirs().into_iter();
+    let links = heirs.map(|(kind, name)| {
         view! { <A href=kind.screen(&name)>{name.clone()}</A> }
     });
     let links: Vec<_> = links.collect();
@@ -164,8 +165,8 @@ fn Facts(role: Stored) -> impl IntoView {
     });
     view! {
         <dl class="facts">
-            <dt>"Name"</dt><dd>{listed.name}</dd>
-            <dt>"Given in"</dt><dd>{listed.place}</dd>
+            <dt>"Name"</dt><dd>{role.listed.name}</dd>
+            <dt>"Given in"</dt><dd>{role.listed.place}</dd>
             {bound.map(|bound| view! { <dt>"Given"</dt><dd>{bound}</dd> })}
             {rested}
         </dl>
