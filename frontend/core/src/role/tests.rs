@@ -6,7 +6,8 @@ use proptest::prelude::*;
 
 use super::draft::{Draft, read, text_of};
 use super::matrix::{
-    ALL, Mark, Part, VERBS, mark, others, part, title, toggled, with_others, with_part,
+    ALL, Mark, Part, VERBS, has_field, mark, new_paths, new_rule, others, part, title, toggled,
+    with_others, with_part,
 };
 use super::meanwhile::changes;
 use super::merge::merged;
@@ -183,6 +184,27 @@ fn a_row_shows_what_every_verb_implies_and_is_called_by_its_resources() {
     assert_eq!(title(&rule(&["get"], &[""], &["pods"])), "pods (core)");
     let toggled = toggled(&rule(&["get", "delete", "bind"], &[""], &["pods"]), "list");
     assert_eq!(toggled.verbs, ["get", "list", "delete", "bind"]);
+}
+
+#[test]
+fn a_row_has_a_field_for_all_that_its_rule_says_and_stays_what_it_is_while_one_is_typed_anew() {
+    let fields = |rule: &PolicyRule| {
+        let all = [Part::Groups, Part::Resources, Part::Names, Part::Paths];
+        all.map(|part| has_field(rule, part))
+    };
+    let of_resources = [true, true, true, false];
+    assert_eq!(fields(&new_rule()), of_resources);
+    let emptied = with_part(&rule(&["get"], &[""], &["pods"]), Part::Resources, "");
+    assert_eq!(fields(&emptied), of_resources);
+    let emptied = with_part(&new_paths(), Part::Paths, "");
+    assert_eq!(fields(&emptied), [false, false, false, true]);
+    assert_eq!(title(&emptied), "nothing yet");
+    let named = with_part(&new_paths(), Part::Names, "web");
+    assert_eq!(fields(&named), [false, false, true, true]);
+    let both = with_part(&rule(&["get"], &[""], &["pods"]), Part::Paths, "/metrics");
+    assert_eq!(fields(&both), [true; 4]);
+    assert_eq!(title(&both), "pods (core), /metrics");
+    assert_eq!(fields(&with_part(&both, Part::Paths, "")), of_resources);
 }
 
 #[test]

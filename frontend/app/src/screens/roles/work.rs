@@ -11,6 +11,7 @@ use drover_ui_kit::icon::Icon;
 use drover_ui_kit::notice::{Banner, Mood};
 use drover_ui_kit::picker::{Choice, Picker};
 use drover_ui_kit::tabs::{Tab, Tabs};
+use leptos::html;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
@@ -201,6 +202,14 @@ fn Others(work: Work) -> impl IntoView {
             Kind::Template => "Inherits",
             Kind::Global => "Gives in every cluster",
         });
+    let section = NodeRef::<html::Section>::new();
+    // The button that was pressed goes with its name.
+    let removed = Callback::new(move |()| {
+        if let Some(section) = section.get_untracked() {
+            // A section that is gone needs no focus.
+            let _ = section.focus();
+        }
+    });
     let names = Memo::new(move |_| work.of(|said| said.others().to_vec()));
     let list = move || {
         let names = names.get();
@@ -209,11 +218,11 @@ fn Others(work: Work) -> impl IntoView {
         }
         let items = names
             .into_iter()
-            .map(|name| view! { <Other work=work name=name/> });
+            .map(|name| view! { <Other work=work name=name removed=removed/> });
         view! { <ul class="stack">{items.collect_view()}</ul> }.into_any()
     };
     view! {
-        <section class="stack">
+        <section class="stack" node_ref=section tabindex="-1">
             <h2>{heading}</h2>
             {list}
             {work.open.then(|| view! {
@@ -224,9 +233,12 @@ fn Others(work: Work) -> impl IntoView {
 }
 
 #[component]
-fn Other(work: Work, name: String) -> impl IntoView {
+fn Other(work: Work, name: String, removed: Callback<()>) -> impl IntoView {
     let (label, gone) = (format!("Leave out {name}"), name.clone());
-    let leave_out = move |()| work.change(|said| said.others_mut().retain(|it| *it != gone));
+    let leave_out = move |()| {
+        work.change(|said| said.others_mut().retain(|it| *it != gone));
+        removed.run(());
+    };
     view! {
         <li class="row">
             <a href=Kind::Template.screen(&name)>{name.clone()}</a>
