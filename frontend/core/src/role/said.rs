@@ -2,12 +2,15 @@
 
 use drover_api::kinds::{GlobalRoleSpec, RoleContext, RoleTemplateSpec};
 use drover_api::rest::{GlobalRoleDetail, RestsOnIt, RoleDetail, RoleUpdate, RoleView};
+use drover_api::strict::unknown_field;
 use k8s_openapi::api::rbac::v1::PolicyRule;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::matrix::{Part, part};
 use super::words::{Words, line, names};
 use super::{Kind, Listed};
+use crate::problem::{Problem, ProblemKind};
 
 /// The spec of a role.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -265,9 +268,35 @@ pub struct Stored {
     pub problem: Option<String>,
     /// What it cannot be deleted for.
     pub rests_on_it: RestsOnIt,
+    /// A field of its spec that this page does not know: the server is newer.
+    strange: Option<String>,
 }
 
 impl Stored {
+    /// Reads the server's answer about a role of a kind; an error says what is not as it should be.
+    pub fn read(kind: Kind, answer: &Value) -> Result<Self, serde_json::Error> {
+        let strange = |said: &Said| {
+            let known = serde_json::to_value(said).unwrap_or_default();
+            let spec = answer.get("spec")?;
+            unknown_field(spec, &known, "spec")
+        };
+        let stored = match kind {
+            Kind::Template => Self::template(RoleDetail::deserialize(answer)?, strange),
+            Kind::Global => Self::global(GlobalRoleDetail::deserialize(answer)?, strange),
+        };
+        Ok(stored)
+    }
+
+    /// Why it can be neither changed nor copied here: what this page does not know would be lost.
+    pub fn outdated(&self) -> Option<Problem> {
+        let field = self.strange.as_ref()?;
+        let why = format!(
+            "The server is newer than this page, which does not know {field} and would lose it. \
+             Reload the page to change or copy this role."
+        );
+        Some(Problem::new(ProblemKind::Failed, why))
+    }
+
     /// The roles that have its rights by naming it; while there is one it cannot be deleted.
     pub fn heirs(&self) -> Vec<(Kind, String)> {
         let rests = self.rests_on_it.clone();
@@ -278,10 +307,8 @@ impl Stored {
             .map(|name| (Kind::Global, name));
         roles.chain(globals).collect()
     }
-}
 
-impl From<RoleDetail> for Stored {
-    fn from(role: RoleDetail) -> Self {
+    fn template(role: RoleDetail, strange: impl FnOnce(&Said) -> Option<String>) -> Self {
         let both = [
             (
                 "In the cluster",
@@ -292,9 +319,11 @@ impl From<RoleDetail> for Stored {
                 lines(&role.project.rules, &role.project.external),
             ),
         ];
+        let said = Said::Template(role.spec);
         Self {
             listed: Listed::from(&role.role),
-            said: Said::Template(role.spec),
+            strange: strange(&said),
+            said,
             version: role.resource_version,
             allowed: both
                 .into_iter()
@@ -304,18 +333,18 @@ impl From<RoleDetail> for Stored {
             rests_on_it: role.rests_on_it,
         }
     }
-}
 
-impl From<GlobalRoleDetail> for Stored {
-    fn from(role: GlobalRoleDetail) -> Self {
+    fn global(role: GlobalRoleDetail, strange: impl FnOnce(&Said) -> Option<String>) -> Self {
         let allowed = &role.every_cluster;
         let both = [
             ("On the hub", lines(&role.spec.rules, &[])),
             ("In every cluster", lines(&allowed.rules, &allowed.external)),
         ];
+        let said = Said::Global(role.spec);
         Self {
             listed: Listed::from(&role.role),
-            said: Said::Global(role.spec),
+            strange: strange(&said),
+            said,
             version: role.resource_version,
             allowed: both
                 .into_iter()

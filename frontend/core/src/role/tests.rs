@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use drover_api::kinds::{GlobalRoleSpec, RoleTemplateSpec};
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use proptest::prelude::*;
+use serde_json::{Value, json};
 
 use super::draft::{Draft, read, text_of};
 use super::matrix::{
@@ -11,7 +12,7 @@ use super::matrix::{
 };
 use super::meanwhile::changes;
 use super::merge::merged;
-use super::said::{Rules, Said, in_words};
+use super::said::{Rules, Said, Stored, in_words};
 use super::words::{Words, line, names};
 use super::*;
 
@@ -316,6 +317,24 @@ fn what_has_a_field_of_its_own_is_said_by_it() {
         (&rules[..], &rules[..])
     );
     assert_eq!(Said::nothing(Kind::Global).external(), None);
+}
+
+#[test]
+fn a_role_with_a_field_of_a_newer_server_is_neither_changed_nor_copied() {
+    let answer = |spec: Value| {
+        json!({
+            "name": "ops", "builtIn": false, "newUserDefault": false, "rights": {}, "uid": "u",
+            "resourceVersion": "7", "createdAt": "2026-01-01T00:00:00Z", "spec": spec,
+            "everyCluster": { "rules": [], "external": [] },
+        })
+    };
+    let read = |spec| Stored::read(Kind::Global, &answer(spec)).unwrap();
+    let known = read(json!({ "description": "of us", "rules": [{ "verbs": ["get"] }] }));
+    assert_eq!(known.outdated(), None);
+    let newer = read(json!({ "rules": [{ "verbs": ["get"], "until": "noon" }] }));
+    let why = newer.outdated().unwrap().message;
+    assert!(why.contains("spec.rules[0].until"), "{why}");
+    assert!(Stored::read(Kind::Template, &answer(json!({}))).is_err());
 }
 
 #[test]

@@ -47,12 +47,11 @@ fn New(kind: Kind, heading: &'static str) -> impl IntoView {
         begin.set(None);
         spawn_local(async move {
             let name = other.get_value();
-            let found = read(gate, kind, &name).await.map(|role| {
-                if is_copy {
-                    role.said.copied()
-                } else {
-                    role.said.heir(&name)
-                }
+            let found = read(gate, kind, &name).await;
+            let found = found.and_then(|role| match role.outdated() {
+                Some(problem) if is_copy => Err(problem),
+                _ if is_copy => Ok(role.said.copied()),
+                _ => Ok(role.said.heir(&name)),
             });
             // The screen may be gone by now.
             let _ = begin.try_set(Some(found));

@@ -90,6 +90,10 @@ fn Known(role: Stored) -> impl IntoView {
         let why = role.with(|role| role.problem.clone())?;
         Some(view! { <Banner mood=Mood::Error>{why}</Banner> })
     };
+    let outdated = move || {
+        let why = role.with(Stored::outdated)?.message;
+        Some(view! { <Banner mood=Mood::Warning>{why}</Banner> })
+    };
     let built_in = move || {
         listed.with(|listed| listed.built_in).then(|| view! {
             <Banner mood=Mood::Info>
@@ -104,6 +108,7 @@ fn Known(role: Stored) -> impl IntoView {
     view! {
         {move || view! { <Head role=role.get() deleting=deleting/> }}
         {problem}
+        {outdated}
         {built_in}
         {move || view! { <Facts role=role.get()/> }}
         <Saying role=role/>
@@ -178,8 +183,10 @@ fn Facts(role: Stored) -> impl IntoView {
 fn Saying(role: RwSignal<Stored>) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let sending = Sending::new();
-    let (open, said) =
-        role.with_untracked(|role| (role.listed.rights.may_change, role.said.clone()));
+    let (open, said) = role.with_untracked(|role| {
+        let open = role.listed.rights.may_change && role.outdated().is_none();
+        (open, role.said.clone())
+    });
     let work = Work {
         draft: RwSignal::new(Draft::of(said)),
         open,
