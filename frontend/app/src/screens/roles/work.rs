@@ -1,7 +1,5 @@
 //! A role that is worked on: by boxes and fields, and as text.
 
-use std::sync::Arc;
-
 use drover_api::rest::RoleView;
 use drover_ui_core::role::Kind;
 use drover_ui_core::role::draft::Draft;
@@ -13,12 +11,11 @@ use drover_ui_kit::picker::{Choice, Picker};
 use drover_ui_kit::tabs::{Tab, Tabs};
 use leptos::html;
 use leptos::prelude::*;
-use leptos::task::spawn_local;
 
 use super::matrix::Matrices;
 use super::text::AsText;
-use crate::gate::Gate;
-use crate::live::listing::every_page;
+use crate::freshness::MissingBanner;
+use crate::live::listing::Listing;
 
 /// What is worked on, and whether it can be changed.
 #[derive(Clone, Copy)]
@@ -166,36 +163,6 @@ fn Flag(work: Work) -> impl IntoView {
 /// The roles whose rights it has as well.
 #[component]
 fn Others(work: Work) -> impl IntoView {
-    let gate = expect_context::<Gate>();
-    let roles = RwSignal::new(Arc::new(Vec::<RoleView>::new()));
-    if work.open {
-        spawn_local(async move {
-            if let Ok(list) = every_page(gate, Kind::Template.path()).await {
-                // The screen may be gone by now.
-                let _ = roles.try_set(Arc::new(list));
-            }
-        });
-    }
-    let choices = Signal::derive(move || {
-        let roles = roles.get();
-        let fitting = roles.iter().filter(|role| work.of(|said| said.takes(role)));
-        let choices = fitting.map(|role| Choice {
-            key: role.name.clone(),
-            words: role
-                .display_name
-                .clone()
-                .unwrap_or_else(|| role.name.clone()),
-            note: role.description.clone().unwrap_or_default(),
-        });
-        choices.collect::<Vec<_>>()
-    });
-    let chosen = RwSignal::new(None::<String>);
-    Effect::new(move || {
-        if let Some(name) = chosen.get() {
-            work.change(|said| said.others_mut().push(name));
-            chosen.set(None);
-        }
-    });
     let heading = work
         .draft
         .with_untracked(|draft| match draft.said().kind() {
@@ -225,10 +192,45 @@ fn Others(work: Work) -> impl IntoView {
         <section class="stack" node_ref=section tabindex="-1">
             <h2>{heading}</h2>
             {list}
-            {work.open.then(|| view! {
-                <Picker label="Add a role" choices=choices value=chosen none="Choose a role"/>
-            })}
+            {work.open.then(|| view! { <AddOther work=work/> })}
         </section>
+    }
+}
+
+/// The choice of another, once it is known which there are.
+#[component]
+fn AddOther(work: Work) -> impl IntoView {
+    let roles = Listing::<RoleView>::follow(Kind::Template.path());
+    let choices = Signal::derive(move || {
+        let roles = roles.items().unwrap_or_default();
+        let fitting = roles.iter().filter(|role| work.of(|said| said.takes(role)));
+        let choices = fitting.map(|role| Choice {
+            key: role.name.clone(),
+            words: role
+                .display_name
+                .clone()
+                .unwrap_or_else(|| role.name.clone()),
+            note: role.description.clone().unwrap_or_default(),
+        });
+        choices.collect::<Vec<_>>()
+    });
+    let chosen = RwSignal::new(None::<String>);
+    Effect::new(move || {
+        if let Some(name) = chosen.get() {
+            work.change(|said| said.others_mut().push(name));
+            chosen.set(None);
+        }
+    });
+    let known = Memo::new(move |_| roles.items().is_some());
+    view! {
+        <MissingBanner
+            freshness=Signal::derive(move || roles.freshness())
+            known=known
+            words="The other roles cannot be read, and until then none can be added."
+        />
+        <Show when=move || known.get()>
+            <Picker label="Add a role" choices=choices value=chosen none="Choose a role"/>
+        </Show>
     }
 }
 
