@@ -76,3 +76,24 @@ pub(crate) fn StaleBanner(
         _ => None,
     }
 }
+
+/// What cannot be done before something is read, and why it is not; nothing once it was.
+#[component]
+pub(crate) fn MissingBanner(
+    /// How new what is read is.
+    #[prop(into)]
+    freshness: Signal<Freshness>,
+    /// Whether it was ever read.
+    #[prop(into)]
+    known: Signal<bool>,
+    /// What is missing, and for what: a sentence.
+    words: &'static str,
+) -> impl IntoView {
+    move || match freshness.get() {
+        Freshness::Stale { problem, .. } if !known.get() => {
+            let words = format!("{words} {} The page keeps trying.", problem.message);
+            Some(view! { <Banner mood=Mood::Warning>{words}</Banner> })
+        }
+        _ => None,
+    }
+}

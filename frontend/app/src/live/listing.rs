@@ -94,7 +94,7 @@ impl<T: Listed> Listing<T> {
 }
 
 /// Asks for a whole list every few seconds, while somebody can see it.
-pub(super) async fn ask_again<T: Listed, S: Clone + Send + Sync + 'static>(
+pub(crate) async fn ask_again<T: Listed, S: Clone + Send + Sync + 'static>(
     gate: Gate,
     path: &str,
     to: Followed<S>,
@@ -127,10 +127,7 @@ pub(super) async fn ask_again<T: Listed, S: Clone + Send + Sync + 'static>(
 }
 
 /// A whole list of `/v1`, page by page; the path may have a query.
-pub(crate) async fn every_page<T: DeserializeOwned>(
-    gate: Gate,
-    list: &str,
-) -> Result<Vec<T>, Problem> {
+async fn every_page<T: DeserializeOwned>(gate: Gate, list: &str) -> Result<Vec<T>, Problem> {
     let (mut all, mut path) = (Vec::new(), list.to_owned());
     for _ in 0..MOST_PAGES {
         let page: List<T> = gate.get(&path).await?;

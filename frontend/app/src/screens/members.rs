@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use drover_api::rest::{GlobalRoleView, MemberView, RoleView};
 use drover_ui_core::member::{Giveable, Place, may_take, passes, role_title};
-use drover_ui_core::problem::Problem;
 use drover_ui_core::readiness::{Readiness, Standing};
 use drover_ui_kit::badge::Tone;
 use drover_ui_kit::button::{Button, Weight};
@@ -17,11 +16,12 @@ use drover_ui_kit::icon::Icon;
 use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
 use drover_ui_kit::table::{Table, sorted};
 use leptos::prelude::*;
-use leptos::task::spawn_local;
 
-use crate::freshness::Freshness;
+use crate::follow::{Followed, until_cleanup};
+use crate::freshness::{Freshness, MissingBanner};
 use crate::gate::Gate;
-use crate::live::listing::{Listed, Listing, every_page};
+use crate::live::listing::{Listing, ask_again};
+use crate::network::rest;
 use crate::screens::list::{Refused, What, counted};
 use columns::{BY_DEFAULT, MemberRow, columns};
 use give::GiveRole;
@@ -36,33 +36,24 @@ pub(crate) const fn tone(standing: Standing) -> Tone {
     }
 }
 
-/// The roles of a place; empty until the server has told.
-type Roles = RwSignal<Arc<Vec<Giveable>>>;
+/// The roles of a place, each with whether the person may give and take it there.
+type Roles = Followed<Giveable>;
 type Rows = Memo<Arc<Vec<MemberRow>>>;
 
-/// Roles change seldom, and their names serve until they are here.
 fn roles(place: &Place) -> Roles {
-    let (gate, roles) = (expect_context::<Gate>(), RwSignal::new(Arc::default()));
+    let (gate, roles) = (expect_context::<Gate>(), Followed::new());
     let (path, place) = (place.roles(), place.clone());
-    spawn_local(async move {
-        let answer = match place {
-            Place::Cluster(_) | Place::Project(_) => giveable::<RoleView>(gate, &path).await,
-            Place::Everywhere => giveable::<GlobalRoleView>(gate, &path).await,
-        };
-        if let Ok(list) = answer {
-            // The screen may be gone by now.
-            let _ = roles.try_set(Arc::new(list));
+    until_cleanup(async move {
+        match place {
+            Place::Cluster(_) | Place::Project(_) => {
+                ask_again::<RoleView, _>(gate, &path, roles, Giveable::from, rest).await;
+            }
+            Place::Everywhere => {
+                ask_again::<GlobalRoleView, _>(gate, &path, roles, Giveable::from, rest).await;
+            }
         }
     });
     roles
-}
-
-async fn giveable<R: Listed + Into<Giveable>>(
-    gate: Gate,
-    path: &str,
-) -> Result<Vec<Giveable>, Problem> {
-    let roles: Vec<R> = every_page(gate, path).await?;
-    Ok(roles.into_iter().map(Into::into).collect())
 }
 
 /// The members of one place: the list, and what can be done with it where it may be seen.
@@ -79,10 +70,12 @@ pub(crate) fn Members(
     let sorting = RwSignal::new(BY_DEFAULT);
     let (giving, taking) = (RwSignal::new(false), Taking::provide());
     let rows: Rows = Memo::new(move |_| {
-        let (items, roles) = (listing.items().unwrap_or_default(), roles.get());
+        // Until the roles are known their names serve, and nothing is offered.
+        let (items, known) = (listing.items().unwrap_or_default(), roles.items());
+        let roles = known.clone().unwrap_or_default();
         let rows = items.iter().map(|member| MemberRow {
             role: role_title(&roles, &member.role),
-            may_take: may_take(&roles, &member.role),
+            may_take: known.is_some() && may_take(&roles, &member.role),
             readiness: Readiness::of(&member.conditions),
             member: member.clone(),
         });
@@ -100,7 +93,10 @@ pub(crate) fn Members(
     let counted = move || counted(shown.with(|it| it.len()), rows.with(|it| it.len()));
     // Who may not even see the members has nothing to press.
     let seen = move || listing.items().is_some();
-    let may_give = move || roles.with(|roles| roles.iter().any(|role| role.may_give));
+    let may_give = Memo::new(move |_| {
+        let roles = roles.items().unwrap_or_default();
+        roles.iter().any(|role| role.may_give)
+    });
     view! {
         <Show when=seen>
             <div class="page-head">
@@ -109,12 +105,17 @@ pub(crate) fn Members(
                 </div>
                 <span class="soft">{counted}</span>
                 <span class="grow"></span>
-                <Show when=may_give>
+                <Show when=move || may_give.get()>
                     <Button weight=Weight::Primary icon=Icon::Plus on_press=move |()| giving.set(true)>
                         "Give a role"
                     </Button>
                 </Show>
             </div>
+            <MissingBanner
+                freshness=Signal::derive(move || roles.freshness())
+                known=Signal::derive(move || roles.is_known())
+                words="The roles cannot be read, and until then none can be given or taken."
+            />
         </Show>
         <div class="home-list">
             {move || match what.get() {

@@ -113,48 +113,58 @@ impl Part {
     }
 }
 
-/// A part as one line.
-pub fn part(rule: &PolicyRule, part: Part) -> String {
+/// The names in a part.
+fn list(rule: &PolicyRule, part: Part) -> &[String] {
     let list = match part {
         Part::Groups => &rule.api_groups,
         Part::Resources => &rule.resources,
         Part::Names => &rule.resource_names,
         Part::Paths => &rule.non_resource_urls,
     };
-    line(list.as_deref().unwrap_or_default(), part.words())
+    list.as_deref().unwrap_or_default()
 }
 
-/// The rule with what was typed as a part.
+/// A part as one line.
+pub fn part(rule: &PolicyRule, part: Part) -> String {
+    line(list(rule, part), part.words())
+}
+
+/// The rule with what was typed as a part; one about paths stays so while there is none.
 #[must_use]
 pub fn with_part(rule: &PolicyRule, part: Part, typed: &str) -> PolicyRule {
     let mut rule = rule.clone();
+    let stays = part == Part::Paths && is_about_paths(&rule);
     let list = match part {
         Part::Groups => &mut rule.api_groups,
         Part::Resources => &mut rule.resources,
         Part::Names => &mut rule.resource_names,
         Part::Paths => &mut rule.non_resource_urls,
     };
-    *list = Some(names(typed, part.words())).filter(|names| !names.is_empty());
+    *list = Some(names(typed, part.words())).filter(|names| stays || !names.is_empty());
     rule
 }
 
-/// Whether a rule is about paths; one that is about both has fields for all.
-pub fn is_about_paths(rule: &PolicyRule) -> bool {
-    rule.non_resource_urls
-        .as_ref()
-        .is_some_and(|urls| !urls.is_empty())
+/// Whether a rule is about paths, and about no resources.
+fn is_about_paths(rule: &PolicyRule) -> bool {
+    let empty = |part| list(rule, part).is_empty();
+    rule.non_resource_urls.is_some() && empty(Part::Groups) && empty(Part::Resources)
+}
+
+/// Whether a part has a field in its rule's row: if there is something in it, or should be.
+pub fn has_field(rule: &PolicyRule, part: Part) -> bool {
+    !list(rule, part).is_empty() || (part == Part::Paths) == is_about_paths(rule)
 }
 
 /// What a row is called: `deployments (apps)`.
 pub fn title(rule: &PolicyRule) -> String {
-    if is_about_paths(rule) {
-        return part(rule, Part::Paths);
+    let (resources, paths) = (part(rule, Part::Resources), part(rule, Part::Paths));
+    let named = format!("{resources} ({})", part(rule, Part::Groups));
+    match (resources.is_empty(), paths.is_empty()) {
+        (false, false) => format!("{named}, {paths}"),
+        (false, true) => named,
+        (true, false) => paths,
+        (true, true) => "nothing yet".to_owned(),
     }
-    let resources = match part(rule, Part::Resources) {
-        none if none.is_empty() => "nothing yet".to_owned(),
-        resources => resources,
-    };
-    format!("{resources} ({})", part(rule, Part::Groups))
 }
 
 /// A new row: reading objects that are still to be named.

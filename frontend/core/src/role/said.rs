@@ -2,12 +2,15 @@
 
 use drover_api::kinds::{GlobalRoleSpec, RoleContext, RoleTemplateSpec};
 use drover_api::rest::{GlobalRoleDetail, RestsOnIt, RoleDetail, RoleUpdate, RoleView};
+use drover_api::strict::unknown_field;
 use k8s_openapi::api::rbac::v1::PolicyRule;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::matrix::{Part, part};
 use super::words::{Words, line, names};
 use super::{Kind, Listed};
+use crate::problem::{Problem, ProblemKind};
 
 /// The spec of a role.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -53,14 +56,28 @@ impl Said {
         }
     }
 
-    /// Says where people are given it; a role in clusters has its rules in one list.
-    pub fn put_in(&mut self, context: RoleContext) {
+    /// Says where people are given it. A role in clusters has its rules in one list: those that
+    /// were moved there are kept in `moved`, and go back as far as they are still the same.
+    pub fn put_in(&mut self, context: RoleContext, moved: &mut Vec<PolicyRule>) {
         let Self::Template(spec) = self else {
             return;
         };
-        if spec.context != context {
-            spec.context = context;
-            spec.rules.append(&mut spec.cluster_rules);
+        if spec.context == context {
+            return;
+        }
+        spec.context = context;
+        match context {
+            RoleContext::Cluster => {
+                moved.clone_from(&spec.cluster_rules);
+                spec.rules.append(&mut spec.cluster_rules);
+            }
+            RoleContext::Project => {
+                for rule in moved.drain(..) {
+                    if let Some(at) = spec.rules.iter().rposition(|it| *it == rule) {
+                        spec.cluster_rules.push(spec.rules.remove(at));
+                    }
+                }
+            }
         }
     }
 
@@ -251,10 +268,47 @@ pub struct Stored {
     pub problem: Option<String>,
     /// What it cannot be deleted for.
     pub rests_on_it: RestsOnIt,
+    /// A field of its spec that this page does not know: the server is newer.
+    strange: Option<String>,
 }
 
-impl From<RoleDetail> for Stored {
-    fn from(role: RoleDetail) -> Self {
+impl Stored {
+    /// Reads the server's answer about a role of a kind; an error says what is not as it should be.
+    pub fn read(kind: Kind, answer: &Value) -> Result<Self, serde_json::Error> {
+        let strange = |said: &Said| {
+            let known = serde_json::to_value(said).unwrap_or_default();
+            let spec = answer.get("spec")?;
+            unknown_field(spec, &known, "spec")
+        };
+        let stored = match kind {
+            Kind::Template => Self::template(RoleDetail::deserialize(answer)?, strange),
+            Kind::Global => Self::global(GlobalRoleDetail::deserialize(answer)?, strange),
+        };
+        Ok(stored)
+    }
+
+    /// Why it can be neither changed nor copied here: what this page does not know would be lost.
+    pub fn outdated(&self) -> Option<Problem> {
+        let field = self.strange.as_ref()?;
+        let why = format!(
+            "The server is newer than this page, which does not know {field} and would lose it. \
+             Reload the page to change or copy this role."
+        );
+        Some(Problem::new(ProblemKind::Failed, why))
+    }
+
+    /// The roles that have its rights by naming it; while there is one it cannot be deleted.
+    pub fn heirs(&self) -> Vec<(Kind, String)> {
+        let rests = self.rests_on_it.clone();
+        let roles = rests.roles.into_iter().map(|name| (Kind::Template, name));
+        let globals = rests
+            .global_roles
+            .into_iter()
+            .map(|name| (Kind::Global, name));
+        roles.chain(globals).collect()
+    }
+
+    fn template(role: RoleDetail, strange: impl FnOnce(&Said) -> Option<String>) -> Self {
         let both = [
             (
                 "In the cluster",
@@ -265,9 +319,11 @@ impl From<RoleDetail> for Stored {
                 lines(&role.project.rules, &role.project.external),
             ),
         ];
+        let said = Said::Template(role.spec);
         Self {
             listed: Listed::from(&role.role),
-            said: Said::Template(role.spec),
+            strange: strange(&said),
+            said,
             version: role.resource_version,
             allowed: both
                 .into_iter()
@@ -277,18 +333,18 @@ impl From<RoleDetail> for Stored {
             rests_on_it: role.rests_on_it,
         }
     }
-}
 
-impl From<GlobalRoleDetail> for Stored {
-    fn from(role: GlobalRoleDetail) -> Self {
+    fn global(role: GlobalRoleDetail, strange: impl FnOnce(&Said) -> Option<String>) -> Self {
         let allowed = &role.every_cluster;
         let both = [
             ("On the hub", lines(&role.spec.rules, &[])),
             ("In every cluster", lines(&allowed.rules, &allowed.external)),
         ];
+        let said = Said::Global(role.spec);
         Self {
             listed: Listed::from(&role.role),
-            said: Said::Global(role.spec),
+            strange: strange(&said),
+            said,
             version: role.resource_version,
             allowed: both
                 .into_iter()

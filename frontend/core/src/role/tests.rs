@@ -3,14 +3,16 @@ use std::collections::BTreeSet;
 use drover_api::kinds::{GlobalRoleSpec, RoleTemplateSpec};
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use proptest::prelude::*;
+use serde_json::{Value, json};
 
 use super::draft::{Draft, read, text_of};
 use super::matrix::{
-    ALL, Mark, Part, VERBS, mark, others, part, title, toggled, with_others, with_part,
+    ALL, Mark, Part, VERBS, has_field, mark, new_paths, new_rule, others, part, title, toggled,
+    with_others, with_part,
 };
 use super::meanwhile::changes;
 use super::merge::merged;
-use super::said::{Rules, Said, in_words};
+use super::said::{Rules, Said, Stored, in_words};
 use super::words::{Words, line, names};
 use super::*;
 
@@ -186,6 +188,27 @@ fn a_row_shows_what_every_verb_implies_and_is_called_by_its_resources() {
 }
 
 #[test]
+fn a_row_has_a_field_for_all_that_its_rule_says_and_stays_what_it_is_while_one_is_typed_anew() {
+    let fields = |rule: &PolicyRule| {
+        let all = [Part::Groups, Part::Resources, Part::Names, Part::Paths];
+        all.map(|part| has_field(rule, part))
+    };
+    let of_resources = [true, true, true, false];
+    assert_eq!(fields(&new_rule()), of_resources);
+    let emptied = with_part(&rule(&["get"], &[""], &["pods"]), Part::Resources, "");
+    assert_eq!(fields(&emptied), of_resources);
+    let emptied = with_part(&new_paths(), Part::Paths, "");
+    assert_eq!(fields(&emptied), [false, false, false, true]);
+    assert_eq!(title(&emptied), "nothing yet");
+    let named = with_part(&new_paths(), Part::Names, "web");
+    assert_eq!(fields(&named), [false, false, true, true]);
+    let both = with_part(&rule(&["get"], &[""], &["pods"]), Part::Paths, "/metrics");
+    assert_eq!(fields(&both), [true; 4]);
+    assert_eq!(title(&both), "pods (core), /metrics");
+    assert_eq!(fields(&with_part(&both, Part::Paths, "")), of_resources);
+}
+
+#[test]
 fn a_wrong_text_names_line_and_field_and_loses_nothing() {
     let mut draft = Draft::of(Said::nothing(Kind::Template));
     let good = "# of the team\ncontext: Project\nrules:\n- verbs: [get]\n  resources: [pods]\n  apiGroups: ['']\n";
@@ -278,16 +301,40 @@ fn what_has_a_field_of_its_own_is_said_by_it() {
         (Some("view, edit"), true)
     );
     let rules = vec![rule(&["get"], &[""], &["nodes"])];
-    said.put_in(RoleContext::Project);
+    let mut moved = Vec::new();
+    said.put_in(RoleContext::Project, &mut moved);
+    said.rules_mut(Rules::Own).unwrap().clone_from(&rules);
     said.rules_mut(Rules::Cluster).unwrap().clone_from(&rules);
     assert_eq!(said.lists().len(), 2);
     // In clusters there is one list, and what was in the other is not lost.
-    said.put_in(RoleContext::Cluster);
+    said.put_in(RoleContext::Cluster, &mut moved);
+    assert_eq!((said.rules(Rules::Own).len(), moved.len()), (2, 1));
+    assert_eq!(said.rules(Rules::Cluster), []);
+    // Once it is in projects again, each is where it was.
+    said.put_in(RoleContext::Project, &mut moved);
     assert_eq!(
         (said.rules(Rules::Own), said.rules(Rules::Cluster)),
-        (&rules[..], &[][..])
+        (&rules[..], &rules[..])
     );
     assert_eq!(Said::nothing(Kind::Global).external(), None);
+}
+
+#[test]
+fn a_role_with_a_field_of_a_newer_server_is_neither_changed_nor_copied() {
+    let answer = |spec: Value| {
+        json!({
+            "name": "ops", "builtIn": false, "newUserDefault": false, "rights": {}, "uid": "u",
+            "resourceVersion": "7", "createdAt": "2026-01-01T00:00:00Z", "spec": spec,
+            "everyCluster": { "rules": [], "external": [] },
+        })
+    };
+    let read = |spec| Stored::read(Kind::Global, &answer(spec)).unwrap();
+    let known = read(json!({ "description": "of us", "rules": [{ "verbs": ["get"] }] }));
+    assert_eq!(known.outdated(), None);
+    let newer = read(json!({ "rules": [{ "verbs": ["get"], "until": "noon" }] }));
+    let why = newer.outdated().unwrap().message;
+    assert!(why.contains("spec.rules[0].until"), "{why}");
+    assert!(Stored::read(Kind::Template, &answer(json!({}))).is_err());
 }
 
 #[test]

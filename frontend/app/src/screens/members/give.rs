@@ -62,7 +62,7 @@ fn Form(
         });
     };
     let choices = Signal::derive(move || {
-        let roles = roles.get();
+        let roles = roles.items().unwrap_or_default();
         let here = roles.iter().filter(|role| role.may_give);
         let choices = here.map(|role| Choice {
             key: role.name.clone(),
@@ -72,7 +72,7 @@ fn Form(
         choices.collect::<Vec<_>>()
     });
     let described = Signal::derive(move || {
-        let (chosen, roles) = (role.get(), roles.get());
+        let (chosen, roles) = (role.get(), roles.items().unwrap_or_default());
         let found = roles
             .iter()
             .find(|role| Some(&role.name) == chosen.as_ref());

@@ -1,7 +1,6 @@
 //! A role that is deleted: who loses it.
 
-use drover_ui_core::role::said::Stored;
-use drover_ui_core::role::who_loses;
+use drover_ui_core::role::{Listed, who_loses};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::confirm::Confirm;
 use drover_ui_kit::toast::Toasts;
@@ -14,26 +13,38 @@ use crate::screens::form::Sending;
 
 /// The dialog.
 #[component]
-pub(super) fn DeleteRole(open: RwSignal<bool>, role: Stored) -> impl IntoView {
+pub(super) fn DeleteRole(open: RwSignal<bool>, listed: Listed) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let (sending, navigate) = (Sending::new(), use_navigate());
-    let listed = role.listed;
-    let command = listed.kind.command("delete", &listed.name);
-    let (path, title) = (listed.kind.path_of(&listed.name), listed.title.clone());
+    let Listed {
+        kind,
+        name,
+        title,
+        bound,
+        ..
+    } = listed;
+    // What somebody has by it ends.
+    let typed = (bound != Some(0)).then(|| name.clone());
+    let command = kind.command("delete", &name);
+    let (path, question) = (kind.path_of(&name), format!("Delete the role {title}?"));
     let go = move |()| {
         let (path, title, navigate) = (path.clone(), title.clone(), navigate.clone());
         let request = async move { gate.delete(&path).await };
         sending.send(request, move |()| {
             toasts.say(format!("The role {title} is deleted."));
-            navigate("/roles", NavigateOptions::default());
+            // Who has left meanwhile stays where they are.
+            if open.try_set(false).is_none() {
+                navigate("/roles", NavigateOptions::default());
+            }
         });
     };
-    let consequences = who_loses(listed.bound);
+    let consequences = who_loses(bound);
     view! {
         <Confirm
             open=open
-            title=format!("Delete the role {}?", listed.title)
+            title=question
             verb="Delete it"
+            typed=typed
             busy=sending.busy()
             refused=sending.elsewhere(&[])
             on_confirm=go

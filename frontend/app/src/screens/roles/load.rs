@@ -1,6 +1,6 @@
 //! A role, asked for and sent.
 
-use drover_api::rest::{GlobalRoleDetail, RoleCreate, RoleDetail};
+use drover_api::rest::RoleCreate;
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::role::Kind;
 use drover_ui_core::role::meanwhile::changes;
@@ -9,6 +9,7 @@ use drover_ui_kit::button::Button;
 use drover_ui_kit::notice::{Absence, Nothing};
 use leptos::prelude::*;
 use leptos_router::components::A;
+use serde_json::Value;
 
 use crate::gate::Gate;
 
@@ -17,11 +18,11 @@ const TRIES: usize = 5;
 
 /// The role as it is now.
 pub(super) async fn read(gate: Gate, kind: Kind, name: &str) -> Result<Stored, Problem> {
-    let path = kind.path_of(name);
-    match kind {
-        Kind::Template => gate.get::<RoleDetail>(&path).await.map(Stored::from),
-        Kind::Global => gate.get::<GlobalRoleDetail>(&path).await.map(Stored::from),
-    }
+    stored(kind, &gate.get(&kind.path_of(name)).await?)
+}
+
+fn stored(kind: Kind, answer: &Value) -> Result<Stored, Problem> {
+    Stored::read(kind, answer).map_err(|error| Problem::strange(&error.to_string()))
 }
 
 /// Makes a role.
@@ -32,17 +33,7 @@ pub(super) async fn create(gate: Gate, name: String, said: &Said) -> Result<Stor
         spec: serde_json::to_value(said).unwrap_or_default(),
     };
     let kind = said.kind();
-    let path = kind.path();
-    match kind {
-        Kind::Template => {
-            let made: RoleDetail = gate.send("POST", path, &request).await?;
-            Ok(made.into())
-        }
-        Kind::Global => {
-            let made: GlobalRoleDetail = gate.send("POST", path, &request).await?;
-            Ok(made.into())
-        }
-    }
+    stored(kind, &gate.send("POST", kind.path(), &request).await?)
 }
 
 /// What came of a change.
@@ -57,6 +48,9 @@ pub(super) enum Outcome {
 pub(super) async fn update(gate: Gate, mut from: Stored, said: Said) -> Result<Outcome, Problem> {
     let (kind, name) = (said.kind(), from.listed.name.clone());
     for _ in 0..TRIES {
+        if let Some(problem) = from.outdated() {
+            return Err(problem);
+        }
         match put(gate, kind, &name, &said, &from.version).await {
             Err(problem) if problem.kind == ProblemKind::Conflict => {
                 let now = read(gate, kind, &name).await?;
@@ -79,16 +73,7 @@ async fn put(
     version: &str,
 ) -> Result<Stored, Problem> {
     let (path, update) = (kind.path_of(name), said.update(version));
-    match kind {
-        Kind::Template => {
-            let written: RoleDetail = gate.send("PUT", &path, &update).await?;
-            Ok(written.into())
-        }
-        Kind::Global => {
-            let written: GlobalRoleDetail = gate.send("PUT", &path, &update).await?;
-            Ok(written.into())
-        }
-    }
+    stored(kind, &gate.send("PUT", &path, &update).await?)
 }
 
 /// Stands where a role cannot be read.

@@ -1,8 +1,8 @@
 //! Rules as rows of boxes.
 
 use drover_ui_core::role::matrix::{
-    ALL, Mark, Part, VERBS, is_about_paths, mark, new_paths, new_rule, others, part, title,
-    toggled, with_others, with_part,
+    ALL, Mark, Part, VERBS, has_field, mark, new_paths, new_rule, others, part, title, toggled,
+    with_others, with_part,
 };
 use drover_ui_core::role::merge::merged;
 use drover_ui_core::role::said::{Rules, Said};
@@ -150,32 +150,22 @@ fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
 
 #[component]
 fn RuleRow(at: At, removed: Callback<()>) -> impl IntoView {
-    let paths = Memo::new(move |_| at.of(|rule| is_about_paths(rule) && rule.resources.is_none()));
-    let about = move || {
-        if paths.get() {
-            view! { <td></td><td><Words at=at part=Part::Paths label="Paths"/></td> }.into_any()
-        } else {
-            view! {
-                <td><Words at=at part=Part::Groups label="API groups"/></td>
-                <td><Words at=at part=Part::Resources label="Resources"/></td>
-            }
-            .into_any()
-        }
-    };
     let boxes = [ALL].into_iter().chain(VERBS);
     let boxes = boxes.map(|verb| view! { <td class="verb"><Verb at=at verb=verb/></td> });
     let remove = move |()| {
         at.remove();
         removed.run(());
     };
-    let named =
-        move || (!paths.get()).then(|| view! { <Words at=at part=Part::Names label="Names"/> });
     view! {
         <tr>
-            {about}
+            <td><Words at=at part=Part::Groups label="API groups"/></td>
+            <td>
+                <Words at=at part=Part::Resources label="Resources"/>
+                <Words at=at part=Part::Paths label="Paths"/>
+            </td>
             {boxes.collect_view()}
             <td><Others at=at/></td>
-            <td>{named}</td>
+            <td><Words at=at part=Part::Names label="Names"/></td>
             <td>
                 {at.work.open.then(|| view! {
                     <Button weight=Weight::Quiet icon=Icon::Trash on_press=remove>
@@ -208,30 +198,33 @@ fn Verb(at: At, verb: &'static str) -> impl IntoView {
     }
 }
 
-/// A list of names, which counts when the field is left.
+/// A list of names, which counts when the field is left; nothing where the rule has none.
 #[component]
 fn Words(at: At, part: Part, label: &'static str) -> impl IntoView {
-    let read = move || at.of(|rule| self::part(rule, part));
+    let shown = Memo::new(move |_| at.of(|rule| has_field(rule, part)));
+    let read = Signal::derive(move || at.of(|rule| self::part(rule, part)));
     let write = move |typed: String| at.change(|rule| with_part(rule, part, &typed));
-    view! { <Field label=label value=Signal::derive(read) on_change=write/> }
+    view! { <Show when=move || shown.get()><Field at=at label=label value=read on_change=write/></Show> }
 }
 
 #[component]
 fn Others(at: At) -> impl IntoView {
     let write = move |typed: String| at.change(|rule| with_others(rule, &typed));
-    view! { <Field label="Other verbs" value=Signal::derive(move || at.of(others)) on_change=write/> }
+    let read = Signal::derive(move || at.of(others));
+    view! { <Field at=at label="Other verbs" value=read on_change=write/> }
 }
 
 #[component]
 fn Field(
+    at: At,
     label: &'static str,
     value: Signal<String>,
-    on_change: impl Fn(String) + Copy + 'static,
+    on_change: impl Fn(String) + Copy + Send + Sync + 'static,
 ) -> impl IntoView {
     view! {
         <input
             type="text"
-            aria-label=label
+            aria-label=move || format!("{label}: {}", at.of(title))
             title=value
             autocomplete="off"
             autocapitalize="none"

@@ -10,6 +10,10 @@ use leptos::prelude::*;
 pub(super) fn Meanwhile(
     /// What others changed.
     changes: Vec<Change>,
+    /// Whether what was typed is being written.
+    busy: Signal<bool>,
+    /// Whether what was typed cannot be read, and so not be written.
+    unreadable: Signal<bool>,
     /// Writes what was typed over it.
     #[prop(into)]
     on_overwrite: Callback<()>,
@@ -34,10 +38,11 @@ pub(super) fn Meanwhile(
                 <tbody>{rows.collect_view()}</tbody>
             </table>
             <div class="row">
-                <Button weight=Weight::Danger on_press=move |()| on_overwrite.run(())>
+                <Button weight=Weight::Danger busy=busy disabled=unreadable
+                    on_press=move |()| on_overwrite.run(())>
                     "Save mine instead"
                 </Button>
-                <Button on_press=move |()| on_take.run(())>"Take theirs, and drop mine"</Button>
+                <Button disabled=busy on_press=move |()| on_take.run(())>"Take theirs, and drop mine"</Button>
             </div>
         </section>
     }

@@ -47,12 +47,11 @@ fn New(kind: Kind, heading: &'static str) -> impl IntoView {
         begin.set(None);
         spawn_local(async move {
             let name = other.get_value();
-            let found = read(gate, kind, &name).await.map(|role| {
-                if is_copy {
-                    role.said.copied()
-                } else {
-                    role.said.heir(&name)
-                }
+            let found = read(gate, kind, &name).await;
+            let found = found.and_then(|role| match role.outdated() {
+                Some(problem) if is_copy => Err(problem),
+                _ if is_copy => Ok(role.said.copied()),
+                _ => Ok(role.said.heir(&name)),
             });
             // The screen may be gone by now.
             let _ = begin.try_set(Some(found));
@@ -94,6 +93,22 @@ fn Form(said: Said) -> impl IntoView {
     let work = Work {
         draft: RwSignal::new(Draft::of(said)),
         open: true,
+        busy: sending.busy(),
+    };
+    // Rules that left their list because a role in clusters has only one.
+    let moved = RwSignal::new(Vec::new());
+    let told = move || {
+        let words = match moved.with(Vec::len) {
+            0 => return None,
+            1 => "One rule on the project's whole cluster stands among the others now.".to_owned(),
+            many => {
+                format!("{many} rules on the project's whole cluster stand among the others now.")
+            }
+        };
+        let in_clusters = context.with(|it| it == "Cluster");
+        in_clusters.then(|| {
+            view! { <p class="soft">{words}" “In projects” puts back what you do not change."</p> }
+        })
     };
     // Either way of choosing shows what the other has chosen.
     Effect::new(move || {
@@ -101,7 +116,7 @@ fn Form(said: Said) -> impl IntoView {
             "Project" => RoleContext::Project,
             _ => RoleContext::Cluster,
         };
-        work.change(|said| said.put_in(wanted));
+        work.change(|said| moved.update(|moved| said.put_in(wanted, moved)));
     });
     Effect::new(move || {
         let said = work.of(Said::context);
@@ -120,13 +135,16 @@ fn Form(said: Said) -> impl IntoView {
         if disabled.get_untracked() {
             return;
         }
-        let (name, navigate) = (name.get_untracked().trim().to_owned(), navigate.clone());
+        let (wanted, navigate) = (name.get_untracked().trim().to_owned(), navigate.clone());
         let said = work.draft.with_untracked(|draft| draft.said().clone());
-        let request = async move { create(gate, name, &said).await };
+        let request = async move { create(gate, wanted, &said).await };
         sending.send(request, move |made| {
             toasts.say(format!("The role {} is made.", made.listed.title));
-            let screen = made.listed.kind.screen(&made.listed.name);
-            navigate(&screen, NavigateOptions::default());
+            // Who has left meanwhile stays where they are.
+            if name.try_get_untracked().is_some() {
+                let screen = made.listed.kind.screen(&made.listed.name);
+                navigate(&screen, NavigateOptions::default());
+            }
         });
     };
     let contexts = CONTEXTS.map(|(key, words)| (key.to_owned(), words.to_owned()));
@@ -136,6 +154,7 @@ fn Form(said: Said) -> impl IntoView {
                 help="Lower-case letters, digits and “-”; it cannot change."/>
             {is_template.then(|| view! {
                 <Select label="Given" options=contexts.into() value=context/>
+                <div aria-live="polite">{told}</div>
             })}
             <WorkOn work=work/>
             <Refusal sending=sending fields=&["name"]/>

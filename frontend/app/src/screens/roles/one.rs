@@ -11,6 +11,7 @@ use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
 use drover_ui_kit::notice::{Banner, Mood, Skeleton};
 use drover_ui_kit::toast::Toasts;
+use leptos::html;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::components::A;
@@ -42,30 +43,36 @@ type Found = RwSignal<Option<Result<Stored, Problem>>>;
 
 #[component]
 fn Page(kind: Kind) -> impl IntoView {
-    let (gate, params) = (expect_context::<Gate>(), use_params_map());
+    let params = use_params_map();
     let name = Memo::new(move |_| params.with(|params| params.get("role").unwrap_or_default()));
+    // Each name has signals of its own: the route stays when only the name changes, and an answer
+    // that comes later finds those of its role gone.
+    move || view! { <Named kind=kind name=name.get()/> }
+}
+
+#[component]
+fn Named(kind: Kind, name: String) -> impl IntoView {
+    let gate = expect_context::<Gate>();
+    title(&name);
     let found: Found = RwSignal::new(None);
-    let look = move |name: String| {
+    let name = StoredValue::new(name);
+    let look = move |()| {
         found.set(None);
+        let name = name.get_value();
         spawn_local(async move {
             let answer = read(gate, kind, &name).await;
             // The screen may be gone by now.
             let _ = found.try_set(Some(answer));
         });
     };
-    Effect::new(move || {
-        let name = name.get();
-        title(&name);
-        look(name);
-    });
-    let again = move |()| look(name.get_untracked());
+    look(());
     view! {
         <div class="page">
             {move || match found.get() {
                 None => view! { <Skeleton lines=8/> }.into_any(),
-                Some(Ok(role)) => view! { <Known role=role found=found/> }.into_any(),
+                Some(Ok(role)) => view! { <Known role=role/> }.into_any(),
                 Some(Err(problem)) => {
-                    view! { <Unread problem=problem name=name again=again/> }.into_any()
+                    view! { <Unread problem=problem name=name.get_value() again=look/> }.into_any()
                 }
             }}
         </div>
@@ -73,13 +80,55 @@ fn Page(kind: Kind) -> impl IntoView {
 }
 
 #[component]
-fn Known(role: Stored, found: Found) -> impl IntoView {
-    let listed = role.listed.clone();
-    let (kind, rights) = (listed.kind, listed.rights);
+fn Known(role: Stored) -> impl IntoView {
+    let command = role.listed.kind.command("get", &role.listed.name);
     let deleting = RwSignal::new(false);
+    // As it is stored; what is shown of it follows, and the fields stay.
+    let role = RwSignal::new(role);
+    let listed = Memo::new(move |_| role.with(|role| role.listed.clone()));
+    let problem = move || {
+        let why = role.with(|role| role.problem.clone())?;
+        Some(view! { <Banner mood=Mood::Error>{why}</Banner> })
+    };
+    let outdated = move || {
+        let why = role.with(Stored::outdated)?.message;
+        Some(view! { <Banner mood=Mood::Warning>{why}</Banner> })
+    };
+    let built_in = move || {
+        listed.with(|listed| listed.built_in).then(|| view! {
+            <Banner mood=Mood::Info>
+                "This role is there from the start and stays as it is. Copy it, or make one that inherits it."
+            </Banner>
+        })
+    };
+    let delete = move || {
+        let listed = listed.get();
+        (listed.rights.may_delete).then(|| view! { <DeleteRole open=deleting listed=listed/> })
+    };
+    view! {
+        {move || view! { <Head role=role.get() deleting=deleting/> }}
+        {problem}
+        {outdated}
+        {built_in}
+        {move || view! { <Facts role=role.get()/> }}
+        <Saying role=role/>
+        {move || view! { <Allows role=role.get()/> }}
+        <footer class="page-foot">
+            <SameCommand line=command/>
+            <A href="/roles">"All roles"</A>
+        </footer>
+        {delete}
+    }
+}
+
+#[component]
+fn Head(role: Stored, deleting: RwSignal<bool>) -> impl IntoView {
+    let heirs = role.heirs().into_iter().map(|(_, name)| name);
+    let heirs = heirs.collect::<Vec<_>>().join(", ");
+    let listed = role.listed;
+    let (kind, rights, inherited) = (listed.kind, listed.rights, !heirs.is_empty());
     let inherit = format!("/new-role?inherit={}", segment(&listed.name));
     let copy = kind.screen_of_new(Some(&listed.name));
-    let command = kind.command("get", &listed.name);
     view! {
         <header class="page-head">
             <h1>{listed.title.clone()}</h1>
@@ -92,43 +141,27 @@ fn Known(role: Stored, found: Found) -> impl IntoView {
                 })}
             })}
             {rights.may_delete.then(|| view! {
-                <Button weight=Weight::Danger icon=Icon::Trash on_press=move |()| deleting.set(true)>
+                <Button weight=Weight::Danger icon=Icon::Trash disabled=inherited
+                    on_press=move |()| deleting.set(true)>
                     "Delete…"
                 </Button>
             })}
         </header>
-        {role.problem.clone().map(|why| view! { <Banner mood=Mood::Error>{why}</Banner> })}
-        {listed.built_in.then(|| view! {
-            <Banner mood=Mood::Info>
-                "This role is there from the start and stays as it is. Copy it, or make one that inherits it."
-            </Banner>
+        {(rights.may_delete && inherited).then(|| view! {
+            <p class="soft">{format!("To delete it, change first what inherits it: {heirs}.")}</p>
         })}
-        <Facts role=role.clone()/>
-        <Saying role=role.clone() found=found/>
-        <Allows role=role.clone()/>
-        <footer class="page-foot">
-            <SameCommand line=command/>
-            <A href="/roles">"All roles"</A>
-        </footer>
-        {rights.may_delete.then(|| view! { <DeleteRole open=deleting role=role.clone()/> })}
     }
 }
 
 #[component]
 fn Facts(role: Stored) -> impl IntoView {
-    let listed = role.listed;
-    let bound = listed.bound.map(|bound| match bound {
+    let bound = role.listed.bound.map(|bound| match bound {
         0 => "nobody has it".to_owned(),
         1 => "by one binding".to_owned(),
         bound => format!("by {bound} bindings"),
     });
-    let rests = role.rests_on_it;
-    let heirs = rests.roles.into_iter().map(|name| (Kind::Template, name));
-    let globals = rests
-        .global_roles
-        .into_iter()
-        .map(|name| (Kind::Global, name));
-    let links = heirs.chain(globals).map(|(kind, name)| {
+    let heirs = role.heirs().into_iter();
+    let links = heirs.map(|(kind, name)| {
         view! { <A href=kind.screen(&name)>{name.clone()}</A> }
     });
     let links: Vec<_> = links.collect();
@@ -137,8 +170,8 @@ fn Facts(role: Stored) -> impl IntoView {
     });
     view! {
         <dl class="facts">
-            <dt>"Name"</dt><dd>{listed.name}</dd>
-            <dt>"Given in"</dt><dd>{listed.place}</dd>
+            <dt>"Name"</dt><dd>{role.listed.name}</dd>
+            <dt>"Given in"</dt><dd>{role.listed.place}</dd>
             {bound.map(|bound| view! { <dt>"Given"</dt><dd>{bound}</dd> })}
             {rested}
         </dl>
@@ -147,69 +180,103 @@ fn Facts(role: Stored) -> impl IntoView {
 
 /// What it says, and its change.
 #[component]
-fn Saying(role: Stored, found: Found) -> impl IntoView {
+fn Saying(role: RwSignal<Stored>) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
-    let open = role.listed.rights.may_change;
-    let work = Work {
-        draft: RwSignal::new(Draft::of(role.said.clone())),
-        open,
-    };
     let sending = Sending::new();
-    // What the work began with, and what somebody else has made of it meanwhile.
-    let (from, meanwhile) = (RwSignal::new(role), RwSignal::new(None::<Stored>));
+    let (open, said) = role.with_untracked(|role| {
+        let open = role.listed.rights.may_change && role.outdated().is_none();
+        (open, role.said.clone())
+    });
+    let work = Work {
+        draft: RwSignal::new(Draft::of(said)),
+        open,
+        busy: sending.busy(),
+    };
+    // What somebody else has made of it meanwhile.
+    let meanwhile = RwSignal::new(None::<Stored>);
     let changed = Memo::new(move |_| {
-        from.with(|from| {
+        role.with(|role| {
             work.draft
-                .with(|draft| draft.problem().is_some() || *draft.said() != from.said)
+                .with(|draft| draft.problem().is_some() || *draft.said() != role.said)
         })
     });
     let unreadable = Signal::derive(move || work.draft.with(|draft| draft.problem().is_some()));
+    let foot = NodeRef::<html::Div>::new();
     let save = move |()| {
+        // What could be read last is not what stands there.
+        if unreadable.get_untracked() {
+            return;
+        }
         let from = meanwhile
             .get_untracked()
-            .unwrap_or_else(|| from.get_untracked());
+            .unwrap_or_else(|| role.get_untracked());
         let said = work.draft.with_untracked(|draft| draft.said().clone());
         let request = async move { update(gate, from, said).await };
-        sending.send(request, move |outcome| match outcome {
-            Outcome::Written(role) => {
-                toasts.say(format!("The role {} is saved.", role.listed.title));
-                // The screen may be gone by now.
-                let _ = found.try_set(Some(Ok(role)));
+        sending.send(request, move |outcome| {
+            match outcome {
+                Outcome::Written(now) => {
+                    toasts.say(format!("The role {} is saved.", now.listed.title));
+                    work.stands_at(&now.said);
+                    // The screen may be gone by now.
+                    let _ = meanwhile.try_set(None);
+                    let _ = role.try_set(now);
+                }
+                Outcome::Meanwhile(now) => drop(meanwhile.try_set(Some(now))),
             }
-            Outcome::Meanwhile(now) => drop(meanwhile.try_set(Some(now))),
+            focus_next(foot);
         });
     };
-    let conflict = move || {
-        let now = meanwhile.get()?;
-        let changes = from.with_untracked(|from| changes(&from.said, &now.said));
-        let take = move |()| found.set(Some(Ok(now.clone())));
-        Some(view! { <Meanwhile changes=changes on_overwrite=save on_take=take/> })
-    };
     let drop_all = move |()| {
-        let said = from.with_untracked(|from| from.said.clone());
+        let said = role.with_untracked(|role| role.said.clone());
         work.draft.set(Draft::of(said));
     };
-    let foot = move || {
-        (open && meanwhile.with(Option::is_none)).then(|| {
-            view! {
-                <div class="row">
-                    <Button weight=Weight::Primary busy=sending.busy() on_press=save
-                        disabled=Signal::derive(move || unreadable.get() || !changed.get())>
-                        "Save"
-                    </Button>
-                    <Show when=move || changed.get()>
-                        <Button on_press=drop_all>"Drop what I changed"</Button>
-                    </Show>
-                </div>
-            }
-        })
+    let conflict = move |now: Stored| {
+        let changes = role.with_untracked(|role| changes(&role.said, &now.said));
+        let take = move |()| {
+            role.set(now.clone());
+            meanwhile.set(None);
+            drop_all(());
+            focus_next(foot);
+        };
+        view! {
+            <Meanwhile changes=changes busy=sending.busy() unreadable=unreadable
+                on_overwrite=save on_take=take/>
+        }
+    };
+    let buttons = move || {
+        view! {
+            <div class="row">
+                <Button weight=Weight::Primary busy=sending.busy() on_press=save
+                    disabled=Signal::derive(move || unreadable.get() || !changed.get())>
+                    "Save"
+                </Button>
+                <Show when=move || changed.get()>
+                    <Button disabled=sending.busy() on_press=drop_all>"Drop what I changed"</Button>
+                </Show>
+            </div>
+        }
+    };
+    let deeds = move || match meanwhile.get() {
+        Some(now) => conflict(now).into_any(),
+        None => buttons().into_any(),
     };
     view! {
-        {conflict}
         <WorkOn work=work/>
         <Refusal sending=sending/>
-        {foot}
+        {open.then(|| view! {
+            <div node_ref=foot tabindex="-1" role="group" aria-label="What you changed">{deeds}</div>
+        })}
     }
+}
+
+/// Focuses what an answer has put there, once it is: the button that was pressed is gone or asleep.
+fn focus_next(place: NodeRef<html::Div>) {
+    request_animation_frame(move || {
+        // The screen may be gone by now.
+        if let Some(place) = place.try_get_untracked().flatten() {
+            let _ = place.focus();
+        }
+    });
 }
 
 /// What it allows with all that it inherits, as it is stored.

@@ -31,7 +31,7 @@ pub(super) fn AsText(work: Work) -> impl IntoView {
                 spellcheck="false"
                 autocomplete="off"
                 wrap="off"
-                readonly=!work.open
+                readonly=move || work.is_closed()
                 aria-describedby="role-text-note"
                 aria-invalid=move || wrong.get().is_some().to_string()
                 prop:value=move || work.draft.with(|draft| draft.text().to_owned())

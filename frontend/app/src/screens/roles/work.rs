@@ -1,7 +1,5 @@
 //! A role that is worked on: by boxes and fields, and as text.
 
-use std::sync::Arc;
-
 use drover_api::rest::RoleView;
 use drover_ui_core::role::Kind;
 use drover_ui_core::role::draft::Draft;
@@ -11,13 +9,13 @@ use drover_ui_kit::icon::Icon;
 use drover_ui_kit::notice::{Banner, Mood};
 use drover_ui_kit::picker::{Choice, Picker};
 use drover_ui_kit::tabs::{Tab, Tabs};
+use leptos::html;
 use leptos::prelude::*;
-use leptos::task::spawn_local;
 
 use super::matrix::Matrices;
 use super::text::AsText;
-use crate::gate::Gate;
-use crate::live::listing::every_page;
+use crate::freshness::MissingBanner;
+use crate::live::listing::Listing;
 
 /// What is worked on, and whether it can be changed.
 #[derive(Clone, Copy)]
@@ -26,12 +24,29 @@ pub(super) struct Work {
     pub(super) draft: RwSignal<Draft>,
     /// Whether the person may change it.
     pub(super) open: bool,
+    /// Whether it is being sent: what is typed meanwhile would be lost.
+    pub(super) busy: Signal<bool>,
 }
 
 impl Work {
     /// Whether boxes and fields can be changed now.
     pub(super) fn is_held(self) -> Signal<bool> {
-        Signal::derive(move || !self.open || self.draft.with(|draft| draft.problem().is_some()))
+        let unreadable = move || self.draft.with(|draft| draft.problem().is_some());
+        Signal::derive(move || self.is_closed() || unreadable())
+    }
+
+    /// Whether not even its text can be changed now.
+    pub(super) fn is_closed(self) -> bool {
+        !self.open || self.busy.get()
+    }
+
+    /// Says what was written; a text that says the same stays with its comments.
+    pub(super) fn stands_at(self, written: &Said) {
+        let differs = |draft: &Draft| draft.said() != written;
+        // The screen may be gone by now.
+        if self.draft.try_with_untracked(differs) == Some(true) {
+            self.draft.set(Draft::of(written.clone()));
+        }
     }
 
     /// Changes it.
@@ -148,18 +163,46 @@ fn Flag(work: Work) -> impl IntoView {
 /// The roles whose rights it has as well.
 #[component]
 fn Others(work: Work) -> impl IntoView {
-    let gate = expect_context::<Gate>();
-    let roles = RwSignal::new(Arc::new(Vec::<RoleView>::new()));
-    if work.open {
-        spawn_local(async move {
-            if let Ok(list) = every_page(gate, Kind::Template.path()).await {
-                // The screen may be gone by now.
-                let _ = roles.try_set(Arc::new(list));
-            }
+    let heading = work
+        .draft
+        .with_untracked(|draft| match draft.said().kind() {
+            Kind::Template => "Inherits",
+            Kind::Global => "Gives in every cluster",
         });
+    let section = NodeRef::<html::Section>::new();
+    // The button that was pressed goes with its name.
+    let removed = Callback::new(move |()| {
+        if let Some(section) = section.get_untracked() {
+            // A section that is gone needs no focus.
+            let _ = section.focus();
+        }
+    });
+    let names = Memo::new(move |_| work.of(|said| said.others().to_vec()));
+    let list = move || {
+        let names = names.get();
+        if names.is_empty() {
+            return view! { <p class="soft">"No other role."</p> }.into_any();
+        }
+        let items = names
+            .into_iter()
+            .map(|name| view! { <Other work=work name=name removed=removed/> });
+        view! { <ul class="stack">{items.collect_view()}</ul> }.into_any()
+    };
+    view! {
+        <section class="stack" node_ref=section tabindex="-1">
+            <h2>{heading}</h2>
+            {list}
+            {work.open.then(|| view! { <AddOther work=work/> })}
+        </section>
     }
+}
+
+/// The choice of another, once it is known which there are.
+#[component]
+fn AddOther(work: Work) -> impl IntoView {
+    let roles = Listing::<RoleView>::follow(Kind::Template.path());
     let choices = Signal::derive(move || {
-        let roles = roles.get();
+        let roles = roles.items().unwrap_or_default();
         let fitting = roles.iter().filter(|role| work.of(|said| said.takes(role)));
         let choices = fitting.map(|role| Choice {
             key: role.name.clone(),
@@ -178,38 +221,26 @@ fn Others(work: Work) -> impl IntoView {
             chosen.set(None);
         }
     });
-    let heading = work
-        .draft
-        .with_untracked(|draft| match draft.said().kind() {
-            Kind::Template => "Inherits",
-            Kind::Global => "Gives in every cluster",
-        });
-    let names = Memo::new(move |_| work.of(|said| said.others().to_vec()));
-    let list = move || {
-        let names = names.get();
-        if names.is_empty() {
-            return view! { <p class="soft">"No other role."</p> }.into_any();
-        }
-        let items = names
-            .into_iter()
-            .map(|name| view! { <Other work=work name=name/> });
-        view! { <ul class="stack">{items.collect_view()}</ul> }.into_any()
-    };
+    let known = Memo::new(move |_| roles.items().is_some());
     view! {
-        <section class="stack">
-            <h2>{heading}</h2>
-            {list}
-            {work.open.then(|| view! {
-                <Picker label="Add a role" choices=choices value=chosen none="Choose a role"/>
-            })}
-        </section>
+        <MissingBanner
+            freshness=Signal::derive(move || roles.freshness())
+            known=known
+            words="The other roles cannot be read, and until then none can be added."
+        />
+        <Show when=move || known.get()>
+            <Picker label="Add a role" choices=choices value=chosen none="Choose a role"/>
+        </Show>
     }
 }
 
 #[component]
-fn Other(work: Work, name: String) -> impl IntoView {
+fn Other(work: Work, name: String, removed: Callback<()>) -> impl IntoView {
     let (label, gone) = (format!("Leave out {name}"), name.clone());
-    let leave_out = move |()| work.change(|said| said.others_mut().retain(|it| *it != gone));
+    let leave_out = move |()| {
+        work.change(|said| said.others_mut().retain(|it| *it != gone));
+        removed.run(());
+    };
     view! {
         <li class="row">
             <a href=Kind::Template.screen(&name)>{name.clone()}</a>
