@@ -122,6 +122,7 @@ impl Draft {
         let quota = self.quota();
         let defaults = self.defaults();
         ProjectPatch {
+            generation: before.generation,
             display_name: said(&self.display_name, &before.display_name),
             description: said(&self.description, &before.description),
             namespaces,
@@ -166,7 +167,7 @@ impl Draft {
         line
     }
 
-    fn namespaces(&self) -> Vec<ProjectNamespace> {
+    pub(super) fn namespaces(&self) -> Vec<ProjectNamespace> {
         let named = |text: &str, adopt: bool| -> Vec<ProjectNamespace> {
             let names = text.lines().map(str::trim).filter(|name| !name.is_empty());
             let namespace = |name: &str| ProjectNamespace {
@@ -178,12 +179,12 @@ impl Draft {
         [named(&self.made, false), named(&self.adopted, true)].concat()
     }
 
-    fn quota(&self) -> ProjectQuota {
+    pub(super) fn quota(&self) -> ProjectQuota {
         let (project, namespace) = maps(&self.quota);
         ProjectQuota { project, namespace }
     }
 
-    fn defaults(&self) -> ContainerDefaults {
+    pub(super) fn defaults(&self) -> ContainerDefaults {
         let (requests, limits) = maps(&self.defaults);
         ContainerDefaults { requests, limits }
     }
@@ -277,7 +278,7 @@ mod tests {
     }
 
     fn nothing() -> ProjectPatch {
-        serde_json::from_str("{}").unwrap()
+        serde_json::from_str(r#"{"generation":4}"#).unwrap()
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! The form in which a project is made, and in which it is changed.
 
 use drover_api::kinds::PodSecurity;
-use drover_api::rest::ProjectView;
+use drover_api::rest::{ProjectPatch, ProjectView};
+use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::project::draft::{Draft, level};
 use drover_ui_core::project::{path, screen};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::field::{Select, TextArea, TextField};
+use drover_ui_kit::notice::{Banner, Mood};
 use drover_ui_kit::picker::{Choice, Picker};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
@@ -163,6 +165,27 @@ pub(super) fn ChangeProject(
     }
 }
 
+/// How saving ended.
+enum Saved {
+    Changed(Box<ProjectView>),
+    /// Nothing is saved: somebody else has changed it, and this it is now.
+    Meanwhile(Box<ProjectView>),
+}
+
+async fn save(gate: Gate, path: &str, wish: &ProjectPatch) -> Result<Saved, Problem> {
+    match gate.send("PATCH", path, wish).await {
+        Ok(project) => Ok(Saved::Changed(Box::new(project))),
+        Err(refused) if refused.kind == ProblemKind::Conflict => {
+            let now: ProjectView = gate.get(path).await?;
+            if now.generation == wish.generation {
+                return Err(refused);
+            }
+            Ok(Saved::Meanwhile(Box::new(now)))
+        }
+        Err(refused) => Err(refused),
+    }
+}
+
 #[component]
 fn ChangeForm(
     project: ProjectView,
@@ -172,6 +195,7 @@ fn ChangeForm(
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let (draft, sending) = (RwSignal::new(Draft::of(&project)), Sending::new());
     let before = StoredValue::new(project);
+    let meanwhile = RwSignal::new(Vec::<String>::new());
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
         if !draft.with_untracked(Draft::is_whole) {
@@ -181,20 +205,57 @@ fn ChangeForm(
             let patch = draft.with_untracked(|draft| draft.patch(before));
             (path(&before.name), patch)
         });
-        let request = async move { gate.send("PATCH", &path, &patch).await };
-        sending.send(request, move |project: ProjectView| {
+        let request = async move { save(gate, &path, &patch).await };
+        sending.send(request, move |saved| {
             listing.again();
-            toasts.say(format!("The project {} is changed.", project.name));
-            // The dialog may be closed by now.
-            let _ = open.try_set(false);
+            match saved {
+                Saved::Changed(project) => {
+                    toasts.say(format!("The project {} is changed.", project.name));
+                    // The dialog may be closed by now.
+                    let _ = open.try_set(false);
+                }
+                Saved::Meanwhile(now) => {
+                    let merged = before.try_with_value(|before| {
+                        draft.try_with_untracked(|it| it.upon(before, &now))
+                    });
+                    // The dialog may be closed by now.
+                    let Some((merged, changes)) = merged.flatten() else {
+                        return;
+                    };
+                    before.set_value(*now);
+                    draft.set(merged);
+                    meanwhile.set(changes);
+                }
+            }
         });
+    };
+    // What both have typed stands in fields that begin anew.
+    let fields = move || {
+        meanwhile.track();
+        view! { <Fields draft=draft sending=sending/> }
     };
     view! {
         <form class="dialog-body" on:submit=submit>
             <Refusal sending=sending fields=FIELDS/>
-            <Fields draft=draft sending=sending/>
+            {move || meanwhile.with(|changes| told(changes))}
+            {fields}
             <FormFoot open=open verb="Save" sending=sending
                 disabled=Signal::derive(move || !draft.with(Draft::is_whole))/>
         </form>
     }
+}
+
+/// What somebody else has changed while this was typed.
+fn told(changes: &[String]) -> Option<impl IntoView + use<>> {
+    let items = changes.iter().cloned();
+    let items = items.map(|change| view! { <li>{change}</li> });
+    let items = items.collect_view();
+    (!changes.is_empty()).then(|| {
+        view! {
+            <Banner mood=Mood::Warning>
+                <p>"Somebody changed the project meanwhile, and nothing of yours is saved yet. Below is both: look at it, and save again."</p>
+                <ul>{items}</ul>
+            </Banner>
+        }
+    })
 }
