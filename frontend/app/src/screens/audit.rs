@@ -86,7 +86,7 @@ impl Looking {
         self.reading.set(None);
         let request = read(self.gate, fixed, None);
         // The screen may be gone by now.
-        self.sending.send(request, move |reading| {
+        self.sending.send_instead(request, move |reading| {
             drop(self.reading.try_set(Some(reading)));
         });
     }
