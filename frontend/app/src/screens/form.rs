@@ -26,6 +26,11 @@ impl Sending {
         }
     }
 
+    /// Begins anew, as a form does that is opened again.
+    pub(crate) fn forget(self) {
+        self.problem.set(None);
+    }
+
     /// Whether it is on its way.
     pub(crate) fn busy(self) -> Signal<bool> {
         self.busy.into()
@@ -126,7 +131,7 @@ pub(crate) fn FormFoot(
     view! {
         <div class="dialog-foot">
             {children.map(|children| children())}
-            <Button on_press=move |()| open.set(false)>"Cancel"</Button>
+            <Button disabled=sending.busy() on_press=move |()| open.set(false)>"Cancel"</Button>
             <Button weight=Weight::Primary role=Role::Submit busy=sending.busy() disabled=disabled>{verb}</Button>
         </div>
     }

@@ -38,14 +38,20 @@ const LEVELS: [(PodSecurity, &str); 3] = [
 /// The dialog that makes one.
 #[component]
 pub(super) fn CreateProject(open: RwSignal<bool>) -> impl IntoView {
-    view! { <Dialog open=open title="Make a project"><CreateForm open=open/></Dialog> }
+    let sending = Sending::new();
+    view! {
+        <Dialog open=open title="Make a project" held=sending.busy()>
+            <CreateForm open=open sending=sending/>
+        </Dialog>
+    }
 }
 
 #[component]
-fn CreateForm(open: RwSignal<bool>) -> impl IntoView {
+fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
+    sending.forget();
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let navigate = use_navigate();
-    let (draft, sending) = (RwSignal::new(Draft::new()), Sending::new());
+    let draft = RwSignal::new(Draft::new());
     let (name, cluster) = (RwSignal::new(String::new()), RwSignal::new(None::<String>));
     Effect::new(move || {
         let (name, cluster) = (name.get(), cluster.get());
@@ -157,10 +163,13 @@ pub(super) fn ChangeProject(
     open: RwSignal<bool>,
     listing: Listing<ProjectView>,
 ) -> impl IntoView {
+    let sending = Sending::new();
     view! {
-        <Dialog open=open title="Change this project">
+        <Dialog open=open title="Change this project" held=sending.busy()>
             // The form begins with what there is when it is opened; what is typed stays.
-            {project.get_untracked().map(|it| view! { <ChangeForm project=it open=open listing=listing/> })}
+            {project.get_untracked().map(|it| view! {
+                <ChangeForm project=it open=open sending=sending listing=listing/>
+            })}
         </Dialog>
     }
 }
@@ -190,10 +199,12 @@ async fn save(gate: Gate, path: &str, wish: &ProjectPatch) -> Result<Saved, Prob
 fn ChangeForm(
     project: ProjectView,
     open: RwSignal<bool>,
+    sending: Sending,
     listing: Listing<ProjectView>,
 ) -> impl IntoView {
+    sending.forget();
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
-    let (draft, sending) = (RwSignal::new(Draft::of(&project)), Sending::new());
+    let draft = RwSignal::new(Draft::of(&project));
     let before = StoredValue::new(project);
     let meanwhile = RwSignal::new(Vec::<String>::new());
     let submit = move |event: web_sys::SubmitEvent| {

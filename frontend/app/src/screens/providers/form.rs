@@ -25,11 +25,17 @@ const TRIES: usize = 5;
 /// The dialog that sets one up.
 #[component]
 pub(super) fn CreateProvider(open: RwSignal<bool>) -> impl IntoView {
-    view! { <Dialog open=open title="Set up an identity provider"><CreateForm open=open/></Dialog> }
+    let sending = Sending::new();
+    view! {
+        <Dialog open=open title="Set up an identity provider" held=sending.busy()>
+            <CreateForm open=open sending=sending/>
+        </Dialog>
+    }
 }
 
 #[component]
-fn CreateForm(open: RwSignal<bool>) -> impl IntoView {
+fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
+    sending.forget();
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let navigate = use_navigate();
     let (name, secret) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
@@ -40,7 +46,6 @@ fn CreateForm(open: RwSignal<bool>) -> impl IntoView {
         found.unwrap_or(Protocol::Oidc)
     });
     let draft = RwSignal::new(Draft::new(Protocol::Oidc));
-    let sending = Sending::new();
     let url = server_url();
     let ready = move || {
         let has_secret = !chosen.get().needs_secret() || secret.with(|it| !it.is_empty());
@@ -276,10 +281,13 @@ pub(super) fn ChangeProvider(
     open: RwSignal<bool>,
     listing: Listing<AuthProviderView>,
 ) -> impl IntoView {
+    let sending = Sending::new();
     view! {
-        <Dialog open=open title="Change this identity provider">
+        <Dialog open=open title="Change this identity provider" held=sending.busy()>
             // The form begins with what there is when it is opened; what is typed stays.
-            {provider.get_untracked().map(|it| view! { <ChangeForm provider=it open=open listing=listing/> })}
+            {provider.get_untracked().map(|it| view! {
+                <ChangeForm provider=it open=open sending=sending listing=listing/>
+            })}
         </Dialog>
     }
 }
@@ -288,8 +296,10 @@ pub(super) fn ChangeProvider(
 fn ChangeForm(
     provider: AuthProviderView,
     open: RwSignal<bool>,
+    sending: Sending,
     listing: Listing<AuthProviderView>,
 ) -> impl IntoView {
+    sending.forget();
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let Some(begun) = Draft::of(&provider.spec) else {
         return view! {
@@ -301,7 +311,6 @@ fn ChangeForm(
     };
     let (protocol, kept) = (begun.protocol, provider.has_secret);
     let (draft, secret) = (RwSignal::new(begun), RwSignal::new(String::new()));
-    let sending = Sending::new();
     let provider = StoredValue::new(provider);
     let ready = move || draft.with(Draft::is_whole);
     let submit = move |event: web_sys::SubmitEvent| {

@@ -38,11 +38,14 @@ pub(super) fn LinkIdentity(
         }
     });
     let title = format!("Link an identity to {name}");
-    let name = StoredValue::new(name);
+    let (name, sending) = (StoredValue::new(name), Sending::new());
     view! {
-        <Dialog open=open title=title>
+        <Dialog open=open title=title held=sending.busy()>
             {move || match linked.get() {
-                None => view! { <Form name=name open=open listing=listing linked=linked/> }.into_any(),
+                None => view! {
+                    <Form name=name open=open sending=sending listing=listing linked=linked/>
+                }
+                .into_any(),
                 Some(linked) => view! { <Linked linked=linked open=open/> }.into_any(),
             }}
         </Dialog>
@@ -56,12 +59,13 @@ const FIELDS: &[&str] = &["from"];
 fn Form(
     name: StoredValue<String>,
     open: RwSignal<bool>,
+    sending: Sending,
     listing: Listing<UserView>,
     linked: RwSignal<Option<UserLinked>>,
 ) -> impl IntoView {
+    sending.forget();
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let (from, provider) = (RwSignal::new(None::<String>), RwSignal::new(String::new()));
-    let sending = Sending::new();
     let others = Memo::new(move |_| {
         let me = gate.session().map(|session| session.me.username);
         let items = listing.items().unwrap_or_default();
