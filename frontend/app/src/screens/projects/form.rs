@@ -117,10 +117,12 @@ fn Fields(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView {
     let (made, adopted) = (text(begun.made), text(begun.adopted));
     let security = text(begun.pod_security.map_or("", level).to_owned());
     let (quota, defaults) = (RwSignal::new(begun.quota), RwSignal::new(begun.defaults));
+    let further = [(); 2].map(|()| text(String::new()));
     Effect::new(move || {
         let (shown, described) = (shown.get(), described.get());
         let (made, adopted, security) = (made.get(), adopted.get(), security.get());
         let (quota, defaults) = (quota.get(), defaults.get());
+        let further = further.map(|further| further.get()).concat();
         draft.update(|draft| {
             draft.display_name = shown;
             draft.description = described;
@@ -128,6 +130,7 @@ fn Fields(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView {
             draft.adopted = adopted;
             draft.quota = quota;
             draft.defaults = defaults;
+            draft.further = further;
             let chosen = LEVELS
                 .into_iter()
                 .find(|(known, _)| level(*known) == security);
@@ -150,8 +153,9 @@ fn Fields(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView {
             help="One a line. One that is taken out of the project stays in the cluster."/>
         <TextArea label="Namespaces that are taken over" value=adopted lines=2
             help="One a line: those that are there already."/>
-        <PairFields legend="Quota" heads=["Together", "Each namespace"] pairs=quota/>
-        <PairFields legend="What containers get that say nothing" heads=["Request", "Limit"] pairs=defaults/>
+        <PairFields legend="Quota" heads=["Together", "Each namespace"] pairs=quota further=further[0]/>
+        <PairFields legend="What containers get that say nothing" heads=["Request", "Limit"]
+            pairs=defaults further=further[1]/>
         <Select label="Pod security" options=levels value=security/>
     }
 }
