@@ -15,6 +15,7 @@ use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 
 use super::form::change;
+use super::trial::Tested;
 use crate::clock::now;
 use crate::gate::Gate;
 use crate::live::listing::Listing;
@@ -103,7 +104,7 @@ pub(super) fn ConfirmStep(
     open: RwSignal<bool>,
     listing: Listing<AuthProviderView>,
     /// What the last test on this screen showed.
-    tested: RwSignal<Option<bool>>,
+    tested: Tested,
 ) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let (navigate, sending) = (use_navigate(), Sending::new());
@@ -140,11 +141,13 @@ pub(super) fn ConfirmStep(
 
 /// That nobody knows yet whether it works.
 #[component]
-fn Untested(tested: RwSignal<Option<bool>>) -> impl IntoView {
-    let why = match tested.get_untracked() {
+fn Untested(tested: Tested) -> impl IntoView {
+    let why = match untrack(move || tested.works()) {
         Some(true) => return None,
         Some(false) => "The test showed that it does not work yet: people would not get in.",
-        None => "It was not tested on this page. A test shows at once whether people get in.",
+        None => {
+            "It was not tested on this page as it is now. A test shows at once whether people get in."
+        }
     };
     Some(view! { <Banner mood=Mood::Warning>{why}</Banner> })
 }

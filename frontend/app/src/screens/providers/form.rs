@@ -280,13 +280,16 @@ pub(super) fn ChangeProvider(
     provider: Signal<Option<AuthProviderView>>,
     open: RwSignal<bool>,
     listing: Listing<AuthProviderView>,
+    /// Called when it has got another secret.
+    #[prop(into)]
+    on_secret: Callback<()>,
 ) -> impl IntoView {
     let sending = Sending::new();
     view! {
         <Dialog open=open title="Change this identity provider" held=sending.busy()>
             // The form begins with what there is when it is opened; what is typed stays.
             {provider.get_untracked().map(|it| view! {
-                <ChangeForm provider=it open=open sending=sending listing=listing/>
+                <ChangeForm provider=it open=open sending=sending listing=listing on_secret=on_secret/>
             })}
         </Dialog>
     }
@@ -298,6 +301,7 @@ fn ChangeForm(
     open: RwSignal<bool>,
     sending: Sending,
     listing: Listing<AuthProviderView>,
+    on_secret: Callback<()>,
 ) -> impl IntoView {
     sending.forget();
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
@@ -322,10 +326,15 @@ fn ChangeForm(
         let spec = draft.with_untracked(|draft| draft.spec(&base));
         let secret = secret.get_untracked();
         let secret = (!secret.is_empty()).then(|| Secret::new(secret));
+        let another_secret = secret.is_some();
         let request =
             async move { change(gate, &name, Some(&base), |_| spec.clone(), secret).await };
         sending.send(request, move |provider: AuthProviderView| {
             listing.again();
+            if another_secret {
+                // The screen may be gone by now.
+                let _ = on_secret.try_run(());
+            }
             toasts.say(format!("{} is changed.", provider.name));
             // The dialog may be closed by now.
             let _ = open.try_set(false);

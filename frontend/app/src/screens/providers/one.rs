@@ -14,7 +14,7 @@ use leptos_router::hooks::use_params_map;
 use super::columns::{door_badge, time};
 use super::deeds::{ConfirmStep, Step};
 use super::form::{CallbackUrl, ChangeProvider};
-use super::trial::Trial;
+use super::trial::{Tested, Trial};
 use super::{DEED, PATH, server_url};
 use crate::clock::in_full;
 use crate::command::SameCommand;
@@ -88,7 +88,7 @@ fn Known(
     let freshness = Signal::derive(move || listing.freshness());
     let (asked, asking) = (RwSignal::new(None::<Step>), RwSignal::new(false));
     let url = server_url();
-    let (changing, tested) = (RwSignal::new(false), RwSignal::new(None::<bool>));
+    let (changing, tested) = (RwSignal::new(false), Tested::nothing_of(found));
     let open =
         Memo::new(move |_| found.with(|it| it.as_ref().is_some_and(|it| is_enabled(&it.spec))));
     let door = move || {
@@ -144,7 +144,8 @@ fn Known(
                 <SameCommand line=format!("drover provider get {}", shell::word(&name))/>
             </footer>
         </div>
-        <ChangeProvider provider=Signal::derive(move || found.get()) open=changing listing=listing/>
+        <ChangeProvider provider=Signal::derive(move || found.get()) open=changing listing=listing
+            on_secret=move |()| tested.have_another_secret()/>
         {dialog}
     }
 }
