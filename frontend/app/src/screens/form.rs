@@ -87,7 +87,7 @@ impl Sending {
     }
 
     /// Waits no more for what is on its way. For questions: a change is made all the same.
-    fn stop(self) {
+    pub(crate) fn stop(self) {
         let going = self.going.try_update_value(Option::take).flatten();
         if let Some(handle) = going {
             handle.abort();
