@@ -14,7 +14,7 @@ use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 
-use super::form::change;
+use super::change::change;
 use super::trial::Tested;
 use crate::clock::now;
 use crate::gate::Gate;

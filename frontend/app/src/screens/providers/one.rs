@@ -11,9 +11,10 @@ use leptos::prelude::*;
 use leptos_router::components::A;
 use leptos_router::hooks::use_params_map;
 
+use super::change::ChangeProvider;
 use super::columns::{door_badge, time};
 use super::deeds::{ConfirmStep, Step};
-use super::form::{CallbackUrl, ChangeProvider};
+use super::form::CallbackUrl;
 use super::trial::{Tested, Trial};
 use super::{DEED, PATH, server_url};
 use crate::clock::in_full;
