@@ -2,7 +2,7 @@
 
 use drover_api::rest::{AuthProviderUpdate, AuthProviderView, Secret};
 use drover_ui_core::problem::{Problem, ProblemKind};
-use drover_ui_core::provider::{Draft, path};
+use drover_ui_core::provider::{Draft, is_enabled, path};
 use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::notice::{Banner, Mood};
 use drover_ui_kit::toast::Toasts;
@@ -58,8 +58,18 @@ fn ChangeForm(
     };
     let (protocol, kept) = (begun.protocol, provider.has_secret);
     let (draft, secret) = (RwSignal::new(begun), RwSignal::new(String::new()));
+    // Whether it is how the one who changes it is here.
+    let own = gate.provider().as_ref() == Some(&provider.name);
+    let enabled = is_enabled(&provider.spec);
     let provider = StoredValue::new(provider);
-    let ready = move || draft.with(Draft::is_whole);
+    let nobody = Signal::derive(move || {
+        let nobody = enabled && draft.with(Draft::is_for_nobody);
+        nobody.then(|| {
+            "Somebody has to be among people or groups. To shut everybody out, disable the provider."
+                .to_owned()
+        })
+    });
+    let ready = move || draft.with(Draft::is_whole) && nobody.with(Option::is_none);
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
         if !untrack(ready) {
@@ -88,8 +98,13 @@ fn ChangeForm(
             <Refusal sending=sending fields=FIELDS/>
             <Settings protocol=protocol draft=draft sending=sending changes=true/>
             <SecretField protocol=protocol secret=secret sending=sending kept=kept/>
-            <Common draft=draft sending=sending/>
+            <Common draft=draft sending=sending wrong=nobody/>
             <p class="soft">"Whoever is signed in and is not let in any more loses access within seconds."</p>
+            {own.then(|| view! {
+                <Banner mood=Mood::Warning>
+                    "You are signed in with it yourself: see that you are let in, and that you can come in another way."
+                </Banner>
+            })}
             <FormFoot open=open verb="Save" sending=sending disabled=Signal::derive(move || !ready())/>
         </form>
     }

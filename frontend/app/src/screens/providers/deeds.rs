@@ -110,6 +110,7 @@ pub(super) fn ConfirmStep(
     let (navigate, sending) = (use_navigate(), Sending::new());
     let typed = (step == Step::Delete).then(|| name.clone());
     let title = format!("{} {name}?", step.verb());
+    let cuts_oneself = step != Step::Enable && gate.provider().as_ref() == Some(&name);
     let command = format!("drover provider {} {}", step.command(), shell::word(&name));
     let (name, command) = (StoredValue::new(name), StoredValue::new(command));
     let go = move |()| {
@@ -134,6 +135,11 @@ pub(super) fn ConfirmStep(
             <p>{step.consequences()}</p>
             {(step == Step::Enable).then(|| view! { <Untested tested=tested/> })}
             {(step != Step::Enable).then(|| view! { <WhoIsCut name=name.get_value()/> })}
+            {cuts_oneself.then(|| view! {
+                <Banner mood=Mood::Warning>
+                    "This is you: you are signed in with it, and are signed out at once. See first that an administrator can come in another way."
+                </Banner>
+            })}
             <Code label="Command" text=command.get_value()/>
         </Confirm>
     }

@@ -231,7 +231,13 @@ pub(super) fn SecretField(
 
 /// What all protocols have.
 #[component]
-pub(super) fn Common(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView {
+pub(super) fn Common(
+    draft: RwSignal<Draft>,
+    sending: Sending,
+    /// What is wrong with who signs in.
+    #[prop(optional, into)]
+    wrong: Signal<Option<String>>,
+) -> impl IntoView {
     let begun = draft.get_untracked();
     let shown = RwSignal::new(begun.display_name);
     let limited = RwSignal::new(begun.limited);
@@ -259,7 +265,7 @@ pub(super) fn Common(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView 
         <Checkbox label="Only certain people and groups sign in" checked=limited/>
         <Show when=move || limited.get()>
             <div class="stack">
-                <TextArea label="People" value=users
+                <TextArea label="People" value=users error=wrong
                     help="Their ids at the provider, one a line; names may become another's."/>
                 <TextArea label="Groups" value=groups
                     help="Ids of groups whose people sign in, one a line, such as org:9919 at GitHub."/>
