@@ -242,12 +242,13 @@ pub(super) fn Common(
     let shown = RwSignal::new(begun.display_name);
     let limited = RwSignal::new(begun.limited);
     let out = RwSignal::new(begun.sign_out_there);
-    let comes_back = Memo::new(move |_| draft.with(|draft| draft.protocol.comes_back()));
+    let protocol = Memo::new(move |_| draft.with(|draft| draft.protocol));
+    let comes_back = move || protocol.get().comes_back();
     let (users, groups) = (RwSignal::new(begun.users), RwSignal::new(begun.groups));
     Effect::new(move || {
         let (shown, limited) = (shown.get(), limited.get());
         let (users, groups) = (users.get(), groups.get());
-        let out = out.get() && comes_back.get();
+        let out = out.get() && comes_back();
         draft.update(|draft| {
             draft.display_name = shown;
             draft.sign_out_there = out;
@@ -259,9 +260,10 @@ pub(super) fn Common(
     view! {
         <TextField label="Words on its button" value=shown error=sending.of("spec.displayName")
             help="On the sign-in page, after “Sign in with”. Empty: its name."/>
-        <Show when=move || comes_back.get()>
-            <Checkbox label="Signing out of Drover goes on there" checked=out/>
-        </Show>
+        {move || comes_back().then(|| {
+            let label = format!("Signing out of Drover {}", protocol.get().sign_out_there());
+            view! { <Checkbox label=label checked=out/> }
+        })}
         <Checkbox label="Only certain people and groups sign in" checked=limited/>
         <Show when=move || limited.get()>
             <div class="stack">

@@ -160,10 +160,10 @@ fn Facts(provider: AuthProviderView, url: RwSignal<String>) -> impl IntoView {
     } else {
         "none: a public client"
     };
-    let out = if draft.as_ref().is_some_and(|it| it.sign_out_there) {
-        "of Drover, and there"
-    } else {
-        "of Drover only"
+    let onward = draft.as_ref().filter(|it| it.sign_out_there);
+    let out = match onward.map(|it| it.protocol.sign_out_there()) {
+        Some(there) => format!("of Drover, and {there}"),
+        None => "of Drover only".to_owned(),
     };
     let name = StoredValue::new(provider.name.clone());
     let back = protocol.filter(|it| it.comes_back()).map(|protocol| {
