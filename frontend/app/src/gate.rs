@@ -5,7 +5,8 @@ mod onward;
 use std::time::Duration;
 
 use drover_api::rest::{
-    LoginRequest, PasswordChange, ProviderRedirect, ProviderSignIn, Secret, Session,
+    LoginRequest, PasswordChange, ProviderRedirect, ProviderSignIn, ProviderSignOut, Secret,
+    Session,
 };
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::sign_in::Provider;
@@ -45,6 +46,8 @@ pub(crate) struct Gate {
     session: RwSignal<Option<Session>>,
     /// Whether the server is being asked who is signed in.
     looking: StoredValue<bool>,
+    /// The provider at which the browser is on its way to sign out.
+    onward: StoredValue<Option<String>>,
 }
 
 impl Gate {
@@ -54,6 +57,7 @@ impl Gate {
             door: RwSignal::new(Door::Unknown),
             session: RwSignal::new(None),
             looking: StoredValue::new(false),
+            onward: StoredValue::new(None),
         };
         provide_context(gate);
         // Another tab may have changed who is signed in, while nobody looked at this one.
@@ -63,6 +67,9 @@ impl Gate {
             }
         });
         on_cleanup(move || seen.remove());
+        // A page may post to the providers that there were when it was loaded.
+        let held = window_event_listener_untyped("securitypolicyviolation", move |_| gate.stay());
+        on_cleanup(move || held.remove());
         gate
     }
 
@@ -194,12 +201,26 @@ impl Gate {
                 // An answer without a body leads nowhere.
                 let onward = answer
                     .ok()
-                    .and_then(|body| serde_json::from_slice(&body).ok());
+                    .and_then(|body| serde_json::from_slice::<ProviderSignOut>(&body).ok());
                 if let Some(onward) = onward {
-                    go_on(&onward);
+                    self.onward.set_value(Some(onward.provider.clone()));
+                    if go_on(&onward).is_none() {
+                        self.stay();
+                    }
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// Says that the way to the provider, if the browser is on it, leads nowhere.
+    fn stay(self) {
+        let provider = self.onward.try_update_value(Option::take).flatten();
+        let is_closed = untrack(move || matches!(self.door.get(), Door::Closed { .. }));
+        if let Some(provider) = provider.filter(|_| is_closed) {
+            self.close(Some(&format!(
+                "You are signed out of Drover. You are still signed in at {provider}: sign out there, too."
+            )));
         }
     }
 

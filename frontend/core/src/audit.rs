@@ -252,15 +252,6 @@ impl Reading {
         self.source = Some(list.source);
         self.unreadable = self.unreadable.saturating_add(list.unreadable);
     }
-
-    /// Adds what an older reading gave.
-    pub fn and_older(&mut self, older: Self) {
-        self.records.extend(older.records);
-        self.unreadable = self.unreadable.saturating_add(older.unreadable);
-        self.older = older.older;
-        self.kept_since = older.kept_since;
-        self.source = older.source;
-    }
 }
 
 #[cfg(test)]

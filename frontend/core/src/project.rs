@@ -1,6 +1,7 @@
 //! Projects in words: their namespaces, bounds and what containers get.
 
 pub mod draft;
+mod meanwhile;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -147,6 +148,7 @@ mod tests {
         ProjectView {
             name: "shop".to_owned(),
             uid: String::new(),
+            generation: Some(4),
             cluster: "berlin".to_owned(),
             display_name: Some("The shop".to_owned()),
             description: None,

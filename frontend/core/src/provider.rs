@@ -71,6 +71,14 @@ impl Protocol {
         !matches!(self, Self::Ldap)
     }
 
+    /// What signing out of Drover does there as well, if it goes on there.
+    pub const fn sign_out_there(self) -> &'static str {
+        match self {
+            Self::Github => "withdraws Drover's token there",
+            Self::Oidc | Self::Ldap => "goes on there",
+        }
+    }
+
     /// The settings that it has, in the order in which they are asked for.
     pub const fn fields(self) -> &'static [Field] {
         field::of(self)

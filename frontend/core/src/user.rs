@@ -2,9 +2,13 @@
 
 use drover_api::kinds::IdentityState;
 use drover_api::rest::{HeldRole, UserView};
+use jiff::{SignedDuration, Timestamp};
 
 /// The fewest letters of a password; the server has the last word.
 pub const SHORTEST_PASSWORD: usize = 12;
+
+/// How long ago a provider may have confirmed an identity that is moved; the server has the last word.
+const FRESH: SignedDuration = SignedDuration::from_hours(24);
 
 /// Whether somebody can sign in, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,14 +95,24 @@ pub fn held(role: &HeldRole) -> String {
     }
 }
 
+/// The providers whose identity can move from one user to another, as far as can be seen.
+pub fn movable(from: &UserView, to: &UserView, now: Timestamp) -> Vec<String> {
+    let identities = from.identities.iter().filter(|one| {
+        one.state == IdentityState::Confirmed
+            && now.duration_since(one.confirmed_at) <= FRESH
+            && to.identities.iter().all(|other| other.id != one.id)
+    });
+    identities.map(|one| one.provider.clone()).collect()
+}
+
 /// With what somebody signs in: their providers, or a password of Drover's own.
 pub fn signs_in_with(user: &UserView) -> String {
     let providers = user.identities.iter().map(|it| it.provider.as_str());
     let providers: Vec<_> = providers.collect();
-    if providers.is_empty() {
-        "password".to_owned()
-    } else {
-        providers.join(", ")
+    match (providers.is_empty(), user.enabled) {
+        (true, true) => "password".to_owned(),
+        (true, false) => "nothing".to_owned(),
+        (false, _) => providers.join(", "),
     }
 }
 
@@ -173,9 +187,38 @@ mod tests {
         assert!(passes(&ann, "corp.example") && passes(&ann, "ann CORP"));
         assert!(!passes(&ann, "password"));
         assert!(passes(&user("bob", false, true), "password"));
+        assert_eq!(signs_in_with(&user("eve", false, false)), "nothing");
         let groups = groups(&ann);
         assert_eq!(groups[0].name, "drover:corp:7");
         assert_eq!(state_words(groups[0].state), "refused");
+    }
+
+    #[test]
+    fn only_what_a_provider_confirmed_of_late_moves_to_who_has_none_of_it() {
+        let with = |name: &str, state: &str| UserView {
+            identities: vec![
+                serde_json::from_value(serde_json::json!({
+                    "id": "p-1",
+                    "provider": "corp",
+                    "login": name,
+                    "confirmedAt": "2026-11-22T10:00:00Z",
+                    "state": state,
+                }))
+                .unwrap(),
+            ],
+            ..user(name, false, true)
+        };
+        let (ann, bob) = (with("ann", "Confirmed"), user("bob", false, true));
+        let at = |time: &str| time.parse::<Timestamp>().unwrap();
+        let soon = at("2026-11-22T12:00:00Z");
+        assert_eq!(movable(&ann, &bob, soon), ["corp"]);
+        for (from, to, now) in [
+            (&ann, &bob, at("2026-11-24T10:00:00Z")),
+            (&with("ann", "Refused"), &bob, soon),
+            (&ann, &with("bob", "Confirmed"), soon),
+        ] {
+            assert!(movable(from, to, now).is_empty());
+        }
     }
 
     #[test]

@@ -116,6 +116,7 @@ async fn set(client: &Client, args: &args::ProjectSet) -> Result<(), Failure> {
 
 fn nothing() -> ProjectPatch {
     ProjectPatch {
+        generation: None,
         display_name: None,
         description: None,
         namespaces: None,

@@ -50,6 +50,7 @@ fn view(sight: &Sight, project: &Project) -> ProjectView {
     ProjectView {
         name: project.name_any(),
         uid: project.uid().unwrap_or_default(),
+        generation: project.metadata.generation,
         cluster: spec.cluster.name,
         display_name: spec.display_name,
         description: spec.description,
@@ -149,6 +150,13 @@ pub(super) async fn patch(
     Json(request): Json<ProjectPatch>,
 ) -> Result<axum::Json<ProjectView>, Status> {
     let project = visible_project(&state, &caller, &name)?;
+    // The server's own writes of its status move the resource version, and not this.
+    let meant = request.generation;
+    if meant.is_some() && meant != project.metadata.generation {
+        return Err(Status::conflict(
+            "somebody changed the project meanwhile: read it again",
+        ));
+    }
     let mut changed = Project::clone(&project);
     let spec = &mut changed.spec;
     if let Some(text) = request.display_name {

@@ -50,6 +50,9 @@ wire! {
         name: String,
         /// UID of the object.
         uid: String,
+        /// Which of its wishes this is: it grows with every change of one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        generation: Option<i64>,
         /// Name of the cluster.
         cluster: String,
         /// What people call it.
@@ -126,6 +129,9 @@ wire! {
     /// A change of a project; absent fields stay.
     #[serde(deny_unknown_fields)]
     ProjectPatch {
+        /// `generation` of the one that this is a change of: 409 if it is another by now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        generation: Option<i64>,
         /// What people call it; empty for its name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,

@@ -5,8 +5,8 @@ use leptos::prelude::document;
 use wasm_bindgen::JsCast as _;
 use web_sys::{HtmlFormElement, HtmlInputElement};
 
-/// Posts the form; this page is left, and the provider leads back to it. Nothing happens where the
-/// page may not post there: the person is signed out here in any case.
+/// Posts the form; this page is left, and the provider leads back to it. Where the page may not post
+/// there, the browser tells the page later; the person is signed out here in any case.
 pub(crate) fn go_on(onward: &ProviderSignOut) -> Option<()> {
     let document = document();
     let form: HtmlFormElement = document.create_element("form").ok()?.dyn_into().ok()?;

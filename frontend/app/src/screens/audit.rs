@@ -71,53 +71,53 @@ impl Looking {
             looking.look();
         });
         address::keep(move || path(&looking.asked.get()));
+        on_cleanup(move || looking.sending.stop());
         looking
     }
 
-    /// Asks for the newest of what is typed.
+    /// Asks for the newest of what is typed. What cannot be asked for has no answer.
     fn look(self) {
         let typed = untrack(move || self.typed.filter());
-        if !typed.is_ready() {
-            return;
-        }
-        let fixed = typed.at(now());
-        self.asked.set(typed);
-        self.fixed.set(fixed.clone());
+        let ready = typed.is_ready();
+        self.sending.stop();
+        self.sending.forget();
         self.reading.set(None);
-        let request = read(self.gate, fixed, None);
-        // The screen may be gone by now.
-        self.sending.send(request, move |reading| {
-            drop(self.reading.try_set(Some(reading)));
-        });
-    }
-
-    /// Asks for what is older than what is shown.
-    fn look_further(self) {
-        let from = self.reading.with_untracked(|it| it.as_ref()?.older.clone());
-        let Some(from) = from else { return };
-        let request = read(self.gate, self.fixed.get_untracked(), Some(from));
-        self.sending.send(request, move |older| {
-            // The screen may be gone by now.
-            let _ = self.reading.try_update(|reading| {
-                if let Some(reading) = reading {
-                    reading.and_older(older);
-                }
-            });
-        });
-    }
-}
-
-/// Reads part after part of the log, until there is something to show.
-async fn read(gate: Gate, filter: Filter, mut from: Option<String>) -> Result<Reading, Problem> {
-    let mut reading = Reading::default();
-    for _ in 0..MOST_PARTS {
-        reading.take(part(gate, &filter.question(from.as_deref())).await?);
-        from.clone_from(&reading.older);
-        if from.is_none() || reading.records.len() >= ENOUGH {
-            break;
+        self.fixed.set(typed.at(now()));
+        self.asked.set(typed);
+        if ready {
+            self.read();
         }
     }
-    Ok(reading)
+
+    /// Reads part after part of the log, from where what was read ends, until there is something
+    /// more to show. What was read stays when the next part cannot be, or nobody wants it.
+    fn read(self) {
+        let filter = self.fixed.get_untracked();
+        let (known, mut from) = self.reading.with_untracked(|it| {
+            let read = it.as_ref().map(|it| (it.records.len(), it.older.clone()));
+            read.unwrap_or_default()
+        });
+        let request = async move {
+            for _ in 0..MOST_PARTS {
+                let list = part(self.gate, &filter.question(from.as_deref())).await?;
+                let taken = self.reading.try_update(|reading| {
+                    let reading = reading.get_or_insert_default();
+                    reading.take(list);
+                    (reading.records.len() - known, reading.older.clone())
+                });
+                // The screen may be gone by now.
+                let Some((new, Some(older))) = taken else {
+                    break;
+                };
+                if new >= ENOUGH {
+                    break;
+                }
+                from = Some(older);
+            }
+            Ok(())
+        };
+        self.sending.send_instead(request, drop);
+    }
 }
 
 async fn part(gate: Gate, path: &str) -> Result<AuditList, Problem> {
@@ -195,6 +195,10 @@ fn kept(reading: &Reading) -> String {
 enum What {
     Loading,
     Problem(String),
+    /// What was asked is no question.
+    NotAsked,
+    /// Somebody did not want to wait.
+    Stopped,
     Empty,
     NotYet,
     Rows,
@@ -204,6 +208,14 @@ enum What {
 fn List(looking: Looking) -> impl IntoView {
     let busy = looking.sending.busy();
     let problem = looking.sending.elsewhere(filters::FIELDS);
+    let of_fields = filters::FIELDS
+        .iter()
+        .map(|field| looking.sending.of(field));
+    let of_fields = of_fields.collect::<Vec<_>>();
+    let wrong = Memo::new(move |_| {
+        let ready = looking.asked.with(Filter::is_ready);
+        !ready || of_fields.iter().any(|of| of.with(Option::is_some))
+    });
     let what = Memo::new(move |_| {
         let found = looking.reading.with(|it| {
             let reading = it.as_ref()?;
@@ -211,10 +223,12 @@ fn List(looking: Looking) -> impl IntoView {
         });
         match (found, busy.get(), problem.get()) {
             (Some((false, _)), ..) => What::Rows,
-            (None, true, _) => What::Loading,
-            (_, false, Some(why)) => What::Problem(why),
-            (Some((true, true)), ..) => What::NotYet,
-            (Some((true, false)), ..) | (None, false, None) => What::Empty,
+            (None | Some((true, true)), true, _) => What::Loading,
+            (None, false, Some(why)) => What::Problem(why),
+            (None, false, None) if wrong.get() => What::NotAsked,
+            (None, false, None) => What::Stopped,
+            (Some((true, true)), false, _) => What::NotYet,
+            (Some((true, false)), ..) => What::Empty,
         }
     });
     let rows = Memo::new(move |_| {
@@ -231,7 +245,8 @@ fn List(looking: Looking) -> impl IntoView {
     });
     let sorting = RwSignal::new(BY_TIME);
     let refused = move || {
-        let why = problem.get().filter(|_| what.get() == What::Rows)?;
+        let read = looking.reading.with(Option::is_some);
+        let why = problem.get().filter(|_| read)?;
         Some(view! { <Banner mood=Mood::Error>{why}</Banner> })
     };
     view! {
@@ -240,6 +255,13 @@ fn List(looking: Looking) -> impl IntoView {
                 What::Loading => view! { <Skeleton lines=8/> }.into_any(),
                 What::Problem(why) => view! {
                     <Nothing why=Absence::Failed title="The audit log cannot be read" advice=why/>
+                }.into_any(),
+                What::NotAsked => view! {
+                    <Nothing why=Absence::NoMatch title="This cannot be asked for"
+                        advice="The fields above say what is wrong with them."/>
+                }.into_any(),
+                What::Stopped => view! {
+                    <Nothing why=Absence::Empty title="Nothing was read" advice="“Look” begins anew."/>
                 }.into_any(),
                 What::Empty => view! { <NoRecords looking=looking/> }.into_any(),
                 What::NotYet => view! {
@@ -304,8 +326,11 @@ fn Older(looking: Looking, rows: Memo<Arc<Vec<AuditRow>>>) -> impl IntoView {
     };
     view! {
         <div class="row">
-            <Show when=move || more.get()>
-                <Button busy=busy on_press=move |()| looking.look_further()>"Show older"</Button>
+            <Show when=move || more.get() || busy.get()>
+                <Button busy=busy on_press=move |()| looking.read()>"Show older"</Button>
+            </Show>
+            <Show when=move || busy.get()>
+                <Button on_press=move |()| looking.sending.stop()>"Stop"</Button>
             </Show>
             <span class="soft" role="status">{words}</span>
             <span class="soft">{unreadable}</span>

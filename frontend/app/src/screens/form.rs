@@ -3,6 +3,7 @@
 use drover_ui_core::problem::Problem;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::notice::{Banner, Mood};
+use futures::future::{AbortHandle, abortable};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
@@ -11,6 +12,8 @@ use leptos::task::spawn_local;
 pub(crate) struct Sending {
     busy: RwSignal<bool>,
     problem: RwSignal<Option<Problem>>,
+    /// What is on its way.
+    going: StoredValue<Option<AbortHandle>>,
 }
 
 impl Sending {
@@ -19,7 +22,13 @@ impl Sending {
         Self {
             busy: RwSignal::new(false),
             problem: RwSignal::new(None),
+            going: StoredValue::new(None),
         }
+    }
+
+    /// Begins anew, as a form does that is opened again.
+    pub(crate) fn forget(self) {
+        self.problem.set(None);
     }
 
     /// Whether it is on its way.
@@ -52,10 +61,22 @@ impl Sending {
         if self.busy.get_untracked() {
             return;
         }
+        self.send_instead(request, then);
+    }
+
+    /// The same, in the place of what is on its way: only the newest question has an answer.
+    pub(crate) fn send_instead<T: 'static>(
+        self,
+        request: impl Future<Output = Result<T, Problem>> + 'static,
+        then: impl FnOnce(T) + 'static,
+    ) {
+        self.stop();
+        let (request, handle) = abortable(request);
+        self.going.set_value(Some(handle));
         self.busy.set(true);
         self.problem.set(None);
         spawn_local(async move {
-            let answer = request.await;
+            let Ok(answer) = request.await else { return };
             // The dialog may be closed by now, and its signals gone.
             let _ = self.busy.try_set(false);
             match answer {
@@ -63,6 +84,15 @@ impl Sending {
                 Err(refused) => drop(self.problem.try_set(Some(refused))),
             }
         });
+    }
+
+    /// Waits no more for what is on its way. For questions: a change is made all the same.
+    pub(crate) fn stop(self) {
+        let going = self.going.try_update_value(Option::take).flatten();
+        if let Some(handle) = going {
+            handle.abort();
+        }
+        let _ = self.busy.try_set(false);
     }
 }
 
@@ -101,7 +131,7 @@ pub(crate) fn FormFoot(
     view! {
         <div class="dialog-foot">
             {children.map(|children| children())}
-            <Button on_press=move |()| open.set(false)>"Cancel"</Button>
+            <Button disabled=sending.busy() on_press=move |()| open.set(false)>"Cancel"</Button>
             <Button weight=Weight::Primary role=Role::Submit busy=sending.busy() disabled=disabled>{verb}</Button>
         </div>
     }

@@ -1,5 +1,6 @@
 //! Identity providers, for administrators.
 
+mod change;
 mod columns;
 mod deeds;
 mod form;

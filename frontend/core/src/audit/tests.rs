@@ -128,9 +128,7 @@ fn parts_of_the_log_without_a_record_are_read_past() {
         (reading.records.len(), reading.older.as_deref()),
         (1, Some("2"))
     );
-    let mut older = Reading::default();
-    older.take(list(vec![record(&json!({}))], None));
-    reading.and_older(older);
+    reading.take(list(vec![record(&json!({}))], None));
     assert_eq!((reading.records.len(), reading.older.as_deref()), (2, None));
     assert_eq!(
         (reading.unreadable, reading.source),

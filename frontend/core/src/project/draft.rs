@@ -52,6 +52,8 @@ pub struct Draft {
     pub quota: Vec<TypedPair>,
     /// What a container gets that does not say what it needs: its request, and its limit.
     pub defaults: Vec<TypedPair>,
+    /// A resource that is typed, and not among these yet.
+    pub further: String,
     /// Which pods its namespaces take; as the cluster has it if none.
     pub pod_security: Option<PodSecurity>,
 }
@@ -84,15 +86,17 @@ impl Draft {
             quota: offered(&OF_QUOTAS, quota(project)),
             defaults: offered(&OF_CONTAINERS, defaults(project)),
             pod_security: project.pod_security,
+            ..Self::default()
         }
     }
 
-    /// Whether everything is typed that there has to be, and every quantity is one.
+    /// Whether everything is typed that there has to be, to its end, and every quantity is one.
     pub fn is_whole(&self) -> bool {
         let named = [&self.name, &self.cluster];
         let pairs = self.quota.iter().chain(&self.defaults);
         let mut quantities = pairs.flat_map(|pair| [&pair.first, &pair.second]);
         named.iter().all(|text| !text.trim().is_empty())
+            && self.further.trim().is_empty()
             && quantities.all(|typed| complaint(typed).is_none())
     }
 
@@ -122,6 +126,7 @@ impl Draft {
         let quota = self.quota();
         let defaults = self.defaults();
         ProjectPatch {
+            generation: before.generation,
             display_name: said(&self.display_name, &before.display_name),
             description: said(&self.description, &before.description),
             namespaces,
@@ -166,7 +171,7 @@ impl Draft {
         line
     }
 
-    fn namespaces(&self) -> Vec<ProjectNamespace> {
+    pub(super) fn namespaces(&self) -> Vec<ProjectNamespace> {
         let named = |text: &str, adopt: bool| -> Vec<ProjectNamespace> {
             let names = text.lines().map(str::trim).filter(|name| !name.is_empty());
             let namespace = |name: &str| ProjectNamespace {
@@ -178,12 +183,12 @@ impl Draft {
         [named(&self.made, false), named(&self.adopted, true)].concat()
     }
 
-    fn quota(&self) -> ProjectQuota {
+    pub(super) fn quota(&self) -> ProjectQuota {
         let (project, namespace) = maps(&self.quota);
         ProjectQuota { project, namespace }
     }
 
-    fn defaults(&self) -> ContainerDefaults {
+    pub(super) fn defaults(&self) -> ContainerDefaults {
         let (requests, limits) = maps(&self.defaults);
         ContainerDefaults { requests, limits }
     }
@@ -277,7 +282,7 @@ mod tests {
     }
 
     fn nothing() -> ProjectPatch {
-        serde_json::from_str("{}").unwrap()
+        serde_json::from_str(r#"{"generation":4}"#).unwrap()
     }
 
     #[test]
@@ -358,6 +363,11 @@ mod tests {
         assert!(wrong.is_whole());
         wrong.defaults[0].second = "lots".to_owned();
         assert!(!wrong.is_whole());
+        let half = Draft {
+            further: "services".to_owned(),
+            ..draft()
+        };
+        assert!(!half.is_whole(), "its resource would be left out");
         assert!(!Draft::new().is_whole(), "it has a name and a cluster");
     }
 

@@ -119,6 +119,11 @@ impl Draft {
         typed.all(|value| !value.is_empty())
     }
 
+    /// Whether only some sign in, and nobody is among them.
+    pub fn is_for_nobody(&self) -> bool {
+        self.limited && lines(&self.users).is_empty() && lines(&self.groups).is_empty()
+    }
+
     /// The spec: `base`, whose further fields stay, with what is typed.
     pub fn spec(&self, base: &Value) -> Value {
         let mut spec = base.as_object().cloned().unwrap_or_default();

@@ -1,12 +1,14 @@
 //! The form in which a project is made, and in which it is changed.
 
 use drover_api::kinds::PodSecurity;
-use drover_api::rest::ProjectView;
+use drover_api::rest::{ProjectPatch, ProjectView};
+use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::project::draft::{Draft, level};
 use drover_ui_core::project::{path, screen};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::field::{Select, TextArea, TextField};
+use drover_ui_kit::notice::{Banner, Mood};
 use drover_ui_kit::picker::{Choice, Picker};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
@@ -36,14 +38,20 @@ const LEVELS: [(PodSecurity, &str); 3] = [
 /// The dialog that makes one.
 #[component]
 pub(super) fn CreateProject(open: RwSignal<bool>) -> impl IntoView {
-    view! { <Dialog open=open title="Make a project"><CreateForm open=open/></Dialog> }
+    let sending = Sending::new();
+    view! {
+        <Dialog open=open title="Make a project" held=sending.busy()>
+            <CreateForm open=open sending=sending/>
+        </Dialog>
+    }
 }
 
 #[component]
-fn CreateForm(open: RwSignal<bool>) -> impl IntoView {
+fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
+    sending.forget();
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let navigate = use_navigate();
-    let (draft, sending) = (RwSignal::new(Draft::new()), Sending::new());
+    let draft = RwSignal::new(Draft::new());
     let (name, cluster) = (RwSignal::new(String::new()), RwSignal::new(None::<String>));
     Effect::new(move || {
         let (name, cluster) = (name.get(), cluster.get());
@@ -109,10 +117,12 @@ fn Fields(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView {
     let (made, adopted) = (text(begun.made), text(begun.adopted));
     let security = text(begun.pod_security.map_or("", level).to_owned());
     let (quota, defaults) = (RwSignal::new(begun.quota), RwSignal::new(begun.defaults));
+    let further = [(); 2].map(|()| text(String::new()));
     Effect::new(move || {
         let (shown, described) = (shown.get(), described.get());
         let (made, adopted, security) = (made.get(), adopted.get(), security.get());
         let (quota, defaults) = (quota.get(), defaults.get());
+        let further = further.map(|further| further.get()).concat();
         draft.update(|draft| {
             draft.display_name = shown;
             draft.description = described;
@@ -120,6 +130,7 @@ fn Fields(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView {
             draft.adopted = adopted;
             draft.quota = quota;
             draft.defaults = defaults;
+            draft.further = further;
             let chosen = LEVELS
                 .into_iter()
                 .find(|(known, _)| level(*known) == security);
@@ -142,8 +153,9 @@ fn Fields(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView {
             help="One a line. One that is taken out of the project stays in the cluster."/>
         <TextArea label="Namespaces that are taken over" value=adopted lines=2
             help="One a line: those that are there already."/>
-        <PairFields legend="Quota" heads=["Together", "Each namespace"] pairs=quota/>
-        <PairFields legend="What containers get that say nothing" heads=["Request", "Limit"] pairs=defaults/>
+        <PairFields legend="Quota" heads=["Together", "Each namespace"] pairs=quota further=further[0]/>
+        <PairFields legend="What containers get that say nothing" heads=["Request", "Limit"]
+            pairs=defaults further=further[1]/>
         <Select label="Pod security" options=levels value=security/>
     }
 }
@@ -155,11 +167,35 @@ pub(super) fn ChangeProject(
     open: RwSignal<bool>,
     listing: Listing<ProjectView>,
 ) -> impl IntoView {
+    let sending = Sending::new();
     view! {
-        <Dialog open=open title="Change this project">
+        <Dialog open=open title="Change this project" held=sending.busy()>
             // The form begins with what there is when it is opened; what is typed stays.
-            {project.get_untracked().map(|it| view! { <ChangeForm project=it open=open listing=listing/> })}
+            {project.get_untracked().map(|it| view! {
+                <ChangeForm project=it open=open sending=sending listing=listing/>
+            })}
         </Dialog>
+    }
+}
+
+/// How saving ended.
+enum Saved {
+    Changed(Box<ProjectView>),
+    /// Nothing is saved: somebody else has changed it, and this it is now.
+    Meanwhile(Box<ProjectView>),
+}
+
+async fn save(gate: Gate, path: &str, wish: &ProjectPatch) -> Result<Saved, Problem> {
+    match gate.send("PATCH", path, wish).await {
+        Ok(project) => Ok(Saved::Changed(Box::new(project))),
+        Err(refused) if refused.kind == ProblemKind::Conflict => {
+            let now: ProjectView = gate.get(path).await?;
+            if now.generation == wish.generation {
+                return Err(refused);
+            }
+            Ok(Saved::Meanwhile(Box::new(now)))
+        }
+        Err(refused) => Err(refused),
     }
 }
 
@@ -167,11 +203,14 @@ pub(super) fn ChangeProject(
 fn ChangeForm(
     project: ProjectView,
     open: RwSignal<bool>,
+    sending: Sending,
     listing: Listing<ProjectView>,
 ) -> impl IntoView {
+    sending.forget();
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
-    let (draft, sending) = (RwSignal::new(Draft::of(&project)), Sending::new());
+    let draft = RwSignal::new(Draft::of(&project));
     let before = StoredValue::new(project);
+    let meanwhile = RwSignal::new(Vec::<String>::new());
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
         if !draft.with_untracked(Draft::is_whole) {
@@ -181,20 +220,57 @@ fn ChangeForm(
             let patch = draft.with_untracked(|draft| draft.patch(before));
             (path(&before.name), patch)
         });
-        let request = async move { gate.send("PATCH", &path, &patch).await };
-        sending.send(request, move |project: ProjectView| {
+        let request = async move { save(gate, &path, &patch).await };
+        sending.send(request, move |saved| {
             listing.again();
-            toasts.say(format!("The project {} is changed.", project.name));
-            // The dialog may be closed by now.
-            let _ = open.try_set(false);
+            match saved {
+                Saved::Changed(project) => {
+                    toasts.say(format!("The project {} is changed.", project.name));
+                    // The dialog may be closed by now.
+                    let _ = open.try_set(false);
+                }
+                Saved::Meanwhile(now) => {
+                    let merged = before.try_with_value(|before| {
+                        draft.try_with_untracked(|it| it.upon(before, &now))
+                    });
+                    // The dialog may be closed by now.
+                    let Some((merged, changes)) = merged.flatten() else {
+                        return;
+                    };
+                    before.set_value(*now);
+                    draft.set(merged);
+                    meanwhile.set(changes);
+                }
+            }
         });
+    };
+    // What both have typed stands in fields that begin anew.
+    let fields = move || {
+        meanwhile.track();
+        view! { <Fields draft=draft sending=sending/> }
     };
     view! {
         <form class="dialog-body" on:submit=submit>
             <Refusal sending=sending fields=FIELDS/>
-            <Fields draft=draft sending=sending/>
+            {move || meanwhile.with(|changes| told(changes))}
+            {fields}
             <FormFoot open=open verb="Save" sending=sending
                 disabled=Signal::derive(move || !draft.with(Draft::is_whole))/>
         </form>
     }
+}
+
+/// What somebody else has changed while this was typed.
+fn told(changes: &[String]) -> Option<impl IntoView + use<>> {
+    let items = changes.iter().cloned();
+    let items = items.map(|change| view! { <li>{change}</li> });
+    let items = items.collect_view();
+    (!changes.is_empty()).then(|| {
+        view! {
+            <Banner mood=Mood::Warning>
+                <p>"Somebody changed the project meanwhile, and nothing of yours is saved yet. Below is both: look at it, and save again."</p>
+                <ul>{items}</ul>
+            </Banner>
+        }
+    })
 }

@@ -13,8 +13,9 @@ pub(super) fn PairFields(
     /// What the first and the second quantity are.
     heads: [&'static str; 2],
     pairs: RwSignal<Vec<TypedPair>>,
+    /// The resource that is typed, and not among them yet.
+    further: RwSignal<String>,
 ) -> impl IntoView {
-    let further = RwSignal::new(String::new());
     let resources = Memo::new(move |_| {
         pairs.with(|pairs| {
             pairs
@@ -40,14 +41,34 @@ pub(super) fn PairFields(
             further.set(String::new());
         }
     };
+    // Enter in a field sends the whole form, which has not got this resource yet.
+    let enter = move |event: web_sys::KeyboardEvent| {
+        if event.key() == "Enter" && !event.is_composing() {
+            event.prevent_default();
+            add(());
+        }
+    };
+    let help = move || {
+        let text = if typed().is_empty() {
+            "As ResourceQuotas name it, such as services."
+        } else {
+            "Add it, or empty this: nothing can be saved before."
+        };
+        text.to_owned()
+    };
+    let known = move || {
+        let known = !typed().is_empty() && !new();
+        known.then(|| "It is above already; empty this.".to_owned())
+    };
     view! {
         <fieldset class="choices">
             <legend>{legend}</legend>
             <For each=move || resources.get() key=Clone::clone let:resource>
                 <PairRow resource=resource heads=heads pairs=pairs/>
             </For>
-            <div class="pair-further">
-                <TextField label="Another resource" value=further help="As ResourceQuotas name it, such as services."/>
+            <div class="pair-further" on:keydown=enter>
+                <TextField label="Another resource" value=further help=Signal::derive(help)
+                    error=Signal::derive(known)/>
                 <Button disabled=Signal::derive(move || !new()) on_press=add>"Add"</Button>
             </div>
         </fieldset>

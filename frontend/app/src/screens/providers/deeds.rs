@@ -14,7 +14,8 @@ use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 
-use super::form::change;
+use super::change::change;
+use super::trial::Tested;
 use crate::clock::now;
 use crate::gate::Gate;
 use crate::live::listing::Listing;
@@ -103,12 +104,13 @@ pub(super) fn ConfirmStep(
     open: RwSignal<bool>,
     listing: Listing<AuthProviderView>,
     /// What the last test on this screen showed.
-    tested: RwSignal<Option<bool>>,
+    tested: Tested,
 ) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let (navigate, sending) = (use_navigate(), Sending::new());
     let typed = (step == Step::Delete).then(|| name.clone());
     let title = format!("{} {name}?", step.verb());
+    let cuts_oneself = step != Step::Enable && gate.provider().as_ref() == Some(&name);
     let command = format!("drover provider {} {}", step.command(), shell::word(&name));
     let (name, command) = (StoredValue::new(name), StoredValue::new(command));
     let go = move |()| {
@@ -133,6 +135,11 @@ pub(super) fn ConfirmStep(
             <p>{step.consequences()}</p>
             {(step == Step::Enable).then(|| view! { <Untested tested=tested/> })}
             {(step != Step::Enable).then(|| view! { <WhoIsCut name=name.get_value()/> })}
+            {cuts_oneself.then(|| view! {
+                <Banner mood=Mood::Warning>
+                    "This is you: you are signed in with it, and are signed out at once. See first that an administrator can come in another way."
+                </Banner>
+            })}
             <Code label="Command" text=command.get_value()/>
         </Confirm>
     }
@@ -140,11 +147,13 @@ pub(super) fn ConfirmStep(
 
 /// That nobody knows yet whether it works.
 #[component]
-fn Untested(tested: RwSignal<Option<bool>>) -> impl IntoView {
-    let why = match tested.get_untracked() {
+fn Untested(tested: Tested) -> impl IntoView {
+    let why = match untrack(move || tested.works()) {
         Some(true) => return None,
         Some(false) => "The test showed that it does not work yet: people would not get in.",
-        None => "It was not tested on this page. A test shows at once whether people get in.",
+        None => {
+            "It was not tested on this page as it is now. A test shows at once whether people get in."
+        }
     };
     Some(view! { <Banner mood=Mood::Warning>{why}</Banner> })
 }

@@ -1,35 +1,35 @@
-//! The form in which an identity provider is set up, and in which it is changed.
+//! The form in which an identity provider is set up, and the fields in which it is changed.
 
-use drover_api::rest::{AuthProviderCreate, AuthProviderUpdate, AuthProviderView, Secret};
-use drover_ui_core::problem::{Problem, ProblemKind};
-use drover_ui_core::provider::{Draft, Entry, Field, PATHS, Protocol, callback, path, screen};
+use drover_api::rest::{AuthProviderCreate, AuthProviderView, Secret};
+use drover_ui_core::provider::{Draft, Entry, Field, PATHS, Protocol, callback, screen};
 use drover_ui_core::shell;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::field::{Checkbox, Content, Select, TextArea, TextField};
-use drover_ui_kit::notice::{Banner, Mood};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{PATH, server_url};
 use crate::gate::Gate;
-use crate::live::listing::Listing;
 use crate::screens::form::{FormFoot, Refusal, Sending};
-
-/// Tries when the server writes the provider's status meanwhile.
-const TRIES: usize = 5;
 
 /// The dialog that sets one up.
 #[component]
 pub(super) fn CreateProvider(open: RwSignal<bool>) -> impl IntoView {
-    view! { <Dialog open=open title="Set up an identity provider"><CreateForm open=open/></Dialog> }
+    let sending = Sending::new();
+    view! {
+        <Dialog open=open title="Set up an identity provider" held=sending.busy()>
+            <CreateForm open=open sending=sending/>
+        </Dialog>
+    }
 }
 
 #[component]
-fn CreateForm(open: RwSignal<bool>) -> impl IntoView {
+fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
+    sending.forget();
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let navigate = use_navigate();
     let (name, secret) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
@@ -40,7 +40,6 @@ fn CreateForm(open: RwSignal<bool>) -> impl IntoView {
         found.unwrap_or(Protocol::Oidc)
     });
     let draft = RwSignal::new(Draft::new(Protocol::Oidc));
-    let sending = Sending::new();
     let url = server_url();
     let ready = move || {
         let has_secret = !chosen.get().needs_secret() || secret.with(|it| !it.is_empty());
@@ -112,7 +111,7 @@ fn command(name: &str) -> String {
 }
 
 /// Fields that show what is about them themselves.
-const FIELDS: &[&str] = &{
+pub(super) const FIELDS: &[&str] = &{
     let mut fields = ["name"; PATHS.len() + 3];
     fields[1] = "secret";
     fields[2] = "spec.displayName";
@@ -144,7 +143,7 @@ pub(super) fn CallbackUrl(
 
 /// The settings of a protocol.
 #[component]
-fn Settings(
+pub(super) fn Settings(
     protocol: Protocol,
     draft: RwSignal<Draft>,
     sending: Sending,
@@ -210,7 +209,7 @@ fn Setting(
 }
 
 #[component]
-fn SecretField(
+pub(super) fn SecretField(
     protocol: Protocol,
     secret: RwSignal<String>,
     sending: Sending,
@@ -232,17 +231,24 @@ fn SecretField(
 
 /// What all protocols have.
 #[component]
-fn Common(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView {
+pub(super) fn Common(
+    draft: RwSignal<Draft>,
+    sending: Sending,
+    /// What is wrong with who signs in.
+    #[prop(optional, into)]
+    wrong: Signal<Option<String>>,
+) -> impl IntoView {
     let begun = draft.get_untracked();
     let shown = RwSignal::new(begun.display_name);
     let limited = RwSignal::new(begun.limited);
     let out = RwSignal::new(begun.sign_out_there);
-    let comes_back = Memo::new(move |_| draft.with(|draft| draft.protocol.comes_back()));
+    let protocol = Memo::new(move |_| draft.with(|draft| draft.protocol));
+    let comes_back = move || protocol.get().comes_back();
     let (users, groups) = (RwSignal::new(begun.users), RwSignal::new(begun.groups));
     Effect::new(move || {
         let (shown, limited) = (shown.get(), limited.get());
         let (users, groups) = (users.get(), groups.get());
-        let out = out.get() && comes_back.get();
+        let out = out.get() && comes_back();
         draft.update(|draft| {
             draft.display_name = shown;
             draft.sign_out_there = out;
@@ -254,112 +260,18 @@ fn Common(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView {
     view! {
         <TextField label="Words on its button" value=shown error=sending.of("spec.displayName")
             help="On the sign-in page, after “Sign in with”. Empty: its name."/>
-        <Show when=move || comes_back.get()>
-            <Checkbox label="Signing out of Drover goes on there" checked=out/>
-        </Show>
+        {move || comes_back().then(|| {
+            let label = format!("Signing out of Drover {}", protocol.get().sign_out_there());
+            view! { <Checkbox label=label checked=out/> }
+        })}
         <Checkbox label="Only certain people and groups sign in" checked=limited/>
         <Show when=move || limited.get()>
             <div class="stack">
-                <TextArea label="People" value=users
+                <TextArea label="People" value=users error=wrong
                     help="Their ids at the provider, one a line; names may become another's."/>
                 <TextArea label="Groups" value=groups
                     help="Ids of groups whose people sign in, one a line, such as org:9919 at GitHub."/>
             </div>
         </Show>
-    }
-}
-
-/// The dialog that changes one.
-#[component]
-pub(super) fn ChangeProvider(
-    provider: Signal<Option<AuthProviderView>>,
-    open: RwSignal<bool>,
-    listing: Listing<AuthProviderView>,
-) -> impl IntoView {
-    view! {
-        <Dialog open=open title="Change this identity provider">
-            // The form begins with what there is when it is opened; what is typed stays.
-            {provider.get_untracked().map(|it| view! { <ChangeForm provider=it open=open listing=listing/> })}
-        </Dialog>
-    }
-}
-
-#[component]
-fn ChangeForm(
-    provider: AuthProviderView,
-    open: RwSignal<bool>,
-    listing: Listing<AuthProviderView>,
-) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
-    let Some(begun) = Draft::of(&provider.spec) else {
-        return view! {
-            <div class="dialog-body"><Banner mood=Mood::Error>
-                "This page does not know its protocol. Reload the page: the server may have been upgraded."
-            </Banner></div>
-        }
-        .into_any();
-    };
-    let (protocol, kept) = (begun.protocol, provider.has_secret);
-    let (draft, secret) = (RwSignal::new(begun), RwSignal::new(String::new()));
-    let sending = Sending::new();
-    let provider = StoredValue::new(provider);
-    let ready = move || draft.with(Draft::is_whole);
-    let submit = move |event: web_sys::SubmitEvent| {
-        event.prevent_default();
-        if !untrack(ready) {
-            return;
-        }
-        let (name, base) = provider.with_value(|it| (it.name.clone(), it.spec.clone()));
-        let spec = draft.with_untracked(|draft| draft.spec(&base));
-        let secret = secret.get_untracked();
-        let secret = (!secret.is_empty()).then(|| Secret::new(secret));
-        let request =
-            async move { change(gate, &name, Some(&base), |_| spec.clone(), secret).await };
-        sending.send(request, move |provider: AuthProviderView| {
-            listing.again();
-            toasts.say(format!("{} is changed.", provider.name));
-            // The dialog may be closed by now.
-            let _ = open.try_set(false);
-        });
-    };
-    view! {
-        <form class="dialog-body" on:submit=submit>
-            <Refusal sending=sending fields=FIELDS/>
-            <Settings protocol=protocol draft=draft sending=sending changes=true/>
-            <SecretField protocol=protocol secret=secret sending=sending kept=kept/>
-            <Common draft=draft sending=sending/>
-            <p class="soft">"Whoever is signed in and is not let in any more loses access within seconds."</p>
-            <FormFoot open=open verb="Save" sending=sending disabled=Signal::derive(move || !ready())/>
-        </form>
-    }
-    .into_any()
-}
-
-/// Changes the spec of a provider: from `base`, if it matters what it was, and from what there is
-/// then if not. The server writes its status all the time, which is no reason to refuse.
-pub(super) async fn change(
-    gate: Gate,
-    name: &str,
-    base: Option<&Value>,
-    spec: impl Fn(&Value) -> Value,
-    secret: Option<Secret>,
-) -> Result<AuthProviderView, Problem> {
-    let path = path(name);
-    let mut tries = 1;
-    loop {
-        let now: AuthProviderView = gate.get(&path).await?;
-        if base.is_some_and(|base| *base != now.spec) {
-            let why = "Somebody else has changed it meanwhile. Close this, look, and begin anew.";
-            return Err(Problem::new(ProblemKind::Conflict, why));
-        }
-        let update = AuthProviderUpdate {
-            spec: spec(&now.spec),
-            secret: secret.clone(),
-            resource_version: Some(now.resource_version),
-        };
-        match gate.send("PUT", &path, &update).await {
-            Err(problem) if problem.kind == ProblemKind::Conflict && tries < TRIES => tries += 1,
-            answer => return answer,
-        }
     }
 }

@@ -11,10 +11,11 @@ use leptos::prelude::*;
 use leptos_router::components::A;
 use leptos_router::hooks::use_params_map;
 
+use super::change::ChangeProvider;
 use super::columns::{door_badge, time};
 use super::deeds::{ConfirmStep, Step};
-use super::form::{CallbackUrl, ChangeProvider};
-use super::trial::Trial;
+use super::form::CallbackUrl;
+use super::trial::{Tested, Trial};
 use super::{DEED, PATH, server_url};
 use crate::clock::in_full;
 use crate::command::SameCommand;
@@ -88,7 +89,7 @@ fn Known(
     let freshness = Signal::derive(move || listing.freshness());
     let (asked, asking) = (RwSignal::new(None::<Step>), RwSignal::new(false));
     let url = server_url();
-    let (changing, tested) = (RwSignal::new(false), RwSignal::new(None::<bool>));
+    let (changing, tested) = (RwSignal::new(false), Tested::nothing_of(found));
     let open =
         Memo::new(move |_| found.with(|it| it.as_ref().is_some_and(|it| is_enabled(&it.spec))));
     let door = move || {
@@ -144,7 +145,8 @@ fn Known(
                 <SameCommand line=format!("drover provider get {}", shell::word(&name))/>
             </footer>
         </div>
-        <ChangeProvider provider=Signal::derive(move || found.get()) open=changing listing=listing/>
+        <ChangeProvider provider=Signal::derive(move || found.get()) open=changing listing=listing
+            on_secret=move |()| tested.have_another_secret()/>
         {dialog}
     }
 }
@@ -158,10 +160,10 @@ fn Facts(provider: AuthProviderView, url: RwSignal<String>) -> impl IntoView {
     } else {
         "none: a public client"
     };
-    let out = if draft.as_ref().is_some_and(|it| it.sign_out_there) {
-        "of Drover, and there"
-    } else {
-        "of Drover only"
+    let onward = draft.as_ref().filter(|it| it.sign_out_there);
+    let out = match onward.map(|it| it.protocol.sign_out_there()) {
+        Some(there) => format!("of Drover, and {there}"),
+        None => "of Drover only".to_owned(),
     };
     let name = StoredValue::new(provider.name.clone());
     let back = protocol.filter(|it| it.comes_back()).map(|protocol| {

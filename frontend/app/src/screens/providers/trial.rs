@@ -1,7 +1,7 @@
 //! Whether an identity provider works, tried before anybody depends on it.
 
-use drover_api::rest::{ProviderCheck, ProviderTest, ProviderTrial, Secret};
-use drover_ui_core::provider::Protocol;
+use drover_api::rest::{AuthProviderView, ProviderCheck, ProviderTest, ProviderTrial, Secret};
+use drover_ui_core::provider::{Protocol, enabled};
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
 use drover_ui_kit::badge::{Badge, Tone};
@@ -9,6 +9,7 @@ use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::{Content, TextField};
 use leptos::prelude::*;
+use serde_json::Value;
 
 use crate::gate::Gate;
 use crate::screens::form::{Refusal, Sending};
@@ -16,19 +17,73 @@ use crate::screens::form::{Refusal, Sending};
 /// The server tries for a minute at most.
 const PATIENCE_MS: u32 = 70_000;
 
+/// What a test was a test of.
+#[derive(Clone, Debug, PartialEq)]
+struct Tried {
+    /// The settings; whether it is enabled is no matter.
+    spec: Value,
+    /// How many other secrets were typed on this screen before.
+    secrets: u32,
+}
+
+/// What was tested last; it says nothing any more once something else would be tested.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tested {
+    now: Memo<Option<Tried>>,
+    secrets: RwSignal<u32>,
+    last: RwSignal<Option<(Option<Tried>, ProviderTrial)>>,
+}
+
+impl Tested {
+    /// Nothing yet of this provider.
+    pub(super) fn nothing_of(found: Memo<Option<AuthProviderView>>) -> Self {
+        let secrets = RwSignal::new(0);
+        let now = Memo::new(move |_| {
+            let spec = found.with(|it| it.as_ref().map(|it| enabled(&it.spec, false)))?;
+            let secrets = secrets.get();
+            Some(Tried { spec, secrets })
+        });
+        Self {
+            now,
+            secrets,
+            last: RwSignal::new(None),
+        }
+    }
+
+    /// It has another secret.
+    pub(super) fn have_another_secret(self) {
+        // The screen may be gone by now.
+        let _ = self.secrets.try_update(|secrets| *secrets += 1);
+    }
+
+    /// Whether it works as it is now, as far as that was tested.
+    pub(super) fn works(self) -> Option<bool> {
+        self.trial().map(|trial| trial.works)
+    }
+
+    fn trial(self) -> Option<ProviderTrial> {
+        let (of, trial) = self.last.get()?;
+        (of == self.now.get()).then_some(trial)
+    }
+
+    fn is_outdated(self) -> bool {
+        self.last.with(Option::is_some) && self.trial().is_none()
+    }
+}
+
 /// The test of a provider, and what it showed.
 #[component]
 pub(super) fn Trial(
     name: String,
     protocol: Option<Protocol>,
     /// What the last one showed.
-    tested: RwSignal<Option<bool>>,
+    tested: Tested,
     /// What can be done once it works.
     children: ChildrenFn,
 ) -> impl IntoView {
     let gate = expect_context::<Gate>();
     let (login, password) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
-    let (trial, sending) = (RwSignal::new(None::<ProviderTrial>), Sending::new());
+    let sending = Sending::new();
     let asks_login = protocol == Some(Protocol::Ldap);
     let name = StoredValue::new(name);
     let half = move || {
@@ -46,13 +101,17 @@ pub(super) fn Trial(
             password: said(password).map(Secret::new),
         };
         let path = name.with_value(|name| format!("/v1/providers/{}/test", segment(name)));
-        trial.set(None);
-        tested.set(None);
-        let request = async move { gate.try_out(&path, &request, PATIENCE_MS).await };
-        // The screen may be gone by now.
+        tested.last.set(None);
+        let of = tested.now.get_untracked();
+        let request = async move {
+            let answer = gate.try_out(&path, &request, PATIENCE_MS).await;
+            // A password stays in the page no longer than it takes.
+            let _ = password.try_set(String::new());
+            answer
+        };
         sending.send(request, move |shown: ProviderTrial| {
-            let _ = tested.try_set(Some(shown.works));
-            let _ = trial.try_set(Some(shown));
+            // The screen may be gone by now.
+            let _ = tested.last.try_set(Some((of, shown)));
         });
     };
     let command = move || {
@@ -81,8 +140,13 @@ pub(super) fn Trial(
                     <Button role=Role::Submit weight=Weight::Primary busy=sending.busy() disabled=Signal::derive(half)>"Test"</Button>
                 </div>
             </form>
-            <div role="status">{move || trial.get().map(|trial| view! { <Shown trial=trial/> })}</div>
-            <Show when=move || tested.get() == Some(true)>{children.with_value(|children| children())}</Show>
+            <div role="status">
+                {move || tested.trial().map(|trial| view! { <Shown trial=trial/> })}
+                <Show when=move || tested.is_outdated()>
+                    <p class="soft">"It was changed since it was tested. Test it again."</p>
+                </Show>
+            </div>
+            <Show when=move || tested.works() == Some(true)>{children.with_value(|children| children())}</Show>
             <Code label="Command" text=Signal::derive(command)/>
         </section>
     }

@@ -3,7 +3,7 @@
 use drover_api::rest::{HeldRole, IdentityView, UserLink, UserLinked, UserView};
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
-use drover_ui_core::user::{held, signs_in_with};
+use drover_ui_core::user::{held, movable, signs_in_with};
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::confirm::Confirm;
@@ -15,6 +15,7 @@ use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos_router::components::A;
 
+use crate::clock::now;
 use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::form::{FormFoot, Refusal, Sending};
@@ -38,11 +39,14 @@ pub(super) fn LinkIdentity(
         }
     });
     let title = format!("Link an identity to {name}");
-    let name = StoredValue::new(name);
+    let (name, sending) = (StoredValue::new(name), Sending::new());
     view! {
-        <Dialog open=open title=title>
+        <Dialog open=open title=title held=sending.busy()>
             {move || match linked.get() {
-                None => view! { <Form name=name open=open listing=listing linked=linked/> }.into_any(),
+                None => view! {
+                    <Form name=name open=open sending=sending listing=listing linked=linked/>
+                }
+                .into_any(),
                 Some(linked) => view! { <Linked linked=linked open=open/> }.into_any(),
             }}
         </Dialog>
@@ -56,25 +60,32 @@ const FIELDS: &[&str] = &["from"];
 fn Form(
     name: StoredValue<String>,
     open: RwSignal<bool>,
+    sending: Sending,
     listing: Listing<UserView>,
     linked: RwSignal<Option<UserLinked>>,
 ) -> impl IntoView {
+    sending.forget();
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let (from, provider) = (RwSignal::new(None::<String>), RwSignal::new(String::new()));
-    let sending = Sending::new();
     let others = Memo::new(move |_| {
         let me = gate.session().map(|session| session.me.username);
         let items = listing.items().unwrap_or_default();
+        let own = |user: &&UserView| name.with_value(|name| user.name == *name);
+        let Some(to) = items.iter().find(own) else {
+            return Vec::new();
+        };
         let others = items.iter().filter(|user| {
-            let own = name.with_value(|name| user.name == *name);
             // Nobody takes an identity from themselves.
-            !own && Some(&user.name) != me.as_ref() && !user.identities.is_empty()
+            user.name != to.name && Some(&user.name) != me.as_ref()
         });
-        others.cloned().collect::<Vec<_>>()
+        let others = others.map(|user| (user.clone(), movable(user, to, now())));
+        others
+            .filter(|(_, providers)| !providers.is_empty())
+            .collect::<Vec<_>>()
     });
     let choices = Signal::derive(move || {
         let others = others.get().into_iter();
-        let choices = others.map(|user| Choice {
+        let choices = others.map(|(user, _)| Choice {
             note: signs_in_with(&user),
             words: user.name.clone(),
             key: user.name,
@@ -84,10 +95,11 @@ fn Form(
     let providers = Memo::new(move |_| {
         let from = from.get();
         let others = others.get();
-        let found = others.iter().find(|user| Some(&user.name) == from.as_ref());
-        let identities = found.map(|user| user.identities.clone());
-        let identities = identities.unwrap_or_default().into_iter();
-        identities.map(|it| it.provider).collect::<Vec<_>>()
+        let of = |(user, _): &&(UserView, _)| Some(&user.name) == from.as_ref();
+        let found = others.iter().find(of);
+        found
+            .map(|(_, providers)| providers.clone())
+            .unwrap_or_default()
     });
     // Of several identities the first one is chosen; the person sees which.
     Effect::new(move || provider.set(providers.get().first().cloned().unwrap_or_default()));
@@ -144,7 +156,7 @@ fn Form(
                 <b>{name.get_value()}</b>", with all that they may do."
             </p>
             <Picker label="From" choices=choices value=from none="Choose the other user"
-                help="Only users whom an identity provider knows have one to move.".to_owned()
+                help="Only users whose identity provider has confirmed them within a day, and is not one of this user's already. Others sign in with it first.".to_owned()
                 error=sending.of("from")/>
             {several}
             <Banner mood=Mood::Warning>
@@ -200,6 +212,8 @@ pub(super) fn UnlinkIdentity(
     /// Whose it is.
     name: String,
     identity: IdentityView,
+    /// Whether they have no other.
+    last: bool,
     open: RwSignal<bool>,
     listing: Listing<UserView>,
 ) -> impl IntoView {
@@ -212,6 +226,12 @@ pub(super) fn UnlinkIdentity(
         shell::word(&name),
         shell::word(&provider)
     ));
+    let left = StoredValue::new(last.then(|| {
+        format!(
+            "{name} has no other identity: nobody can sign in as them any more, unless they have a \
+             password of Drover's own."
+        )
+    }));
     let (name, provider) = (StoredValue::new(name), StoredValue::new(provider));
     let go = move |()| {
         let of_user = name.with_value(|name| path(name));
@@ -230,6 +250,7 @@ pub(super) fn UnlinkIdentity(
             <p>
                 "What stands on the identity, sessions and tokens, ends at once. Whoever signs in with it then is a new user. To keep somebody out, disable the user."
             </p>
+            {left.get_value().map(|words| view! { <Banner mood=Mood::Warning>{words}</Banner> })}
             <Code label="Command" text=command.get_value()/>
         </Confirm>
     }

@@ -188,6 +188,15 @@ fn Identities(
         found.map(|user| user.identities).unwrap_or_default()
     });
     let some = Memo::new(move |_| identities.with(|it| !it.is_empty()));
+    let enabled = Memo::new(move |_| found.with(|it| it.as_ref().is_some_and(|it| it.enabled)));
+    // Whether they have a password is not known here.
+    let without = move || {
+        if enabled.get() {
+            "A name and a password of Drover's own, if they have one: no identity provider knows them."
+        } else {
+            "Nothing: they are disabled, and no identity provider knows them."
+        }
+    };
     let refresh = move |()| {
         let path = name.with_value(|name| format!("/v1/users/{}/refresh", segment(name)));
         let request = async move { gate.try_out(&path, &(), PATIENCE_MS).await };
@@ -209,23 +218,27 @@ fn Identities(
     let unlink = move || {
         let identity = asked.identity.get()?;
         let name = name.get_value();
-        Some(
-            view! { <UnlinkIdentity name=name identity=identity open=asked.open listing=listing/> },
-        )
+        // What is polled meanwhile does not begin the dialog anew.
+        let last = identities.with_untracked(|it| it.len() == 1);
+        Some(view! {
+            <UnlinkIdentity name=name identity=identity last=last open=asked.open listing=listing/>
+        })
     };
     view! {
         <section class="card">
             <h2>"Signs in with"</h2>
             <Refusal sending=sending/>
             <Show when=move || some.get()
-                fallback=|| view! { <p>"A name and a password of Drover's own: no identity provider knows them."</p> }>
+                fallback=move || view! { <p>{without}</p> }>
                 <ul class="stack">{rows}</ul>
             </Show>
             <div class="row">
                 <Show when=move || some.get()>
                     <Button busy=sending.busy() on_press=refresh>"Ask the providers now"</Button>
                 </Show>
-                <Button on_press=move |()| linking.set(true)>"Link an identity…"</Button>
+                <Show when=move || enabled.get()>
+                    <Button on_press=move |()| linking.set(true)>"Link an identity…"</Button>
+                </Show>
             </div>
         </section>
         <LinkIdentity name=name.get_value() open=linking listing=listing/>

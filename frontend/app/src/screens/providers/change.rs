@@ -1,0 +1,141 @@
+//! The form in which an identity provider that there is is changed.
+
+use drover_api::rest::{AuthProviderUpdate, AuthProviderView, Secret};
+use drover_ui_core::problem::{Problem, ProblemKind};
+use drover_ui_core::provider::{Draft, is_enabled, path};
+use drover_ui_kit::dialog::Dialog;
+use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::toast::Toasts;
+use leptos::prelude::*;
+use serde_json::Value;
+
+use super::form::{Common, FIELDS, SecretField, Settings};
+use crate::gate::Gate;
+use crate::live::listing::Listing;
+use crate::screens::form::{FormFoot, Refusal, Sending};
+
+/// Tries when the server writes the provider's status meanwhile.
+const TRIES: usize = 5;
+
+/// The dialog that changes one.
+#[component]
+pub(super) fn ChangeProvider(
+    provider: Signal<Option<AuthProviderView>>,
+    open: RwSignal<bool>,
+    listing: Listing<AuthProviderView>,
+    /// Called when it has got another secret.
+    #[prop(into)]
+    on_secret: Callback<()>,
+) -> impl IntoView {
+    let sending = Sending::new();
+    view! {
+        <Dialog open=open title="Change this identity provider" held=sending.busy()>
+            // The form begins with what there is when it is opened; what is typed stays.
+            {provider.get_untracked().map(|it| view! {
+                <ChangeForm provider=it open=open sending=sending listing=listing on_secret=on_secret/>
+            })}
+        </Dialog>
+    }
+}
+
+#[component]
+fn ChangeForm(
+    provider: AuthProviderView,
+    open: RwSignal<bool>,
+    sending: Sending,
+    listing: Listing<AuthProviderView>,
+    on_secret: Callback<()>,
+) -> impl IntoView {
+    sending.forget();
+    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let Some(begun) = Draft::of(&provider.spec) else {
+        return view! {
+            <div class="dialog-body"><Banner mood=Mood::Error>
+                "This page does not know its protocol. Reload the page: the server may have been upgraded."
+            </Banner></div>
+        }
+        .into_any();
+    };
+    let (protocol, kept) = (begun.protocol, provider.has_secret);
+    let (draft, secret) = (RwSignal::new(begun), RwSignal::new(String::new()));
+    // Whether it is how the one who changes it is here.
+    let own = gate.provider().as_ref() == Some(&provider.name);
+    let enabled = is_enabled(&provider.spec);
+    let provider = StoredValue::new(provider);
+    let nobody = Signal::derive(move || {
+        let nobody = enabled && draft.with(Draft::is_for_nobody);
+        nobody.then(|| {
+            "Somebody has to be among people or groups. To shut everybody out, disable the provider."
+                .to_owned()
+        })
+    });
+    let ready = move || draft.with(Draft::is_whole) && nobody.with(Option::is_none);
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        if !untrack(ready) {
+            return;
+        }
+        let (name, base) = provider.with_value(|it| (it.name.clone(), it.spec.clone()));
+        let spec = draft.with_untracked(|draft| draft.spec(&base));
+        let secret = secret.get_untracked();
+        let secret = (!secret.is_empty()).then(|| Secret::new(secret));
+        let another_secret = secret.is_some();
+        let request =
+            async move { change(gate, &name, Some(&base), |_| spec.clone(), secret).await };
+        sending.send(request, move |provider: AuthProviderView| {
+            listing.again();
+            if another_secret {
+                // The screen may be gone by now.
+                let _ = on_secret.try_run(());
+            }
+            toasts.say(format!("{} is changed.", provider.name));
+            // The dialog may be closed by now.
+            let _ = open.try_set(false);
+        });
+    };
+    view! {
+        <form class="dialog-body" on:submit=submit>
+            <Refusal sending=sending fields=FIELDS/>
+            <Settings protocol=protocol draft=draft sending=sending changes=true/>
+            <SecretField protocol=protocol secret=secret sending=sending kept=kept/>
+            <Common draft=draft sending=sending wrong=nobody/>
+            <p class="soft">"Whoever is signed in and is not let in any more loses access within seconds."</p>
+            {own.then(|| view! {
+                <Banner mood=Mood::Warning>
+                    "You are signed in with it yourself: see that you are let in, and that you can come in another way."
+                </Banner>
+            })}
+            <FormFoot open=open verb="Save" sending=sending disabled=Signal::derive(move || !ready())/>
+        </form>
+    }
+    .into_any()
+}
+
+/// Changes the spec of a provider: from `base`, if it matters what it was, and from what there is
+/// then if not. The server writes its status all the time, which is no reason to refuse.
+pub(super) async fn change(
+    gate: Gate,
+    name: &str,
+    base: Option<&Value>,
+    spec: impl Fn(&Value) -> Value,
+    secret: Option<Secret>,
+) -> Result<AuthProviderView, Problem> {
+    let path = path(name);
+    let mut tries = 1;
+    loop {
+        let now: AuthProviderView = gate.get(&path).await?;
+        if base.is_some_and(|base| *base != now.spec) {
+            let why = "Somebody else has changed it meanwhile. Close this, look, and begin anew.";
+            return Err(Problem::new(ProblemKind::Conflict, why));
+        }
+        let update = AuthProviderUpdate {
+            spec: spec(&now.spec),
+            secret: secret.clone(),
+            resource_version: Some(now.resource_version),
+        };
+        match gate.send("PUT", &path, &update).await {
+            Err(problem) if problem.kind == ProblemKind::Conflict && tries < TRIES => tries += 1,
+            answer => return answer,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What somebody else changed of a project while it was being typed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use drover_api::rest::ProjectView;
+
+use super::draft::{Draft, TypedPair, level};
+
+/// What is changed by itself.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    DisplayName,
+    Description,
+    Namespace(String),
+    Quota(String),
+    NamespaceQuota(String),
+    Request(String),
+    Limit(String),
+    PodSecurity,
+}
+
+impl Part {
+    fn words(&self) -> String {
+        match self {
+            Self::DisplayName => "Display name".to_owned(),
+            Self::Description => "Description".to_owned(),
+            Self::Namespace(name) => format!("Namespace {name}"),
+            Self::Quota(resource) => format!("Quota of {resource}, together"),
+            Self::NamespaceQuota(resource) => format!("Quota of {resource}, each namespace"),
+            Self::Request(resource) => format!("Request of {resource}"),
+            Self::Limit(resource) => format!("Limit of {resource}"),
+            Self::PodSecurity => "Pod security".to_owned(),
+        }
+    }
+}
+
+impl Draft {
+    /// What was typed of the project as it was `before`, upon the project as it is `now`, and what is
+    /// other now, in words. Where both have changed the same, what was typed stays.
+    pub fn upon(&self, before: &ProjectView, now: &ProjectView) -> (Self, Vec<String>) {
+        let (theirs, mine) = (Self::of(now), self.parts());
+        let (before, after) = (Self::of(before).parts(), theirs.parts());
+        let all: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+        let (mut draft, mut changes) = (self.clone(), Vec::new());
+        for part in all {
+            let [was, is, typed] = [&before, &after, &mine].map(|parts| parts.get(part));
+            if was == is {
+                continue;
+            }
+            let mut words = match (was, is) {
+                (Some(was), Some(is)) => format!("{}: {is}, was {was}", part.words()),
+                (None, Some(is)) => format!("{}: {is}", part.words()),
+                (_, None) => format!("{}: taken away", part.words()),
+            };
+            if typed == was {
+                draft.take(part, &theirs, is);
+            } else if typed != is {
+                words.push_str("; you have ");
+                words.push_str(typed.map_or("taken it away", String::as_str));
+            }
+            changes.push(words);
+        }
+        (draft, changes)
+    }
+
+    fn parts(&self) -> BTreeMap<Part, String> {
+        let texts = [
+            (Part::DisplayName, self.display_name.trim()),
+            (Part::Description, self.description.trim()),
+            (Part::PodSecurity, self.pod_security.map_or("", level)),
+        ];
+        let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
+        let texts = texts.map(|(part, text)| (part, text.to_owned()));
+        let namespaces = self.namespaces().into_iter().map(|it| {
+            let how = if it.adopt { "taken over" } else { "made" };
+            (Part::Namespace(it.name), how.to_owned())
+        });
+        let (quota, defaults) = (self.quota(), self.defaults());
+        let amounts: [(fn(String) -> Part, _); 4] = [
+            (Part::Quota, quota.project),
+            (Part::NamespaceQuota, quota.namespace),
+            (Part::Request, defaults.requests),
+            (Part::Limit, defaults.limits),
+        ];
+        let amounts = amounts.into_iter().flat_map(|(part, amounts)| {
+            let amounts = amounts.into_iter();
+            amounts.map(move |(resource, amount)| (part(resource), amount))
+        });
+        texts.chain(namespaces).chain(amounts).collect()
+    }
+
+    /// Takes a part as another has it: `value`.
+    fn take(&mut self, part: &Part, theirs: &Self, value: Option<&String>) {
+        let value = value.cloned().unwrap_or_default();
+        match part {
+            Part::DisplayName => self.display_name = value,
+            Part::Description => self.description = value,
+            Part::PodSecurity => self.pod_security = theirs.pod_security,
+            Part::Namespace(name) => {
+                let lists = [
+                    (&mut self.made, &theirs.made),
+                    (&mut self.adopted, &theirs.adopted),
+                ];
+                for (mine, theirs) in lists {
+                    let others = mine.lines().filter(|line| line.trim() != name);
+                    let taken = theirs.lines().filter(|line| *line == name);
+                    *mine = others.chain(taken).collect::<Vec<_>>().join("\n");
+                }
+            }
+            Part::Quota(resource) => pair(&mut self.quota, resource).first = value,
+            Part::NamespaceQuota(resource) => pair(&mut self.quota, resource).second = value,
+            Part::Request(resource) => pair(&mut self.defaults, resource).first = value,
+            Part::Limit(resource) => pair(&mut self.defaults, resource).second = value,
+        }
+    }
+}
+
+fn pair<'a>(pairs: &'a mut Vec<TypedPair>, resource: &str) -> &'a mut TypedPair {
+    let known = pairs.iter().position(|it| it.resource == resource);
+    let at = known.unwrap_or_else(|| {
+        pairs.push(TypedPair {
+            resource: resource.to_owned(),
+            ..TypedPair::default()
+        });
+        pairs.len() - 1
+    });
+    &mut pairs[at]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::shop;
+    use super::*;
+
+    #[test]
+    fn what_two_change_at_once_is_both_kept() {
+        let before = shop();
+        let mut mine = Draft::of(&before);
+        mine.made = "shop-web\nshop-db\nshop-mail".to_owned();
+        mine.description = "Sells".to_owned();
+        let mut now = shop();
+        now.generation = Some(5);
+        now.namespaces.remove(1);
+        let quota = now.quota.as_mut().unwrap();
+        quota.project.insert("services".to_owned(), "3".to_owned());
+        let (merged, changes) = mine.upon(&before, &now);
+        assert_eq!(merged.made, "shop-web\nshop-mail");
+        let wanted = [
+            "Namespace shop-db: taken away",
+            "Quota of services, together: 3",
+        ];
+        assert_eq!(changes, wanted);
+        let patch = merged.patch(&now);
+        assert_eq!(patch.generation, Some(5));
+        assert_eq!(patch.description.as_deref(), Some("Sells"));
+        assert_eq!(patch.quota, None, "it is as the other has it");
+        assert_eq!(patch.namespaces.unwrap().len(), 2);
+    }
+
+    #[test]
+    fn where_two_change_the_same_it_is_said_and_what_was_typed_stays() {
+        let before = shop();
+        let mut mine = Draft::of(&before);
+        mine.display_name = "Store".to_owned();
+        let now = ProjectView {
+            display_name: Some("Market".to_owned()),
+            ..shop()
+        };
+        let (merged, changes) = mine.upon(&before, &now);
+        assert_eq!(merged.display_name, "Store");
+        assert_eq!(
+            changes,
+            ["Display name: Market, was The shop; you have Store"]
+        );
+    }
+}
