@@ -155,8 +155,10 @@ fn Form(said: Said) -> impl IntoView {
             <TextField label="Name" value=name focused=true error=sending.of("name")
                 help="Lower-case letters, digits and “-”; it cannot change."/>
             {is_template.then(|| view! {
-                <Select label="Given" options=contexts.into() value=context/>
-                <div aria-live="polite">{told}</div>
+                <div>
+                    <Select label="Given" options=contexts.into() value=context/>
+                    <div aria-live="polite">{told}</div>
+                </div>
             })}
             <WorkOn work=work/>
             <Refusal sending=sending fields=&["name"]/>
