@@ -81,7 +81,12 @@ fn Form(
     });
     let screen = move || {
         let screen = place.with_value(|it| Some(it.role_screen(&role.get()?)))?;
-        Some(view! { <a href=screen>"What this role allows"</a> })
+        // What is typed here stays.
+        Some(view! {
+            <a href=screen target="_blank" rel="noopener">
+                "What this role allows"<span class="unseen">" (in a new tab)"</span>
+            </a>
+        })
     };
     let (of_user, of_group) = (sending.of("user"), sending.of("group"));
     let of_whom = Signal::derive(move || of_user.get().or_else(|| of_group.get()));

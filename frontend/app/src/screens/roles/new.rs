@@ -16,7 +16,7 @@ use leptos_router::components::A;
 use leptos_router::hooks::{use_navigate, use_query_map};
 
 use super::load::{Unread, create, read};
-use super::work::{Work, WorkOn};
+use super::work::{Work, WorkOn, ask_before_leaving};
 use crate::gate::Gate;
 use crate::screens::form::{Refusal, Sending};
 use crate::screens::title::title;
@@ -89,12 +89,14 @@ fn Form(said: Said) -> impl IntoView {
         Some(RoleContext::Project) => "Project".to_owned(),
         Some(RoleContext::Cluster) | None => "Cluster".to_owned(),
     });
-    let is_template = said.kind() == Kind::Template;
+    let (is_template, begun) = (said.kind() == Kind::Template, said.clone());
     let work = Work {
         draft: RwSignal::new(Draft::of(said)),
         open: true,
         busy: sending.busy(),
     };
+    let changed = Memo::new(move |_| work.differs(&begun) || name.with(|name| !name.is_empty()));
+    ask_before_leaving(changed);
     // Rules that left their list because a role in clusters has only one.
     let moved = RwSignal::new(Vec::new());
     let told = move || {
@@ -153,8 +155,10 @@ fn Form(said: Said) -> impl IntoView {
             <TextField label="Name" value=name focused=true error=sending.of("name")
                 help="Lower-case letters, digits and “-”; it cannot change."/>
             {is_template.then(|| view! {
-                <Select label="Given" options=contexts.into() value=context/>
-                <div aria-live="polite">{told}</div>
+                <div>
+                    <Select label="Given" options=contexts.into() value=context/>
+                    <div aria-live="polite">{told}</div>
+                </div>
             })}
             <WorkOn work=work/>
             <Refusal sending=sending fields=&["name"]/>

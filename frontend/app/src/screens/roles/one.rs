@@ -8,6 +8,7 @@ use drover_ui_core::role::said::Stored;
 use drover_ui_core::url::segment;
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::button::{Button, Weight};
+use drover_ui_kit::confirm::Confirm;
 use drover_ui_kit::icon::Icon;
 use drover_ui_kit::notice::{Banner, Mood, Skeleton};
 use drover_ui_kit::toast::Toasts;
@@ -20,7 +21,7 @@ use leptos_router::hooks::use_params_map;
 use super::delete::DeleteRole;
 use super::load::{Outcome, Unread, read, update};
 use super::meanwhile::Meanwhile;
-use super::work::{Work, WorkOn};
+use super::work::{Work, WorkOn, ask_before_leaving};
 use crate::command::SameCommand;
 use crate::gate::Gate;
 use crate::screens::form::{Refusal, Sending};
@@ -194,12 +195,8 @@ fn Saying(role: RwSignal<Stored>) -> impl IntoView {
     };
     // What somebody else has made of it meanwhile.
     let meanwhile = RwSignal::new(None::<Stored>);
-    let changed = Memo::new(move |_| {
-        role.with(|role| {
-            work.draft
-                .with(|draft| draft.problem().is_some() || *draft.said() != role.said)
-        })
-    });
+    let changed = Memo::new(move |_| role.with(|role| work.differs(&role.said)));
+    ask_before_leaving(changed);
     let unreadable = Signal::derive(move || work.draft.with(|draft| draft.problem().is_some()));
     let foot = NodeRef::<html::Div>::new();
     let save = move |()| {
@@ -243,6 +240,10 @@ fn Saying(role: RwSignal<Stored>) -> impl IntoView {
                 on_overwrite=save on_take=take/>
         }
     };
+    let dropped = move |()| {
+        drop_all(());
+        focus_next(foot);
+    };
     let buttons = move || {
         view! {
             <div class="row">
@@ -251,7 +252,7 @@ fn Saying(role: RwSignal<Stored>) -> impl IntoView {
                     "Save"
                 </Button>
                 <Show when=move || changed.get()>
-                    <Button disabled=sending.busy() on_press=drop_all>"Drop what I changed"</Button>
+                    <DropChanges busy=sending.busy() on_drop=dropped/>
                 </Show>
             </div>
         }
@@ -266,6 +267,22 @@ fn Saying(role: RwSignal<Stored>) -> impl IntoView {
         {open.then(|| view! {
             <div node_ref=foot tabindex="-1" role="group" aria-label="What you changed">{deeds}</div>
         })}
+    }
+}
+
+/// Begins again with what is stored, if that is meant.
+#[component]
+fn DropChanges(busy: Signal<bool>, #[prop(into)] on_drop: Callback<()>) -> impl IntoView {
+    let asking = RwSignal::new(false);
+    let confirmed = move |()| {
+        asking.set(false);
+        on_drop.run(());
+    };
+    view! {
+        <Button disabled=busy on_press=move |()| asking.set(true)>"Drop what I changed"</Button>
+        <Confirm open=asking title="Drop what you changed?" verb="Drop it" on_confirm=confirmed>
+            <p>"The role is shown as it is stored. What you typed cannot be brought back."</p>
+        </Confirm>
     }
 }
 

@@ -49,6 +49,12 @@ impl Work {
         }
     }
 
+    /// Whether it is no more what it was, or may be: its text cannot be read.
+    pub(super) fn differs(self, from: &Said) -> bool {
+        self.draft
+            .with(|draft| draft.problem().is_some() || draft.said() != from)
+    }
+
     /// Changes it.
     pub(super) fn change(self, change: impl FnOnce(&mut Said)) {
         self.draft.update(|draft| draft.change(change));
@@ -58,6 +64,16 @@ impl Work {
     pub(super) fn of<T>(self, of: impl Fn(&Said) -> T) -> T {
         self.draft.with(|draft| of(draft.said()))
     }
+}
+
+/// Has the browser ask before the page goes with what was typed, until the owner is gone.
+pub(super) fn ask_before_leaving(changed: Memo<bool>) {
+    let leaving = window_event_listener(leptos::ev::beforeunload, move |event| {
+        if changed.try_get_untracked() == Some(true) {
+            event.prevent_default();
+        }
+    });
+    on_cleanup(move || leaving.remove());
 }
 
 /// The role, both ways.
@@ -241,9 +257,18 @@ fn Other(work: Work, name: String, removed: Callback<()>) -> impl IntoView {
         work.change(|said| said.others_mut().retain(|it| *it != gone));
         removed.run(());
     };
+    // Where something may be typed, the page stays.
+    let elsewhere = work.open;
     view! {
         <li class="row">
-            <a href=Kind::Template.screen(&name)>{name.clone()}</a>
+            <a
+                href=Kind::Template.screen(&name)
+                target=elsewhere.then_some("_blank")
+                rel=elsewhere.then_some("noopener")
+            >
+                {name.clone()}
+                {elsewhere.then(|| view! { <span class="unseen">" (in a new tab)"</span> })}
+            </a>
             {work.open.then(|| view! {
                 <Button weight=Weight::Quiet icon=Icon::Trash on_press=leave_out>
                     <span class="unseen">{label}</span>
