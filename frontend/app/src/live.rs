@@ -14,7 +14,7 @@ use crate::follow::{Followed, until_cleanup};
 use crate::freshness::Freshness;
 use crate::gate::Gate;
 use crate::network::rest;
-use listing::ask_again;
+use listing::{ask_again, every_page};
 
 /// All clusters that the person may see.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,8 @@ impl Clusters {
                 let shown = SharedCluster::view;
                 clusters.0.follow::<_, Objects>(gate, source, shown).await;
             } else {
-                ask_again(gate, "/v1/clusters", clusters.0, Arc::new, rest).await;
+                let ask = async || every_page(gate, "/v1/clusters").await;
+                ask_again(gate, ask, clusters.0, Arc::new, rest).await;
             }
         });
         provide_context(clusters);

@@ -163,7 +163,7 @@ mod tests {
             enabled,
             administrator,
             must_change_password: false,
-            created_at: jiff::Timestamp::UNIX_EPOCH,
+            created_at: Timestamp::UNIX_EPOCH,
             last_login_at: None,
             identities: Vec::new(),
         }

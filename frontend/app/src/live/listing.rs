@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use drover_api::rest::List;
 use drover_ui_core::backoff::Backoff;
-use drover_ui_core::problem::Problem;
+use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::url::segment;
 use futures::channel::oneshot;
 use futures::future::select;
@@ -44,16 +44,29 @@ impl<T: Listed> Copy for Listing<T> {}
 impl<T: Listed> Listing<T> {
     /// Begins to follow the list at a path without a query, until the owner is gone.
     pub(crate) fn follow(path: impl Into<String>) -> Self {
-        let path = path.into();
+        let (gate, path) = (expect_context(), path.into());
+        Self::ask(gate, async move || every_page(gate, &path).await)
+    }
+
+    /// The same of one thing at its own path: a list of it, or of nothing if there is no such thing.
+    pub(crate) fn follow_one(path: String) -> Self {
+        let gate = expect_context::<Gate>();
+        Self::ask(gate, async move || match gate.get(&path).await {
+            Ok(thing) => Ok(vec![thing]),
+            Err(problem) if problem.kind == ProblemKind::NotFound => Ok(Vec::new()),
+            Err(problem) => Err(problem),
+        })
+    }
+
+    fn ask(gate: Gate, ask: impl AsyncFn() -> Result<Vec<T>, Problem> + 'static) -> Self {
         let listing = Self {
             followed: Followed::new(),
             wake: StoredValue::new(None),
             changed: StoredValue::new(false),
         };
-        let gate = expect_context();
         until_cleanup(async move {
             let rest = async |duration| listing.rest(duration).await;
-            ask_again(gate, &path, listing.followed, |it| it, rest).await;
+            ask_again(gate, ask, listing.followed, |it| it, rest).await;
         });
         listing
     }
@@ -96,7 +109,7 @@ impl<T: Listed> Listing<T> {
 /// Asks for a whole list every few seconds, while somebody can see it.
 pub(crate) async fn ask_again<T: Listed, S: Clone + Send + Sync + 'static>(
     gate: Gate,
-    path: &str,
+    ask: impl AsyncFn() -> Result<Vec<T>, Problem>,
     to: Followed<S>,
     shown: fn(T) -> S,
     rest: impl AsyncFn(Duration),
@@ -108,7 +121,7 @@ pub(crate) async fn ask_again<T: Listed, S: Clone + Send + Sync + 'static>(
             rest(POLL).await;
             continue;
         }
-        match every_page(gate, path).await {
+        match ask().await {
             Ok(items) => {
                 backoff.reset();
                 if before.as_ref() != Some(&items) {

@@ -27,7 +27,7 @@ pub struct Draft {
     pub users: String,
     /// Ids of groups whose members do, one a line.
     pub groups: String,
-    /// The settings by their paths.
+    /// The settings by their paths, of every protocol that was chosen.
     values: BTreeMap<&'static str, String>,
 }
 
@@ -68,13 +68,14 @@ impl Draft {
         })
     }
 
-    /// The same with the settings of another protocol, which begin anew.
+    /// The same with the settings of another protocol; those of this one are there when it is chosen
+    /// again.
     #[must_use]
     pub fn speaking(self, protocol: Protocol) -> Self {
-        let Self { values, .. } = Self::new(protocol);
+        let begun = Self::new(protocol).values.into_iter();
         Self {
             protocol,
-            values,
+            values: begun.chain(self.values).collect(),
             ..self
         }
     }

@@ -199,3 +199,18 @@ fn providers_are_found_by_what_is_shown_of_them() {
     }
     assert!(is_enabled(&enabled(&view.spec, true)));
 }
+
+#[test]
+fn a_protocol_that_is_chosen_again_has_what_was_typed_of_it() {
+    let issuer = field(Protocol::Oidc, "spec.oidc.issuer");
+    let draft = typed(Protocol::Oidc, &[("spec.oidc.issuer", "https://a.example")]);
+    let meanwhile = draft.speaking(Protocol::Ldap);
+    assert_eq!(
+        Protocol::of(&meanwhile.spec(&json!({}))),
+        Some(Protocol::Ldap)
+    );
+    let again = meanwhile.speaking(Protocol::Oidc);
+    assert_eq!(again.value(issuer), "https://a.example");
+    let spec = again.spec(&json!({}));
+    assert!(spec.get("ldap").is_none() && spec.get("github").is_none());
+}

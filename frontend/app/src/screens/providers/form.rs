@@ -81,14 +81,11 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
             <CallbackUrl protocol=chosen url=url name=typed/>
             {move || {
                 let protocol = chosen.get();
-                // The settings of another protocol begin anew; what is common stays.
-                draft.maybe_update(|draft| {
-                    let another = draft.protocol != protocol;
-                    if another {
-                        *draft = draft.clone().speaking(protocol);
-                    }
-                    another
-                });
+                if draft.with_untracked(|draft| draft.protocol != protocol) {
+                    draft.update(|draft| *draft = draft.clone().speaking(protocol));
+                    // One protocol's secret is nothing that another may get to see.
+                    secret.set(String::new());
+                }
                 view! { <Settings protocol=protocol draft=draft sending=sending changes=false/> }
             }}
             {move || view! { <SecretField protocol=chosen.get() secret=secret sending=sending kept=false/> }}

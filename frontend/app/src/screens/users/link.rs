@@ -15,6 +15,7 @@ use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos_router::components::A;
 
+use super::PATH;
 use crate::clock::now;
 use crate::gate::Gate;
 use crate::live::listing::Listing;
@@ -67,9 +68,10 @@ fn Form(
     sending.forget();
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let (from, provider) = (RwSignal::new(None::<String>), RwSignal::new(String::new()));
+    let users = Listing::<UserView>::follow(PATH);
     let others = Memo::new(move |_| {
         let me = gate.session().map(|session| session.me.username);
-        let items = listing.items().unwrap_or_default();
+        let items = users.items().unwrap_or_default();
         let own = |user: &&UserView| name.with_value(|name| user.name == *name);
         let Some(to) = items.iter().find(own) else {
             return Vec::new();

@@ -48,12 +48,17 @@ pub(crate) fn UserPage() -> impl IntoView {
 fn Managed() -> impl IntoView {
     let params = use_params_map();
     let name = Memo::new(move |_| params.with(|params| params.get("user").unwrap_or_default()));
-    let listing = Listing::<UserView>::follow(PATH);
-    let found = Memo::new(move |_| {
-        let items = listing.items()?;
+    move || {
         let name = name.get();
-        items.iter().find(|user| user.name == name).cloned()
-    });
+        title(&name);
+        view! { <Of name=name/> }
+    }
+}
+
+#[component]
+fn Of(name: String) -> impl IntoView {
+    let listing = Listing::<UserView>::follow_one(format!("{PATH}/{}", segment(&name)));
+    let found = Memo::new(move |_| listing.items()?.first().cloned());
     // Another kind of answer only; what is within follows the user by itself.
     let what = Memo::new(move |_| {
         let count = usize::from(found.with(Option::is_some));
@@ -61,8 +66,7 @@ fn Managed() -> impl IntoView {
     });
     let deeds = Deeds::provide();
     let shown = move || {
-        let name = name.get();
-        title(&name);
+        let name = name.clone();
         match what.get() {
             What::Loading => view! { <div class="page"><Skeleton lines=8/></div> }.into_any(),
             What::Problem(problem) => {

@@ -11,6 +11,7 @@ use drover_ui_kit::notice::{Banner, Mood};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
+use super::super::PATH;
 use super::super::columns::UserRow;
 use crate::gate::Gate;
 use crate::live::listing::Listing;
@@ -131,8 +132,7 @@ pub(super) fn ConfirmStep(
     let sending = Sending::new();
     let UserRow { user, oneself } = row;
     let words = words(step, &user.name);
-    let warning =
-        untrack(|| listing.items()).and_then(|users| warning(step, &users, &user.name, oneself));
+    let administers = user.administrator;
     let typed = (step == Step::Delete).then(|| user.name.clone());
     let (name, consequences) = (StoredValue::new(user.name), words.consequences);
     let command = StoredValue::new(words.command);
@@ -161,20 +161,28 @@ pub(super) fn ConfirmStep(
             on_confirm=go
         >
             <p>{consequences}</p>
-            {warning.map(|why| view! { <Banner mood=Mood::Warning>{why}</Banner> })}
+            {step.shuts_out().then(|| view! {
+                <Warned name=name.get_value() administers=administers oneself=oneself/>
+            })}
             {command.get_value().map(|line| view! { <Code label="Command" text=line/> })}
         </Confirm>
     }
 }
 
 /// What the server will say against it, said before it is asked.
-fn warning(step: Step, users: &[UserView], name: &str, oneself: bool) -> Option<&'static str> {
-    if !step.shuts_out() {
-        None
-    } else if is_last_administrator(users, name) {
-        Some("Nobody else administers Drover. Make somebody an administrator first.")
-    } else {
-        oneself.then_some("This is you. The server wants another administrator to do it.")
+#[component]
+fn Warned(name: String, administers: bool, oneself: bool) -> impl IntoView {
+    let users = administers.then(|| Listing::<UserView>::follow(PATH));
+    move || {
+        let users = users.and_then(Listing::items);
+        let why = if users.is_some_and(|users| is_last_administrator(&users, &name)) {
+            "Nobody else administers Drover. Make somebody an administrator first."
+        } else if oneself {
+            "This is you. The server wants another administrator to do it."
+        } else {
+            return None;
+        };
+        Some(view! { <Banner mood=Mood::Warning>{why}</Banner> })
     }
 }
 
