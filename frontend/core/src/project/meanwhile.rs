@@ -19,6 +19,8 @@ enum Part {
     PodSecurity,
 }
 
+type OfResource = fn(String) -> Part;
+
 impl Part {
     fn words(&self) -> String {
         match self {
@@ -76,7 +78,7 @@ impl Draft {
             (Part::Namespace(it.name), how.to_owned())
         });
         let (quota, defaults) = (self.quota(), self.defaults());
-        let amounts: [(fn(String) -> Part, _); 4] = [
+        let amounts: [(OfResource, _); 4] = [
             (Part::Quota, quota.project),
             (Part::NamespaceQuota, quota.namespace),
             (Part::Request, defaults.requests),

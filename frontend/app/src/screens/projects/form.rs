@@ -210,7 +210,7 @@ fn ChangeForm(
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let draft = RwSignal::new(Draft::of(&project));
     let before = StoredValue::new(project);
-    let meanwhile = RwSignal::new(Vec::<String>::new());
+    let meanwhile = RwSignal::new(None::<Vec<String>>);
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
         if !draft.with_untracked(Draft::is_whole) {
@@ -239,7 +239,7 @@ fn ChangeForm(
                     };
                     before.set_value(*now);
                     draft.set(merged);
-                    meanwhile.set(changes);
+                    meanwhile.set(Some(changes));
                 }
             }
         });
@@ -252,7 +252,7 @@ fn ChangeForm(
     view! {
         <form class="dialog-body" on:submit=submit>
             <Refusal sending=sending fields=FIELDS/>
-            {move || meanwhile.with(|changes| told(changes))}
+            {move || meanwhile.get().map(told)}
             {fields}
             <FormFoot open=open verb="Save" sending=sending
                 disabled=Signal::derive(move || !draft.with(Draft::is_whole))/>
@@ -261,16 +261,13 @@ fn ChangeForm(
 }
 
 /// What somebody else has changed while this was typed.
-fn told(changes: &[String]) -> Option<impl IntoView + use<>> {
-    let items = changes.iter().cloned();
+fn told(changes: Vec<String>) -> impl IntoView {
+    let items = changes.into_iter();
     let items = items.map(|change| view! { <li>{change}</li> });
-    let items = items.collect_view();
-    (!changes.is_empty()).then(|| {
-        view! {
-            <Banner mood=Mood::Warning>
-                <p>"Somebody changed the project meanwhile, and nothing of yours is saved yet. Below is both: look at it, and save again."</p>
-                <ul>{items}</ul>
-            </Banner>
-        }
-    })
+    view! {
+        <Banner mood=Mood::Warning>
+            <p>"Somebody changed the project meanwhile, and nothing of yours is saved yet. Below is both: look at it, and save again."</p>
+            <ul>{items.collect_view()}</ul>
+        </Banner>
+    }
 }
