@@ -140,7 +140,10 @@ pub(crate) async fn ask_again<T: Listed, S: Clone + Send + Sync + 'static>(
 }
 
 /// A whole list of `/v1`, page by page; the path may have a query.
-async fn every_page<T: DeserializeOwned>(gate: Gate, list: &str) -> Result<Vec<T>, Problem> {
+pub(crate) async fn every_page<T: DeserializeOwned>(
+    gate: Gate,
+    list: &str,
+) -> Result<Vec<T>, Problem> {
     let (mut all, mut path) = (Vec::new(), list.to_owned());
     for _ in 0..MOST_PAGES {
         let page: List<T> = gate.get(&path).await?;

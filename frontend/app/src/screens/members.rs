@@ -20,7 +20,7 @@ use leptos::prelude::*;
 use crate::follow::{Followed, until_cleanup};
 use crate::freshness::{Freshness, MissingBanner};
 use crate::gate::Gate;
-use crate::live::listing::{Listing, ask_again};
+use crate::live::listing::{Listing, ask_again, every_page};
 use crate::network::rest;
 use crate::screens::list::{Refused, What, counted};
 use columns::{BY_DEFAULT, MemberRow, columns};
@@ -46,10 +46,12 @@ fn roles(place: &Place) -> Roles {
     until_cleanup(async move {
         match place {
             Place::Cluster(_) | Place::Project(_) => {
-                ask_again::<RoleView, _>(gate, &path, roles, Giveable::from, rest).await;
+                let ask = async || every_page::<RoleView>(gate, &path).await;
+                ask_again(gate, ask, roles, Giveable::from, rest).await;
             }
             Place::Everywhere => {
-                ask_again::<GlobalRoleView, _>(gate, &path, roles, Giveable::from, rest).await;
+                let ask = async || every_page::<GlobalRoleView>(gate, &path).await;
+                ask_again(gate, ask, roles, Giveable::from, rest).await;
             }
         }
     });
