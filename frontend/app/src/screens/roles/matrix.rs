@@ -73,6 +73,7 @@ impl At {
 #[component]
 fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
     let section = NodeRef::<html::Section>::new();
+    let held = work.is_held();
     let count = Memo::new(move |_| work.of(|said| said.rules(which).len()));
     let none = Memo::new(move |_| count.get() == 0);
     // The button that was pressed goes with its row.
@@ -100,6 +101,7 @@ fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
         let heads = heads.map(|verb| view! { <th scope="col" class="verb">{verb}</th> });
         view! {
             <div class="matrix" tabindex="0" role="region" aria-label=format!("Rules: {heading}")>
+                <fieldset class="plain" disabled=held>
                 <table>
                     <thead>
                         <tr>
@@ -113,6 +115,7 @@ fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
                     </thead>
                     <tbody>{rows}</tbody>
                 </table>
+                </fieldset>
             </div>
         }
         .into_any()
@@ -134,7 +137,7 @@ fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
     let takes_paths = Memo::new(move |_| work.of(|said| said.takes_paths(which)));
     let buttons = move || {
         work.open.then(|| view! {
-        <div class="row">
+        <fieldset class="plain row" disabled=held>
             <Button icon=Icon::Plus on_press=move |()| add(new_rule)>"Add a rule"</Button>
             <Show when=move || takes_paths.get()>
                 <Button icon=Icon::Plus on_press=move |()| add(new_paths)>"Add paths"</Button>
@@ -142,7 +145,7 @@ fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
             <Show when=move || fewer.get()>
                 <Button on_press=merge>"Put rules together"</Button>
             </Show>
-        </div>
+        </fieldset>
     })
     };
     view! { <section class="stack" node_ref=section tabindex="-1"><h2>{heading}</h2>{table}{buttons}</section> }

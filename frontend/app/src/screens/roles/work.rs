@@ -130,9 +130,9 @@ fn ByFields(work: Work) -> impl IntoView {
                     read=|said| said.external().unwrap_or_default()
                     write=|said, text| said.name_external(text)/>
             })}
-            <Matrices work=work/>
-            {in_hub}
         </fieldset>
+        <Matrices work=work/>
+        {in_hub}
     }
 }
 
