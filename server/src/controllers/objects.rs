@@ -242,15 +242,21 @@ where
         }
     }
 
-    /// Makes what is not there, and puts right what is there otherwise.
-    pub(super) async fn write(&self, difference: &Difference<K>, failures: &mut Vec<Failure>) {
-        // What is made first may hold what is moved out of what is put right.
-        for (objects, there) in [(&difference.create, false), (&difference.replace, true)] {
-            for together in objects.chunks(AT_ONCE) {
-                let written = together.iter().map(|object| self.put(object, there));
-                let written = join_all(written.collect::<Vec<_>>()).await;
-                failures.extend(written.into_iter().filter_map(Result::err));
-            }
+    /// Makes what is not there.
+    pub(super) async fn make(&self, difference: &Difference<K>, failures: &mut Vec<Failure>) {
+        self.put_all(&difference.create, false, failures).await;
+    }
+
+    /// Puts right what is there otherwise.
+    pub(super) async fn put_right(&self, difference: &Difference<K>, failures: &mut Vec<Failure>) {
+        self.put_all(&difference.replace, true, failures).await;
+    }
+
+    async fn put_all(&self, objects: &[K], there: bool, failures: &mut Vec<Failure>) {
+        for together in objects.chunks(AT_ONCE) {
+            let written = together.iter().map(|object| self.put(object, there));
+            let written = join_all(written.collect::<Vec<_>>()).await;
+            failures.extend(written.into_iter().filter_map(Result::err));
         }
     }
 

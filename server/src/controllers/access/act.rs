@@ -18,7 +18,7 @@ struct Kinds {
 /// Makes access in a place what is wanted there; `label` marks what is Drover's.
 ///
 /// What takes rights away comes first, and what fails keeps nothing else from being done: first
-/// bindings go, then roles and bindings are written, then roles go.
+/// bindings go, then roles and bindings are made, then those that are there are put right, then roles go.
 pub async fn apply(client: &Client, label: &str, wanted: &Wanted) -> Result<(), ApplyError> {
     let kinds = Kinds {
         cluster_roles: Objects::all(client, label).with_own_names(),
@@ -51,16 +51,28 @@ pub async fn apply(client: &Client, label: &str, wanted: &Wanted) -> Result<(), 
         .take(&cluster_bindings, &mut failures)
         .await;
     kinds.bindings.take(&bindings, &mut failures).await;
+    // What is made may hold people who are moved out of what is put right: nobody is without their
+    // rights in between.
     kinds
         .cluster_roles
-        .write(&cluster_roles, &mut failures)
+        .make(&cluster_roles, &mut failures)
         .await;
-    kinds.roles.write(&roles, &mut failures).await;
+    kinds.roles.make(&roles, &mut failures).await;
     kinds
         .cluster_bindings
-        .write(&cluster_bindings, &mut failures)
+        .make(&cluster_bindings, &mut failures)
         .await;
-    kinds.bindings.write(&bindings, &mut failures).await;
+    kinds.bindings.make(&bindings, &mut failures).await;
+    kinds
+        .cluster_roles
+        .put_right(&cluster_roles, &mut failures)
+        .await;
+    kinds.roles.put_right(&roles, &mut failures).await;
+    kinds
+        .cluster_bindings
+        .put_right(&cluster_bindings, &mut failures)
+        .await;
+    kinds.bindings.put_right(&bindings, &mut failures).await;
     kinds
         .cluster_roles
         .take(&cluster_roles, &mut failures)
