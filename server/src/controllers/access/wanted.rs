@@ -291,7 +291,7 @@ impl Name for Person {
     }
 }
 
-fn user_lane_rules(users: &[&str], groups: &[&str]) -> Vec<PolicyRule> {
+pub(super) fn user_lane_rules(users: &[&str], groups: &[&str]) -> Vec<PolicyRule> {
     let mut rules = Vec::new();
     if !users.is_empty() {
         rules.push(impersonate("", &["users"], users));
