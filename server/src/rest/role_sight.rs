@@ -217,7 +217,10 @@ impl RoleSight {
         RoleRights {
             may_change: own && all && on_hub("update"),
             may_delete: own && all && on_hub("delete"),
-            may_copy: allowed.is_some() && all && on_hub("create"),
+            may_copy: allowed.is_some()
+                && all
+                && on_hub("create")
+                && !self.names_locked(&role.spec.inherits),
             may_give: at("create").map(|may| may && allowed.is_some() && !role.spec.locked),
             may_take: at("delete"),
         }
@@ -231,15 +234,20 @@ impl RoleSight {
             None => grants.administers(who),
         };
         let (own, usable) = (!is_built_in(role), given.is_some());
-        let mut templates = role.spec.in_every_cluster.iter();
-        let locked = templates.any(|name| self.known(name).is_some_and(|role| role.spec.locked));
+        let locked = self.names_locked(&role.spec.in_every_cluster);
         RoleRights {
             may_change: own && all && may("update", GLOBAL_ROLES),
             may_delete: own && all && may("delete", GLOBAL_ROLES),
-            may_copy: usable && all && may("create", GLOBAL_ROLES),
+            may_copy: usable && all && !locked && may("create", GLOBAL_ROLES),
             may_give: Some(usable && all && !locked && may("create", GLOBAL_BINDINGS)),
             may_take: Some(all && may("delete", GLOBAL_BINDINGS)),
         }
+    }
+
+    /// Whether one of these roles is locked: no new role rests on it, and nobody else is given it.
+    fn names_locked(&self, names: &[String]) -> bool {
+        let locked = |name: &String| self.known(name).is_some_and(|role| role.spec.locked);
+        names.iter().any(locked)
     }
 
     fn rests_on(&self, name: &str) -> RestsOnIt {
@@ -318,3 +326,6 @@ fn policy_rule(rule: &Rule) -> PolicyRule {
         non_resource_urls: list(&rule.urls),
     }
 }
+
+#[cfg(test)]
+mod tests;
