@@ -13,7 +13,8 @@
 //!   A role that grows just now is given as if it had been given just before. One that was deleted and
 //!   made again is another object, to which the new binding would be pinned although the old one was
 //!   judged: so what a new binding or project names is read from the hub itself, and has to be what
-//!   memory has (`is_as_known`). What is left is the time between that and the hub's own writing.
+//!   memory has (`is_as_known`), and a role goes when none on the hub rests on it (`is_unused`). What is
+//!   left is the time between that and the hub's own writing.
 //! - *What is written stays what was judged*: the hub asks again if the object changes meanwhile.
 //! - Two writes at the same time may be judged from the same memory. What each gives is checked
 //!   against what its writer has, and what the two come to together is checked when it counts:
@@ -25,18 +26,18 @@ use std::time::Duration;
 
 use drover_access::admission::roles::{Giver, Known, Person, Writer};
 use drover_access::admission::{
-    NamedKind, Refusal, Write, admit_by_roles, changed_user, depends_on_roles, depends_on_writer,
-    names_in,
+    NamedKind, Refusal, Write, admit_by_roles, changed_user, deleted_role, depends_on_roles,
+    depends_on_writer, names_in,
 };
 use drover_access::identity::Identity;
 use drover_access::names::UserName;
-use drover_api::kinds::User;
+use drover_api::kinds::{GlobalRole, RoleTemplate, User};
 use jiff::Timestamp;
 use k8s_openapi::ClusterResourceScope;
 use k8s_openapi::api::authorization::v1::{
     NonResourceAttributes, ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
 };
-use kube::api::PostParams;
+use kube::api::{ListParams, PostParams};
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
@@ -108,8 +109,13 @@ async fn judge_by(
         stores.health().check().map_err(NotAdmitted::NotNow)?;
         let not: NotAdmitted = match look(stores, write, by) {
             Err(refusal) => refusal.into(),
-            Ok(()) if is_as_known(client, stores, write).await? => return Ok(()),
-            Ok(()) => not_as_known(),
+            Ok(()) if !is_as_known(client, stores, write).await? => {
+                not_known_yet("what it names was made anew just now")
+            }
+            Ok(()) if !is_unused(client, write).await? => {
+                not_known_yet("another role that rests on it was written just now")
+            }
+            Ok(()) => return Ok(()),
         };
         let stranger = matches!(by, By::Known(Giver::Stranger));
         if stranger || Instant::now() >= until {
@@ -176,11 +182,29 @@ where
     Ok(stored.as_ref().and_then(uid) == known.as_deref().and_then(uid))
 }
 
-fn not_as_known() -> NotAdmitted {
-    NotAdmitted::NotNow(Status::unavailable(
-        "what it names was made anew just now, and is not known yet; try again",
-        1,
-    ))
+/// Whether no role on the hub rests on the one that is deleted: memory knows of none.
+async fn is_unused(client: &Client, write: &Write<'_>) -> Result<bool, NotAdmitted> {
+    let Some(name) = deleted_role(write) else {
+        return Ok(true);
+    };
+    let names = |list: &[String]| list.iter().any(|other| other == name);
+    let params = ListParams::default();
+    let templates: Api<RoleTemplate> = Api::all(client.clone());
+    let globals: Api<GlobalRole> = Api::all(client.clone());
+    let what = "read what rests on a role";
+    let (templates, globals) = tokio::try_join!(
+        call(what, templates.list(&params)),
+        call(what, globals.list(&params)),
+    )
+    .map_err(NotAdmitted::Unknown)?;
+    let mut heirs = templates.iter().map(|role| &role.spec.inherits);
+    let mut giving = globals.iter().map(|role| &role.spec.in_every_cluster);
+    Ok(!heirs.any(|list| names(list)) && !giving.any(|list| names(list)))
+}
+
+fn not_known_yet(what: &str) -> NotAdmitted {
+    let text = format!("{what}, and is not known yet; try again");
+    NotAdmitted::NotNow(Status::unavailable(text, 1))
 }
 
 /// Somebody who is there and enabled, with the groups that count now.
