@@ -112,9 +112,9 @@ impl Place {
 }
 
 fn able(there: &There) -> Able {
-    let named = |object: &Value| -> Vec<String> {
-        let subjects = object["subjects"].as_array().into_iter().flatten();
-        let names = subjects.filter_map(|subject| subject["name"].as_str());
+    let subjects = |object: &Value| -> Vec<String> {
+        let found = object["subjects"].as_array().into_iter().flatten();
+        let names = found.filter_map(|subject| subject["name"].as_str());
         names.map(str::to_owned).collect()
     };
     let role = |object: &Value| {
@@ -130,9 +130,9 @@ fn able(there: &There) -> Able {
             let names = names.into_iter().flatten().filter_map(Value::as_str);
             able.come_in.extend(names.map(str::to_owned));
         } else if path.contains("/namespaces/shop/") {
-            able.in_shop.extend(named(binding));
+            able.in_shop.extend(subjects(binding));
         } else {
-            able.everywhere.extend(named(binding));
+            able.everywhere.extend(subjects(binding));
         }
     }
     able
