@@ -19,7 +19,6 @@ use super::RestState;
 use super::body::Query;
 use super::caller::Caller;
 use super::sight::{Sight, place_of_cluster};
-use super::tokens::visible_cluster;
 use crate::hub::Stores;
 use crate::identity::groups::groups_of;
 use crate::status::Status;
@@ -58,8 +57,8 @@ pub(super) async fn explain(
     Caller(caller): Caller,
     Query(query): Query<ExplainQuery>,
 ) -> Result<axum::Json<Explanation>, Status> {
-    let cluster = visible_cluster(&state, &caller, &query.cluster)?;
     let sight = Sight::of(state.hub.stores(), &caller);
+    let cluster = sight.cluster(&query.cluster)?;
     let asked_about = match query.user.as_deref() {
         None => Some(caller.user_name.clone()),
         Some("*") => None,

@@ -11,11 +11,9 @@ use super::RestState;
 use super::body::{Json, Name, Query};
 use super::caller::{Caller, OnHub};
 use super::page::PageQuery;
-use super::projects::visible_project;
 use super::role_sight::{GivenAt, RoleSight};
-use super::sight::{Sight, place_of, place_of_cluster};
+use super::sight::{Sight, known_place_of, place_of_cluster};
 use super::stored_role;
-use super::tokens::visible_cluster;
 use crate::status::Status;
 
 /// Which roles, and where somebody would be given one.
@@ -35,7 +33,7 @@ pub(super) struct RoleQuery {
 }
 
 impl RoleQuery {
-    fn given_at(&self, state: &RestState, caller: &Identity) -> Result<Option<GivenAt>, Status> {
+    fn given_at(&self, sight: &Sight) -> Result<Option<GivenAt>, Status> {
         match (&self.cluster, &self.project) {
             (None, None) => Ok(None),
             (Some(_), Some(_)) => Err(Status::invalid(
@@ -43,20 +41,17 @@ impl RoleQuery {
                 "a role is given in a cluster or in a project: name one of them",
             )),
             (Some(cluster), None) => {
-                let cluster = visible_cluster(state, caller, cluster)?;
+                let cluster = sight.cluster(cluster)?;
                 Ok(Some(GivenAt {
                     context: RoleContext::Cluster,
                     place: place_of_cluster(&cluster),
                 }))
             }
             (None, Some(project)) => {
-                let project = visible_project(state, caller, project)?;
-                let place = place_of(&project).ok_or_else(|| {
-                    Status::unavailable("the server has not yet seen to this project; try again", 1)
-                })?;
+                let project = sight.project(project)?;
                 Ok(Some(GivenAt {
                     context: RoleContext::Project,
-                    place,
+                    place: known_place_of(&project)?,
                 }))
             }
         }
@@ -72,8 +67,8 @@ pub(super) async fn list(
     Caller(caller): Caller,
     Query(query): Query<RoleQuery>,
 ) -> Result<axum::Json<List<RoleView>>, Status> {
-    let at = query.given_at(&state, &caller)?;
     let stores = state.hub.stores();
+    let at = query.given_at(&Sight::of(stores, &caller))?;
     let sight = RoleSight::of(stores, &caller, at);
     PageQuery::new(query.limit, query.continue_token)
         .of(

@@ -5,11 +5,11 @@ use drover_access::names::GroupName;
 use drover_api::ids::{ProviderUid, RoleUid, UserUid};
 use drover_api::kinds::{BindingSubject, RoleReference};
 use drover_api::rest::{MemberCreate, MemberView};
-use jiff::Timestamp;
 use kube::ResourceExt as _;
 
 use super::binding::{Binding, Said};
 use crate::hub::Stores;
+use crate::rest::sight::created_at;
 use crate::status::Status;
 
 /// What the id of a member begins with.
@@ -96,14 +96,13 @@ pub(in crate::rest) fn view<B: Binding>(stores: &Stores, binding: &B) -> MemberV
     let user = said.subject.user.as_ref().map(|user| user.name.clone());
     let group = said.subject.group.as_ref().map(|group| group.name.clone());
     let conditions = said.status.map(|status| status.conditions.clone());
-    let created = binding.meta().creation_timestamp.as_ref();
     MemberView {
         id: binding.name_any(),
         role: said.role.name.clone(),
         display_name: person.and_then(|person| person.spec.display_name.clone()),
         user,
         group,
-        created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+        created_at: created_at(binding),
         conditions: conditions.unwrap_or_default(),
     }
 }
