@@ -11,7 +11,6 @@ mod recent;
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::rest::{AuditList, AuditOutcome, AuditSource, AuditView};
@@ -129,10 +128,7 @@ pub enum ReadAuditError {
 
 /// Reads the log; clones read the same one, within the same limits.
 #[derive(Clone, Debug)]
-pub struct Reader(Arc<Inner>);
-
-#[derive(Debug)]
-struct Inner {
+pub struct Reader {
     kept: Kept,
     turns: Turns,
 }
@@ -176,16 +172,16 @@ impl Kept {
 
 impl Reader {
     pub(super) fn new(kept: Kept) -> Self {
-        Self(Arc::new(Inner {
+        Self {
             kept,
             turns: Turns::of(READERS),
-        }))
+        }
     }
 
     /// A page for the person of this UID.
     pub async fn read(&self, who: &str, wanted: Wanted) -> Result<AuditList, ReadAuditError> {
-        let turn = self.0.turns.take(who)?;
-        let kept = self.0.kept.clone();
+        let turn = self.turns.take(who)?;
+        let kept = self.kept.clone();
         let reading = tokio::task::spawn_blocking(move || {
             // Held until the thread is done, whether or not anybody still waits for it.
             let _turn = turn;

@@ -1,6 +1,7 @@
 //! Pages of a log in a folder of its own, or in memory.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use tempfile::TempDir;
 
@@ -333,7 +334,7 @@ fn what_has_a_files_name_and_is_none_is_passed_over_and_counted() {
 #[tokio::test]
 async fn one_person_reads_once_at_a_time_and_few_people_at_once() {
     let reader = Reader::new(Kept::Memory(Recent::default()));
-    let turn = |who: &str| reader.0.turns.take(who).unwrap();
+    let turn = |who: &str| reader.turns.take(who).unwrap();
     let turns = ["ann", "b", "c", "d"].map(turn);
     let said = async |who| reader.read(who, wanted(1, None)).await;
     assert!(matches!(said("ann").await, Err(ReadAuditError::Yours)));
