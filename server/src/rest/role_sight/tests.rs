@@ -1,4 +1,4 @@
-use drover_access::identity::TokenLimits;
+use drover_access::identity::{Identity, TokenLimits};
 use drover_api::ids::UserUid;
 use drover_api::kinds::TokenPurpose;
 use serde::de::DeserializeOwned;
@@ -30,10 +30,10 @@ fn as_administrator(stores: &Stores) -> RoleSight {
             purpose: TokenPurpose::Session,
             cluster: None,
             provider: None,
-            expires_at: Timestamp::MAX,
+            expires_at: jiff::Timestamp::MAX,
         },
     };
-    RoleSight::of(stores, &caller, None)
+    RoleSight::of(stores, Sight::of(stores, &caller), None)
 }
 
 #[test]
