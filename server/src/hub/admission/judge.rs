@@ -109,13 +109,8 @@ async fn judge_by(
         stores.health().check().map_err(NotAdmitted::NotNow)?;
         let not: NotAdmitted = match look(stores, write, by) {
             Err(refusal) => refusal.into(),
-            Ok(()) if !is_as_known(client, stores, write).await? => {
-                not_known_yet("what it names was made anew just now")
-            }
-            Ok(()) if !is_unused(client, write).await? => {
-                not_known_yet("another role that rests on it was written just now")
-            }
-            Ok(()) => return Ok(()),
+            Ok(()) if is_as_known(client, stores, write).await? => return Ok(()),
+            Ok(()) => not_as_known(),
         };
         let stranger = matches!(by, By::Known(Giver::Stranger));
         if stranger || Instant::now() >= until {
@@ -150,7 +145,8 @@ fn look(stores: &Stores, write: &Write<'_>, by: &By) -> Result<(), Refusal> {
     admit_by_roles(write, &giver, changed.as_ref(), known)
 }
 
-/// Whether what a new binding or project names is on the hub what memory has by that name.
+/// Whether what a new binding or project names is on the hub what memory has by that name, and no role
+/// there rests on one that is deleted.
 async fn is_as_known(
     client: &Client,
     stores: &Stores,
@@ -168,7 +164,10 @@ async fn is_as_known(
             return Ok(false);
         }
     }
-    Ok(true)
+    match deleted_role(write) {
+        Some(name) => is_unused(client, name).await.map_err(NotAdmitted::Unknown),
+        None => Ok(true),
+    }
 }
 
 async fn is_the_same<K>(client: Client, mirror: &Mirror<K>, name: &str) -> Result<bool, HubError>
@@ -182,11 +181,7 @@ where
     Ok(stored.as_ref().and_then(uid) == known.as_deref().and_then(uid))
 }
 
-/// Whether no role on the hub rests on the one that is deleted: memory knows of none.
-async fn is_unused(client: &Client, write: &Write<'_>) -> Result<bool, NotAdmitted> {
-    let Some(name) = deleted_role(write) else {
-        return Ok(true);
-    };
+async fn is_unused(client: &Client, name: &str) -> Result<bool, HubError> {
     let names = |list: &[String]| list.iter().any(|other| other == name);
     let params = ListParams::default();
     let templates: Api<RoleTemplate> = Api::all(client.clone());
@@ -195,16 +190,17 @@ async fn is_unused(client: &Client, write: &Write<'_>) -> Result<bool, NotAdmitt
     let (templates, globals) = tokio::try_join!(
         call(what, templates.list(&params)),
         call(what, globals.list(&params)),
-    )
-    .map_err(NotAdmitted::Unknown)?;
+    )?;
     let mut heirs = templates.iter().map(|role| &role.spec.inherits);
     let mut giving = globals.iter().map(|role| &role.spec.in_every_cluster);
     Ok(!heirs.any(|list| names(list)) && !giving.any(|list| names(list)))
 }
 
-fn not_known_yet(what: &str) -> NotAdmitted {
-    let text = format!("{what}, and is not known yet; try again");
-    NotAdmitted::NotNow(Status::unavailable(text, 1))
+fn not_as_known() -> NotAdmitted {
+    NotAdmitted::NotNow(Status::unavailable(
+        "what it names, or what rests on it, was written just now, and is not known yet; try again",
+        1,
+    ))
 }
 
 /// Somebody who is there and enabled, with the groups that count now.
