@@ -7,8 +7,8 @@ use reqwest::Method;
 use super::call::Client;
 use super::environment::Environment;
 use super::failure::Failure;
-use super::output::{Shown, list, one};
-use super::table::{age, describe, or_nothing, printable};
+use super::output::{Listed, Page, list, one};
+use super::table::{age, or_nothing, printable};
 use super::terminal::{notice, print};
 use crate::args::{
     AccessArgs, AccessCommand, AccessExplain, AccessGrant, AccessPlace, AccessRevoke,
@@ -93,7 +93,7 @@ fn subject(member: &MemberView) -> String {
     user.or_else(|| member.group.clone()).unwrap_or_default()
 }
 
-impl Shown for MemberView {
+impl Listed for MemberView {
     const HEADINGS: &'static [&'static str] = &["ID", "WHO", "NAME", "ROLE", "STATE", "AGE"];
 
     fn cells(&self, now: Timestamp) -> Vec<String> {
@@ -114,15 +114,6 @@ impl Shown for MemberView {
             age(self.created_at, now),
         ]
     }
-
-    fn page(&self, now: Timestamp) -> String {
-        describe(&[
-            ("Id", self.id.clone()),
-            ("Who", subject(self)),
-            ("Role", self.role.clone()),
-            ("Given", format!("{} ago", age(self.created_at, now))),
-        ])
-    }
 }
 
 fn through(one: &ThroughView) -> String {
@@ -142,13 +133,7 @@ fn unasked(answer: &Explanation) -> String {
     })
 }
 
-impl Shown for Explanation {
-    const HEADINGS: &'static [&'static str] = &[];
-
-    fn cells(&self, _now: Timestamp) -> Vec<String> {
-        Vec::new()
-    }
-
+impl Page for Explanation {
     fn page(&self, _now: Timestamp) -> String {
         let who = self.user.as_deref().map(printable);
         if self.through.is_empty() {
