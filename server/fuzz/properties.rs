@@ -6,6 +6,7 @@ use drover_access::admission::{self, Asker, Operation};
 use drover_api::agent::PROOF_HEADER;
 use drover_api::group::GROUP;
 use drover_api::report::Report;
+use drover_server::audit::Position;
 use drover_server::controllers::cluster::heard::{Heard, Lines};
 use drover_server::hub::admission::review;
 use drover_server::registration::connect::read_proof;
@@ -41,6 +42,22 @@ pub(crate) fn proof(bytes: &[u8]) {
             assert!(proof.replica.bytes().all(|byte| byte.is_ascii_graphic()));
         }
     }
+}
+
+/// Whatever stands in `continue` of the audit log: what is taken for a position is written and read back
+/// as the same, and only digits and letters make one.
+pub(crate) fn position(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(position) = text.parse::<Position>() else {
+        return;
+    };
+    assert!(
+        text.bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    );
+    let written = position.to_string();
+    assert!(written.len() <= text.len() && written.len() <= "f--".len() + 2 * 16);
+    assert_eq!(written.parse(), Ok(position));
 }
 
 /// Whatever a stranger sends as an `AdmissionReview`: rules are asked about it without panic, never

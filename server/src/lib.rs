@@ -20,5 +20,6 @@ pub mod settings;
 pub mod status;
 pub mod telemetry;
 pub mod tunnels;
+mod turns;
 pub mod ui;
 pub mod wire;

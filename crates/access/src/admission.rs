@@ -51,7 +51,7 @@ pub use administered::changed_user;
 pub use certificates::{CLIENT_SIGNERS, SELF_APPROVED_SIGNER};
 pub use defaults::DEFAULT_ROLES;
 pub use rbac::{HUB_LABEL, HUB_PREFIX, RoleName};
-pub use roles::{Named, NamedKind, names_in};
+pub use roles::{Named, NamedKind, deleted_role, names_in};
 pub use secrets::{BOOTSTRAP_TOKEN, SERVERS_SECRETS, is_servers_secret};
 
 /// The group of Kubernetes' roles and bindings.

@@ -72,6 +72,11 @@ impl Rights {
         }
     }
 
+    /// What is said, as Kubernetes writes it.
+    pub fn policy_rules(&self) -> Vec<PolicyRule> {
+        self.rules.iter().map(policy_rule).collect()
+    }
+
     /// Whether nothing is allowed.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty() && self.external.is_empty()
@@ -164,6 +169,17 @@ fn rule(rule: &PolicyRule) -> Rule {
         resources: list(&rule.resources),
         names: list(&rule.resource_names),
         urls: list(&rule.non_resource_urls),
+    }
+}
+
+fn policy_rule(rule: &Rule) -> PolicyRule {
+    let list = |list: &[String]| (!list.is_empty()).then(|| list.to_vec());
+    PolicyRule {
+        verbs: rule.verbs.clone(),
+        api_groups: list(&rule.groups),
+        resources: list(&rule.resources),
+        resource_names: list(&rule.names),
+        non_resource_urls: list(&rule.urls),
     }
 }
 

@@ -9,15 +9,12 @@ mod files;
 mod position;
 mod recent;
 
-use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::rest::{AuditList, AuditOutcome, AuditSource, AuditView};
 use jiff::{SignedDuration, Timestamp};
-use parking_lot::Mutex;
 use thiserror::Error;
 
 use self::files::Files;
@@ -25,6 +22,7 @@ pub use self::position::{FilePosition, Position, PositionError};
 pub(super) use self::recent::Recent;
 use super::Destination;
 use crate::proxy::Verb;
+use crate::turns::{NoTurn, Turns};
 
 /// Longest that a page may take.
 const WITHIN: Duration = Duration::from_secs(30);
@@ -130,12 +128,9 @@ pub enum ReadAuditError {
 
 /// Reads the log; clones read the same one, within the same limits.
 #[derive(Clone, Debug)]
-pub struct Reader(Arc<Inner>);
-
-#[derive(Debug)]
-struct Inner {
+pub struct Reader {
     kept: Kept,
-    reading: Arc<Mutex<HashSet<Box<str>>>>,
+    turns: Turns,
 }
 
 /// Where records are kept.
@@ -175,33 +170,21 @@ impl Kept {
     }
 }
 
-/// Somebody's place among those who read; free again when dropped.
-struct Place {
-    who: Box<str>,
-    among: Arc<Mutex<HashSet<Box<str>>>>,
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.among.lock().remove(&self.who);
-    }
-}
-
 impl Reader {
     pub(super) fn new(kept: Kept) -> Self {
-        Self(Arc::new(Inner {
+        Self {
             kept,
-            reading: Arc::default(),
-        }))
+            turns: Turns::of(READERS),
+        }
     }
 
     /// A page for the person of this UID.
     pub async fn read(&self, who: &str, wanted: Wanted) -> Result<AuditList, ReadAuditError> {
-        let place = self.place(who)?;
-        let kept = self.0.kept.clone();
+        let turn = self.turns.take(who)?;
+        let kept = self.kept.clone();
         let reading = tokio::task::spawn_blocking(move || {
             // Held until the thread is done, whether or not anybody still waits for it.
-            let _place = place;
+            let _turn = turn;
             kept.read(&wanted)
         });
         tokio::time::timeout(WITHIN, reading)
@@ -209,20 +192,14 @@ impl Reader {
             .map_err(|_| ReadAuditError::Slow)?
             .map_err(|_| ReadAuditError::Broken)?
     }
+}
 
-    fn place(&self, who: &str) -> Result<Place, ReadAuditError> {
-        let mut reading = self.0.reading.lock();
-        if reading.contains(who) {
-            return Err(ReadAuditError::Yours);
+impl From<NoTurn> for ReadAuditError {
+    fn from(why: NoTurn) -> Self {
+        match why {
+            NoTurn::Yours => Self::Yours,
+            NoTurn::Others => Self::Busy,
         }
-        if reading.len() >= READERS {
-            return Err(ReadAuditError::Busy);
-        }
-        reading.insert(who.into());
-        Ok(Place {
-            who: who.into(),
-            among: Arc::clone(&self.0.reading),
-        })
     }
 }
 

@@ -10,8 +10,8 @@ use reqwest::Method;
 use super::call::Client;
 use super::environment::Environment;
 use super::failure::Failure;
-use super::output::{Shown, list, one};
-use super::table::{age, describe, or_nothing, printable};
+use super::output::{Listed, Page, list, one};
+use super::table::{age, or_nothing, printable};
 use super::terminal::{notice, print};
 use crate::args::{
     AccessArgs, AccessCommand, AccessExplain, AccessGrant, AccessPlace, AccessRevoke,
@@ -126,7 +126,7 @@ fn known_as(identities: &[MemberIdentity]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-impl Shown for PersonView {
+impl Listed for PersonView {
     const HEADINGS: &'static [&'static str] = &["NAME", "CALLED", "LOGIN"];
 
     fn cells(&self, _now: Timestamp) -> Vec<String> {
@@ -136,13 +136,9 @@ impl Shown for PersonView {
             or_nothing(Some(&known_as(&self.identities))),
         ]
     }
-
-    fn page(&self, _now: Timestamp) -> String {
-        String::new()
-    }
 }
 
-impl Shown for MemberView {
+impl Listed for MemberView {
     const HEADINGS: &'static [&'static str] =
         &["ID", "WHO", "NAME", "LOGIN", "ROLE", "STATE", "AGE"];
 
@@ -165,15 +161,6 @@ impl Shown for MemberView {
             age(self.created_at, now),
         ]
     }
-
-    fn page(&self, now: Timestamp) -> String {
-        describe(&[
-            ("Id", self.id.clone()),
-            ("Who", whom(self)),
-            ("Role", self.role.clone()),
-            ("Given", format!("{} ago", age(self.created_at, now))),
-        ])
-    }
 }
 
 fn through(one: &ThroughView) -> String {
@@ -193,13 +180,7 @@ fn unasked(answer: &Explanation) -> String {
     })
 }
 
-impl Shown for Explanation {
-    const HEADINGS: &'static [&'static str] = &[];
-
-    fn cells(&self, _now: Timestamp) -> Vec<String> {
-        Vec::new()
-    }
-
+impl Page for Explanation {
     fn page(&self, _now: Timestamp) -> String {
         let who = self.user.as_deref().map(printable);
         if self.through.is_empty() {

@@ -51,7 +51,7 @@ pub(crate) async fn run(args: &AuditArgs, environment: &Environment) -> Result<(
     }
     if unreadable > 0 {
         notice(&format!(
-            "{unreadable} lines of the log are no records and were passed over."
+            "{unreadable} lines or files of the log are no records and were passed over."
         ));
     }
     Ok(())

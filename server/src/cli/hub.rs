@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::failure::Failure;
-use super::output::{Shown, one};
+use super::output::{Page, one};
 use super::table::describe;
 use super::terminal::{notice, print};
 use crate::args::{DataFolder, Format, HubArgs, HubBackup, HubCheck, HubCommand, HubRestore};
@@ -155,18 +155,7 @@ impl HubView {
     }
 }
 
-impl Shown for HubView {
-    const HEADINGS: &'static [&'static str] = &["FILE", "SOUND", "OBJECTS", "REVISION"];
-
-    fn cells(&self, _now: Timestamp) -> Vec<String> {
-        vec![
-            self.file.display().to_string(),
-            if self.sound { "yes" } else { "no" }.to_owned(),
-            self.objects.to_string(),
-            self.revision.to_string(),
-        ]
-    }
-
+impl Page for HubView {
     fn page(&self, _now: Timestamp) -> String {
         let sound = if self.sound { "yes" } else { "no" };
         let mut lines = vec![

@@ -8,20 +8,23 @@ use super::table::Table;
 use super::terminal::PrintError;
 use crate::args::Format;
 
-/// Something that has a line in a table and a page of its own.
-pub(crate) trait Shown: Serialize {
+/// Something that is a line of a table.
+pub(crate) trait Listed: Serialize {
     /// The headings of its table.
     const HEADINGS: &'static [&'static str];
 
     /// Its line, one cell for each heading.
     fn cells(&self, now: Timestamp) -> Vec<String>;
+}
 
+/// Something that has a page of its own.
+pub(crate) trait Page: Serialize {
     /// Its page.
     fn page(&self, now: Timestamp) -> String;
 }
 
 /// A list in the wanted form; `none` is said instead of an empty table.
-pub(crate) fn list<T: Shown>(
+pub(crate) fn list<T: Listed>(
     items: Vec<T>,
     format: Format,
     now: Timestamp,
@@ -50,11 +53,7 @@ pub(crate) fn list<T: Shown>(
 }
 
 /// One thing in the wanted form.
-pub(crate) fn one<T: Shown>(
-    item: &T,
-    format: Format,
-    now: Timestamp,
-) -> Result<String, PrintError> {
+pub(crate) fn one<T: Page>(item: &T, format: Format, now: Timestamp) -> Result<String, PrintError> {
     match format {
         Format::Table => Ok(item.page(now)),
         Format::Json | Format::Yaml => encode(item, format),

@@ -10,7 +10,7 @@ use reqwest::Method;
 use super::call::{CallError, Client};
 use super::environment::Environment;
 use super::failure::Failure;
-use super::output::{Shown, list, one};
+use super::output::{Listed, Page, list, one};
 use super::table::{age, describe, or_nothing};
 use super::terminal::{confirm, notice, print};
 use crate::args::{self, ProjectArgs, ProjectCommand, ProjectLimits};
@@ -189,7 +189,7 @@ fn ready(project: &ProjectView) -> Option<(&str, &str, &str)> {
     Some((&ready.status, &ready.reason, &ready.message))
 }
 
-impl Shown for ProjectView {
+impl Listed for ProjectView {
     const HEADINGS: &'static [&'static str] = &[
         "NAME",
         "DISPLAY NAME",
@@ -215,7 +215,9 @@ impl Shown for ProjectView {
             age(self.created_at, now),
         ]
     }
+}
 
+impl Page for ProjectView {
     fn page(&self, now: Timestamp) -> String {
         let pairs = |map: &BTreeMap<String, String>| {
             let pairs: Vec<_> = map

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::call::{CallError, Client};
 use super::environment::Environment;
 use super::failure::Failure;
-use super::output::{Shown, list, one};
+use super::output::{Listed, Page, list, one};
 use super::table::{NOTHING, Table, age, describe, printable};
 use super::terminal::{ask_password, confirm, notice, print, read_password};
 use crate::args::{self, ProviderArgs, ProviderCommand};
@@ -177,7 +177,7 @@ fn state(view: &AuthProviderView) -> String {
     ready.map_or_else(|| NOTHING.to_owned(), |ready| ready.reason.clone())
 }
 
-impl Shown for AuthProviderView {
+impl Listed for AuthProviderView {
     const HEADINGS: &'static [&'static str] =
         &["NAME", "PROTOCOL", "ENABLED", "STATE", "LAST ANSWER", "AGE"];
 
@@ -193,7 +193,9 @@ impl Shown for AuthProviderView {
             age(self.created_at, now),
         ]
     }
+}
 
+impl Page for AuthProviderView {
     fn page(&self, now: Timestamp) -> String {
         let ready = self.conditions.iter().find(|one| one.type_ == "Ready");
         let said = ready.map_or(NOTHING, |ready| ready.message.as_str());
@@ -214,13 +216,7 @@ impl Shown for AuthProviderView {
     }
 }
 
-impl Shown for ProviderTrial {
-    const HEADINGS: &'static [&'static str] = &["WORKS"];
-
-    fn cells(&self, _now: Timestamp) -> Vec<String> {
-        vec![if self.works { "yes" } else { "no" }.to_owned()]
-    }
-
+impl Page for ProviderTrial {
     fn page(&self, _now: Timestamp) -> String {
         let mut table = Table::new(&["TRIED", "WORKS", "FOUND"]);
         for check in &self.checks {

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::call::Client;
 use super::environment::Environment;
 use super::failure::Failure;
-use super::output::{Shown, list, one};
+use super::output::{Listed, Page, list, one};
 use super::table::{NOTHING, age, describe, or_nothing, printable};
 use super::terminal::{confirm, notice, print};
 use crate::args::{self, Output, RoleArgs, RoleCommand, RoleName, RoleTyped};
@@ -251,7 +251,7 @@ fn rule_in_words(rule: &PolicyRule) -> String {
     )
 }
 
-impl Shown for RoleView {
+impl Listed for RoleView {
     const HEADINGS: &'static [&'static str] = &["NAME", "IN", "KIND", "BOUND", "WHAT IT IS FOR"];
 
     fn cells(&self, _now: Timestamp) -> Vec<String> {
@@ -268,14 +268,6 @@ impl Shown for RoleView {
             or_nothing(self.description.as_deref()),
         ]
     }
-
-    fn page(&self, _now: Timestamp) -> String {
-        describe(&[
-            ("Name", self.name.clone()),
-            ("Display name", or_nothing(self.display_name.as_deref())),
-            ("What it is for", or_nothing(self.description.as_deref())),
-        ])
-    }
 }
 
 const fn place(context: RoleContext) -> &'static str {
@@ -285,7 +277,7 @@ const fn place(context: RoleContext) -> &'static str {
     }
 }
 
-impl Shown for GlobalRoleView {
+impl Listed for GlobalRoleView {
     const HEADINGS: &'static [&'static str] = &["NAME", "KIND", "BOUND", "WHAT IT IS FOR"];
 
     fn cells(&self, _now: Timestamp) -> Vec<String> {
@@ -296,23 +288,9 @@ impl Shown for GlobalRoleView {
             or_nothing(self.description.as_deref()),
         ]
     }
-
-    fn page(&self, _now: Timestamp) -> String {
-        describe(&[
-            ("Name", self.name.clone()),
-            ("Display name", or_nothing(self.display_name.as_deref())),
-            ("What it is for", or_nothing(self.description.as_deref())),
-        ])
-    }
 }
 
-impl Shown for RoleDetail {
-    const HEADINGS: &'static [&'static str] = &[];
-
-    fn cells(&self, _now: Timestamp) -> Vec<String> {
-        Vec::new()
-    }
-
+impl Page for RoleDetail {
     fn page(&self, now: Timestamp) -> String {
         let role = &self.role;
         let locked = if role.locked { "yes" } else { "no" };
@@ -334,13 +312,7 @@ impl Shown for RoleDetail {
     }
 }
 
-impl Shown for GlobalRoleDetail {
-    const HEADINGS: &'static [&'static str] = &[];
-
-    fn cells(&self, _now: Timestamp) -> Vec<String> {
-        Vec::new()
-    }
-
+impl Page for GlobalRoleDetail {
     fn page(&self, now: Timestamp) -> String {
         let (role, spec) = (&self.role, &self.spec);
         let new_users = if spec.new_user_default { "yes" } else { "no" };

@@ -7,7 +7,7 @@ use reqwest::Method;
 use super::call::{CallError, Client, Refusal};
 use super::environment::Environment;
 use super::failure::Failure;
-use super::output::{Shown, list, one};
+use super::output::{Listed, Page, list, one};
 use super::table::{describe, or_nothing};
 use super::terminal::{notice, print};
 use crate::args::{SettingArgs, SettingCommand, SettingSet};
@@ -69,7 +69,7 @@ async fn set(client: &Client, args: &SettingSet) -> Result<(), Failure> {
     Ok(())
 }
 
-impl Shown for SettingView {
+impl Listed for SettingView {
     const HEADINGS: &'static [&'static str] = &["NAME", "IN EFFECT", "SET", "PROBLEM"];
 
     fn cells(&self, _now: Timestamp) -> Vec<String> {
@@ -85,7 +85,9 @@ impl Shown for SettingView {
             self.problem.clone().unwrap_or_default(),
         ]
     }
+}
 
+impl Page for SettingView {
     fn page(&self, _now: Timestamp) -> String {
         describe(&[
             ("Name", self.name.clone()),

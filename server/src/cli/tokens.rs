@@ -7,8 +7,8 @@ use reqwest::Method;
 
 use super::environment::Environment;
 use super::failure::Failure;
-use super::output::{Shown, encode, list};
-use super::table::{NOTHING, age, describe, or_nothing, until};
+use super::output::{Listed, encode, list};
+use super::table::{NOTHING, age, or_nothing, until};
 use super::terminal::{notice, print};
 use crate::args::{Format, TokenArgs, TokenCommand, TokenCreateArgs};
 
@@ -84,7 +84,7 @@ fn purpose(purpose: TokenPurpose) -> &'static str {
     }
 }
 
-impl Shown for TokenView {
+impl Listed for TokenView {
     const HEADINGS: &'static [&'static str] = &[
         "ID",
         "USER",
@@ -109,11 +109,6 @@ impl Shown for TokenView {
             age(self.created_at, now),
             or_nothing(self.description.as_deref()),
         ]
-    }
-
-    fn page(&self, now: Timestamp) -> String {
-        let headings = Self::HEADINGS.iter().copied();
-        describe(&headings.zip(self.cells(now)).collect::<Vec<_>>())
     }
 }
 

@@ -13,7 +13,7 @@ use super::call::{CallError, Client};
 use super::environment::Environment;
 use super::failure::Failure;
 use super::login::change_password;
-use super::output::{Shown, list, one};
+use super::output::{Listed, Page, list, one};
 use super::table::{NOTHING, age, describe, or_nothing};
 use super::terminal::{ask_new_password, ask_password, confirm, notice, print, read_password};
 use crate::args::{self, NewPassword, UserArgs, UserCommand, UserPassword};
@@ -266,7 +266,7 @@ fn signs_in_with(user: &UserView) -> String {
     or_nothing(Some(&*all).filter(|all| !all.is_empty()))
 }
 
-impl Shown for UserView {
+impl Listed for UserView {
     const HEADINGS: &'static [&'static str] = &[
         "NAME",
         "DISPLAY NAME",
@@ -289,7 +289,9 @@ impl Shown for UserView {
             age(self.created_at, now),
         ]
     }
+}
 
+impl Page for UserView {
     fn page(&self, now: Timestamp) -> String {
         let login = self
             .last_login_at

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use self::differ::{Comparable, Difference, differ};
+use self::differ::{Comparable, Difference};
 use crate::tunnels::told;
 
 /// Most time for one call through the tunnel.
@@ -169,18 +169,14 @@ impl<K> Objects<K>
 where
     K: Comparable + Resource<DynamicType = ()> + Serialize + DeserializeOwned + Debug,
 {
-    /// What is to be done about those that are there; nothing if they could not be listed.
-    pub(super) async fn compare(&self, wanted: &[K], failures: &mut Vec<Failure>) -> Difference<K> {
-        let listed = self.list().await;
-        let (present, failure) = match listed {
-            Ok((present, whole)) => (present, (!whole).then(|| too_many::<K>())),
-            Err(error) => {
-                failures.push(Failure::everywhere(error));
-                return Difference::default();
-            }
+    /// Those that are there; `None` if they could not be listed.
+    pub(super) async fn present(&self, failures: &mut Vec<Failure>) -> Option<Vec<K>> {
+        let (present, failure) = match self.list().await {
+            Ok((present, whole)) => (Some(present), (!whole).then(|| too_many::<K>())),
+            Err(error) => (None, Some(error)),
         };
         failures.extend(failure.map(Failure::everywhere));
-        differ(&present, wanted)
+        present
     }
 
     /// Those that carry the label, and whether that is all of them.
@@ -242,21 +238,14 @@ where
         }
     }
 
-    /// Makes what is not there.
-    pub(super) async fn make(&self, difference: &Difference<K>, failures: &mut Vec<Failure>) {
-        self.put_all(&difference.create, false, failures).await;
-    }
-
-    /// Puts right what is there otherwise.
-    pub(super) async fn put_right(&self, difference: &Difference<K>, failures: &mut Vec<Failure>) {
-        self.put_all(&difference.replace, true, failures).await;
-    }
-
-    async fn put_all(&self, objects: &[K], there: bool, failures: &mut Vec<Failure>) {
-        for together in objects.chunks(AT_ONCE) {
-            let written = together.iter().map(|object| self.put(object, there));
-            let written = join_all(written.collect::<Vec<_>>()).await;
-            failures.extend(written.into_iter().filter_map(Result::err));
+    /// Puts right what is there otherwise, and makes what is not there.
+    pub(super) async fn write(&self, difference: &Difference<K>, failures: &mut Vec<Failure>) {
+        for (objects, there) in [(&difference.replace, true), (&difference.create, false)] {
+            for together in objects.chunks(AT_ONCE) {
+                let written = together.iter().map(|object| self.put(object, there));
+                let written = join_all(written.collect::<Vec<_>>()).await;
+                failures.extend(written.into_iter().filter_map(Result::err));
+            }
         }
     }
 

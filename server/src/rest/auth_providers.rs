@@ -20,6 +20,7 @@ use super::RestState;
 use super::body::{Json, Name, OptionalJson, Query};
 use super::caller::Administrator;
 use super::page::PageQuery;
+use super::sight::created_at;
 use super::spec;
 use crate::hub::keys::random;
 use crate::hub::secret::{Data, secret};
@@ -44,7 +45,6 @@ const SECRET_FIELDS: [(&str, &str); 3] = [
 ];
 
 fn view(provider: &AuthProvider) -> AuthProviderView {
-    let created = provider.metadata.creation_timestamp.as_ref();
     let status = provider.status.clone().unwrap_or_default();
     let mut spec = serde_json::to_value(&provider.spec).unwrap_or_default();
     for (protocol, field) in SECRET_FIELDS {
@@ -58,7 +58,7 @@ fn view(provider: &AuthProvider) -> AuthProviderView {
         spec,
         has_secret: secret_of(&provider.spec).is_some(),
         resource_version: provider.resource_version().unwrap_or_default(),
-        created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+        created_at: created_at(provider),
         last_answer_at: status.last_answer_at.map(|time| time.0),
         conditions: status.conditions,
     }

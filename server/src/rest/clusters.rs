@@ -16,7 +16,6 @@ use super::caller::{Caller, Importer};
 use super::members::{self, InCluster};
 use super::page::PageQuery;
 use super::sight::{Sight, place_of_cluster};
-use super::tokens::visible_cluster;
 use super::written::or_take_back;
 use crate::hub::{call, only};
 use crate::status::Status;
@@ -55,7 +54,8 @@ pub(super) async fn read(
     Caller(caller): Caller,
     Name(name): Name,
 ) -> Result<axum::Json<ClusterView>, Status> {
-    visible_cluster(&state, &caller, &name).map(|cluster| axum::Json(view(&cluster)))
+    let cluster = Sight::of(state.hub.stores(), &caller).cluster(&name)?;
+    Ok(axum::Json(view(&cluster)))
 }
 
 /// Makes a cluster, to be joined by what `POST /v1/clusters/{name}/import` gives.

@@ -1,9 +1,10 @@
 //! Why somebody may or may not: who can do something in a cluster, and by which role.
 
 pub(super) mod beside;
+mod known;
 
 use axum::extract::State;
-use drover_access::grants::{Answer, BindingKind, Place, Question, Through as GrantThrough};
+use drover_access::grants::{Answer, BindingKind, Question, Through as GrantThrough};
 use drover_access::names::UserName;
 use drover_api::ids::ClusterUid;
 use drover_api::rest::{Explanation, Through, ThroughView};
@@ -13,11 +14,11 @@ use kube::ResourceExt as _;
 use serde::Deserialize;
 
 use self::beside::Beside;
+use self::known::{Known, sees_everywhere};
 use super::RestState;
 use super::body::Query;
 use super::caller::Caller;
 use super::sight::{Sight, place_of_cluster};
-use super::tokens::visible_cluster;
 use crate::hub::Stores;
 use crate::identity::groups::groups_of;
 use crate::status::Status;
@@ -56,8 +57,8 @@ pub(super) async fn explain(
     Caller(caller): Caller,
     Query(query): Query<ExplainQuery>,
 ) -> Result<axum::Json<Explanation>, Status> {
-    let cluster = visible_cluster(&state, &caller, &query.cluster)?;
     let sight = Sight::of(state.hub.stores(), &caller);
+    let cluster = sight.cluster(&query.cluster)?;
     let asked_about = match query.user.as_deref() {
         None => Some(caller.user_name.clone()),
         Some("*") => None,
@@ -79,7 +80,7 @@ pub(super) async fn explain(
     // Whatever somebody has in every cluster is for those to know who manage that, and for themselves.
     let everywhere = asked_about.as_ref() == Some(&caller.user_name)
         || caller.administrator
-        || sight.may("list", "globalrolebindings", &Place::Hub);
+        || sees_everywhere(&sight);
     let meant = |subject: &str| {
         let names = names.as_ref();
         names.is_none_or(|names| names.iter().any(|name| name == subject))
@@ -93,9 +94,11 @@ pub(super) async fn explain(
     };
     let found = sight.grants().who_can(question);
     let found = found.iter().filter(|answer| about(answer));
-    let mut through: Vec<_> = found.map(|answer| view(stores, answer)).collect();
+    let known = Known::to(&sight, stores, &uid, names.as_deref().unwrap_or_default());
+    let mut through: Vec<_> = found.map(|answer| view(&known, answer)).collect();
     let beside = Beside {
         asking: &state.asking,
+        asker: caller.user_uid.as_str(),
         tunnels: &state.tunnels,
         inside: &sight.grants().downstream(&uid),
         cluster: &uid,
@@ -104,7 +107,7 @@ pub(super) async fn explain(
         namespace: query.namespace.as_deref(),
     };
     let (others, unasked) = beside.ask(meant).await;
-    through.extend(others.into_iter().map(|one| named(stores, one)));
+    through.extend(others.into_iter().map(|one| named(&known, one)));
     let more = through.len() > MOST;
     through.truncate(MOST);
     Ok(axum::Json(Explanation {
@@ -144,7 +147,7 @@ fn names_of(stores: &Stores, name: &str) -> Vec<String> {
     names
 }
 
-fn view(stores: &Stores, answer: &Answer<'_>) -> ThroughView {
+fn view(known: &Known<'_>, answer: &Answer<'_>) -> ThroughView {
     let grant = answer.grant;
     let (through, cluster_role) = match &answer.through {
         GrantThrough::Rule => (Through::Rule, None),
@@ -153,7 +156,7 @@ fn view(stores: &Stores, answer: &Answer<'_>) -> ThroughView {
     };
     ThroughView {
         subject: grant.subject.to_string(),
-        user: name_of(stores, grant.subject.as_str()),
+        user: known.name_of(grant.subject.as_str()),
         role: grant.role.name.clone(),
         binding_kind: grant.binding.kind.name().to_owned(),
         binding: grant.binding.name.clone(),
@@ -162,16 +165,9 @@ fn view(stores: &Stores, answer: &Answer<'_>) -> ThroughView {
     }
 }
 
-fn named(stores: &Stores, view: ThroughView) -> ThroughView {
+fn named(known: &Known<'_>, view: ThroughView) -> ThroughView {
     ThroughView {
-        user: name_of(stores, &view.subject),
+        user: known.name_of(&view.subject),
         ..view
     }
-}
-
-/// The name of a person who is still there.
-fn name_of(stores: &Stores, subject: &str) -> Option<String> {
-    let name = UserName::parse(subject)?;
-    let user = stores.users.by_uid(name.uid().as_str())?;
-    Some(user.name_any())
 }

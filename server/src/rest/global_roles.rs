@@ -5,12 +5,14 @@ use drover_access::identity::Identity;
 use drover_api::kinds::GlobalRole;
 use drover_api::rest::{GlobalRoleDetail, GlobalRoleView, List, RoleCreate, RoleUpdate};
 use http::StatusCode;
+use kube::ResourceExt as _;
 
 use super::RestState;
 use super::body::{Json, Name, Query};
 use super::caller::OnHub;
 use super::page::PageQuery;
 use super::role_sight::RoleSight;
+use super::sight::Sight;
 use super::stored_role;
 use crate::status::Status;
 
@@ -24,7 +26,7 @@ pub(super) async fn list(
     Query(query): Query<PageQuery>,
 ) -> Result<axum::Json<List<GlobalRoleView>>, Status> {
     let stores = state.hub.stores();
-    let sight = RoleSight::of(stores, &caller, None);
+    let sight = RoleSight::of(stores, Sight::of(stores, &caller), None);
     query
         .of(&stores.global_roles, |_| true, |role| sight.global(role))
         .map(axum::Json)
@@ -84,5 +86,7 @@ pub(super) async fn delete(
 }
 
 fn detail(state: &RestState, caller: &Identity, role: &GlobalRole) -> GlobalRoleDetail {
-    RoleSight::of(state.hub.stores(), caller, None).global_in_full(role)
+    let stores = state.hub.stores();
+    let sight = RoleSight::of_one(stores, Sight::of(stores, caller), &role.name_any());
+    sight.global_in_full(role)
 }

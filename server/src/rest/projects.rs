@@ -1,14 +1,10 @@
 //! Projects, for those who may see and change them.
 
-use std::sync::Arc;
-
 use axum::extract::State;
-use drover_access::identity::Identity;
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::{ClusterReference, ContainerDefaults, Project, ProjectQuota, ProjectSpec};
 use drover_api::rest::{List, ProjectCreate, ProjectPatch, ProjectView};
 use http::StatusCode;
-use jiff::Timestamp;
 use kube::{Api, ResourceExt};
 use serde::Deserialize;
 
@@ -17,8 +13,7 @@ use super::body::{Json, Name, Query};
 use super::caller::Caller;
 use super::members::{self, InProject};
 use super::page::PageQuery;
-use super::sight::{Sight, place_of};
-use super::tokens::visible_cluster;
+use super::sight::{Sight, created_at, place_of};
 use super::written::{Written, or_take_back};
 use crate::status::Status;
 
@@ -39,7 +34,6 @@ pub(super) struct ProjectQuery {
 fn view(sight: &Sight, project: &Project) -> ProjectView {
     let (spec, status) = (project.spec.clone(), project.status.clone());
     let status = status.unwrap_or_default();
-    let created = project.metadata.creation_timestamp.as_ref();
     let own = status.namespaces.into_iter();
     let place = place_of(project);
     let may = |verb| {
@@ -59,7 +53,7 @@ fn view(sight: &Sight, project: &Project) -> ProjectView {
         quota: spec.quota,
         container_defaults: spec.container_defaults,
         pod_security: spec.pod_security,
-        created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+        created_at: created_at(project),
         deleting: project.metadata.deletion_timestamp.is_some(),
         may_change: may("update"),
         may_delete: may("delete"),
@@ -111,7 +105,7 @@ pub(super) async fn create(
     Json(request): Json<ProjectCreate>,
 ) -> Result<(StatusCode, axum::Json<ProjectView>), Status> {
     // Whoever has no role in a cluster does not learn whether there is one.
-    let cluster = visible_cluster(&state, &caller, &request.cluster)?;
+    let cluster = Sight::of(state.hub.stores(), &caller).cluster(&request.cluster)?;
     let spec = ProjectSpec {
         cluster: ClusterReference {
             name: request.cluster,
@@ -149,7 +143,7 @@ pub(super) async fn patch(
     Name(name): Name,
     Json(request): Json<ProjectPatch>,
 ) -> Result<axum::Json<ProjectView>, Status> {
-    let project = visible_project(&state, &caller, &name)?;
+    let project = Sight::of(state.hub.stores(), &caller).project(&name)?;
     // The server's own writes of its status move the resource version, and not this.
     let meant = request.generation;
     if meant.is_some() && meant != project.metadata.generation {
@@ -194,18 +188,9 @@ pub(super) async fn delete(
     Caller(caller): Caller,
     Name(name): Name,
 ) -> Result<StatusCode, Status> {
-    let project = visible_project(&state, &caller, &name)?;
+    let project = Sight::of(state.hub.stores(), &caller).project(&name)?;
     let mirror = &state.hub.stores().projects;
     let written = Written::new(&state.hub, &caller, mirror);
     written.delete(&project).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// A project that the caller may know of.
-pub(super) fn visible_project(
-    state: &RestState,
-    caller: &Identity,
-    name: &str,
-) -> Result<Arc<Project>, Status> {
-    Sight::of(state.hub.stores(), caller).project(name)
 }

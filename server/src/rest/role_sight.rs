@@ -4,18 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use drover_access::grants::{Facts, Given, Names, Place, Problem, RoleFacts, Roles};
-use drover_access::identity::Identity;
 use drover_access::roles::{BUILT_IN_LABEL, Rights, Scoped, resolve};
 use drover_api::kinds::{GlobalRole, RoleContext, RoleReference, RoleTemplate};
 use drover_api::rest::{
     Allowed, GlobalRoleDetail, GlobalRoleView, RestsOnIt, RoleDetail, RoleRights, RoleView,
 };
-use drover_rbac::Rule;
-use jiff::Timestamp;
-use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::ResourceExt as _;
 
-use super::sight::Sight;
+use super::sight::{Sight, created_at};
 use crate::hub::Stores;
 
 const TEMPLATES: &str = "roletemplates";
@@ -54,25 +50,38 @@ struct Bound {
 }
 
 impl RoleSight {
-    /// Of this caller; what was written a moment ago counts.
-    pub(super) fn of(stores: &Stores, caller: &Identity, at: Option<GivenAt>) -> Self {
-        let sight = Sight::of(stores, caller);
+    /// Of whoever sees this, and would give roles there.
+    pub(super) fn of(stores: &Stores, sight: Sight, at: Option<GivenAt>) -> Self {
+        let bound = Bound::of(stores, &sight, |_| true);
+        Self::with(stores, sight, at, bound)
+    }
+
+    /// The same for the one role of this name.
+    pub(super) fn of_one(stores: &Stores, sight: Sight, name: &str) -> Self {
+        let bound = Bound::of(stores, &sight, |role| role.name == name);
+        Self::with(stores, sight, None, bound)
+    }
+
+    fn with(stores: &Stores, sight: Sight, at: Option<GivenAt>, bound: Bound) -> Self {
         Self {
-            bound: Bound::of(stores, &sight),
             sight,
-            templates: stores.role_templates.all(),
             stores: stores.clone(),
+            templates: stores.role_templates.all(),
             at,
+            bound,
         }
     }
 
     /// A role as it is listed.
     pub(super) fn template(&self, role: &RoleTemplate) -> RoleView {
+        self.view(role, self.resolved(role).as_ref().ok())
+    }
+
+    fn view(&self, role: &RoleTemplate, allowed: Option<&Scoped>) -> RoleView {
         let counted = match role.spec.context {
             RoleContext::Cluster => &self.bound.in_clusters,
             RoleContext::Project => &self.bound.in_projects,
         };
-        let resolved = self.resolved(role);
         RoleView {
             name: role.name_any(),
             display_name: role.spec.display_name.clone(),
@@ -81,23 +90,23 @@ impl RoleSight {
             built_in: is_built_in(role),
             locked: role.spec.locked,
             bound: count(counted.as_ref(), role),
-            rights: self.rights(role, resolved.as_ref().ok()),
+            rights: self.rights(role, allowed),
         }
     }
 
     /// The same with all that it says and allows.
     pub(super) fn template_in_full(&self, role: &RoleTemplate) -> RoleDetail {
         let resolved = self.resolved(role);
+        let view = self.view(role, resolved.as_ref().ok());
         let (allowed, problem) = match resolved {
             Ok(scoped) => (scoped, None),
             Err(problem) => (Scoped::default(), Some(problem)),
         };
-        let created = role.metadata.creation_timestamp.as_ref();
         RoleDetail {
-            role: self.template(role),
+            role: view,
             uid: role.uid().unwrap_or_default(),
             resource_version: role.resource_version().unwrap_or_default(),
-            created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+            created_at: created_at(role),
             spec: role.spec.clone(),
             cluster: shown(&allowed.cluster),
             project: shown(&allowed.project),
@@ -108,7 +117,10 @@ impl RoleSight {
 
     /// A global role as it is listed.
     pub(super) fn global(&self, role: &GlobalRole) -> GlobalRoleView {
-        let given = self.given(role);
+        self.global_view(role, self.given(role).as_ref().ok())
+    }
+
+    fn global_view(&self, role: &GlobalRole, given: Option<&Given>) -> GlobalRoleView {
         GlobalRoleView {
             name: role.name_any(),
             display_name: role.spec.display_name.clone(),
@@ -116,14 +128,16 @@ impl RoleSight {
             built_in: is_built_in(role),
             new_user_default: role.spec.new_user_default,
             bound: count(self.bound.global.as_ref(), role),
-            rights: self.global_rights(role, given.as_ref().ok()),
+            rights: self.global_rights(role, given),
         }
     }
 
     /// The same with all that it says and allows.
     pub(super) fn global_in_full(&self, role: &GlobalRole) -> GlobalRoleDetail {
+        let given = self.given(role);
+        let view = self.global_view(role, given.as_ref().ok());
         let mut every_cluster = Rights::default();
-        let problem = match self.given(role) {
+        let problem = match given {
             Ok(Given(given)) => {
                 let everywhere = given.iter().filter(|(place, _)| *place != Place::Hub);
                 for (_, role) in everywhere {
@@ -133,12 +147,11 @@ impl RoleSight {
             }
             Err(problem) => Some(problem.to_string()),
         };
-        let created = role.metadata.creation_timestamp.as_ref();
         GlobalRoleDetail {
-            role: self.global(role),
+            role: view,
             uid: role.uid().unwrap_or_default(),
             resource_version: role.resource_version().unwrap_or_default(),
-            created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+            created_at: created_at(role),
             spec: role.spec.clone(),
             every_cluster: shown(&every_cluster),
             problem,
@@ -217,7 +230,10 @@ impl RoleSight {
         RoleRights {
             may_change: own && all && on_hub("update"),
             may_delete: own && all && on_hub("delete"),
-            may_copy: allowed.is_some() && all && on_hub("create"),
+            may_copy: allowed.is_some()
+                && all
+                && on_hub("create")
+                && !self.names_locked(&role.spec.inherits),
             may_give: at("create").map(|may| may && allowed.is_some() && !role.spec.locked),
             may_take: at("delete"),
         }
@@ -231,15 +247,20 @@ impl RoleSight {
             None => grants.administers(who),
         };
         let (own, usable) = (!is_built_in(role), given.is_some());
-        let mut templates = role.spec.in_every_cluster.iter();
-        let locked = templates.any(|name| self.known(name).is_some_and(|role| role.spec.locked));
+        let locked = self.names_locked(&role.spec.in_every_cluster);
         RoleRights {
             may_change: own && all && may("update", GLOBAL_ROLES),
             may_delete: own && all && may("delete", GLOBAL_ROLES),
-            may_copy: usable && all && may("create", GLOBAL_ROLES),
+            may_copy: usable && all && !locked && may("create", GLOBAL_ROLES),
             may_give: Some(usable && all && !locked && may("create", GLOBAL_BINDINGS)),
             may_take: Some(all && may("delete", GLOBAL_BINDINGS)),
         }
+    }
+
+    /// Whether one of these roles is locked: no new role rests on it, and nobody else is given it.
+    fn names_locked(&self, names: &[String]) -> bool {
+        let locked = |name: &String| self.known(name).is_some_and(|role| role.spec.locked);
+        names.iter().any(locked)
     }
 
     fn rests_on(&self, name: &str) -> RestsOnIt {
@@ -259,20 +280,24 @@ impl RoleSight {
 }
 
 impl Bound {
-    fn of(stores: &Stores, sight: &Sight) -> Self {
+    /// Bindings of the roles that are asked about.
+    fn of(stores: &Stores, sight: &Sight, asked: impl Fn(&&RoleReference) -> bool) -> Self {
         let may = |resource| sight.may("list", resource, &Place::Hub);
         let mut bound = Self::default();
         if may("clusterroletemplatebindings") {
             let all = stores.cluster_role_template_bindings.all();
-            bound.in_clusters = Some(counted(all.iter().map(|binding| &binding.spec.role)));
+            let roles = all.iter().map(|binding| &binding.spec.role);
+            bound.in_clusters = Some(counted(roles.filter(&asked)));
         }
         if may("projectroletemplatebindings") {
             let all = stores.project_role_template_bindings.all();
-            bound.in_projects = Some(counted(all.iter().map(|binding| &binding.spec.role)));
+            let roles = all.iter().map(|binding| &binding.spec.role);
+            bound.in_projects = Some(counted(roles.filter(&asked)));
         }
         if may(GLOBAL_BINDINGS) {
             let all = stores.global_role_bindings.all();
-            bound.global = Some(counted(all.iter().map(|binding| &binding.spec.role)));
+            let roles = all.iter().map(|binding| &binding.spec.role);
+            bound.global = Some(counted(roles.filter(&asked)));
         }
         bound
     }
@@ -303,18 +328,10 @@ fn is_built_in(role: &impl kube::ResourceExt) -> bool {
 
 fn shown(rights: &Rights) -> Allowed {
     Allowed {
-        rules: rights.rules.iter().map(policy_rule).collect(),
+        rules: rights.policy_rules(),
         external: rights.external.iter().cloned().collect(),
     }
 }
 
-fn policy_rule(rule: &Rule) -> PolicyRule {
-    let list = |list: &Vec<String>| Some(list.clone()).filter(|list| !list.is_empty());
-    PolicyRule {
-        verbs: rule.verbs.clone(),
-        api_groups: list(&rule.groups),
-        resources: list(&rule.resources),
-        resource_names: list(&rule.names),
-        non_resource_urls: list(&rule.urls),
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -1,21 +1,19 @@
 //! Roles that people can be given in clusters and projects: RoleTemplates.
 
 use axum::extract::State;
-use drover_access::identity::Identity;
 use drover_api::kinds::{RoleContext, RoleTemplate};
 use drover_api::rest::{List, RoleCreate, RoleDetail, RoleUpdate, RoleView};
 use http::StatusCode;
+use kube::ResourceExt as _;
 use serde::Deserialize;
 
 use super::RestState;
 use super::body::{Json, Name, Query};
 use super::caller::{Caller, OnHub};
 use super::page::PageQuery;
-use super::projects::visible_project;
 use super::role_sight::{GivenAt, RoleSight};
-use super::sight::{Sight, place_of, place_of_cluster};
+use super::sight::{Sight, known_place_of, place_of_cluster};
 use super::stored_role;
-use super::tokens::visible_cluster;
 use crate::status::Status;
 
 /// Which roles, and where somebody would be given one.
@@ -35,7 +33,7 @@ pub(super) struct RoleQuery {
 }
 
 impl RoleQuery {
-    fn given_at(&self, state: &RestState, caller: &Identity) -> Result<Option<GivenAt>, Status> {
+    fn given_at(&self, sight: &Sight) -> Result<Option<GivenAt>, Status> {
         match (&self.cluster, &self.project) {
             (None, None) => Ok(None),
             (Some(_), Some(_)) => Err(Status::invalid(
@@ -43,20 +41,17 @@ impl RoleQuery {
                 "a role is given in a cluster or in a project: name one of them",
             )),
             (Some(cluster), None) => {
-                let cluster = visible_cluster(state, caller, cluster)?;
+                let cluster = sight.cluster(cluster)?;
                 Ok(Some(GivenAt {
                     context: RoleContext::Cluster,
                     place: place_of_cluster(&cluster),
                 }))
             }
             (None, Some(project)) => {
-                let project = visible_project(state, caller, project)?;
-                let place = place_of(&project).ok_or_else(|| {
-                    Status::unavailable("the server has not yet seen to this project; try again", 1)
-                })?;
+                let project = sight.project(project)?;
                 Ok(Some(GivenAt {
                     context: RoleContext::Project,
-                    place,
+                    place: known_place_of(&project)?,
                 }))
             }
         }
@@ -72,9 +67,10 @@ pub(super) async fn list(
     Caller(caller): Caller,
     Query(query): Query<RoleQuery>,
 ) -> Result<axum::Json<List<RoleView>>, Status> {
-    let at = query.given_at(&state, &caller)?;
     let stores = state.hub.stores();
-    let sight = RoleSight::of(stores, &caller, at);
+    let sight = Sight::of(stores, &caller);
+    let at = query.given_at(&sight)?;
+    let sight = RoleSight::of(stores, sight, at);
     PageQuery::new(query.limit, query.continue_token)
         .of(
             &stores.role_templates,
@@ -94,11 +90,12 @@ pub(super) async fn read(
     Name(name): Name,
 ) -> Result<axum::Json<RoleDetail>, Status> {
     // What roles say tells what is worth having: for those who have one.
-    if !Sight::of(state.hub.stores(), &caller).has_some_role() {
+    let sight = Sight::of(state.hub.stores(), &caller);
+    if !sight.has_some_role() {
         return Err(Status::not_found("RoleTemplate", &name));
     }
     let role = stored_role::find::<RoleTemplate>(&state, &name)?;
-    Ok(axum::Json(detail(&state, &caller, &role)))
+    Ok(axum::Json(detail(&state, sight, &role)))
 }
 
 /// Makes a role; whoever does has all of it in every cluster.
@@ -110,7 +107,8 @@ pub(super) async fn create(
     Json(request): Json<RoleCreate>,
 ) -> Result<(StatusCode, axum::Json<RoleDetail>), Status> {
     let made = stored_role::create::<RoleTemplate>(&state, &caller, &request).await?;
-    let detail = detail(&state, &caller, &made);
+    let sight = Sight::of(state.hub.stores(), &caller);
+    let detail = detail(&state, sight, &made);
     Ok((StatusCode::CREATED, axum::Json(detail)))
 }
 
@@ -125,7 +123,8 @@ pub(super) async fn update(
     Json(request): Json<RoleUpdate>,
 ) -> Result<axum::Json<RoleDetail>, Status> {
     let written = stored_role::replace::<RoleTemplate>(&state, &caller, &name, &request).await?;
-    Ok(axum::Json(detail(&state, &caller, &written)))
+    let sight = Sight::of(state.hub.stores(), &caller);
+    Ok(axum::Json(detail(&state, sight, &written)))
 }
 
 /// Deletes a role; whoever has it by a binding loses it within seconds.
@@ -141,6 +140,7 @@ pub(super) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn detail(state: &RestState, caller: &Identity, role: &RoleTemplate) -> RoleDetail {
-    RoleSight::of(state.hub.stores(), caller, None).template_in_full(role)
+fn detail(state: &RestState, sight: Sight, role: &RoleTemplate) -> RoleDetail {
+    let sight = RoleSight::of_one(state.hub.stores(), sight, &role.name_any());
+    sight.template_in_full(role)
 }

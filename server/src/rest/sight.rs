@@ -8,7 +8,8 @@ use drover_access::names::{GroupName, UserName};
 use drover_access::permit::Target;
 use drover_api::ids::{ClusterUid, ProviderUid};
 use drover_api::kinds::{BindingSubject, Cluster, Project};
-use kube::ResourceExt as _;
+use jiff::Timestamp;
+use kube::{Resource, ResourceExt as _};
 
 use crate::hub::Stores;
 use crate::status::Status;
@@ -141,4 +142,17 @@ pub(crate) fn place_of_cluster(cluster: &Cluster) -> Place {
 pub(crate) fn place_of(project: &Project) -> Option<Place> {
     let uid = project.uid().map(drover_api::ids::ProjectUid::new)?;
     Some(Place::Project(project.spec.cluster.uid.clone()?, uid))
+}
+
+/// The same, or that it is to be asked for again.
+pub(crate) fn known_place_of(project: &Project) -> Result<Place, Status> {
+    place_of(project).ok_or_else(|| {
+        Status::unavailable("the server has not yet seen to this project; try again", 1)
+    })
+}
+
+/// When an object was made, by its hub.
+pub(crate) fn created_at(object: &impl Resource) -> Timestamp {
+    let created = object.meta().creation_timestamp.as_ref();
+    created.map_or(Timestamp::UNIX_EPOCH, |time| time.0)
 }

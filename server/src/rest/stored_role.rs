@@ -67,6 +67,13 @@ pub(super) fn find<K: StoredRole>(state: &RestState, name: &str) -> Result<Arc<K
     role.ok_or_else(|| Status::not_found(K::KIND, name))
 }
 
+/// The same, from the hub: what the caller is judged by is what they change.
+async fn stored<K: StoredRole>(state: &RestState, name: &str) -> Result<K, Status> {
+    let api: Api<K> = Api::all(state.hub.client());
+    let stored = call("read a role", api.get_opt(name)).await?;
+    stored.ok_or_else(|| Status::not_found(K::KIND, name))
+}
+
 /// Makes a role.
 pub(super) async fn create<K: StoredRole>(
     state: &RestState,
@@ -87,10 +94,7 @@ pub(super) async fn replace<K: StoredRole>(
     request: &RoleUpdate,
 ) -> Result<K, Status> {
     let spec = spec::read(&request.spec)?;
-    // From the hub: what the caller is judged by is what they replace.
-    let api: Api<K> = Api::all(state.hub.client());
-    let stored = call("read a role", api.get_opt(name)).await?;
-    let old = stored.ok_or_else(|| Status::not_found(K::KIND, name))?;
+    let old = stored::<K>(state, name).await?;
     let now = old.resource_version();
     if let Some(version) = &request.resource_version
         && Some(version) != now.as_ref()
@@ -113,7 +117,7 @@ pub(super) async fn delete<K: StoredRole>(
     caller: &Identity,
     name: &str,
 ) -> Result<(), Status> {
-    let role = find::<K>(state, name)?;
+    let role = stored::<K>(state, name).await?;
     let mirror = K::mirror(state.hub.stores());
     Written::new(&state.hub, caller, mirror).delete(&role).await
 }

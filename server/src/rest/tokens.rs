@@ -6,7 +6,7 @@ use axum::extract::State;
 use drover_access::identity::Identity;
 use drover_access::setting::{MIN_TTL, Setting};
 use drover_api::ids::ClusterUid;
-use drover_api::kinds::{Cluster, ClusterScope, Token, TokenPurpose};
+use drover_api::kinds::{ClusterScope, Token, TokenPurpose};
 use drover_api::rest::{IssuedToken, List, Secret, TokenCreate, TokenView};
 use http::StatusCode;
 use jiff::Timestamp;
@@ -17,7 +17,7 @@ use super::RestState;
 use super::body::{Json, Name, Query};
 use super::caller::Caller;
 use super::page::PageQuery;
-use super::sight::Sight;
+use super::sight::{Sight, created_at};
 use crate::identity::tokens::{self as store, TokenWish};
 use crate::status::Status;
 
@@ -28,7 +28,6 @@ const DESCRIPTION: usize = 256;
 
 /// A token without its secret.
 pub(super) fn view(token: &Token) -> TokenView {
-    let created = token.metadata.creation_timestamp.as_ref();
     TokenView {
         id: token.name_any(),
         username: token.spec.user_name.clone(),
@@ -36,7 +35,7 @@ pub(super) fn view(token: &Token) -> TokenView {
         cluster: token.spec.cluster.clone(),
         provider: token.spec.provider.as_ref().map(|it| it.name.clone()),
         description: token.spec.description.clone(),
-        created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+        created_at: created_at(token),
         expires_at: token.spec.expires_at.0,
         last_used_at: token
             .status
@@ -190,20 +189,11 @@ pub(super) fn scope(
             "a token cannot be limited to the hub (\"local\"); name a managed cluster, or none",
         ));
     }
-    let cluster = visible_cluster(state, caller, name)?;
+    let cluster = Sight::of(state.hub.stores(), caller).cluster(name)?;
     Ok(ClusterScope {
         name: name.to_owned(),
         uid: ClusterUid::new(cluster.uid().unwrap_or_default()),
     })
-}
-
-/// A cluster that the caller may know of.
-pub(super) fn visible_cluster(
-    state: &RestState,
-    caller: &Identity,
-    name: &str,
-) -> Result<std::sync::Arc<Cluster>, Status> {
-    Sight::of(state.hub.stores(), caller).cluster(name)
 }
 
 #[cfg(test)]

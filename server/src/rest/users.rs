@@ -7,7 +7,6 @@ use drover_access::identity::Identity;
 use drover_api::kinds::{ProviderIdentity, User, UserSpec};
 use drover_api::rest::{IdentityView, List, PasswordReset, UserCreate, UserPatch, UserView};
 use http::StatusCode;
-use jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams, PostParams};
 use secrecy::SecretString;
@@ -17,6 +16,7 @@ use super::RestState;
 use super::body::{Json, Name, Query};
 use super::caller::Administrator;
 use super::page::PageQuery;
+use super::sight::created_at;
 use crate::hub::{call, only};
 use crate::identity::administrators::NO_OWNERS;
 use crate::identity::providers::people;
@@ -28,7 +28,6 @@ const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 const DISPLAY_NAME: usize = 256;
 
 pub(super) fn view(user: &User) -> UserView {
-    let created = user.metadata.creation_timestamp.as_ref();
     UserView {
         name: user.name_any(),
         uid: user.uid().unwrap_or_default(),
@@ -36,7 +35,7 @@ pub(super) fn view(user: &User) -> UserView {
         enabled: user.spec.enabled,
         administrator: user.spec.administrator,
         must_change_password: user.spec.must_change_password,
-        created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+        created_at: created_at(user),
         last_login_at: user
             .status
             .as_ref()

@@ -26,6 +26,11 @@ fn corpus_of_proofs_holds() {
 }
 
 #[test]
+fn corpus_of_places_in_the_audit_log_holds() {
+    replay("continue", properties::position);
+}
+
+#[test]
 fn corpus_of_reviews_holds() {
     replay("review", properties::review);
 }

@@ -201,7 +201,8 @@ wire! {
     ThroughView {
         /// `drover:user:<uid>` or `drover:<provider>:<id>`.
         subject: String,
-        /// Name of the person, if it is one that is still there.
+        /// Name of the person, if it is one that is still there and that the caller may know of: among
+        /// the members that they may list, or all people.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         user: Option<String>,
         /// Name of the role.

@@ -149,7 +149,8 @@ wire! {
         kept_since: Option<Timestamp>,
         /// Where they are read from.
         source: AuditSource,
-        /// Lines passed over on the way that are no records.
+        /// Lines passed over on the way that are no records; on the first page also what has the name of
+        /// one of the log's files and is no file.
         unreadable: u64,
     }
 }

@@ -1,12 +1,14 @@
 //! The log's files, read backwards.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use aws_lc_rs::digest::{SHA256, digest};
 use drover_api::rest::{AuditList, AuditSource};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use super::super::writer::numbered;
 use super::{FilePosition, Older, Page, Position, ReadAuditError, Wanted, kept_since};
@@ -34,6 +36,22 @@ struct Log {
     bytes: u64,
 }
 
+/// What is under one of the log's names.
+enum Named {
+    /// A file with at least one line.
+    Log(Log),
+    /// Nothing, or nothing yet.
+    Nothing,
+    /// A folder, a pipe or the like, which somebody else put there.
+    NoFile,
+}
+
+/// What is under all of them, newest first.
+struct Opened {
+    logs: Vec<Log>,
+    no_files: u64,
+}
+
 impl Files {
     pub(super) fn new(path: PathBuf, keep: u32) -> Self {
         Self { path, keep }
@@ -41,7 +59,7 @@ impl Files {
 
     /// A page, those written last first.
     pub(super) fn read(&self, wanted: &Wanted) -> Result<AuditList, ReadAuditError> {
-        let logs = self.open()?;
+        let Opened { logs, no_files } = self.open()?;
         let oldest = logs.last().and_then(|log| kept_since(&log.first_line));
         let (from, mut end) = match wanted.after {
             None => (0, None),
@@ -53,6 +71,9 @@ impl Files {
             Some(Position::Memory { .. }) => return Err(ReadAuditError::Gone),
         };
         let (mut page, mut budget) = (Page::new(wanted), PAGE_BYTES);
+        if wanted.after.is_none() {
+            page.unreadable += no_files;
+        }
         let mut next = None;
         for (index, log) in logs.iter().enumerate().skip(from) {
             let end = end.take().unwrap_or(log.bytes);
@@ -74,47 +95,65 @@ impl Files {
         Ok(page.done(AuditSource::File, oldest, next))
     }
 
-    /// Every file with at least one line, newest first.
+    /// Every file with at least one line.
     ///
     /// The log may be turned over meanwhile: a file may move on to the name that is looked at
     /// next, and is then met twice, but none is passed over, since the oldest are moved first.
-    fn open(&self) -> Result<Vec<Log>, ReadAuditError> {
+    fn open(&self) -> Result<Opened, ReadAuditError> {
         let mut logs: Vec<Log> = Vec::new();
+        let mut no_files = 0;
         for number in 0..=self.keep {
             let path = match number {
                 0 => self.path.clone(),
                 number => numbered(&self.path, number),
             };
-            let opened =
-                Log::open(&path).map_err(|source| ReadAuditError::File { path, source })?;
-            let new =
-                opened.filter(|new| logs.iter().all(|log| log.fingerprint != new.fingerprint));
-            logs.extend(new);
+            let named =
+                Named::open(&path).map_err(|source| ReadAuditError::File { path, source })?;
+            match named {
+                Named::Log(new) if logs.iter().all(|log| log.fingerprint != new.fingerprint) => {
+                    logs.push(new);
+                }
+                Named::Log(_) | Named::Nothing => {}
+                Named::NoFile => no_files += 1,
+            }
         }
-        Ok(logs)
+        Ok(Opened { logs, no_files })
     }
 }
 
-impl Log {
-    /// `None` if it is not there or has no line yet.
-    fn open(path: &Path) -> io::Result<Option<Self>> {
-        let file = match File::open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+impl Named {
+    fn open(path: &Path) -> io::Result<Self> {
+        // Else a pipe would be waited for until somebody writes into it.
+        let at_once = OFlags::NONBLOCK.bits().cast_signed();
+        let opened = OpenOptions::new()
+            .read(true)
+            .custom_flags(at_once)
+            .open(path);
+        let file = match opened {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::Nothing),
+            // A socket.
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::NXIO) => {
+                return Ok(Self::NoFile);
+            }
             opened => opened?,
         };
-        let bytes = file.metadata()?.len();
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Ok(Self::NoFile);
+        }
+        let bytes = metadata.len();
         let most = usize::try_from(bytes).unwrap_or(LINE).min(LINE);
         let mut first_line = vec![0; most];
         file.read_exact_at(&mut first_line, 0)?;
         match first_line.iter().position(|byte| *byte == b'\n') {
             Some(end) => first_line.truncate(end),
-            None if most < LINE => return Ok(None),
+            None if most < LINE => return Ok(Self::Nothing),
             None => {}
         }
         let hash = digest(&SHA256, &first_line);
         let fingerprint = hash.as_ref().iter().take(8);
         let fingerprint = fingerprint.fold(0, |sum, byte| sum << 8 | u64::from(*byte));
-        Ok(Some(Self {
+        Ok(Self::Log(Log {
             file,
             path: path.to_owned(),
             fingerprint,
@@ -122,7 +161,9 @@ impl Log {
             bytes,
         }))
     }
+}
 
+impl Log {
     fn failed(&self, source: io::Error) -> ReadAuditError {
         // Somebody cut it short meanwhile.
         if source.kind() == io::ErrorKind::UnexpectedEof {

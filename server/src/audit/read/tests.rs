@@ -1,6 +1,7 @@
 //! Pages of a log in a folder of its own, or in memory.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use tempfile::TempDir;
 
@@ -305,14 +306,39 @@ async fn a_log_that_gives_nothing_back_is_read_from_memory() {
 }
 
 #[test]
-fn one_person_reads_once_at_a_time_and_few_people_at_once() {
+fn what_has_a_files_name_and_is_none_is_passed_over_and_counted() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("log"), lines(2..4)).unwrap();
+    std::fs::write(at("log.3"), lines(0..2)).unwrap();
+    let rest_of = |page: &AuditList| page.continue_token.clone();
+    // Nobody writes into it: whoever waits for that waits forever.
+    let pipe = rustix::fs::FileType::Fifo;
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, at("log.1"), pipe, mode, 0).unwrap();
+    for other in [
+        &(|| std::fs::create_dir(at("log.2")).unwrap()) as &dyn Fn(),
+        &|| drop(std::os::unix::net::UnixListener::bind(at("log.2")).unwrap()),
+    ] {
+        other();
+        let page = files(&folder).read(&wanted(3, None)).unwrap();
+        assert_eq!((ids(&page), page.unreadable), (latest(1..4), 2));
+        let page = files(&folder)
+            .read(&wanted(3, rest_of(&page).as_deref()))
+            .unwrap();
+        assert_eq!((ids(&page), page.unreadable), (latest(0..1), 0));
+        let _ = std::fs::remove_dir(at("log.2")).or_else(|_| std::fs::remove_file(at("log.2")));
+    }
+}
+
+#[tokio::test]
+async fn one_person_reads_once_at_a_time_and_few_people_at_once() {
     let reader = Reader::new(Kept::Memory(Recent::default()));
-    let ann = reader.place("ann");
-    assert!(matches!(reader.place("ann"), Err(ReadAuditError::Yours)));
-    let others: Vec<_> = ["b", "c", "d"].map(|who| reader.place(who)).into();
-    assert!(others.iter().all(Result::is_ok));
-    assert!(matches!(reader.place("eve"), Err(ReadAuditError::Busy)));
-    drop(ann);
-    assert!(reader.place("eve").is_ok());
-    assert!(reader.place("ann").is_ok(), "a place is free again");
+    let turn = |who: &str| reader.turns.take(who).unwrap();
+    let turns = ["ann", "b", "c", "d"].map(turn);
+    let said = async |who| reader.read(who, wanted(1, None)).await;
+    assert!(matches!(said("ann").await, Err(ReadAuditError::Yours)));
+    assert!(matches!(said("eve").await, Err(ReadAuditError::Busy)));
+    drop(turns);
+    assert!(said("eve").await.is_ok() && said("ann").await.is_ok());
 }

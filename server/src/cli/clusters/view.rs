@@ -5,7 +5,7 @@ use drover_api::rest::ClusterView;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
-use crate::cli::output::Shown;
+use crate::cli::output::{Listed, Page};
 use crate::cli::table::{NOTHING, Table, age, describe, or_nothing, words};
 
 fn condition<'a>(cluster: &'a ClusterView, kind: &str) -> Option<&'a Condition> {
@@ -74,7 +74,7 @@ fn nodes(cluster: &ClusterView) -> String {
     }
 }
 
-impl Shown for ClusterView {
+impl Listed for ClusterView {
     const HEADINGS: &'static [&'static str] = &[
         "NAME",
         "STATE",
@@ -97,7 +97,9 @@ impl Shown for ClusterView {
             age(self.created_at, now),
         ]
     }
+}
 
+impl Page for ClusterView {
     fn page(&self, now: Timestamp) -> String {
         let labels: Vec<_> = self
             .labels

@@ -10,7 +10,7 @@ use crate::cli::call::CallError;
 use crate::cli::config::Context;
 use crate::cli::environment::{Environment, Source, chosen, client_of};
 use crate::cli::failure::Failure;
-use crate::cli::output::{Shown, list, one};
+use crate::cli::output::{Listed, Page, list, one};
 use crate::cli::table::{NOTHING, describe, or_nothing, until};
 use crate::cli::terminal::{notice, print};
 
@@ -75,13 +75,7 @@ struct Who {
     me: Me,
 }
 
-impl Shown for Who {
-    const HEADINGS: &'static [&'static str] = &["SERVER", "USER"];
-
-    fn cells(&self, _now: Timestamp) -> Vec<String> {
-        vec![self.server.clone(), self.me.username.clone()]
-    }
-
+impl Page for Who {
     fn page(&self, now: Timestamp) -> String {
         let me = &self.me;
         let role = if me.administrator {
@@ -142,7 +136,7 @@ impl ContextView {
     }
 }
 
-impl Shown for ContextView {
+impl Listed for ContextView {
     const HEADINGS: &'static [&'static str] =
         &["CURRENT", "NAME", "SERVER", "USER", "LOGIN", "EXPIRES"];
 
@@ -161,10 +155,6 @@ impl Shown for ContextView {
             self.expires_at
                 .map_or_else(|| NOTHING.to_owned(), |end| until(end, now)),
         ]
-    }
-
-    fn page(&self, _now: Timestamp) -> String {
-        describe(&[("Name", self.name.clone()), ("Server", self.server.clone())])
     }
 }
 

@@ -3,9 +3,9 @@
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use kube::Client;
 
+use super::steps::{self, Steps};
 use super::wanted::Wanted;
-use crate::controllers::objects::differ::Difference;
-use crate::controllers::objects::{ApplyError, Objects, all};
+use crate::controllers::objects::{ApplyError, Failure, Objects, all};
 
 /// The four kinds that rights are made of, each everywhere.
 struct Kinds {
@@ -15,10 +15,20 @@ struct Kinds {
     bindings: Objects<RoleBinding>,
 }
 
+/// What is to be done about each kind.
+#[derive(Default)]
+struct Changes {
+    cluster_roles: Steps<ClusterRole>,
+    cluster_bindings: Steps<ClusterRoleBinding>,
+    roles: Steps<Role>,
+    bindings: Steps<RoleBinding>,
+}
+
 /// Makes access in a place what is wanted there; `label` marks what is Drover's.
 ///
-/// What takes rights away comes first, and what fails keeps nothing else from being done: first
-/// bindings go, then roles and bindings are made, then those that are there are put right, then roles go.
+/// What takes rights away comes first, and what fails keeps nothing else from being done; only that
+/// people leave the part of a role that they were in waits for the next time, as they may not be in
+/// their new one. Whoever keeps a right is never without it ([`steps`]).
 pub async fn apply(client: &Client, label: &str, wanted: &Wanted) -> Result<(), ApplyError> {
     let kinds = Kinds {
         cluster_roles: Objects::all(client, label).with_own_names(),
@@ -29,54 +39,59 @@ pub async fn apply(client: &Client, label: &str, wanted: &Wanted) -> Result<(), 
     let mut failures = Vec::new();
     // Roles in namespaces are the hub's only; a cluster's account may not even list them.
     let with_roles = label == super::HUB_LABEL;
-    let roles = if with_roles {
-        kinds.roles.compare(&wanted.roles, &mut failures).await
-    } else {
-        Difference::default()
-    };
-    let cluster_roles = kinds
-        .cluster_roles
-        .compare(&wanted.cluster_roles, &mut failures)
-        .await;
-    let cluster_bindings = kinds
-        .cluster_bindings
-        .compare(&wanted.cluster_bindings, &mut failures)
-        .await;
-    let bindings = kinds
-        .bindings
-        .compare(&wanted.bindings, &mut failures)
-        .await;
-    kinds
-        .cluster_bindings
-        .take(&cluster_bindings, &mut failures)
-        .await;
-    kinds.bindings.take(&bindings, &mut failures).await;
-    // What is made may hold people who are moved out of what is put right: nobody is without their
-    // rights in between.
-    kinds
-        .cluster_roles
-        .make(&cluster_roles, &mut failures)
-        .await;
-    kinds.roles.make(&roles, &mut failures).await;
-    kinds
-        .cluster_bindings
-        .make(&cluster_bindings, &mut failures)
-        .await;
-    kinds.bindings.make(&bindings, &mut failures).await;
-    kinds
-        .cluster_roles
-        .put_right(&cluster_roles, &mut failures)
-        .await;
-    kinds.roles.put_right(&roles, &mut failures).await;
-    kinds
-        .cluster_bindings
-        .put_right(&cluster_bindings, &mut failures)
-        .await;
-    kinds.bindings.put_right(&bindings, &mut failures).await;
-    kinds
-        .cluster_roles
-        .take(&cluster_roles, &mut failures)
-        .await;
-    kinds.roles.take(&roles, &mut failures).await;
+    let changes = kinds.compare(wanted, with_roles, &mut failures).await;
+    for step in 0..2 {
+        Box::pin(kinds.take_step(step, &changes, &mut failures)).await;
+    }
+    if failures.is_empty() {
+        Box::pin(kinds.take_step(2, &changes, &mut failures)).await;
+    }
     all(failures.into_iter().map(|failure| failure.error))
 }
+
+impl Kinds {
+    /// Nothing is done about what could not be listed.
+    async fn compare(
+        &self,
+        wanted: &Wanted,
+        with_roles: bool,
+        failures: &mut Vec<Failure>,
+    ) -> Changes {
+        let mut changes = Changes::default();
+        if with_roles && let Some(present) = self.roles.present(failures).await {
+            changes.roles = steps::of_roles(&present, &wanted.roles);
+        }
+        if let Some(present) = self.cluster_roles.present(failures).await {
+            changes.cluster_roles = steps::of_cluster_roles(&present, &wanted.cluster_roles);
+        }
+        if let Some(present) = self.cluster_bindings.present(failures).await {
+            let wanted = &wanted.cluster_bindings;
+            changes.cluster_bindings = steps::of_cluster_bindings(&present, wanted);
+        }
+        if let Some(present) = self.bindings.present(failures).await {
+            changes.bindings = steps::of_bindings(&present, &wanted.bindings);
+        }
+        changes
+    }
+
+    /// First bindings go, then roles are written, then bindings, then roles go.
+    async fn take_step(&self, step: usize, changes: &Changes, failures: &mut Vec<Failure>) {
+        let cluster_bindings = &changes.cluster_bindings[step];
+        let bindings = &changes.bindings[step];
+        let cluster_roles = &changes.cluster_roles[step];
+        let roles = &changes.roles[step];
+        self.cluster_bindings.take(cluster_bindings, failures).await;
+        self.bindings.take(bindings, failures).await;
+        self.cluster_roles.write(cluster_roles, failures).await;
+        self.roles.write(roles, failures).await;
+        self.cluster_bindings
+            .write(cluster_bindings, failures)
+            .await;
+        self.bindings.write(bindings, failures).await;
+        self.cluster_roles.take(cluster_roles, failures).await;
+        self.roles.take(roles, failures).await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

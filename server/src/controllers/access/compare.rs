@@ -1,12 +1,11 @@
 //! When roles and bindings mean the same. Pure.
 
-use std::collections::BTreeSet;
-
 use drover_access::roles::Rights;
 use k8s_openapi::api::rbac::v1::{
     ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
 };
 
+use super::steps::named;
 use crate::controllers::objects::differ::Comparable;
 
 impl Comparable for ClusterRole {
@@ -60,15 +59,7 @@ fn allow_the_same(one: Option<&[PolicyRule]>, other: Option<&[PolicyRule]>) -> b
 }
 
 fn name_the_same(one: Option<&[Subject]>, other: Option<&[Subject]>) -> bool {
-    let names = |subjects: Option<&[Subject]>| -> BTreeSet<(String, String, String)> {
-        let subjects = subjects.into_iter().flatten();
-        let name = |subject: &Subject| {
-            let namespace = subject.namespace.clone().unwrap_or_default();
-            (subject.kind.clone(), namespace, subject.name.clone())
-        };
-        subjects.map(name).collect()
-    };
-    names(one) == names(other)
+    named(one) == named(other)
 }
 
 #[cfg(test)]

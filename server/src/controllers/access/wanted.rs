@@ -7,7 +7,6 @@ use drover_access::admission::RBAC;
 use drover_access::grants::{ADMINISTRATOR, Downstream, OnHub, Scope, Subject as Person};
 use drover_access::names::{EXTRA_DISPLAY_NAME, EXTRA_TOKEN_ID, GroupName, UserName};
 use drover_access::roles::Rights;
-use drover_rbac::Rule;
 use k8s_openapi::api::rbac::v1::{
     ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
 };
@@ -70,7 +69,7 @@ pub fn in_cluster(access: &Downstream) -> Wanted {
         if !bound.rights.rules.is_empty() && made.insert(base.clone()) {
             wanted.cluster_roles.push(ClusterRole {
                 metadata: meta(&base),
-                rules: Some(rules(&bound.rights)),
+                rules: Some(bound.rights.policy_rules()),
                 aggregation_rule: None,
             });
         }
@@ -116,7 +115,7 @@ pub fn on_hub(access: &[OnHub]) -> Wanted {
         if !role.scoped.cluster.rules.is_empty() {
             wanted.cluster_roles.push(ClusterRole {
                 metadata: meta(&base),
-                rules: Some(rules(&role.scoped.cluster)),
+                rules: Some(role.scoped.cluster.policy_rules()),
                 aggregation_rule: None,
             });
             wanted
@@ -130,7 +129,7 @@ pub fn on_hub(access: &[OnHub]) -> Wanted {
         for (namespace, rights) in &role.namespaced {
             wanted.roles.push(Role {
                 metadata: within(meta(&base), namespace),
-                rules: Some(rules(rights)),
+                rules: Some(rights.policy_rules()),
             });
             wanted
                 .bindings
@@ -243,21 +242,6 @@ fn people(subjects: &[&Person]) -> Vec<Subject> {
     subjects.iter().map(subject).collect()
 }
 
-fn rules(rights: &Rights) -> Vec<PolicyRule> {
-    rights.rules.iter().map(policy_rule).collect()
-}
-
-fn policy_rule(rule: &Rule) -> PolicyRule {
-    let list = |list: &[String]| (!list.is_empty()).then(|| list.to_vec());
-    PolicyRule {
-        verbs: rule.verbs.clone(),
-        api_groups: list(&rule.groups),
-        resources: list(&rule.resources),
-        resource_names: list(&rule.names),
-        non_resource_urls: list(&rule.urls),
-    }
-}
-
 /// Names in parts of about [`CHUNK`], each with its number. Which part a name is in depends on nothing
 /// but the name and how many parts there are, which is doubled as they fill: whoever comes or goes
 /// changes one object, and nobody else is without their rights while it is written.
@@ -291,7 +275,7 @@ impl Name for Person {
     }
 }
 
-fn user_lane_rules(users: &[&str], groups: &[&str]) -> Vec<PolicyRule> {
+pub(super) fn user_lane_rules(users: &[&str], groups: &[&str]) -> Vec<PolicyRule> {
     let mut rules = Vec::new();
     if !users.is_empty() {
         rules.push(impersonate("", &["users"], users));

@@ -41,6 +41,16 @@ impl<K> Default for Difference<K> {
     }
 }
 
+impl<K> Difference<K> {
+    /// Takes what is to be done about others in.
+    pub(in crate::controllers) fn extend(&mut self, others: Self) {
+        self.create.extend(others.create);
+        self.replace.extend(others.replace);
+        self.delete.extend(others.delete);
+        self.make_anew.extend(others.make_anew);
+    }
+}
+
 /// Compares what is there with what must be.
 pub fn differ<K: Comparable>(present: &[K], wanted: &[K]) -> Difference<K> {
     let there: BTreeMap<Key, &K> = present.iter().map(|object| (key(object), object)).collect();
@@ -64,7 +74,8 @@ pub fn differ<K: Comparable>(present: &[K], wanted: &[K]) -> Difference<K> {
     difference
 }
 
-fn key(object: &impl ResourceExt) -> Key {
+/// What tells an object from others of its kind.
+pub(in crate::controllers) fn key(object: &impl ResourceExt) -> Key {
     (object.namespace().unwrap_or_default(), object.name_any())
 }
 

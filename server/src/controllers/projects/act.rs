@@ -266,7 +266,6 @@ impl Bounds {
         });
         let difference = differ(&free.collect::<Vec<_>>(), wanted);
         objects.take(&difference, failures).await;
-        objects.make(&difference, failures).await;
-        objects.put_right(&difference, failures).await;
+        objects.write(&difference, failures).await;
     }
 }

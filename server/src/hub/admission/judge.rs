@@ -13,7 +13,8 @@
 //!   A role that grows just now is given as if it had been given just before. One that was deleted and
 //!   made again is another object, to which the new binding would be pinned although the old one was
 //!   judged: so what a new binding or project names is read from the hub itself, and has to be what
-//!   memory has (`is_as_known`). What is left is the time between that and the hub's own writing.
+//!   memory has (`is_as_known`), and a role goes when none on the hub rests on it (`is_unused`). What is
+//!   left is the time between that and the hub's own writing.
 //! - *What is written stays what was judged*: the hub asks again if the object changes meanwhile.
 //! - Two writes at the same time may be judged from the same memory. What each gives is checked
 //!   against what its writer has, and what the two come to together is checked when it counts:
@@ -25,18 +26,18 @@ use std::time::Duration;
 
 use drover_access::admission::roles::{Giver, Known, Person, Writer};
 use drover_access::admission::{
-    NamedKind, Refusal, Write, admit_by_roles, changed_user, depends_on_roles, depends_on_writer,
-    names_in,
+    NamedKind, Refusal, Write, admit_by_roles, changed_user, deleted_role, depends_on_roles,
+    depends_on_writer, names_in,
 };
 use drover_access::identity::Identity;
 use drover_access::names::UserName;
-use drover_api::kinds::User;
+use drover_api::kinds::{GlobalRole, RoleTemplate, User};
 use jiff::Timestamp;
 use k8s_openapi::ClusterResourceScope;
 use k8s_openapi::api::authorization::v1::{
     NonResourceAttributes, ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
 };
-use kube::api::PostParams;
+use kube::api::{ListParams, PostParams};
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
@@ -144,7 +145,8 @@ fn look(stores: &Stores, write: &Write<'_>, by: &By) -> Result<(), Refusal> {
     admit_by_roles(write, &giver, changed.as_ref(), known)
 }
 
-/// Whether what a new binding or project names is on the hub what memory has by that name.
+/// Whether what a new binding or project names is on the hub what memory has by that name, and no role
+/// there rests on one that is deleted.
 async fn is_as_known(
     client: &Client,
     stores: &Stores,
@@ -162,7 +164,10 @@ async fn is_as_known(
             return Ok(false);
         }
     }
-    Ok(true)
+    match deleted_role(write) {
+        Some(name) => is_unused(client, name).await.map_err(NotAdmitted::Unknown),
+        None => Ok(true),
+    }
 }
 
 async fn is_the_same<K>(client: Client, mirror: &Mirror<K>, name: &str) -> Result<bool, HubError>
@@ -176,9 +181,24 @@ where
     Ok(stored.as_ref().and_then(uid) == known.as_deref().and_then(uid))
 }
 
+async fn is_unused(client: &Client, name: &str) -> Result<bool, HubError> {
+    let names = |list: &[String]| list.iter().any(|other| other == name);
+    let params = ListParams::default();
+    let templates: Api<RoleTemplate> = Api::all(client.clone());
+    let globals: Api<GlobalRole> = Api::all(client.clone());
+    let what = "read what rests on a role";
+    let (templates, globals) = tokio::try_join!(
+        call(what, templates.list(&params)),
+        call(what, globals.list(&params)),
+    )?;
+    let mut heirs = templates.iter().map(|role| &role.spec.inherits);
+    let mut giving = globals.iter().map(|role| &role.spec.in_every_cluster);
+    Ok(!heirs.any(|list| names(list)) && !giving.any(|list| names(list)))
+}
+
 fn not_as_known() -> NotAdmitted {
     NotAdmitted::NotNow(Status::unavailable(
-        "what it names was made anew just now, and is not known yet; try again",
+        "what it names, or what rests on it, was written just now, and is not known yet; try again",
         1,
     ))
 }

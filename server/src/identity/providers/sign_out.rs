@@ -31,8 +31,8 @@ use crate::settings::Settings;
 
 /// Longest that somebody who signs out waits for where to go on.
 const FORM_WITHIN: Duration = Duration::from_secs(3);
-/// Longest that withdrawing a token may take; nobody waits for it.
-const WITHDRAWN_WITHIN: Duration = Duration::from_secs(20);
+/// Longest that a provider may take where nobody waits for it.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(20);
 /// How often it is looked up where providers sign people out.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
 /// Pause after a change of the providers, so that a burst of them is one look.
@@ -143,8 +143,8 @@ impl SignOuts {
             let (sign_outs, user) = (self.clone(), Arc::clone(&user));
             let withdrawing = async move {
                 let withdrawn = sign_outs.withdraw_to_the_end(&user, &on);
-                let withdrawn = timeout(WITHDRAWN_WITHIN, withdrawn).await;
-                if let Err(error) = withdrawn.unwrap_or(Err(SignOutError::Slow(WITHDRAWN_WITHIN))) {
+                let withdrawn = timeout(ANSWERED_WITHIN, withdrawn).await;
+                if let Err(error) = withdrawn.unwrap_or(Err(SignOutError::Slow(ANSWERED_WITHIN))) {
                     unwell(&on.name, &error);
                 }
             };
@@ -230,9 +230,17 @@ impl SignOuts {
             if provider.spec.oidc.is_none() || self.wanted(&on).is_none() {
                 return None;
             }
-            let asking = timeout(WITHDRAWN_WITHIN, self.origin(provider)).await;
-            let asked = asking.unwrap_or(Err(SignOutError::Slow(WITHDRAWN_WITHIN)));
-            asked.inspect_err(|error| unwell(&on.name, error)).ok()?
+            let asking = timeout(ANSWERED_WITHIN, self.origin(provider)).await;
+            let asked = asking.unwrap_or(Err(SignOutError::Slow(ANSWERED_WITHIN)));
+            let asked = asked.inspect_err(|error| {
+                let error = error as &dyn std::error::Error;
+                tracing::warn!(
+                    error,
+                    provider.name = on.name,
+                    "the page cannot sign anybody out at this identity provider now"
+                );
+            });
+            asked.ok()?
         });
         let origins = futures::future::join_all(asked).await;
         origins.into_iter().flatten().collect()

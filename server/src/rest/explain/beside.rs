@@ -1,7 +1,6 @@
 //! What the cluster's own bindings allow people of Drover, beside their roles.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use drover_access::grants::{Downstream, Subject as Person};
@@ -13,33 +12,47 @@ use drover_rbac::Asked;
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt as _};
-use tokio::sync::Semaphore;
 
 use crate::controllers::access::foreign::{Foreign, Gives, person};
 use crate::controllers::objects::{ApplyError, call};
 use crate::tunnels::Tunnels;
+use crate::turns::{NoTurn, Turn, Turns};
 
 /// Longest for the cluster to answer in all.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// ClusterRoles that are read at most; of others the answer says that they may allow it.
 const MOST_ROLES: usize = 50;
 
-/// Clusters that are asked at once: each answer may be long.
+/// People who ask clusters at once: each answer may be long.
 const AT_ONCE: usize = 4;
 
 /// Room for those who ask; clones share it.
 #[derive(Clone, Debug)]
-pub struct Asking(Arc<Semaphore>);
+pub struct Asking(Turns);
 
 impl Default for Asking {
     fn default() -> Self {
-        Self(Arc::new(Semaphore::new(AT_ONCE)))
+        Self(Turns::of(AT_ONCE))
+    }
+}
+
+impl Asking {
+    /// Room for the person of this UID, or why there is none now.
+    fn room(&self, who: &str) -> Result<Turn, &'static str> {
+        self.0.take(who).map_err(|why| match why {
+            NoTurn::Yours => {
+                "a cluster is being asked for you already; wait for that, or try again"
+            }
+            NoTurn::Others => "others ask clusters now; try again",
+        })
     }
 }
 
 /// What is asked, of the cluster itself.
 pub(super) struct Beside<'a> {
     pub(super) asking: &'a Asking,
+    /// UID of whoever asks.
+    pub(super) asker: &'a str,
     pub(super) tunnels: &'a Tunnels,
     /// Who comes as far as the cluster's own bindings: without any role there, nobody does.
     pub(super) inside: &'a Downstream,
@@ -68,8 +81,9 @@ impl Beside<'_> {
         if !self.tunnels.is_connected(self.cluster) {
             return unknown("no agent of the cluster is connected".to_owned());
         }
-        let Ok(_room) = self.asking.0.try_acquire() else {
-            return unknown("others ask clusters now; try again".to_owned());
+        let _room = match self.asking.room(self.asker) {
+            Ok(room) => room,
+            Err(why) => return unknown(why.to_owned()),
         };
         let client = self.tunnels.client(self.cluster, Lane::Controller);
         match tokio::time::timeout(PATIENCE, self.look(&client, meant)).await {
@@ -172,5 +186,24 @@ fn view(found: Found, through: Through) -> ThroughView {
         binding: found.binding,
         through,
         cluster_role: Some(found.role),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_person_asks_one_cluster_at_a_time_and_leaves_room_for_others() {
+        let asking = Asking::default();
+        let ann = asking.room("ann").unwrap();
+        let told = asking.room("ann").unwrap_err();
+        assert!(told.contains("for you already"), "{told}");
+        let others = ["b", "c", "d"].map(|who| asking.room(who));
+        assert!(others.iter().all(Result::is_ok));
+        let told = asking.room("eve").unwrap_err();
+        assert!(told.starts_with("others ask"), "{told}");
+        drop(ann);
+        assert!(asking.room("eve").is_ok());
     }
 }

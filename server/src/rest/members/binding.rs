@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::hub::{Mirror, Stores};
-use crate::rest::sight::{Sight, place_of, place_of_cluster};
+use crate::rest::sight::{Sight, known_place_of, place_of_cluster};
 use crate::status::Status;
 
 /// A kind of binding: a role for a subject.
@@ -66,7 +66,7 @@ pub(in crate::rest) trait Placed: Binding {
         name == place.name_any() && pinned.is_none_or(|pinned| Some(pinned) == uid)
     }
 
-    /// What makes the caller themselves themselves the owner.
+    /// What makes the caller the owner.
     fn owner(caller: &Identity) -> (RoleReference, BindingSubject) {
         let role = RoleReference {
             name: Self::OWNER.to_owned(),
@@ -156,9 +156,7 @@ impl Placed for ProjectRoleTemplateBinding {
 
     fn find(sight: &Sight, name: &str) -> Result<(Arc<Project>, Place), Status> {
         let project = sight.project(name)?;
-        let place = place_of(&project).ok_or_else(|| {
-            Status::unavailable("the server has not yet seen to this project; try again", 1)
-        })?;
+        let place = known_place_of(&project)?;
         Ok((project, place))
     }
 

@@ -5,11 +5,11 @@ use drover_access::names::GroupName;
 use drover_api::ids::{ProviderUid, RoleUid, UserUid};
 use drover_api::kinds::{BindingSubject, RoleReference, User};
 use drover_api::rest::{MemberCreate, MemberIdentity, MemberView};
-use jiff::Timestamp;
 use kube::ResourceExt as _;
 
 use super::binding::{Binding, Said};
 use crate::hub::Stores;
+use crate::rest::sight::created_at;
 use crate::status::Status;
 
 /// What the id of a member begins with.
@@ -106,7 +106,6 @@ pub(in crate::rest) fn view<B: Binding>(stores: &Stores, binding: &B) -> MemberV
     let user = said.subject.user.as_ref().map(|user| user.name.clone());
     let group = said.subject.group.as_ref().map(|group| group.name.clone());
     let conditions = said.status.map(|status| status.conditions.clone());
-    let created = binding.meta().creation_timestamp.as_ref();
     MemberView {
         id: binding.name_any(),
         role: said.role.name.clone(),
@@ -116,7 +115,7 @@ pub(in crate::rest) fn view<B: Binding>(stores: &Stores, binding: &B) -> MemberV
         identities: person.map_or_else(Vec::new, |person| identities_of(&person)),
         user,
         group,
-        created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+        created_at: created_at(binding),
         conditions: conditions.unwrap_or_default(),
     }
 }

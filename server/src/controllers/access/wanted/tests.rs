@@ -16,7 +16,7 @@ fn devs() -> GroupName {
     GroupName::parse("drover:oidc:devs").unwrap()
 }
 
-fn reads_pods() -> Rights {
+pub(crate) fn reads_pods() -> Rights {
     Rights::of(&[PolicyRule {
         api_groups: Some(vec![String::new()]),
         resources: Some(vec!["pods".to_owned()]),

@@ -239,3 +239,59 @@ async fn a_role_that_was_made_anew_is_not_bound_by_what_it_was() {
     stores.global_roles.apply(heard);
     judge_writer(&made_anew(), &stores, &write).await.unwrap();
 }
+
+/// A hub with one role more than memory has, which rests on `reader`; of the kind whose list it is in.
+fn with_an_heir(list: &'static str, spec: Value) -> Client {
+    let hub = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+        let heir = json!({ "metadata": { "name": "heir", "uid": "heir" }, "spec": spec });
+        let of_kind = request.uri().path().ends_with(list);
+        let items: Vec<_> = of_kind.then_some(heir).into_iter().collect();
+        let answer = json!({ "metadata": {}, "items": items });
+        let body = kube::client::Body::from(serde_json::to_vec(&answer).unwrap());
+        std::future::ready(Ok::<_, tower::BoxError>(http::Response::new(body)))
+    });
+    Client::new(hub, "default")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_role_stays_on_which_another_rests_that_memory_has_not_heard_of() {
+    let stores = stores();
+    stores.role_templates.apply(reader());
+    let old = serde_json::to_value(reader()).unwrap();
+    let write = Write {
+        writer: "drover:user:root",
+        groups: &[],
+        operation: Operation::Delete,
+        group: GROUP,
+        resource: "roletemplates",
+        subresource: "",
+        namespace: "",
+        name: "reader",
+        object: None,
+        old: Some(&old),
+    };
+    let inherits = json!({ "context": "Cluster", "inherits": ["reader"] });
+    let gives = json!({ "inEveryCluster": ["reader"] });
+    for (list, heir) in [("/roletemplates", &inherits), ("/globalroles", &gives)] {
+        let hub = with_an_heir(list, heir.clone());
+        let refused = judge_writer(&hub, &stores, &write).await;
+        assert!(
+            matches!(refused, Err(NotAdmitted::NotNow(_))),
+            "{list}: {refused:?}"
+        );
+    }
+    let hub = with_an_heir("/nothing", json!({}));
+    judge_writer(&hub, &stores, &write).await.unwrap();
+    // As soon as memory hears of it, the refusal says which it is.
+    let hub = with_an_heir("/roletemplates", inherits.clone());
+    let heard = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        stores
+            .role_templates
+            .apply(object("RoleTemplate", "heir", &inherits));
+        stores.grants.fresh(&stores);
+    };
+    let (refused, ()) = tokio::join!(judge_writer(&hub, &stores, &write), heard);
+    let refused = said(refused);
+    assert!(refused.contains("\"heir\" inherits from"), "{refused}");
+}

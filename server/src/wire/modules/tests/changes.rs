@@ -1,0 +1,193 @@
+//! Changes of what somebody else changes as well.
+
+use std::collections::BTreeMap;
+
+use drover_api::kinds::{GlobalRole, GlobalRoleBinding, Project, RoleTemplate};
+use kube::client::Body as KubeBody;
+use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use super::*;
+
+/// A hub that keeps what it is given by its path, as Kubernetes does. The server's memory hears of it
+/// as soon as it is told.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<BTreeMap<String, Value>>>);
+
+impl Kept {
+    fn put(&self, plural: &str, object: &Value) {
+        let name = object["metadata"]["name"].as_str().unwrap();
+        self.0.lock().insert(path_of(plural, name), object.clone());
+    }
+
+    fn get<K: DeserializeOwned>(&self, plural: &str, name: &str) -> Option<K> {
+        let kept = self.0.lock().get(&path_of(plural, name)).cloned();
+        kept.map(|object| serde_json::from_value(object).unwrap())
+    }
+
+    fn client(&self) -> kube::Client {
+        let kept = self.clone();
+        let service = tower::service_fn(move |request: Request<KubeBody>| {
+            let kept = kept.clone();
+            async move {
+                let (parts, body) = request.into_parts();
+                let body = body.collect_bytes().await?;
+                let body = serde_json::from_slice(&body).unwrap_or_default();
+                let (code, said) = kept.answer(&parts.method, parts.uri.path(), body);
+                let mut response =
+                    http::Response::new(KubeBody::from(said.to_string().into_bytes()));
+                *response.status_mut() = code;
+                Ok::<_, tower::BoxError>(response)
+            }
+        });
+        kube::Client::new(service, "default")
+    }
+
+    fn answer(&self, method: &Method, path: &str, mut body: Value) -> (StatusCode, Value) {
+        let mut kept = self.0.lock();
+        let refused = |status: Status| {
+            let said = serde_json::to_value(status.to_meta()).unwrap();
+            (status.code(), said)
+        };
+        if *method == Method::GET && path.ends_with('s') {
+            let within = format!("{path}/");
+            let items = kept.iter().filter(|(path, _)| path.starts_with(&within));
+            let items: Vec<_> = items.map(|(_, object)| object).collect();
+            return (StatusCode::OK, json!({ "metadata": {}, "items": items }));
+        }
+        let Some(old) = kept.get(path).cloned() else {
+            return refused(Status::not_found("Thing", path));
+        };
+        if *method == Method::PUT {
+            let (now, sent) = (&old["metadata"], &body["metadata"]);
+            if now["resourceVersion"] != sent["resourceVersion"] {
+                return refused(Status::conflict("it is another by now"));
+            }
+            let after = |field: &str| now[field].as_i64().unwrap_or_default() + 1;
+            let version = now["resourceVersion"].as_str().unwrap().to_owned() + "1";
+            body["metadata"]["generation"] = after("generation").into();
+            body["metadata"]["resourceVersion"] = version.into();
+            kept.insert(path.to_owned(), body.clone());
+            return (StatusCode::OK, body);
+        }
+        if *method == Method::DELETE {
+            kept.remove(path);
+        }
+        (StatusCode::OK, old)
+    }
+}
+
+fn path_of(plural: &str, name: &str) -> String {
+    format!("/apis/management.drover.dev/v1alpha1/{plural}/{name}")
+}
+
+/// An object whose UID is its name, as it is when it was made.
+fn object(kind: &str, name: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,
+        "metadata": { "name": name, "uid": name, "generation": 1, "resourceVersion": "1" },
+        "spec": spec,
+    })
+}
+
+fn read<K: DeserializeOwned>(object: &Value) -> K {
+    serde_json::from_value(object.clone()).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_who_change_a_project_at_once_the_second_is_told_and_changes_nothing() {
+    let kept = Kept::default();
+    let whole = Whole::before(kept.client());
+    let admin = whole.person(true, TokenPurpose::Session, None);
+    let spec = json!({ "cluster": { "name": "shop", "uid": "shop-uid" }, "namespaces": [] });
+    let till = object("Project", "till", &spec);
+    kept.put("projects", &till);
+    let heard = || {
+        let project: Project = kept.get("projects", "till").unwrap();
+        whole.stores.projects.apply(project);
+    };
+    heard();
+    let patch = async |change: Value| {
+        let (code, body) = whole
+            .send(Method::PATCH, "/v1/projects/till", &admin, change)
+            .await;
+        heard();
+        (code.as_u16(), body)
+    };
+    // Both have read the first; memory hears of what each has written.
+    let (code, body) = patch(json!({ "generation": 1, "displayName": "Ann's" })).await;
+    assert_eq!((code, &body["generation"]), (200, &json!(2)), "{body}");
+    let (code, body) = patch(json!({ "generation": 1, "displayName": "Bob's" })).await;
+    assert_eq!((code, &body["reason"]), (409, &json!("Conflict")), "{body}");
+    assert!(
+        body["message"].as_str().unwrap().contains("read it again"),
+        "{body}"
+    );
+    let name = || {
+        kept.get::<Project>("projects", "till")
+            .unwrap()
+            .spec
+            .display_name
+    };
+    assert_eq!(name().as_deref(), Some("Ann's"));
+    // What the server wrote into its status meanwhile is nobody's change.
+    let mut written: Value = kept.get("projects", "till").unwrap();
+    written["metadata"]["resourceVersion"] = json!("7");
+    kept.put("projects", &written);
+    heard();
+    let (code, body) = patch(json!({ "generation": 2, "displayName": "Bob's" })).await;
+    assert_eq!((code, &body["generation"]), (200, &json!(3)), "{body}");
+    assert_eq!(name().as_deref(), Some("Bob's"));
+    // Before memory has heard of the other change, the hub says so.
+    let mut unheard: Value = kept.get("projects", "till").unwrap();
+    unheard["metadata"]["resourceVersion"] = json!("8");
+    unheard["metadata"]["generation"] = json!(4);
+    kept.put("projects", &unheard);
+    let (code, body) = patch(json!({ "generation": 3, "displayName": "Eve's" })).await;
+    assert_eq!(code, 409, "{body}");
+    assert_eq!(name().as_deref(), Some("Bob's"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_deletes_a_role_has_all_that_it_says_on_the_hub_by_now() {
+    let kept = Kept::default();
+    let whole = Whole::before(kept.client());
+    let keeper = whole.person(false, TokenPurpose::Session, None);
+    let rules = |group: &str, resource: &str| json!([{ "apiGroups": [group], "resources": [resource], "verbs": ["*"] }]);
+    let role = |resource: &str| {
+        let spec = json!({ "context": "Cluster", "rules": rules("", resource) });
+        object("RoleTemplate", "victim", &spec)
+    };
+    let pods = json!({ "context": "Cluster", "rules": rules("", "pods") });
+    let pods: RoleTemplate = read(&object("RoleTemplate", "pods", &pods));
+    whole.stores.role_templates.apply(pods);
+    let keeps = json!({ "rules": rules("management.drover.dev", "*"), "inEveryCluster": ["pods"] });
+    let keeps: GlobalRole = read(&object("GlobalRole", "keeper", &keeps));
+    whole.stores.global_roles.apply(keeps);
+    let bound = json!({
+        "role": { "name": "keeper", "uid": "keeper" },
+        "subject": { "user": { "name": "user-0", "uid": "user-0" } },
+    });
+    let bound: GlobalRoleBinding = read(&object("GlobalRoleBinding", "keeper", &bound));
+    whole.stores.global_role_bindings.apply(bound);
+    // Memory has not heard yet of what it says since a moment ago.
+    whole
+        .stores
+        .role_templates
+        .apply(read::<RoleTemplate>(&role("pods")));
+    kept.put("roletemplates", &role("secrets"));
+    let delete = async || {
+        let path = "/v1/roles/victim";
+        let (code, body) = whole.send(Method::DELETE, path, &keeper, json!({})).await;
+        (code.as_u16(), body)
+    };
+    let (code, body) = delete().await;
+    assert_eq!(code, 403, "{body}");
+    assert!(body["message"].as_str().unwrap().contains("lack"), "{body}");
+    assert!(kept.get::<Value>("roletemplates", "victim").is_some());
+    kept.put("roletemplates", &role("pods"));
+    let (code, body) = delete().await;
+    assert_eq!(code, 204, "{body}");
+    assert!(kept.get::<Value>("roletemplates", "victim").is_none());
+}

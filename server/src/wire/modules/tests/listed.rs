@@ -1,0 +1,154 @@
+//! Routes are those that are listed, and answer as one does that no browser and no stranger gets more of.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+#[tokio::test]
+async fn what_is_listed_exists_and_what_is_not_does_not() {
+    let whole = Whole::new();
+    let admin = whole.person(true, TokenPurpose::Session, None);
+    for route in ROUTES {
+        let (code, body) = whole.call(route, Some(&admin)).await;
+        let message = body["message"].as_str().unwrap_or_default();
+        assert!(
+            !message.contains("nothing at this path"),
+            "{route:?}: {code} {body}"
+        );
+        assert_ne!(code, StatusCode::METHOD_NOT_ALLOWED, "{route:?}");
+    }
+    for (method, path, wanted) in [
+        (Method::GET, "/v1/nothing", 404),
+        (Method::GET, "/clusters", 404),
+        (Method::POST, "/", 405),
+        (Method::DELETE, "/v1/version", 405),
+        (Method::GET, "/v1/login", 405),
+    ] {
+        let route = Route {
+            method,
+            path,
+            right: Right::Anyone,
+        };
+        let (code, body) = whole.call(&route, None).await;
+        assert_eq!(
+            (code.as_u16(), &body["kind"]),
+            (wanted, &Value::from("Status")),
+            "{route:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_is_no_text_is_refused_as_everything_else_is() {
+    let whole = Whole::new();
+    let admin = whole.person(true, TokenPurpose::Session, None);
+    for route in ROUTES.iter().filter(|route| route.path.contains('{')) {
+        // What is before anyone's eyes has no name to hide.
+        if route.path.starts_with("/k8s/") || route.right == Right::Anyone {
+            continue;
+        }
+        let named = ["{name}", "{id}", "{code}"];
+        let path = named.iter().fold(route.path.to_owned(), |path, name| {
+            path.replace(name, "%ff")
+        });
+        let junk = Route {
+            method: route.method.clone(),
+            path: path.leak(),
+            right: route.right,
+        };
+        let (code, body) = whole.call(&junk, Some(&admin)).await;
+        assert_eq!(body["kind"], "Status", "{junk:?}: {code} {body}");
+        assert_eq!(code, StatusCode::BAD_REQUEST, "{junk:?}: {body}");
+        // Who may not ask learns nothing about the path.
+        let (code, body) = whole.call(&junk, None).await;
+        assert_eq!(code, StatusCode::UNAUTHORIZED, "{junk:?}: {body}");
+    }
+}
+
+#[test]
+fn the_document_holds_exactly_the_routes_under_v1() {
+    let document = serde_json::to_value(crate::rest::document()).unwrap();
+    let documented: BTreeSet<(String, String)> = document["paths"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .flat_map(|(path, item)| {
+            let methods = item.as_object().unwrap().keys();
+            methods.map(|method| (path.clone(), method.to_uppercase()))
+        })
+        .collect();
+    let listed: BTreeSet<(String, String)> = ROUTES
+        .iter()
+        .filter(|route| route.path.starts_with("/v1/") && route.path != "/v1/openapi.json")
+        .map(|route| (route.path.to_owned(), route.method.to_string()))
+        .collect();
+    assert_eq!(documented, listed);
+}
+
+/// Routers cannot be enumerated, so the source is: every path literal that is routed by hand.
+#[test]
+fn no_route_in_the_source_is_missing_from_the_table() {
+    let mut missing = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let mut found = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.extend((!path.ends_with("tests")).then_some(path));
+            } else if path.file_name().is_some_and(|name| name != "tests.rs") {
+                let source = std::fs::read_to_string(&path).unwrap();
+                // What follows is tests' own.
+                let source = source.split("#[cfg(test)]").next().unwrap_or_default();
+                for call in [".route(", ".route_service(", ".nest(", ".nest_service("] {
+                    for rest in source.split(call).skip(1) {
+                        found += 1;
+                        let literal = rest.trim_start().strip_prefix('"');
+                        let routed = literal.and_then(|text| text.split('"').next());
+                        if !ROUTES.iter().any(|route| Some(route.path) == routed) {
+                            missing.push((path.clone(), routed.map(str::to_owned)));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(missing.is_empty(), "add to routes.rs: {missing:?}");
+    assert!(found >= 5, "the search finds routes at all");
+}
+
+#[tokio::test]
+async fn answers_of_the_api_cannot_act_in_a_browser() {
+    let whole = Whole::new();
+    for (path, kind) in [
+        ("/v1/version", "application/json"),
+        ("/v1/me", "application/json"),
+    ] {
+        let request = Request::get(path).body(Body::empty()).unwrap();
+        let response = whole.router.clone().oneshot(request).await.unwrap();
+        let header = |name: &str| response.headers().get(name).map(|v| v.to_str().unwrap());
+        assert_eq!(header("content-type"), Some(kind));
+        assert_eq!(header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(header("cache-control"), Some("no-store"));
+        assert!(header("content-security-policy").is_some_and(|p| p.contains("'none'")));
+    }
+}
+
+#[tokio::test]
+async fn a_body_without_end_is_cut_at_its_limit() {
+    let whole = Whole::new();
+    let sent = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&sent);
+    let endless = futures::stream::repeat_with(move || {
+        counted.fetch_add(16 * 1024, Ordering::SeqCst);
+        Ok::<_, std::io::Error>(bytes::Bytes::from_static(&[b' '; 16 * 1024]))
+    });
+    let request = Request::post("/v1/login")
+        .header(CONTENT_TYPE, "application/json")
+        .extension(ConnectInfo(SocketAddr::from(([192, 0, 2, 1], 4711))))
+        .body(Body::from_stream(endless))
+        .unwrap();
+    let response = whole.router.clone().oneshot(request).await.unwrap();
+    assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    assert!(sent.load(Ordering::SeqCst) <= 128 * 1024);
+}

@@ -1,0 +1,119 @@
+//! What of all this stands in the audit log.
+
+use super::*;
+
+/// Records of the audit log that come up to `wanted`.
+async fn recorded(whole: &Whole, wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+    let reading = async {
+        loop {
+            let text = std::fs::read_to_string(whole.folder.path().join("audit.log")).unwrap();
+            let lines: Vec<Value> = text
+                .lines()
+                .filter_map(|line| serde_json::from_str(line).ok())
+                .collect();
+            if wanted(&lines) {
+                return lines;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    let limit = std::time::Duration::from_secs(20);
+    let read = tokio::time::timeout(limit, reading).await;
+    read.expect("the records come")
+}
+
+#[tokio::test]
+async fn every_change_under_v1_and_every_refusal_is_recorded_with_who_asked() {
+    let whole = Whole::new();
+    let admin = whole.person(true, TokenPurpose::Session, None);
+    let person = whole.person(false, TokenPurpose::Session, None);
+    let mut wanted = 0;
+    for route in ROUTES {
+        // These end the token, or count for the agents.
+        let special = ["/v1/logout", "/v1/me/password"].contains(&route.path);
+        let people = matches!(route.right, Right::Person | Right::Administrator);
+        if special || !people || !route.path.starts_with("/v1/") {
+            continue;
+        }
+        let (code, _) = whole.call(route, Some(&admin)).await;
+        wanted += usize::from(route.method != Method::GET);
+        let refused = [401, 403, 429].contains(&code.as_u16());
+        assert!(!refused, "{route:?}: {code}");
+        let (code, _) = whole.call(route, Some(&person)).await;
+        wanted += usize::from(route.method != Method::GET || code == StatusCode::FORBIDDEN);
+    }
+    let lines = recorded(&whole, |lines| lines.len() >= wanted).await;
+    assert_eq!(lines.len(), wanted, "nothing else is recorded: {lines:#?}");
+    for line in &lines {
+        let (path, method) = (line["path"].as_str(), line["method"].as_str());
+        let listed =
+            |route: &&Route| Some(route.path) == path && Some(route.method.as_str()) == method;
+        assert!(ROUTES.iter().any(|route| listed(&route)), "{line}");
+        assert_eq!(line["source"], "192.0.2.1", "{line}");
+        assert!(line["code"].is_u64() && line["token"].is_string(), "{line}");
+        let user = line["user"].as_str().unwrap();
+        assert!(["user-0", "user-1"].contains(&user), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn an_administrator_reads_back_who_was_refused_what() {
+    let whole = Whole::new();
+    let admin = whole.person(true, TokenPurpose::Session, None);
+    let person = whole.person(false, TokenPurpose::Session, None);
+    let route = |path| Route {
+        method: Method::GET,
+        path,
+        right: Right::Administrator,
+    };
+    whole.call(&route("/v1/users"), Some(&person)).await;
+    whole.call(&route("/v1/settings"), Some(&person)).await;
+    recorded(&whole, |lines| lines.len() >= 2).await;
+    let page = route("/v1/audit?user=user-1&code=403&limit=1");
+    let (code, body) = whole.call(&page, Some(&admin)).await;
+    assert_eq!(code, StatusCode::OK, "{body}");
+    let (items, source) = (&body["items"], &body["source"]);
+    assert_eq!(
+        (&items[0]["path"], source),
+        (&"/v1/settings".into(), &"file".into())
+    );
+    assert!(items[1].is_null(), "one was asked for: {body}");
+    let next = body["continue"].as_str().unwrap();
+    let next: &'static str = format!("/v1/audit?user=user-1&continue={next}").leak();
+    let (_, body) = whole.call(&route(next), Some(&admin)).await;
+    assert_eq!(body["items"][0]["path"], "/v1/users", "{body}");
+    assert_eq!(body["continue"], Value::Null, "{body}");
+    let (code, body) = whole.call(&page, Some(&person)).await;
+    assert_eq!(code, StatusCode::FORBIDDEN, "{body}");
+    let gone = route("/v1/audit?continue=f-1-1");
+    let (code, body) = whole.call(&gone, Some(&admin)).await;
+    assert_eq!(
+        (code, &body["reason"]),
+        (StatusCode::GONE, &"Expired".into())
+    );
+}
+
+#[tokio::test]
+async fn a_failed_login_is_recorded_without_what_was_typed() {
+    let whole = Whole::new();
+    whole.person(false, TokenPurpose::Session, None);
+    for name in ["user-0", "hunter2-hunter2"] {
+        let request = Request::post("/v1/login")
+            .header(CONTENT_TYPE, "application/json")
+            .extension(ConnectInfo(SocketAddr::from(([192, 0, 2, 1], 4711))))
+            .body(Body::from(format!(
+                r#"{{"username":"{name}","password":"hunter2-hunter2"}}"#
+            )))
+            .unwrap();
+        let response = whole.router.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
+    }
+    let counted = |lines: &[Value]| lines.iter().any(|line| line["count"] == 1);
+    let lines = recorded(&whole, counted).await;
+    assert_eq!(lines[0]["path"], "/v1/login");
+    assert_eq!(
+        (&lines[0]["object"], &lines[0]["user"]),
+        (&"user-0".into(), &Value::Null)
+    );
+    assert!(!format!("{lines:?}").contains("hunter2"), "{lines:?}");
+}

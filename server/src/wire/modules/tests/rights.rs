@@ -1,0 +1,220 @@
+//! Every route, called without the right that it demands, or with just that.
+
+use drover_access::token::UserToken;
+
+use super::*;
+
+#[tokio::test]
+async fn no_route_does_anything_for_a_stranger() {
+    let whole = Whole::new();
+    let unknown = issue::<ForUsers>(&[99; 32]);
+    for route in ROUTES {
+        for token in [None, Some(unknown.token.expose_secret()), Some("nonsense")] {
+            let (code, body) = whole.call(route, token).await;
+            let what = format!("{route:?} with {token:?}: {code} {body}");
+            match route.right {
+                Right::Anyone => assert_ne!(code, StatusCode::UNAUTHORIZED, "{what}"),
+                // Agents prove themselves by what they sign, so a body may be judged first.
+                Right::Agent => {
+                    assert!(code.is_client_error(), "{what}");
+                    assert_ne!(code, StatusCode::NOT_FOUND, "{what}");
+                }
+                _ => assert_eq!(code, StatusCode::UNAUTHORIZED, "{what}"),
+            }
+            if code.is_client_error() {
+                assert_eq!(body["kind"], "Status", "{what}");
+                assert_eq!(body["code"], code.as_u16(), "{what}");
+                assert!(
+                    body["message"].as_str().is_some_and(|m| !m.is_empty()),
+                    "{what}"
+                );
+            }
+        }
+    }
+    assert_eq!(
+        whole.writes.load(Ordering::SeqCst),
+        0,
+        "the hub is as it was"
+    );
+}
+
+#[tokio::test]
+async fn no_route_does_anything_for_a_session_that_another_page_uses_or_that_is_none() {
+    let whole = Whole::new();
+    let session = whole.person(true, TokenPurpose::Browser, None);
+    let program = whole.person(true, TokenPurpose::Session, None);
+    let unknown = issue::<ForUsers>(&[99; 32]);
+    let cookie = |token: &str| format!("__Host-drover={token}");
+    let csrf = |token: &str| UserToken::parse(token).unwrap().csrf_token();
+    let unknown = unknown.token.expose_secret();
+    let (cookie_of, csrf_of) = (cookie(&session), csrf(&session));
+    let (program_cookie, program_csrf) = (cookie(&program), csrf(&program));
+    let (unknown_cookie, unknown_csrf) = (cookie(unknown), csrf(unknown));
+    let host = ("host", "d.example");
+    let (own, evil) = (
+        ("origin", "https://d.example"),
+        ("origin", "https://evil.example"),
+    );
+    let shown = ("x-drover-csrf", &*csrf_of);
+    for route in ROUTES {
+        if matches!(route.right, Right::Anyone | Right::Agent) {
+            continue;
+        }
+        let mut refused = vec![
+            (vec![("cookie", &*cookie_of), host, evil, shown], 403),
+            (
+                vec![
+                    ("cookie", &*program_cookie),
+                    host,
+                    own,
+                    ("x-drover-csrf", &*program_csrf),
+                ],
+                401,
+            ),
+            (
+                vec![
+                    ("cookie", &*unknown_cookie),
+                    host,
+                    own,
+                    ("x-drover-csrf", &*unknown_csrf),
+                ],
+                401,
+            ),
+        ];
+        if route.method != Method::GET {
+            refused.push((vec![("cookie", &*cookie_of), host, own], 403));
+            refused.push((vec![("cookie", &*cookie_of), host, shown], 403));
+        }
+        for (headers, wanted) in refused {
+            let (code, body) = whole.call_with(route, &headers).await;
+            assert_eq!(code.as_u16(), wanted, "{route:?} {headers:?}: {body}");
+        }
+    }
+    let sign_in = Route {
+        method: Method::POST,
+        path: "/v1/session",
+        right: Right::Anyone,
+    };
+    let (code, body) = whole.call_with(&sign_in, &[host, evil]).await;
+    assert_eq!(code, StatusCode::FORBIDDEN, "{body}");
+    assert_eq!(
+        whole.writes.load(Ordering::SeqCst),
+        0,
+        "the hub is as it was"
+    );
+}
+
+#[tokio::test]
+async fn a_token_opens_only_what_it_was_made_for() {
+    let whole = Whole::new();
+    let person = whole.person(false, TokenPurpose::Session, None);
+    let change = whole.person(true, TokenPurpose::PasswordChange, None);
+    let elsewhere = whole.person(true, TokenPurpose::Kubeconfig, Some("another-uid"));
+    let here = whole.person(true, TokenPurpose::Kubeconfig, Some("shop-uid"));
+    let credential = whole.person(true, TokenPurpose::Credential, None);
+    for route in ROUTES {
+        for (who, token, opens) in [
+            (
+                "a person without a role",
+                &person,
+                vec![Right::Person, Right::AnyToken],
+            ),
+            ("a password to be changed", &change, vec![Right::AnyToken]),
+            (
+                "a token of another cluster",
+                &elsewhere,
+                vec![Right::AnyToken],
+            ),
+            (
+                "a token of this cluster",
+                &here,
+                vec![Right::AnyToken, Right::Permit],
+            ),
+            (
+                "a token for kubectl",
+                &credential,
+                vec![Right::AnyToken, Right::Permit],
+            ),
+        ] {
+            // These would end the token itself, or answer 403 for the want of something else.
+            let special = [
+                "/v1/logout",
+                "/v1/me/password",
+                "/v1/session",
+                "/v1/sessions",
+            ]
+            .contains(&route.path);
+            if special || matches!(route.right, Right::Anyone | Right::Agent) {
+                continue;
+            }
+            let (code, body) = whole.call(route, Some(token)).await;
+            let refused = code == StatusCode::FORBIDDEN;
+            assert_eq!(
+                refused,
+                !opens.contains(&route.right),
+                "{who}: {route:?}: {code} {body}"
+            );
+        }
+    }
+    assert_eq!(
+        whole.writes.load(Ordering::SeqCst),
+        0,
+        "the hub is as it was"
+    );
+}
+
+#[tokio::test]
+async fn a_clusters_owner_imports_it_and_who_sees_it_only_does_not() {
+    use serde_json::json;
+    let whole = Whole::new();
+    let import = Route {
+        method: Method::POST,
+        path: "/v1/clusters/{name}/import",
+        right: Right::Person,
+    };
+    let everything = json!([
+        { "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] },
+        { "nonResourceURLs": ["*"], "verbs": ["*"] },
+    ]);
+    let nodes = json!([{ "apiGroups": [""], "resources": ["nodes"], "verbs": ["get"] }]);
+    for (role, rules) in [("owner", everything), ("viewer", nodes)] {
+        let template = json!({
+            "apiVersion": "management.drover.dev/v1alpha1", "kind": "RoleTemplate",
+            "metadata": { "name": role, "uid": role },
+            "spec": { "context": "Cluster", "rules": rules },
+        });
+        let template = serde_json::from_value(template).unwrap();
+        whole.stores.role_templates.apply(template);
+    }
+    for (number, (role, wanted, writes)) in [
+        (None, StatusCode::NOT_FOUND, false),
+        (Some("viewer"), StatusCode::FORBIDDEN, false),
+        // The hub of these tests takes nothing, but was asked to.
+        (Some("owner"), StatusCode::NOT_FOUND, true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let token = whole.person(false, TokenPurpose::Session, None);
+        let user = format!("user-{number}");
+        if let Some(role) = role {
+            let binding = json!({
+                "apiVersion": "management.drover.dev/v1alpha1",
+                "kind": "ClusterRoleTemplateBinding",
+                "metadata": { "name": role, "uid": role },
+                "spec": {
+                    "cluster": { "name": "shop", "uid": "shop-uid" },
+                    "role": { "name": role, "uid": role },
+                    "subject": { "user": { "name": user, "uid": user } },
+                },
+            });
+            let binding = serde_json::from_value(binding).unwrap();
+            let mirror = &whole.stores.cluster_role_template_bindings;
+            mirror.apply(binding);
+        }
+        let (code, body) = whole.call(&import, Some(&token)).await;
+        assert_eq!(code, wanted, "{role:?}: {body}");
+        let wrote = whole.writes.load(Ordering::SeqCst) > 0;
+        assert_eq!(wrote, writes, "{role:?}");
+    }
+}
