@@ -22,9 +22,10 @@ use crate::command::SameCommand;
 use crate::freshness::{Freshness, FreshnessMark, StaleBanner};
 use crate::live::listing::Listing;
 use crate::screens::address;
+use crate::screens::cells::tone;
 use crate::screens::cluster::path_of;
 use crate::screens::list::{Refused, What};
-use crate::screens::members::{Members, tone};
+use crate::screens::members::Members;
 use crate::screens::title::title;
 
 const NOTHING: &str = "–";

@@ -12,7 +12,7 @@ use leptos_router::components::A;
 use leptos_router::hooks::use_params_map;
 
 use super::change::ChangeProvider;
-use super::columns::{door_badge, time};
+use super::columns::door_badge;
 use super::deeds::{ConfirmStep, Step};
 use super::form::CallbackUrl;
 use super::trial::{Tested, Trial};
@@ -22,8 +22,8 @@ use crate::command::SameCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
 use crate::gate::Gate;
 use crate::live::listing::Listing;
+use crate::screens::cells::{time_or_never, tone};
 use crate::screens::list::{AdministratorsOnly, Refused, What};
-use crate::screens::members::tone;
 use crate::screens::title::title;
 
 const NOTHING: &str = "–";
@@ -185,7 +185,7 @@ fn Facts(provider: AuthProviderView, url: RwSignal<String>) -> impl IntoView {
                     <dt>"Protocol"</dt><dd>{protocol.map_or(NOTHING, Protocol::words)}</dd>
                     <dt>"Secret"</dt><dd>{secret}</dd>
                     <dt>"Signing out"</dt><dd>{out}</dd>
-                    <dt>"Last answer"</dt><dd>{time(provider.last_answer_at)}</dd>
+                    <dt>"Last answer"</dt><dd>{time_or_never(provider.last_answer_at)}</dd>
                     <dt>"Made"</dt><dd>{in_full(provider.created_at)}</dd>
                     <dt>"UID"</dt><dd><code>{provider.uid}</code></dd>
                 </dl>

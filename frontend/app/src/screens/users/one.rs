@@ -16,7 +16,7 @@ use leptos::prelude::*;
 use leptos_router::components::A;
 use leptos_router::hooks::use_params_map;
 
-use super::columns::{UserRow, deeds as menu, time};
+use super::columns::{UserRow, deeds as menu};
 use super::deeds::{DeedDialog, Deeds};
 use super::link::{LinkIdentity, UnlinkIdentity};
 use super::{DEED, PATH, state_tone, tone};
@@ -25,6 +25,7 @@ use crate::command::SameCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
 use crate::gate::Gate;
 use crate::live::listing::Listing;
+use crate::screens::cells::time_or_never;
 use crate::screens::form::{Refusal, Sending};
 use crate::screens::list::{AdministratorsOnly, Refused, What};
 use crate::screens::title::title;
@@ -161,7 +162,7 @@ fn Facts(user: UserView) -> impl IntoView {
             <dl class="facts">
                 <dt>"Display name"</dt><dd>{shown}</dd>
                 <dt>"Rights"</dt><dd>{rights}</dd>
-                <dt>"Last sign-in"</dt><dd>{time(user.last_login_at)}</dd>
+                <dt>"Last sign-in"</dt><dd>{time_or_never(user.last_login_at)}</dd>
                 <dt>"Made"</dt><dd>{in_full(user.created_at)}</dd>
                 <dt>"In the clusters"</dt><dd><code>{format!("drover:user:{}", user.uid)}</code></dd>
             </dl>
