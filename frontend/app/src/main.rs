@@ -14,6 +14,7 @@ mod follow;
 mod frame;
 mod freshness;
 mod gate;
+mod leaving;
 mod live;
 mod network;
 mod palette;
