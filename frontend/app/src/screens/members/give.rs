@@ -3,7 +3,6 @@
 use drover_api::rest::{MemberCreate, MemberView};
 use drover_ui_core::member::{Place, who, wish};
 use drover_ui_kit::code::Code;
-use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::field::TextField;
 use drover_ui_kit::picker::{Choice, Picker};
 use drover_ui_kit::toast::Toasts;
@@ -12,7 +11,7 @@ use leptos::prelude::*;
 use super::Roles;
 use crate::gate::Gate;
 use crate::live::listing::Listing;
-use crate::screens::form::{FormFoot, Refusal, Sending};
+use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 
 /// The dialog.
 #[component]
@@ -24,9 +23,9 @@ pub(super) fn GiveRole(
 ) -> impl IntoView {
     let title = format!("Give a role {}", place.words());
     view! {
-        <Dialog open=open title=title>
-            <Form open=open place=place.clone() roles=roles listing=listing/>
-        </Dialog>
+        <FormDialog open=open title=title let:sending>
+            <Form open=open sending=sending place=place.clone() roles=roles listing=listing/>
+        </FormDialog>
     }
 }
 
@@ -36,13 +35,13 @@ const FIELDS: &[&str] = &["user", "group", "role"];
 #[component]
 fn Form(
     open: RwSignal<bool>,
+    sending: Sending,
     place: Place,
     roles: Roles,
     listing: Listing<MemberView>,
 ) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let (whom, role) = (RwSignal::new(String::new()), RwSignal::new(None::<String>));
-    let sending = Sending::new();
     let place = StoredValue::new(place);
     let wished = move || wish(&role.get().unwrap_or_default(), &whom.get());
     let ready = move || role.with(Option::is_some) && whom.with(|whom| !whom.trim().is_empty());

@@ -7,7 +7,6 @@ use drover_ui_core::user::{held, movable, signs_in_with};
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::confirm::Confirm;
-use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::field::Select;
 use drover_ui_kit::notice::{Banner, Mood};
 use drover_ui_kit::picker::{Choice, Picker};
@@ -19,7 +18,7 @@ use super::PATH;
 use crate::clock::now;
 use crate::gate::Gate;
 use crate::live::listing::Listing;
-use crate::screens::form::{FormFoot, Refusal, Sending};
+use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 
 fn path(user: &str) -> String {
     format!("/v1/users/{}/identities", segment(user))
@@ -40,9 +39,9 @@ pub(super) fn LinkIdentity(
         }
     });
     let title = format!("Link an identity to {name}");
-    let (name, sending) = (StoredValue::new(name), Sending::new());
+    let name = StoredValue::new(name);
     view! {
-        <Dialog open=open title=title held=sending.busy()>
+        <FormDialog open=open title=title let:sending>
             {move || match linked.get() {
                 None => view! {
                     <Form name=name open=open sending=sending listing=listing linked=linked/>
@@ -50,7 +49,7 @@ pub(super) fn LinkIdentity(
                 .into_any(),
                 Some(linked) => view! { <Linked linked=linked open=open/> }.into_any(),
             }}
-        </Dialog>
+        </FormDialog>
     }
 }
 
@@ -65,7 +64,6 @@ fn Form(
     listing: Listing<UserView>,
     linked: RwSignal<Option<UserLinked>>,
 ) -> impl IntoView {
-    sending.forget();
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let (from, provider) = (RwSignal::new(None::<String>), RwSignal::new(String::new()));
     let users = Listing::<UserView>::follow(PATH);
