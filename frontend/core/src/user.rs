@@ -1,14 +1,11 @@
 //! People in words, and what may be typed of them.
 
 use drover_api::kinds::IdentityState;
-use drover_api::rest::{HeldRole, UserView};
-use jiff::{SignedDuration, Timestamp};
+use drover_api::rest::{HeldRole, LINKED_WITHIN, UserView};
+use jiff::Timestamp;
 
 /// The fewest letters of a password; the server has the last word.
 pub const SHORTEST_PASSWORD: usize = 12;
-
-/// How long ago a provider may have confirmed an identity that is moved; the server has the last word.
-const FRESH: SignedDuration = SignedDuration::from_hours(24);
 
 /// Whether somebody can sign in, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,7 +96,7 @@ pub fn held(role: &HeldRole) -> String {
 pub fn movable(from: &UserView, to: &UserView, now: Timestamp) -> Vec<String> {
     let identities = from.identities.iter().filter(|one| {
         one.state == IdentityState::Confirmed
-            && now.duration_since(one.confirmed_at) <= FRESH
+            && now.duration_since(one.confirmed_at) <= LINKED_WITHIN
             && to.identities.iter().all(|other| other.id != one.id)
     });
     identities.map(|one| one.provider.clone()).collect()
