@@ -1,11 +1,14 @@
 //! Who has a role in a cluster, in a project or everywhere, and what may be typed of that.
 
-use drover_api::rest::{GlobalRoleView, MemberCreate, MemberView, RoleView};
+use std::collections::BTreeMap;
+
+use drover_api::rest::{GlobalRoleView, MemberCreate, MemberView, RoleView, UserView};
 
 use crate::readiness::Readiness;
 use crate::role::Kind;
 use crate::shell;
 use crate::url::segment;
+use crate::user::{groups, told_apart};
 
 /// Where somebody has a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,6 +157,17 @@ pub fn wish(role: &str, who: &str) -> MemberCreate {
     }
 }
 
+/// Whom a role can be given to, as far as is known: every person and every group that somebody is in,
+/// by name, each with who that is.
+pub fn known(users: &[UserView]) -> BTreeMap<String, String> {
+    let people = users.iter().map(|user| (user.name.clone(), told_apart(user)));
+    let groups = users.iter().flat_map(groups).map(|group| {
+        let told = format!("{}, everybody of this group", group.display_name);
+        (group.name, told)
+    });
+    people.chain(groups).collect()
+}
+
 /// Who it is: the name of a person or a group.
 pub fn who(member: &MemberView) -> &str {
     let subject = member.user.as_deref().or(member.group.as_deref());
@@ -265,6 +279,35 @@ mod tests {
             "/global-roles/viewer"
         );
         assert_eq!(berlin().words(), "in berlin");
+    }
+
+    #[test]
+    fn people_and_their_groups_are_known_by_name_each_with_who_that_is() {
+        let user = |name: &str, login: &str| -> UserView {
+            serde_json::from_value(serde_json::json!({
+                "name": name,
+                "uid": name,
+                "displayName": "Ann Lee",
+                "enabled": true,
+                "administrator": false,
+                "mustChangePassword": false,
+                "createdAt": "2026-11-22T10:00:00Z",
+                "identities": [{
+                    "id": "p-1",
+                    "provider": "corp",
+                    "login": login,
+                    "groups": [{ "name": "drover:corp:7", "displayName": "Platform" }],
+                    "confirmedAt": "2026-11-22T10:00:00Z",
+                    "state": "Confirmed",
+                }],
+            }))
+            .unwrap()
+        };
+        let known = known(&[user("ann", "ann.lee"), user("ann-2", "lee")]);
+        assert_eq!(known["ann"], "Ann Lee, ann.lee at corp");
+        assert_eq!(known["ann-2"], "Ann Lee, lee at corp");
+        assert_eq!(known["drover:corp:7"], "Platform, everybody of this group");
+        assert_eq!(known.len(), 3);
     }
 
     #[test]

@@ -113,6 +113,22 @@ pub fn signs_in_with(user: &UserView) -> String {
     }
 }
 
+/// Who somebody is beside their name: their display name, which others may have as well, and as whom
+/// which providers know them.
+pub fn told_apart(user: &UserView) -> String {
+    let identities = user.identities.iter();
+    let known = identities.map(|it| format!("{} at {}", it.login, it.provider));
+    let mut parts: Vec<_> = user.display_name.iter().cloned().chain(known).collect();
+    if user.identities.is_empty() {
+        let nothing = match user.enabled {
+            true => "with a password of Drover's own",
+            false => "who cannot sign in",
+        };
+        parts.push(nothing.to_owned());
+    }
+    parts.join(", ")
+}
+
 /// Whether a user has every word that was typed, in what is shown of them.
 pub fn passes(user: &UserView, typed: &str) -> bool {
     let rights = if user.administrator {
@@ -188,6 +204,34 @@ mod tests {
         let groups = groups(&ann);
         assert_eq!(groups[0].name, "drover:corp:7");
         assert_eq!(state_words(groups[0].state), "refused");
+    }
+
+    #[test]
+    fn two_of_one_display_name_are_told_apart_by_provider_and_login() {
+        let of = |provider: &str, login: &str| UserView {
+            identities: vec![
+                serde_json::from_value(serde_json::json!({
+                    "id": provider,
+                    "provider": provider,
+                    "login": login,
+                    "confirmedAt": "2026-11-22T10:00:00Z",
+                    "state": "Confirmed",
+                }))
+                .unwrap(),
+            ],
+            ..user("ann", false, true)
+        };
+        for (user, wanted) in [
+            (of("corp", "ann.lee"), "Ann Lee, ann.lee at corp"),
+            (of("github", "lee"), "Ann Lee, lee at github"),
+            (
+                user("ann", false, true),
+                "Ann Lee, with a password of Drover's own",
+            ),
+            (user("ann", false, false), "Ann Lee, who cannot sign in"),
+        ] {
+            assert_eq!(told_apart(&user), wanted);
+        }
     }
 
     #[test]

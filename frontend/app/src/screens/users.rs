@@ -25,7 +25,8 @@ use create::CreateUser;
 use deeds::{DeedDialog, Deeds};
 pub(crate) use one::UserPage;
 
-const PATH: &str = "/v1/users";
+/// Where all users are listed.
+pub(crate) const PATH: &str = "/v1/users";
 /// What the screens are for.
 const DEED: &str = "manage users";
 

@@ -1,10 +1,11 @@
 //! A role that is given.
 
-use drover_api::rest::{MemberCreate, MemberView};
-use drover_ui_core::member::{Place, who, wish};
+use drover_api::rest::{MemberCreate, MemberView, UserView};
+use drover_ui_core::member::{Place, known, who, wish};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::TextField;
 use drover_ui_kit::picker::{Choice, Picker};
+use drover_ui_kit::suggest::SuggestField;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
@@ -12,6 +13,7 @@ use super::Roles;
 use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
+use crate::screens::users::PATH as USERS;
 
 /// The dialog.
 #[component]
@@ -93,8 +95,7 @@ fn Form(
     view! {
         <form class="dialog-body" on:submit=submit>
             <Refusal sending=sending fields=FIELDS/>
-            <TextField label="Who" value=whom focused=true error=of_whom
-                help="The name that somebody signs in with, or a group as drover:<provider>:<id>."/>
+            <Whom whom=whom error=of_whom/>
             <Picker label="Role" choices=choices value=role none="Choose a role" help=described
                 error=sending.of("role")/>
             {screen}
@@ -103,4 +104,38 @@ fn Form(
                 disabled=Signal::derive(move || !ready())/>
         </form>
     }
+}
+
+/// What may be typed of whom.
+const WHOM: &str = "The name that somebody signs in with, or a group as drover:<provider>:<id>.";
+
+/// Who gets the role. Who may see all people is shown which of them fit, and who that is: several
+/// may have one display name.
+#[component]
+fn Whom(whom: RwSignal<String>, error: Signal<Option<String>>) -> impl IntoView {
+    if !expect_context::<Gate>().is_administrator() {
+        return view! { <TextField label="Who" value=whom focused=true help=WHOM error=error/> }
+            .into_any();
+    }
+    let users = Listing::<UserView>::follow(USERS);
+    let known = Memo::new(move |_| known(&users.items().unwrap_or_default()));
+    let choices = Signal::derive(move || {
+        known.with(|known| {
+            let choices = known.iter().map(|(name, told)| Choice {
+                key: name.clone(),
+                words: name.clone(),
+                note: told.clone(),
+            });
+            choices.collect()
+        })
+    });
+    let help = move || {
+        let told = known.with(|known| whom.with(|whom| known.get(whom.trim()).cloned()));
+        told.map_or_else(|| WHOM.to_owned(), |told| format!("{told}."))
+    };
+    view! {
+        <SuggestField label="Who" value=whom known=choices focused=true
+            help=Signal::derive(help) error=error/>
+    }
+    .into_any()
 }

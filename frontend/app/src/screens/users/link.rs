@@ -3,7 +3,7 @@
 use drover_api::rest::{HeldRole, IdentityView, UserLink, UserLinked, UserView};
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
-use drover_ui_core::user::{held, movable, signs_in_with};
+use drover_ui_core::user::{held, movable, told_apart};
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::confirm::Confirm;
@@ -86,7 +86,7 @@ fn Form(
     let choices = Signal::derive(move || {
         let others = others.get().into_iter();
         let choices = others.map(|(user, _)| Choice {
-            note: signs_in_with(&user),
+            note: told_apart(&user),
             words: user.name.clone(),
             key: user.name,
         });
@@ -155,7 +155,7 @@ fn Form(
                 "Two users are one person: the identity of the other one moves here. Whoever signs in with it then is "
                 <b>{name.get_value()}</b>", with all that they may do."
             </p>
-            <Picker label="From" choices=choices value=from none="Choose the other user"
+            <Picker wraps=true label="From" choices=choices value=from none="Choose the other user"
                 help="Only users whose identity provider has confirmed them within a day, and is not one of this user's already. Others sign in with it first.".to_owned()
                 error=sending.of("from")/>
             {several}

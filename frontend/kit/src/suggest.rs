@@ -1,0 +1,165 @@
+//! A text that may be anything, with what is known and fits it below.
+
+use drover_ui_core::palette::ranked;
+use leptos::html;
+use leptos::prelude::*;
+use web_sys::KeyboardEvent;
+
+use crate::field::{note, unique};
+use crate::picker::{Choice, Options, SHOWN};
+
+/// One line of text; what is known and has its letters, in its words or in its note, can be taken
+/// instead. Once the text is something known, nothing more is offered.
+#[component]
+pub fn SuggestField(
+    /// What it is for.
+    #[prop(into)]
+    label: String,
+    /// The text; one that is taken is the key of what is known.
+    value: RwSignal<String>,
+    /// What is known.
+    #[prop(into)]
+    known: Signal<Vec<Choice>>,
+    /// What the text has to look like.
+    #[prop(optional, into)]
+    help: Signal<String>,
+    /// What is wrong with it.
+    #[prop(optional, into)]
+    error: Signal<Option<String>>,
+    /// Whether it has the focus when it appears.
+    #[prop(optional)]
+    focused: bool,
+) -> impl IntoView {
+    let (id, list, below) = (unique("field"), unique("list"), unique("note"));
+    let input = NodeRef::<html::Input>::new();
+    Effect::new(move || {
+        if let Some(input) = input.get().filter(|_| focused) {
+            // A field that is gone already needs no focus.
+            let _ = input.focus();
+        }
+    });
+    let field = Field::new(known, value);
+    let (here, active) = (list.clone(), list.clone());
+    let active = move || Some(format!("{active}-{}", field.active()?));
+    let options = Options {
+        fitting: field.fitting,
+        place: Signal::derive(move || field.active()),
+        choose: Callback::new(move |key| field.take(key)),
+    };
+    view! {
+        <div class="field picker">
+            <label for=id.clone()>{label}</label>
+            <input
+                node_ref=input
+                id=id
+                type="text"
+                role="combobox"
+                autocomplete="off"
+                autocapitalize="none"
+                spellcheck="false"
+                aria-autocomplete="list"
+                aria-controls=list.clone()
+                aria-expanded=move || field.is_open().to_string()
+                aria-activedescendant=active
+                aria-describedby=below.clone()
+                aria-invalid=move || error.get().is_some().to_string()
+                prop:value=value
+                on:input=move |event| field.types(event_target_value(&event))
+                on:blur=move |_| field.wanted.set(false)
+                on:keydown=move |event: KeyboardEvent| field.key(&event)
+            />
+            <div class="picker-list wraps" id=list role="listbox" aria-label="What fits" hidden=move || !field.is_open()>
+                {move || field.is_open().then(|| options.view(&here))}
+            </div>
+            {note(below, help, error)}
+        </div>
+    }
+}
+
+/// What happens in the field.
+#[derive(Clone, Copy)]
+struct Field {
+    value: RwSignal<String>,
+    /// Whether what fits may be seen.
+    wanted: RwSignal<bool>,
+    /// The place of the one that Enter takes, once the arrows have gone to one.
+    place: RwSignal<Option<usize>>,
+    fitting: Memo<Vec<Choice>>,
+}
+
+impl Field {
+    fn new(known: Signal<Vec<Choice>>, value: RwSignal<String>) -> Self {
+        let fitting = Memo::new(move |_| {
+            let (known, typed) = (known.get(), value.get());
+            let typed = typed.trim();
+            if typed.is_empty() || known.iter().any(|it| it.key == typed) {
+                return Vec::new();
+            }
+            let texts = known.iter().map(|it| format!("{} {}", it.words, it.note));
+            let texts: Vec<_> = texts.collect();
+            let places = ranked(typed, texts.iter().map(String::as_str)).into_iter();
+            let fitting = places.filter_map(|place| known.get(place).cloned());
+            fitting.take(SHOWN).collect()
+        });
+        Self {
+            value,
+            wanted: RwSignal::new(false),
+            place: RwSignal::new(None),
+            fitting,
+        }
+    }
+
+    fn is_open(self) -> bool {
+        self.wanted.get() && self.fitting.with(|it| !it.is_empty())
+    }
+
+    /// The place of the one that is marked in the list, if that is open.
+    fn active(self) -> Option<usize> {
+        self.place.get().filter(|_| self.is_open())
+    }
+
+    fn types(self, text: String) {
+        self.value.set(text);
+        self.place.set(None);
+        self.wanted.set(true);
+    }
+
+    fn take(self, key: String) {
+        self.value.set(key);
+        self.place.set(None);
+        self.wanted.set(false);
+    }
+
+    fn key(self, event: &KeyboardEvent) {
+        let open = untrack(move || self.is_open());
+        let count = self.fitting.with_untracked(Vec::len);
+        let place = self.place.get_untracked();
+        match event.key().as_str() {
+            "ArrowDown" if !open && count > 0 => self.wanted.set(true),
+            "ArrowDown" if open => {
+                let next = place.map_or(0, |place| (place + 1) % count);
+                self.place.set(Some(next));
+            }
+            "ArrowUp" if open => {
+                let before = place.map_or(count - 1, |place| (place + count - 1) % count);
+                self.place.set(Some(before));
+            }
+            "Enter" if open => {
+                let taken = place.and_then(|place| {
+                    self.fitting
+                        .with_untracked(|it| it.get(place).map(|it| it.key.clone()))
+                });
+                // What was typed counts as it is, unless the arrows have gone elsewhere.
+                let Some(key) = taken else { return };
+                self.take(key);
+            }
+            // The list closes, and not the dialog in which it is.
+            "Escape" if open => {
+                self.wanted.set(false);
+                event.stop_propagation();
+            }
+            _ => return,
+        }
+        event.prevent_default();
+    }
+}
