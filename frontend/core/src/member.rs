@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use drover_api::rest::{GlobalRoleView, MemberCreate, MemberView, RoleView, UserView};
+use drover_api::rest::{GlobalRoleView, MemberCreate, MemberView, RoleRights, RoleView, UserView};
 
 use crate::readiness::Readiness;
 use crate::role::Kind;
+use crate::search::has_words;
 use crate::shell;
 use crate::url::segment;
 use crate::user::{groups, told_apart};
@@ -36,27 +37,32 @@ pub struct Giveable {
     pub may_take: bool,
 }
 
+impl Giveable {
+    fn new(
+        name: String,
+        display_name: Option<String>,
+        description: Option<String>,
+        rights: RoleRights,
+    ) -> Self {
+        Self {
+            title: display_name.unwrap_or_else(|| name.clone()),
+            name,
+            description,
+            may_give: rights.may_give == Some(true),
+            may_take: rights.may_take == Some(true),
+        }
+    }
+}
+
 impl From<RoleView> for Giveable {
     fn from(role: RoleView) -> Self {
-        Self {
-            title: role.display_name.unwrap_or_else(|| role.name.clone()),
-            name: role.name,
-            description: role.description,
-            may_give: role.rights.may_give == Some(true),
-            may_take: role.rights.may_take == Some(true),
-        }
+        Self::new(role.name, role.display_name, role.description, role.rights)
     }
 }
 
 impl From<GlobalRoleView> for Giveable {
     fn from(role: GlobalRoleView) -> Self {
-        Self {
-            title: role.display_name.unwrap_or_else(|| role.name.clone()),
-            name: role.name,
-            description: role.description,
-            may_give: role.rights.may_give == Some(true),
-            may_take: role.rights.may_take == Some(true),
-        }
+        Self::new(role.name, role.display_name, role.description, role.rights)
     }
 }
 
@@ -160,7 +166,9 @@ pub fn wish(role: &str, who: &str) -> MemberCreate {
 /// Whom a role can be given to, as far as is known: every person and every group that somebody is in,
 /// by name, each with who that is.
 pub fn known(users: &[UserView]) -> BTreeMap<String, String> {
-    let people = users.iter().map(|user| (user.name.clone(), told_apart(user)));
+    let people = users
+        .iter()
+        .map(|user| (user.name.clone(), told_apart(user)));
     let groups = users.iter().flat_map(groups).map(|group| {
         let told = format!("{}, everybody of this group", group.display_name);
         (group.name, told)
@@ -196,15 +204,12 @@ pub fn passes(member: &MemberView, role_title: &str, typed: &str) -> bool {
         role_title,
         &standing,
     ];
-    let shown = shown.map(str::to_lowercase);
-    let mut words = typed.split_whitespace().map(str::to_lowercase);
-    words.all(|word| shown.iter().any(|text| text.contains(&word)))
+    has_words(shown, typed)
 }
 
 #[cfg(test)]
 mod tests {
     use drover_api::kinds::RoleContext;
-    use drover_api::rest::RoleRights;
 
     use super::*;
 

@@ -4,6 +4,8 @@ use drover_api::kinds::IdentityState;
 use drover_api::rest::{HeldRole, LINKED_WITHIN, UserView};
 use jiff::Timestamp;
 
+use crate::search::has_words;
+
 /// The fewest letters of a password; the server has the last word.
 pub const SHORTEST_PASSWORD: usize = 12;
 
@@ -144,10 +146,7 @@ pub fn passes(user: &UserView, typed: &str) -> bool {
         &signs_in_with(user),
     ];
     let logins = user.identities.iter().map(|it| it.login.as_str());
-    let shown = shown.into_iter().chain(logins).map(str::to_lowercase);
-    let shown: Vec<_> = shown.collect();
-    let mut words = typed.split_whitespace().map(str::to_lowercase);
-    words.all(|word| shown.iter().any(|text| text.contains(&word)))
+    has_words(shown.into_iter().chain(logins), typed)
 }
 
 /// What is wrong with a password before the server is asked; nothing while none is typed.
