@@ -35,6 +35,8 @@ pub(crate) const fn tone(health: Health) -> Tone {
     }
 }
 
+const SCREEN: &str = "/";
+
 /// What is listed.
 const CLUSTERS: Things = Things {
     heading: "Clusters",
@@ -53,7 +55,7 @@ pub(crate) fn Home() -> impl IntoView {
     let chosen = RwSignal::new(None);
     let words = Health::ALL.map(|it| (it, it.word()));
     let filters = vec![Filter::one_of("state", chosen, words)];
-    let view = View::of_url("/", &columns(), BY_DEFAULT, filters);
+    let view = View::of_url(SCREEN, &columns(), BY_DEFAULT, filters);
     let contents = contents(view, chosen);
     let (rows, shown) = (contents.rows, contents.shown);
     // Labels are administrators' to change, and nothing else is done to many at once.

@@ -1,6 +1,7 @@
 //! What stands in the place of a list: the list, or why there is none.
 
 mod contents;
+mod one;
 mod screen;
 mod view;
 
@@ -17,6 +18,7 @@ use leptos::prelude::*;
 
 use crate::freshness::Freshness;
 pub(crate) use contents::{Contents, Rows};
+pub(crate) use one::{NoneOfThem, OneScreen};
 pub(crate) use screen::{ListBody, ListFilter, ListScreen, Things};
 pub(crate) use view::{Filter, View};
 

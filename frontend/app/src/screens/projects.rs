@@ -23,6 +23,7 @@ use form::CreateProject;
 pub(crate) use one::ProjectPage;
 
 const PATH: &str = "/v1/projects";
+const SCREEN: &str = "/projects";
 
 /// What is listed.
 const PROJECTS: Things = Things {
@@ -39,7 +40,7 @@ const PROJECTS: Things = Things {
 pub(crate) fn Projects() -> impl IntoView {
     title(PROJECTS.heading);
     let listing = Listing::<ProjectView>::follow(PATH);
-    let view = View::of_url("/projects", &columns(), BY_DEFAULT, Vec::new());
+    let view = View::of_url(SCREEN, &columns(), BY_DEFAULT, Vec::new());
     // Whoever sees no cluster makes no project in one.
     let clusters = expect_context::<Clusters>();
     let has_clusters = Memo::new(move |_| {

@@ -26,6 +26,7 @@ use form::CreateProvider;
 pub(crate) use one::ProviderPage;
 
 const PATH: &str = "/v1/auth-providers";
+const SCREEN: &str = "/providers";
 /// What the screens are for.
 const DEED: &str = "manage identity providers";
 
@@ -69,7 +70,7 @@ pub(crate) fn Providers() -> impl IntoView {
 #[component]
 fn Managed() -> impl IntoView {
     let listing = Listing::<AuthProviderView>::follow(PATH);
-    let view = View::of_url("/providers", &columns(), BY_DEFAULT, Vec::new());
+    let view = View::of_url(SCREEN, &columns(), BY_DEFAULT, Vec::new());
     let rows = move || {
         let items = listing.items().unwrap_or_default();
         let rows = items.iter().map(|provider| ProviderRow {

@@ -26,6 +26,8 @@ use columns::{BY_DEFAULT, TokenRow, columns};
 use create::CreateToken;
 use delete::{DeleteTokens, Ending};
 
+const SCREEN: &str = "/tokens";
+
 /// What is listed.
 const TOKENS: Things = Things {
     heading: "Tokens",
@@ -56,7 +58,7 @@ pub(crate) fn Tokens() -> impl IntoView {
         Filter::one_of("purpose", purpose, PURPOSES),
         Filter::only("whose", "mine", mine),
     ];
-    let view = View::of_url("/tokens", &columns(everybodys), BY_DEFAULT, filters);
+    let view = View::of_url(SCREEN, &columns(everybodys), BY_DEFAULT, filters);
     let contents = contents(listing, view, everybodys, Chosen { purpose, mine });
     let (rows, shown) = (contents.rows, contents.shown);
     let selection = RwSignal::new(Selection::default());

@@ -27,6 +27,7 @@ pub(crate) use one::UserPage;
 
 /// Where all users are listed.
 pub(crate) const PATH: &str = "/v1/users";
+const SCREEN: &str = "/users";
 /// What the screens are for.
 const DEED: &str = "manage users";
 
@@ -75,7 +76,7 @@ fn Managed() -> impl IntoView {
     let chosen = RwSignal::new(None);
     let words = Standing::ALL.map(|it| (it, it.key()));
     let filters = vec![Filter::one_of("state", chosen, words)];
-    let view = View::of_url("/users", &columns(), BY_DEFAULT, filters);
+    let view = View::of_url(SCREEN, &columns(), BY_DEFAULT, filters);
     let deeds = Deeds::provide();
     let contents = contents(listing, view, chosen);
     let make = move || {

@@ -8,7 +8,7 @@ use drover_ui_core::project::{path, screen};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::{Select, TextArea, TextField};
 use drover_ui_kit::notice::{Banner, Mood};
-use drover_ui_kit::picker::{Choice, Picker};
+use drover_ui_kit::picker::Picker;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
@@ -89,16 +89,7 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
 
 #[component]
 fn ClusterPicker(value: RwSignal<Option<String>>, error: Signal<Option<String>>) -> impl IntoView {
-    let clusters = expect_context::<Clusters>();
-    let choices = Signal::derive(move || {
-        let items = clusters.items().unwrap_or_default();
-        let choices = items.iter().map(|cluster| Choice {
-            key: cluster.name.clone(),
-            words: cluster.name.clone(),
-            note: cluster.description.clone().unwrap_or_default(),
-        });
-        choices.collect::<Vec<_>>()
-    });
+    let choices = expect_context::<Clusters>().choices();
     view! {
         <Picker label="Cluster" choices=choices value=value none="Choose a cluster" error=error
             help="Where its namespaces are. It cannot be changed.".to_owned()/>

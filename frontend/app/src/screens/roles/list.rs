@@ -10,6 +10,8 @@ use crate::live::listing::Listing;
 use crate::screens::list::{Contents, ListScreen, Things, View};
 use crate::screens::title::title;
 
+const SCREEN: &str = "/roles";
+
 /// What is listed.
 const ROLES: Things = Things {
     heading: "Roles",
@@ -27,7 +29,7 @@ pub(crate) fn Roles() -> impl IntoView {
     let templates = Listing::<RoleView>::follow(Kind::Template.path());
     // Who may not see global roles is shown the others.
     let globals = Listing::<GlobalRoleView>::follow(Kind::Global.path());
-    let view = View::of_url("/roles", &columns(), BY_DEFAULT, Vec::new());
+    let view = View::of_url(SCREEN, &columns(), BY_DEFAULT, Vec::new());
     let rows = move || {
         let (templates, globals) = (templates.items(), globals.items());
         let templates = templates.iter().flat_map(|it| it.iter()).map(Listed::from);

@@ -11,7 +11,7 @@ use drover_ui_kit::button::Button;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::TextField;
 use drover_ui_kit::notice::{Banner, Mood};
-use drover_ui_kit::picker::{Choice, Picker};
+use drover_ui_kit::picker::Picker;
 use drover_ui_kit::secret::SecretText;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -196,16 +196,7 @@ fn Form(
 
 #[component]
 fn ClusterPicker(value: RwSignal<Option<String>>, error: Signal<Option<String>>) -> impl IntoView {
-    let clusters = expect_context::<Clusters>();
-    let choices = Signal::derive(move || {
-        let items = clusters.items().unwrap_or_default();
-        let choices = items.iter().map(|cluster| Choice {
-            key: cluster.name.clone(),
-            words: cluster.name.clone(),
-            note: cluster.description.clone().unwrap_or_default(),
-        });
-        choices.collect::<Vec<_>>()
-    });
+    let choices = expect_context::<Clusters>().choices();
     view! {
         <Picker
             label="Where it works"
