@@ -292,32 +292,26 @@ const BY_NAME: Sorting = Sorting {
 
 fn columns() -> Vec<Column<GroupRow>> {
     vec![
-        Column {
-            key: "group",
-            heading: "Group",
-            class: "col-role",
-            order: Some(|a, b| a.0.display_name.cmp(&b.0.display_name)),
-            cell: |row| cell(&row.0.display_name),
-        },
-        Column {
-            key: "name",
-            heading: "What roles are bound to",
-            class: "col-binding",
-            order: Some(|a, b| a.0.name.cmp(&b.0.name)),
-            cell: |row| cell(&row.0.name),
-        },
-        Column {
-            key: "state",
-            heading: "What was said last",
-            class: "col-standing",
-            order: Some(|a, b| state_words(a.0.state).cmp(state_words(b.0.state))),
-            cell: |row| {
-                let state = row.0.state;
-                let words = state_words(state).to_owned();
-                view! { <Badge tone=state_tone(state) words=words/> }.into_any()
-            },
-        },
+        Column::new("group", "Group", "col-role", group)
+            .by(|a, b| a.0.display_name.cmp(&b.0.display_name)),
+        Column::new("name", "What roles are bound to", "col-binding", name)
+            .by(|a, b| a.0.name.cmp(&b.0.name)),
+        Column::new("state", "What was said last", "col-standing", said)
+            .by(|a, b| state_words(a.0.state).cmp(state_words(b.0.state))),
     ]
+}
+
+fn group(row: &GroupRow) -> AnyView {
+    cell(&row.0.display_name)
+}
+
+fn name(row: &GroupRow) -> AnyView {
+    cell(&row.0.name)
+}
+
+fn said(row: &GroupRow) -> AnyView {
+    let state = row.0.state;
+    view! { <Badge tone=state_tone(state) words=state_words(state).to_owned()/> }.into_any()
 }
 
 fn cell(text: &str) -> AnyView {
