@@ -122,9 +122,10 @@ pub fn told_apart(user: &UserView) -> String {
     let known = identities.map(|it| format!("{} at {}", it.login, it.provider));
     let mut parts: Vec<_> = user.display_name.iter().cloned().chain(known).collect();
     if user.identities.is_empty() {
-        let nothing = match user.enabled {
-            true => "with a password of Drover's own",
-            false => "who cannot sign in",
+        let nothing = if user.enabled {
+            "with a password of Drover's own"
+        } else {
+            "who cannot sign in"
         };
         parts.push(nothing.to_owned());
     }
