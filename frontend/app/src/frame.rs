@@ -1,5 +1,7 @@
 //! What is around every screen: the rail with the ways to go, the person, the palette.
 
+pub(crate) mod leaving;
+
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::icon::{Icon, Picture};
@@ -14,9 +16,9 @@ use wasm_bindgen::JsCast as _;
 use web_sys::{FocusOptions, HtmlElement};
 
 use crate::gate::{Gate, display_name};
-use crate::leaving::{LeaveQuestion, Leaving};
 use crate::live::Clusters;
 use crate::palette::{Palette, PaletteOpen};
+use leaving::{LeaveQuestion, Leaving};
 
 /// The mark, as in `page/icon.svg`.
 #[component]

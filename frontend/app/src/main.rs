@@ -14,7 +14,6 @@ mod follow;
 mod frame;
 mod freshness;
 mod gate;
-mod leaving;
 mod live;
 mod network;
 mod palette;

@@ -10,9 +10,9 @@ use leptos::html;
 use leptos::prelude::*;
 use web_sys::KeyboardEvent;
 
+use crate::frame::leaving::Leaving;
 use crate::frame::{sign_out, theme_icon};
 use crate::gate::Gate;
-use crate::leaving::Leaving;
 use crate::live::Clusters;
 use crate::screens::cluster::{members_of, path_of};
 

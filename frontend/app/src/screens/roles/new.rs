@@ -17,8 +17,8 @@ use leptos_router::hooks::{use_navigate, use_query_map};
 
 use super::load::{Unread, create, read};
 use super::work::{Work, WorkOn};
+use crate::frame::leaving::Leaving;
 use crate::gate::Gate;
-use crate::leaving::Leaving;
 use crate::screens::form::{Refusal, Sending};
 use crate::screens::title::title;
 

@@ -23,8 +23,8 @@ use super::load::{Outcome, Unread, read, update};
 use super::meanwhile::Meanwhile;
 use super::work::{Work, WorkOn};
 use crate::command::SameCommand;
+use crate::frame::leaving::Leaving;
 use crate::gate::Gate;
-use crate::leaving::Leaving;
 use crate::screens::form::{Refusal, Sending};
 use crate::screens::title::title;
 
