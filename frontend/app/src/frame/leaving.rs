@@ -33,7 +33,7 @@ pub(crate) struct Leaving {
 }
 
 impl Leaving {
-    /// Begins to see to it: links, the history, and the closing of the page.
+    /// Begins to see to links and the history, for all screens.
     pub(crate) fn provide() -> Self {
         let navigate = use_navigate();
         let leaving = Self {
@@ -50,12 +50,6 @@ impl Leaving {
         hear_first("popstate", move |event: Event| {
             here.with_value(|here| leaving.by_history(&event, here));
         });
-        let closing = window_event_listener(leptos::ev::beforeunload, move |event| {
-            if leaving.would_lose() {
-                event.prevent_default();
-            }
-        });
-        on_cleanup(move || closing.remove());
         provide_context(leaving);
         leaving
     }
@@ -63,6 +57,13 @@ impl Leaving {
     /// Asks from now on, while this is so and the screen that says it is there.
     pub(crate) fn ask_while(self, changed: Memo<bool>) {
         self.changed.set_value(Some(changed));
+        // Only then, for a page that hears of this is not kept for the way back to it.
+        let closing = window_event_listener(leptos::ev::beforeunload, move |event| {
+            if self.would_lose() {
+                event.prevent_default();
+            }
+        });
+        on_cleanup(move || closing.remove());
     }
 
     /// Goes to a path, at once or when the person has said so.
