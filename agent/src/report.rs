@@ -3,7 +3,7 @@
 //! Watches run only while the server reads, on the report lane's service account; of each object
 //! only what it adds to the sums is kept.
 
-mod access;
+mod applied;
 pub mod health;
 pub mod line;
 pub mod observed;

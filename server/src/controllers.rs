@@ -17,6 +17,7 @@ pub mod projects;
 pub mod registration_tokens;
 pub mod removal;
 pub mod roles;
+mod touched;
 pub mod upgrade;
 
 use std::collections::{BTreeMap, BTreeSet};

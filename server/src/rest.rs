@@ -19,6 +19,7 @@ mod kubeconfig;
 mod me;
 mod members;
 mod page;
+mod people;
 mod projects;
 mod providers;
 mod role_sight;
@@ -143,6 +144,7 @@ fn documented() -> OpenApiRouter<RestState> {
         .routes(routes!(members::list_of_project, members::add_to_project))
         .routes(routes!(members::remove_from_project))
         .routes(routes!(explain::explain))
+        .routes(routes!(people::find))
         .routes(routes!(kubeconfig::create))
         .routes(routes!(settings::list))
         .routes(routes!(settings::update))

@@ -55,6 +55,7 @@ pub const ROUTES: &[Route] = &[
     route(Method::GET, "/metrics", Right::Administrator),
     route(Method::GET, "/readyz", Right::Anyone),
     route(Method::GET, "/v1/access/explain", Right::Person),
+    route(Method::GET, "/v1/access/people", Right::Person),
     route(Method::POST, "/v1/agent/challenge", Right::Agent),
     route(Method::POST, "/v1/agent/register", Right::Agent),
     route(Method::GET, "/v1/audit", Right::Administrator),

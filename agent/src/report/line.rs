@@ -54,6 +54,7 @@ fn difference(said: &Report, now: &Report) -> Report {
         components: changed(said.components.as_ref(), now.components.as_ref()),
         agent: changed(said.agent.as_ref(), now.agent.as_ref()),
         access: changed(said.access.as_ref(), now.access.as_ref()),
+        projects: changed(said.projects.as_ref(), now.projects.as_ref()),
         refusals: Vec::new(),
         events: Vec::new(),
     }

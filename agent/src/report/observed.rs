@@ -8,7 +8,7 @@ use drover_api::report::{AgentReport, EventReport, Report};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::access;
+use super::applied;
 use super::quantity::Amounts;
 use super::sums::{NodeFacts, Tally, nodes_report};
 
@@ -39,6 +39,8 @@ pub struct State {
     pub agent: Option<AgentReport>,
     /// Versions of the roles and bindings that are Drover's, by kind and UID.
     pub access: [Tally<String>; 3],
+    /// Versions of the namespaces of projects, and of what is Drover's in them, by kind and UID.
+    pub projects: [Tally<String>; 3],
     /// Not yet reported, oldest first.
     pub events: VecDeque<EventReport>,
 }
@@ -73,7 +75,8 @@ impl Observed {
             nodes: nodes_report(&state.nodes, &state.pods, &state.usage),
             components: state.components.clone(),
             agent: state.agent.clone(),
-            access: access::digest(&state.access),
+            access: applied::digest(&state.access),
+            projects: applied::digest(&state.projects),
             refusals: Vec::new(),
             events: std::mem::take(&mut state.events).into(),
         }

@@ -22,7 +22,7 @@ use super::observed::Observed;
 use super::pods::{self, PodSpec, PodStatus};
 use super::quantity::Amounts;
 use super::sums::NodeFacts;
-use super::{Source, access, health};
+use super::{Source, applied, health};
 use crate::registration::DEPLOYMENT;
 
 /// Objects a page of a first list; bounds what is decoded at once.
@@ -66,7 +66,7 @@ pub(super) fn start(tasks: &mut JoinSet<()>, source: &Arc<Source>, observed: &Ob
     tasks.spawn(pods(source.client.clone(), observed.clone()));
     tasks.spawn(events(source.client.clone(), observed.clone()));
     tasks.spawn(polls(Arc::clone(source), observed.clone()));
-    access::start(tasks, &source.client, observed);
+    applied::start(tasks, &source.client, observed);
 }
 
 fn core(kind: &str) -> ApiResource {

@@ -29,6 +29,9 @@ pub struct Report {
     /// one means that somebody touched them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<String>,
+    /// The same of the namespaces of projects, and of what they may use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub projects: Option<String>,
     /// Requests that the agent refused since the last line, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refusals: Vec<Refusal>,

@@ -37,6 +37,7 @@
 //! | `POST /v1/roles`, `PUT, DELETE …/{name}` | who may write RoleTemplates | [`RoleCreate`], [`RoleUpdate`] → [`RoleDetail`]; 204 |
 //! | `GET, POST /v1/global-roles`, `GET, PUT, DELETE …/{name}` | who may see, or write, GlobalRoles | → [`List`]`<`[`GlobalRoleView`]`>`; [`RoleCreate`], [`RoleUpdate`] → [`GlobalRoleDetail`]; 204 |
 //! | `GET, POST /v1/global-members`, `DELETE …/{id}` | who may see, or give, GlobalRoles | as in clusters |
+//! | `GET /v1/access/people` | who may give roles there | → [`List`]`<`[`PersonView`]`>` |
 //! | `GET /v1/access/explain` | user | → [`Explanation`] |
 //! | `POST /v1/kubeconfig` | user | [`KubeconfigRequest`] → [`KubeconfigResponse`] |
 //! | `GET /v1/import/manifest` | a registration token as bearer | → YAML |

@@ -322,6 +322,7 @@ mod tests {
             role: "cluster-owner".to_owned(),
             user: Some("ann".to_owned()),
             display_name: Some("Ann Lee".to_owned()),
+            identities: Vec::new(),
             group: None,
             created_at: jiff::Timestamp::UNIX_EPOCH,
             conditions: Vec::new(),

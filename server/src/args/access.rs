@@ -30,6 +30,17 @@ pub enum AccessCommand {
         #[command(flatten)]
         output: Output,
     },
+    /// Find who goes by a name, here or at an identity provider, before giving them a role
+    People {
+        /// Their name or login, in full; of an address, what stands before the @ will do
+        name: String,
+        /// Where they would be given a role.
+        #[command(flatten)]
+        place: AccessPlace,
+        /// How to print.
+        #[command(flatten)]
+        output: Output,
+    },
     /// Give somebody a role in a cluster or project, or a global one
     Grant(AccessGrant),
     /// Take a role away again; what it opened ends within seconds

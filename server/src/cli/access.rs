@@ -1,6 +1,9 @@
 //! `drover access`.
 
-use drover_api::rest::{Explanation, MemberCreate, MemberView, RoleView, Through, ThroughView};
+use drover_api::rest::{
+    Explanation, List, MemberCreate, MemberIdentity, MemberView, PersonView, RoleView, Through,
+    ThroughView,
+};
 use jiff::Timestamp;
 use reqwest::Method;
 
@@ -29,6 +32,21 @@ pub(crate) async fn run(args: &AccessArgs, environment: &Environment) -> Result<
             let now = Timestamp::now();
             Ok(print(&list(members, output.format, now, none)?)?)
         }
+        AccessCommand::People {
+            name,
+            place,
+            output,
+        } => {
+            let places = [("cluster", &place.cluster), ("project", &place.project)];
+            let said = places.iter();
+            let said = said.filter_map(|(key, value)| Some((*key, value.as_deref()?)));
+            let query: Vec<_> = said.chain([("name", name.as_str())]).collect();
+            let path = ["v1", "access", "people"];
+            let found: List<PersonView> = client.get_with(&path, &query).await?;
+            let none = "Nobody goes by that name; people of a provider are known once they have signed in.";
+            let now = Timestamp::now();
+            Ok(print(&list(found.items, output.format, now, none)?)?)
+        }
         AccessCommand::Grant(wanted) => grant(&client, wanted).await,
         AccessCommand::Revoke(wanted) => revoke(&client, wanted).await,
         AccessCommand::Explain(wanted) => explain(&client, wanted).await,
@@ -53,7 +71,7 @@ async fn grant(client: &Client, args: &AccessGrant) -> Result<(), Failure> {
     let member: MemberView = client.post(&members(&args.place), &request).await?;
     notice(&format!(
         "{} has the role {:?} now; \"drover access revoke {}\" takes it away.",
-        printable(&subject(&member)),
+        printable(&whom(&member)),
         member.role,
         member.id
     ));
@@ -93,8 +111,40 @@ fn subject(member: &MemberView) -> String {
     user.or_else(|| member.group.clone()).unwrap_or_default()
 }
 
+/// The same, and of a person whom a provider knows, as whom.
+fn whom(member: &MemberView) -> String {
+    if member.identities.is_empty() {
+        return subject(member);
+    }
+    format!("{} ({})", subject(member), known_as(&member.identities))
+}
+
+/// `corp: ann@example.com`, for each provider.
+fn known_as(identities: &[MemberIdentity]) -> String {
+    let each = identities.iter();
+    let each = each.map(|one| format!("{}: {}", one.provider, one.login));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+impl Shown for PersonView {
+    const HEADINGS: &'static [&'static str] = &["NAME", "CALLED", "LOGIN"];
+
+    fn cells(&self, _now: Timestamp) -> Vec<String> {
+        vec![
+            self.name.clone(),
+            or_nothing(self.display_name.as_deref()),
+            or_nothing(Some(&known_as(&self.identities))),
+        ]
+    }
+
+    fn page(&self, _now: Timestamp) -> String {
+        String::new()
+    }
+}
+
 impl Shown for MemberView {
-    const HEADINGS: &'static [&'static str] = &["ID", "WHO", "NAME", "ROLE", "STATE", "AGE"];
+    const HEADINGS: &'static [&'static str] =
+        &["ID", "WHO", "NAME", "LOGIN", "ROLE", "STATE", "AGE"];
 
     fn cells(&self, now: Timestamp) -> Vec<String> {
         let ready = self.conditions.iter().find(|one| one.type_ == "Ready");
@@ -109,6 +159,7 @@ impl Shown for MemberView {
             self.id.clone(),
             subject(self),
             or_nothing(self.display_name.as_deref()),
+            or_nothing(Some(&known_as(&self.identities))),
             self.role.clone(),
             state.to_owned(),
             age(self.created_at, now),
@@ -118,7 +169,7 @@ impl Shown for MemberView {
     fn page(&self, now: Timestamp) -> String {
         describe(&[
             ("Id", self.id.clone()),
-            ("Who", subject(self)),
+            ("Who", whom(self)),
             ("Role", self.role.clone()),
             ("Given", format!("{} ago", age(self.created_at, now))),
         ])

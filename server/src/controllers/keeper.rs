@@ -101,9 +101,9 @@ impl Shared {
         self.state.lock().heard.clone()
     }
 
-    /// Digest of which roles and bindings of Drover's are in the cluster, as last heard.
-    pub(super) fn heard_access(&self) -> Option<String> {
-        self.state.lock().heard.access.clone()
+    /// One of the digests of what is in the cluster, as last heard.
+    pub(super) fn heard_digest(&self, digest: fn(&Heard) -> &Option<String>) -> Option<String> {
+        digest(&self.state.lock().heard).clone()
     }
 
     /// Merges into what was heard; a stream that begins starts from nothing.

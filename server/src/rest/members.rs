@@ -119,7 +119,7 @@ pub(super) async fn remove_from_project(
 }
 
 /// A place that the caller knows of, and where their roles let them `verb` its members.
-fn place<B: Placed>(
+pub(super) fn place<B: Placed>(
     state: &RestState,
     caller: &Identity,
     name: &str,

@@ -19,6 +19,9 @@ wire! {
         /// What others see of the person.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
+        /// Who the person is to identity providers; empty if they have a password here only.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        identities: Vec<MemberIdentity>,
         /// `drover:<provider>:<id>`, if it is everybody of a group.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         group: Option<String>,
@@ -27,6 +30,28 @@ wire! {
         /// Whether it gives what it says: `Ready`.
         #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
         conditions: Vec<Condition>,
+    }
+}
+wire! {
+    /// Who a person is to an identity provider: what tells two people of one name apart.
+    MemberIdentity {
+        /// Name of the provider.
+        provider: String,
+        /// What they type there to sign in.
+        login: String,
+    }
+}
+wire! {
+    /// Somebody who could be given a role.
+    PersonView {
+        /// Their name here, by which roles are given.
+        name: String,
+        /// What others see of them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        display_name: Option<String>,
+        /// Who they are to identity providers; empty if they have a password here only.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        identities: Vec<MemberIdentity>,
     }
 }
 wire! {

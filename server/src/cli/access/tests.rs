@@ -24,6 +24,10 @@ fn member(id: &str, ready: Option<(&str, &str)>) -> MemberView {
         role: "cluster-viewer".to_owned(),
         user: Some("ann".to_owned()),
         display_name: Some("Ann\u{202e}".to_owned()),
+        identities: vec![MemberIdentity {
+            provider: "corp".to_owned(),
+            login: "ann@corp.example".to_owned(),
+        }],
         group: None,
         created_at: made,
         conditions: ready.map(condition).into_iter().collect(),
@@ -38,6 +42,7 @@ fn members_and_roles_are_listed_with_their_states_in_words() {
         MemberView {
             user: None,
             display_name: None,
+            identities: Vec::new(),
             group: Some("drover:corp:devs".to_owned()),
             ..member("m-3", Some(("False", "Gone")))
         },

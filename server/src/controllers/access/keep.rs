@@ -11,13 +11,12 @@ use super::wanted::in_cluster;
 use crate::controllers::cluster::decide::AccessState;
 use crate::controllers::keeper::Shared;
 use crate::controllers::objects::ApplyError;
+use crate::controllers::touched::Touched;
 
 /// What somebody changed in the cluster is put right at least this often.
 const REPAIR_EVERY: Duration = Duration::from_mins(5);
-/// Least time between a look and the next because somebody touched something.
-const SETTLED_AFTER: Duration = Duration::from_secs(1);
-/// The same, for somebody who does it again and again.
-const SETTLED_AT_MOST: Duration = Duration::from_secs(30);
+/// Between looks whether memory can be trusted.
+const TRUSTED_AGAIN: Duration = Duration::from_secs(1);
 /// Longest that one cluster may take its turn.
 const APPLY_WITHIN: Duration = Duration::from_mins(2);
 /// After a failure.
@@ -27,15 +26,16 @@ const RETRY_AFTER: Duration = Duration::from_secs(20);
 pub(in crate::controllers) async fn keep(shared: &Shared) {
     let mut changed = shared.controllers.hub.stores().grants.changed();
     let mut applied = None;
-    let mut restless = 0;
+    let mut touched = Touched::new(|heard| &heard.access);
     loop {
         reachable(shared, applied).await;
         // What memory does not hold yet would be taken away.
         while !shared.controllers.hub.stores().health().is_trusted() {
-            tokio::time::sleep(SETTLED_AFTER).await;
+            tokio::time::sleep(TRUSTED_AGAIN).await;
         }
         changed.mark_unchanged();
-        let (digest, heard) = (digest(shared), shared.heard_access());
+        touched.look(shared);
+        let digest = digest(shared);
         let done = Box::pin(apply_once(shared)).await;
         let pause = match &done {
             Ok(()) => REPAIR_EVERY,
@@ -51,20 +51,16 @@ pub(in crate::controllers) async fn keep(shared: &Shared) {
         let others =
             async { while self::digest(shared) == digest && changed.changed().await.is_ok() {} };
         // Early when roles change, somebody touches them, or the cluster comes back; else when it is
-        // time to repair. Whoever touches them again and again is answered more and more slowly.
-        let settled = (SETTLED_AFTER * (1 << restless)).min(SETTLED_AT_MOST);
+        // time to repair.
         let again = tokio::time::timeout(pause, async {
             tokio::select! {
                 () = others => false,
-                () = touched(shared, heard.clone(), settled) => true,
+                () = touched.told(shared) => true,
                 () = shared.reconnected() => false,
             }
         })
         .await;
-        restless = match again {
-            Ok(true) => (restless + 1).min(5),
-            _ => 0,
-        };
+        touched.waited(again.unwrap_or(false));
         applied = Some(digest);
     }
 }
@@ -127,17 +123,6 @@ async fn reachable(shared: &Shared, applied: Option<u64>) {
                 return shared.connected().await;
             },
         }
-    }
-}
-
-/// Resolves when the agent tells that the cluster's roles or bindings are others than `before`. What
-/// was written here is among that, so that each change is followed by one look that finds nothing.
-async fn touched(shared: &Shared, before: Option<String>, settled: Duration) {
-    tokio::time::sleep(settled).await;
-    let mut told = shared.changed();
-    while shared.heard_access() == before {
-        // The sender lives in `shared`, so this cannot fail.
-        let _ = told.changed().await;
     }
 }
 

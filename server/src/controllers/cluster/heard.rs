@@ -23,6 +23,8 @@ pub struct Heard {
     pub agent: Option<AgentReport>,
     /// Digest of which roles and bindings of Drover's are there.
     pub access: Option<String>,
+    /// Digest of the namespaces of projects, and of what is Drover's in them.
+    pub projects: Option<String>,
 }
 
 /// What a line brought that is told once.
@@ -48,6 +50,7 @@ impl Heard {
         newer(&mut self.components, line.components);
         newer(&mut self.agent, line.agent);
         newer(&mut self.access, line.access);
+        newer(&mut self.projects, line.projects);
         News {
             refusals: line.refusals,
             events: line.events,

@@ -20,6 +20,7 @@ use super::{of_cluster, status};
 use crate::controllers::cluster::decide::SETTLED_AFTER;
 use crate::controllers::keeper::Shared;
 use crate::controllers::objects::{ApplyError, Failure};
+use crate::controllers::touched::Touched;
 use crate::hub::HubError;
 
 /// What somebody changed in the cluster is put right at least this often.
@@ -73,8 +74,10 @@ struct Memory {
 /// Keeps the namespaces of one cluster's projects as the hub wants them.
 pub(in crate::controllers) async fn keep(shared: &Shared) {
     let mut memory = Memory::default();
+    let mut touched = Touched::new(|heard| &heard.projects);
     loop {
         Box::pin(reachable(shared)).await;
+        touched.look(shared);
         let before = digest(shared);
         // Boxed: most clusters rest, and every cluster's task would keep the room for this.
         let pause = match Box::pin(look(shared, &mut memory)).await {
@@ -90,13 +93,15 @@ pub(in crate::controllers) async fn keep(shared: &Shared) {
                 }
             }
         };
-        let _ = tokio::time::timeout(pause, async {
+        let again = tokio::time::timeout(pause, async {
             tokio::select! {
-                () = changed(shared, before) => {}
-                () = shared.disconnected() => {}
+                () = changed(shared, before) => false,
+                () = touched.told(shared) => true,
+                () = shared.disconnected() => false,
             }
         })
         .await;
+        touched.waited(again.unwrap_or(false));
     }
 }
 

@@ -162,6 +162,12 @@ fn report() -> Vec<PolicyRule> {
             &[],
             &["list", "watch"],
         ),
+        rule(
+            "",
+            &["namespaces", "resourcequotas", "limitranges"],
+            &[],
+            &["list", "watch"],
+        ),
         rule("metrics.k8s.io", &["nodes"], &[], &["list"]),
         health(),
     ]

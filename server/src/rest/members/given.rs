@@ -3,8 +3,8 @@
 use aws_lc_rs::digest::{SHA256, digest};
 use drover_access::names::GroupName;
 use drover_api::ids::{ProviderUid, RoleUid, UserUid};
-use drover_api::kinds::{BindingSubject, RoleReference};
-use drover_api::rest::{MemberCreate, MemberView};
+use drover_api::kinds::{BindingSubject, RoleReference, User};
+use drover_api::rest::{MemberCreate, MemberIdentity, MemberView};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 
@@ -85,6 +85,16 @@ pub(in crate::rest) fn called<B: Binding>(binding: &B) -> String {
     format!("{} of {whom}", role.name)
 }
 
+/// Who somebody is to identity providers, for those who give roles.
+pub(in crate::rest) fn identities_of(user: &User) -> Vec<MemberIdentity> {
+    let identities = user.status.iter().flat_map(|status| &status.identities);
+    let shown = identities.map(|identity| MemberIdentity {
+        provider: identity.provider.clone(),
+        login: identity.login.clone(),
+    });
+    shown.collect()
+}
+
 /// A member, for people.
 pub(in crate::rest) fn view<B: Binding>(stores: &Stores, binding: &B) -> MemberView {
     let said = binding.said();
@@ -100,7 +110,10 @@ pub(in crate::rest) fn view<B: Binding>(stores: &Stores, binding: &B) -> MemberV
     MemberView {
         id: binding.name_any(),
         role: said.role.name.clone(),
-        display_name: person.and_then(|person| person.spec.display_name.clone()),
+        display_name: person
+            .as_ref()
+            .and_then(|person| person.spec.display_name.clone()),
+        identities: person.map_or_else(Vec::new, |person| identities_of(&person)),
         user,
         group,
         created_at: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),

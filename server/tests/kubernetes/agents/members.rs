@@ -193,8 +193,17 @@ async fn whoever_lets_others_in_gives_no_more_than_they_have() {
         "{message}"
     );
     asked(&ann, "cluster-members-view").await.expect(201);
-    // Bob sees members now, and lets nobody in.
+    // Bob sees members now, and lets nobody in, so he looks nobody up.
     rig.server.get(MEMBERS, &bob).await.expect(200);
+    let people = |place: &str| format!("/v1/access/people?name=bob{place}");
+    let here = people("&cluster=shop");
+    let found = rig.server.get(&here, &ann).await.expect(200);
+    assert_eq!(found, json!({ "items": [{ "name": "bob" }] }));
+    rig.server.get(&here, &bob).await.expect(403);
+    rig.server.get(&people(""), &ann).await.expect(403);
+    for nowhere in ["&cluster=bank", "&project=vault"] {
+        rig.server.get(&people(nowhere), &ann).await.expect(404);
+    }
     asked(&bob, "cluster-members-view").await.expect(403);
     // Somebody's role that ann could not give, she cannot take either.
     let owner = give(&rig, &rig.admin, "cluster-owner", "bob").await;

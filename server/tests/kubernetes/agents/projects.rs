@@ -167,6 +167,48 @@ async fn a_projects_namespaces_are_made_bounded_and_let_go_as_they_were() {
     is_nobodys(&cluster, "dev").await;
 }
 
+#[tokio::test]
+async fn what_somebody_changes_in_a_projects_namespaces_is_put_right_in_seconds() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let _agent = start(&cluster, "pod-0").await;
+    let projects = Projects::of(&rig);
+    let spec = json!({
+        "namespaces": [{ "name": "dev" }],
+        "quota": { "project": { "pods": "10" }, "namespace": { "pods": "5" } },
+        "containerDefaults": { "limits": { "memory": "1Gi" } },
+    });
+    projects.make("web", spec).await;
+    projects.wait_for("web", "Applied", &["dev"]).await;
+    let web = projects.uid("web").await;
+    let quota = "resourcequota drover-project -n dev";
+    let hard = || json!({ "pods": "5" });
+    let put_right = async |line: &str, pointer: &str, wanted: Value| {
+        let is_as_wanted = async || {
+            let found = cluster
+                .kubectl(format!("get {line} -o json").split(' '))
+                .await;
+            let found = found.map_err(|error| error.to_string())?;
+            let found: Value =
+                serde_json::from_str(&found.stdout).map_err(|error| error.to_string())?;
+            let same = found.pointer(pointer) == Some(&wanted);
+            same.then_some(()).ok_or_else(|| found.to_string())
+        };
+        eventually(line, SOON, is_as_wanted).await.unwrap();
+    };
+    kubectl(&cluster, &format!("delete {quota}")).await;
+    put_right(quota, "/spec/hard", hard()).await;
+    let more = r#"{"spec":{"hard":{"pods":"500"}}}"#;
+    kubectl(&cluster, &format!("patch {quota} --type=merge -p {more}")).await;
+    put_right(quota, "/spec/hard", hard()).await;
+    kubectl(&cluster, "delete limitrange drover-project -n dev").await;
+    let limit = "/spec/limits/0/default/memory";
+    put_right("limitrange drover-project -n dev", limit, json!("1Gi")).await;
+    let unlabel = "label namespace dev management.drover.dev/project-";
+    kubectl(&cluster, unlabel).await;
+    wait_for_label(&cluster, "dev", Some(&web)).await;
+}
+
 /// Asserts that a namespace is there as if no project had ever had it.
 async fn is_nobodys(cluster: &ControlPlane, name: &str) {
     let left = get(cluster, &format!("namespace {name}")).await;

@@ -201,6 +201,23 @@ async fn people_of_two_providers_with_one_login_are_two_users() {
     let at_other = rig.sign_in("other", &other, "ann").await;
     assert_eq!(name(rig.me(&at_corp).await.expect(200)), "ann-2");
     assert_eq!(name(rig.me(&at_other).await.expect(200)), "ann-3");
+    // Whoever gives a role is told which of the three they give it to.
+    let known = async |name: &str| {
+        let path = format!("/v1/access/people?name={name}");
+        rig.server.get(&path, &rig.admin).await.expect(200)["items"].take()
+    };
+    let at = |provider: &str| json!([{ "provider": provider, "login": "ann" }]);
+    let three = known("ann").await;
+    assert_eq!(three[0]["name"], "ann");
+    assert_eq!(three[0].get("identities"), None);
+    assert_eq!(three[1]["identities"], at("corp"));
+    assert_eq!(three[2]["identities"], at("other"));
+    assert_eq!(known("ann-2").await.as_array().unwrap().len(), 1);
+    assert_eq!(known("an").await, json!([]));
+    let give = json!({ "role": "viewer", "user": "ann-3" });
+    let given = rig.server.post("/v1/global-members", &rig.admin, give);
+    let given = given.await.expect(201);
+    assert_eq!(given["identities"], at("other"), "{given}");
 
     // A code of one provider is nothing at the other.
     let (url, cookie) = rig.begin("corp").await;

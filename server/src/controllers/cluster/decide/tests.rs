@@ -41,6 +41,7 @@ fn healthy() -> Known {
             }),
             components: Some(vec![component]),
             access: None,
+            projects: None,
             agent: Some(AgentReport {
                 image: IMAGE.into(),
                 updated_available: 2,

@@ -24,6 +24,7 @@ pub(super) fn bounded(mut line: Report) -> Report {
         components: line.components.map(components),
         agent: line.agent,
         access: line.access.map(text),
+        projects: line.projects.map(text),
         refusals: line.refusals.iter().take(MOST).map(refusal).collect(),
         events: line.events.iter().take(MOST).map(event).collect(),
     }
