@@ -1,15 +1,15 @@
 //! Who has a role in a cluster, in a project or everywhere, and what may be typed of that.
 
-use std::collections::BTreeMap;
-
-use drover_api::rest::{GlobalRoleView, MemberCreate, MemberView, RoleRights, RoleView, UserView};
+use drover_api::rest::{
+    GlobalRoleView, MemberCreate, MemberIdentity, MemberView, PersonView, RoleRights, RoleView,
+};
 
 use crate::readiness::Readiness;
 use crate::role::Kind;
 use crate::search::has_words;
 use crate::shell;
 use crate::url::segment;
-use crate::user::{groups, told_apart};
+use crate::user::told_apart;
 
 /// Where somebody has a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +93,20 @@ impl Place {
         }
     }
 
+    /// Where is asked who goes by a name and can be given a role here.
+    pub fn people(&self, name: &str) -> String {
+        let name = segment(name);
+        match self {
+            Self::Cluster(place) => {
+                format!("/v1/access/people?name={name}&cluster={}", segment(place))
+            }
+            Self::Project(place) => {
+                format!("/v1/access/people?name={name}&project={}", segment(place))
+            }
+            Self::Everywhere => format!("/v1/access/people?name={name}"),
+        }
+    }
+
     /// Where one of them is.
     pub fn member(&self, id: &str) -> String {
         format!("{}/{}", self.members(), segment(id))
@@ -155,7 +169,7 @@ impl Place {
 /// does.
 pub fn wish(role: &str, who: &str) -> MemberCreate {
     let who = who.trim().to_owned();
-    let is_group = who.contains(':');
+    let is_group = is_group(&who);
     MemberCreate {
         role: role.to_owned(),
         user: (!is_group).then(|| who.clone()),
@@ -163,17 +177,37 @@ pub fn wish(role: &str, who: &str) -> MemberCreate {
     }
 }
 
-/// Whom a role can be given to, as far as is known: every person and every group that somebody is in,
-/// by name, each with who that is.
-pub fn known(users: &[UserView]) -> BTreeMap<String, String> {
-    let people = users
-        .iter()
-        .map(|user| (user.name.clone(), told_apart(user)));
-    let groups = users.iter().flat_map(groups).map(|group| {
-        let told = format!("{}, everybody of this group", group.display_name);
-        (group.name, told)
-    });
-    people.chain(groups).collect()
+/// Whether it may be the name of a person, who can be asked for: no group, and not nothing.
+pub fn may_be_person(who: &str) -> bool {
+    !who.is_empty() && !is_group(who)
+}
+
+/// Who somebody is whom a role could be given to.
+pub fn person(person: &PersonView) -> String {
+    let told = told_apart(person.display_name.as_deref(), logins(&person.identities));
+    match (told.as_str(), person.identities.is_empty()) {
+        ("", true) => "a password of Drover's own".to_owned(),
+        (_, true) => format!("{told}, a password of Drover's own"),
+        (_, false) => told,
+    }
+}
+
+/// Who a member is beside their name.
+pub fn beside(member: &MemberView) -> String {
+    match member.group {
+        Some(_) => "everybody of this group".to_owned(),
+        None => told_apart(member.display_name.as_deref(), logins(&member.identities)),
+    }
+}
+
+fn logins(identities: &[MemberIdentity]) -> impl Iterator<Item = (&str, &str)> {
+    let identities = identities.iter();
+    identities.map(|it| (it.provider.as_str(), it.login.as_str()))
+}
+
+/// A group looks like one, which no name of a person does.
+fn is_group(who: &str) -> bool {
+    who.contains(':')
 }
 
 /// Who it is: the name of a person or a group.
@@ -199,7 +233,7 @@ pub fn passes(member: &MemberView, role_title: &str, typed: &str) -> bool {
     let standing = Readiness::of(&member.conditions).words;
     let shown = [
         who(member),
-        member.display_name.as_deref().unwrap_or_default(),
+        &beside(member),
         &member.role,
         role_title,
         &standing,
@@ -287,32 +321,28 @@ mod tests {
     }
 
     #[test]
-    fn people_and_their_groups_are_known_by_name_each_with_who_that_is() {
-        let user = |name: &str, login: &str| -> UserView {
-            serde_json::from_value(serde_json::json!({
-                "name": name,
-                "uid": name,
-                "displayName": "Ann Lee",
-                "enabled": true,
-                "administrator": false,
-                "mustChangePassword": false,
-                "createdAt": "2026-11-22T10:00:00Z",
-                "identities": [{
-                    "id": "p-1",
-                    "provider": "corp",
-                    "login": login,
-                    "groups": [{ "name": "drover:corp:7", "displayName": "Platform" }],
-                    "confirmedAt": "2026-11-22T10:00:00Z",
-                    "state": "Confirmed",
-                }],
-            }))
-            .unwrap()
+    fn whoever_goes_by_a_name_is_asked_for_where_the_role_is_given() {
+        let shop = Place::Project("shop".to_owned());
+        assert_eq!(
+            shop.people("ann&co"),
+            "/v1/access/people?name=ann%26co&project=shop"
+        );
+        let everywhere = Place::Everywhere.people("ann");
+        assert_eq!(everywhere, "/v1/access/people?name=ann");
+        for (typed, wanted) in [("ann", true), ("", false), ("drover:corp:7", false)] {
+            assert_eq!(may_be_person(typed), wanted, "{typed}");
+        }
+        let ann = |identities: Vec<MemberIdentity>| PersonView {
+            name: "ann".to_owned(),
+            display_name: None,
+            identities,
         };
-        let known = known(&[user("ann", "ann.lee"), user("ann-2", "lee")]);
-        assert_eq!(known["ann"], "Ann Lee, ann.lee at corp");
-        assert_eq!(known["ann-2"], "Ann Lee, lee at corp");
-        assert_eq!(known["drover:corp:7"], "Platform, everybody of this group");
-        assert_eq!(known.len(), 3);
+        let login = MemberIdentity {
+            provider: "corp".to_owned(),
+            login: "ann.lee".to_owned(),
+        };
+        assert_eq!(person(&ann(vec![login])), "corp: ann.lee");
+        assert_eq!(person(&ann(Vec::new())), "a password of Drover's own");
     }
 
     #[test]
@@ -322,7 +352,10 @@ mod tests {
             role: "cluster-owner".to_owned(),
             user: Some("ann".to_owned()),
             display_name: Some("Ann Lee".to_owned()),
-            identities: Vec::new(),
+            identities: vec![MemberIdentity {
+                provider: "corp".to_owned(),
+                login: "ann@corp.example".to_owned(),
+            }],
             group: None,
             created_at: jiff::Timestamp::UNIX_EPOCH,
             conditions: Vec::new(),
@@ -333,6 +366,7 @@ mod tests {
             ("", true),
             ("lee OWNER", true),
             ("coming", true),
+            ("corp.EXAMPLE", true),
             ("bob", false),
         ] {
             assert_eq!(passes(&member, &title, typed), wanted, "{typed}");

@@ -116,20 +116,15 @@ pub fn signs_in_with(user: &UserView) -> String {
 }
 
 /// Who somebody is beside their name: their display name, which others may have as well, and as whom
-/// which providers know them.
-pub fn told_apart(user: &UserView) -> String {
-    let identities = user.identities.iter();
-    let known = identities.map(|it| format!("{} at {}", it.login, it.provider));
-    let mut parts: Vec<_> = user.display_name.iter().cloned().chain(known).collect();
-    if user.identities.is_empty() {
-        let nothing = if user.enabled {
-            "with a password of Drover's own"
-        } else {
-            "who cannot sign in"
-        };
-        parts.push(nothing.to_owned());
-    }
-    parts.join(", ")
+/// which providers know them, each by provider and login; empty if there is neither.
+pub fn told_apart<'a>(
+    display_name: Option<&str>,
+    identities: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> String {
+    let identities = identities.into_iter();
+    let known = identities.map(|(provider, login)| format!("{provider}: {login}"));
+    let shown = display_name.map(str::to_owned).into_iter();
+    shown.chain(known).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether a user has every word that was typed, in what is shown of them.
@@ -208,29 +203,19 @@ mod tests {
 
     #[test]
     fn two_of_one_display_name_are_told_apart_by_provider_and_login() {
-        let of = |provider: &str, login: &str| UserView {
-            identities: vec![
-                serde_json::from_value(serde_json::json!({
-                    "id": provider,
-                    "provider": provider,
-                    "login": login,
-                    "confirmedAt": "2026-11-22T10:00:00Z",
-                    "state": "Confirmed",
-                }))
-                .unwrap(),
-            ],
-            ..user("ann", false, true)
-        };
-        for (user, wanted) in [
-            (of("corp", "ann.lee"), "Ann Lee, ann.lee at corp"),
-            (of("github", "lee"), "Ann Lee, lee at github"),
+        let ann = Some("Ann Lee");
+        for (name, identities, wanted) in [
+            (ann, vec![("corp", "ann.lee")], "Ann Lee, corp: ann.lee"),
+            (ann, vec![("github", "lee")], "Ann Lee, github: lee"),
             (
-                user("ann", false, true),
-                "Ann Lee, with a password of Drover's own",
+                None,
+                vec![("corp", "ann"), ("github", "lee")],
+                "corp: ann, github: lee",
             ),
-            (user("ann", false, false), "Ann Lee, who cannot sign in"),
+            (ann, vec![], "Ann Lee"),
+            (None, vec![], ""),
         ] {
-            assert_eq!(told_apart(&user), wanted);
+            assert_eq!(told_apart(name, identities), wanted);
         }
     }
 

@@ -9,7 +9,7 @@ use web_sys::KeyboardEvent;
 use crate::field::{SearchField, note, unique};
 
 /// More would not be read.
-pub(crate) const SHOWN: usize = 50;
+const SHOWN: usize = 50;
 /// From so many on there is a field that filters them.
 const MANY: usize = 10;
 

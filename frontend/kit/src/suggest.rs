@@ -1,25 +1,24 @@
-//! A text that may be anything, with what is known and fits it below.
+//! A text that may be anything, with what it may mean below.
 
-use drover_ui_core::palette::ranked;
 use leptos::html;
 use leptos::prelude::*;
 use web_sys::KeyboardEvent;
 
 use crate::field::{note, unique};
-use crate::picker::{Choice, Options, SHOWN};
+use crate::picker::{Choice, Options};
 
-/// One line of text; what is known and has its letters, in its words or in its note, can be taken
-/// instead. Once the text is something known, nothing more is offered.
+/// One line of text; what is found by it can be taken instead. Where the text is all that is found,
+/// nothing is offered.
 #[component]
 pub fn SuggestField(
     /// What it is for.
     #[prop(into)]
     label: String,
-    /// The text; one that is taken is the key of what is known.
+    /// The text; what is taken puts its key there.
     value: RwSignal<String>,
-    /// What is known.
+    /// What is found by the text.
     #[prop(into)]
-    known: Signal<Vec<Choice>>,
+    found: Signal<Vec<Choice>>,
     /// What the text has to look like.
     #[prop(optional, into)]
     help: Signal<String>,
@@ -38,7 +37,7 @@ pub fn SuggestField(
             let _ = input.focus();
         }
     });
-    let field = Field::new(known, value);
+    let field = Field::new(found, value);
     let (here, active) = (list.clone(), list.clone());
     let active = move || Some(format!("{active}-{}", field.active()?));
     let options = Options {
@@ -88,18 +87,14 @@ struct Field {
 }
 
 impl Field {
-    fn new(known: Signal<Vec<Choice>>, value: RwSignal<String>) -> Self {
+    fn new(found: Signal<Vec<Choice>>, value: RwSignal<String>) -> Self {
         let fitting = Memo::new(move |_| {
-            let (known, typed) = (known.get(), value.get());
-            let typed = typed.trim();
-            if typed.is_empty() || known.iter().any(|it| it.key == typed) {
+            let found = found.get();
+            let is_text = |it: &Choice| value.with(|text| it.key == text.trim());
+            if found.iter().all(is_text) {
                 return Vec::new();
             }
-            let texts = known.iter().map(|it| format!("{} {}", it.words, it.note));
-            let texts: Vec<_> = texts.collect();
-            let places = ranked(typed, texts.iter().map(String::as_str)).into_iter();
-            let fitting = places.filter_map(|place| known.get(place).cloned());
-            fitting.take(SHOWN).collect()
+            found
         });
         Self {
             value,

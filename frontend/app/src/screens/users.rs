@@ -25,8 +25,7 @@ use create::CreateUser;
 use deeds::{DeedDialog, Deeds};
 pub(crate) use one::UserPage;
 
-/// Where all users are listed.
-pub(crate) const PATH: &str = "/v1/users";
+const PATH: &str = "/v1/users";
 const SCREEN: &str = "/users";
 /// What the screens are for.
 const DEED: &str = "manage users";

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use drover_api::rest::MemberView;
-use drover_ui_core::member::who;
+use drover_ui_core::member::{beside, who};
 use drover_ui_core::readiness::Readiness;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
@@ -73,12 +73,8 @@ fn by_age(a: &MemberRow, b: &MemberRow) -> Ordering {
 
 fn subject(row: &MemberRow) -> AnyView {
     let name = who(&row.member).to_owned();
-    let below = match &row.member.group {
-        Some(_) => "everybody of this group".to_owned(),
-        None => row.member.display_name.clone().unwrap_or_default(),
-    };
     let name = view! { <b class="cut" title=name.clone()>{name.clone()}</b> };
-    two(name, &below)
+    two(name, &beside(&row.member))
 }
 
 fn role(row: &MemberRow) -> AnyView {

@@ -1,19 +1,20 @@
 //! A role that is given.
 
-use drover_api::rest::{MemberCreate, MemberView, UserView};
-use drover_ui_core::member::{Place, known, who, wish};
+use std::time::Duration;
+
+use drover_api::rest::{List, MemberCreate, MemberView, PersonView};
+use drover_ui_core::member::{Place, may_be_person, person, who, wish};
 use drover_ui_kit::code::Code;
-use drover_ui_kit::field::TextField;
 use drover_ui_kit::picker::{Choice, Picker};
 use drover_ui_kit::suggest::SuggestField;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
 use super::Roles;
+use crate::clock::sleep;
 use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
-use crate::screens::users::PATH as USERS;
 
 /// The dialog.
 #[component]
@@ -95,7 +96,7 @@ fn Form(
     view! {
         <form class="dialog-body" on:submit=submit>
             <Refusal sending=sending fields=FIELDS/>
-            <Whom whom=whom error=of_whom/>
+            <Whom whom=whom place=place error=of_whom/>
             <Picker label="Role" choices=choices value=role none="Choose a role" help=described
                 error=sending.of("role")/>
             {screen}
@@ -109,33 +110,52 @@ fn Form(
 /// What may be typed of whom.
 const WHOM: &str = "The name that somebody signs in with, or a group as drover:<provider>:<id>.";
 
-/// Who gets the role. Who may see all people is shown which of them fit, and who that is: several
-/// may have one display name.
+/// What is typed before it is asked for.
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// Who gets the role; whoever goes by what is typed, here or at a provider, is told apart.
 #[component]
-fn Whom(whom: RwSignal<String>, error: Signal<Option<String>>) -> impl IntoView {
-    if !expect_context::<Gate>().is_administrator() {
-        return view! { <TextField label="Who" value=whom focused=true help=WHOM error=error/> }
-            .into_any();
-    }
-    let users = Listing::<UserView>::follow(USERS);
-    let known = Memo::new(move |_| known(&users.items().unwrap_or_default()));
+fn Whom(
+    whom: RwSignal<String>,
+    place: StoredValue<Place>,
+    error: Signal<Option<String>>,
+) -> impl IntoView {
+    let (gate, asking) = (expect_context::<Gate>(), Sending::new());
+    let found = RwSignal::new(Vec::<PersonView>::new());
+    let typed = Memo::new(move |_| whom.with(|whom| whom.trim().to_owned()));
+    Effect::new(move || {
+        let name = typed.get();
+        asking.stop();
+        found.update(|found| found.retain(|it| it.name == name));
+        if !may_be_person(&name) {
+            return;
+        }
+        let path = place.with_value(|place| place.people(&name));
+        let request = async move {
+            sleep(PAUSE).await;
+            gate.get(&path).await
+        };
+        asking.send_instead(request, move |people: List<PersonView>| {
+            // The dialog may be closed by now.
+            let _ = found.try_set(people.items);
+        });
+    });
     let choices = Signal::derive(move || {
-        known.with(|known| {
-            let choices = known.iter().map(|(name, told)| Choice {
-                key: name.clone(),
-                words: name.clone(),
-                note: told.clone(),
-            });
-            choices.collect()
-        })
+        let people = found.get().into_iter();
+        let choices = people.map(|it| Choice {
+            note: person(&it),
+            words: it.name.clone(),
+            key: it.name,
+        });
+        choices.collect::<Vec<_>>()
     });
     let help = move || {
-        let told = known.with(|known| whom.with(|whom| known.get(whom.trim()).cloned()));
-        told.map_or_else(|| WHOM.to_owned(), |told| format!("{told}."))
+        let known = typed
+            .with(|name| found.with(|found| found.iter().find(|it| it.name == *name).map(person)));
+        known.map_or_else(|| WHOM.to_owned(), |known| format!("{known}."))
     };
     view! {
-        <SuggestField label="Who" value=whom known=choices focused=true
+        <SuggestField label="Who" value=whom found=choices focused=true
             help=Signal::derive(help) error=error/>
     }
-    .into_any()
 }

@@ -53,6 +53,12 @@ pub(super) fn LinkIdentity(
     }
 }
 
+fn told(user: &UserView) -> String {
+    let identities = user.identities.iter();
+    let logins = identities.map(|it| (it.provider.as_str(), it.login.as_str()));
+    told_apart(user.display_name.as_deref(), logins)
+}
+
 /// Fields at which the server's complaints are shown.
 const FIELDS: &[&str] = &["from"];
 
@@ -86,7 +92,7 @@ fn Form(
     let choices = Signal::derive(move || {
         let others = others.get().into_iter();
         let choices = others.map(|(user, _)| Choice {
-            note: told_apart(&user),
+            note: told(&user),
             words: user.name.clone(),
             key: user.name,
         });
