@@ -47,7 +47,7 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use serde::{Deserialize, Serialize};
 
@@ -228,6 +228,10 @@ wire! {
         message: Option<String>,
     }
 }
+/// How long ago its provider may have said who an identity is that is linked to another user. A login
+/// that was another's last year shows what it is by then.
+pub const LINKED_WITHIN: SignedDuration = SignedDuration::from_hours(24);
+
 wire! {
     /// That the person of an identity is another user as well.
     #[serde(deny_unknown_fields)]

@@ -84,8 +84,22 @@ test("a keyboard is enough, and the focus is always visible", async ({ page }) =
   await page.keyboard.press("Space");
   await expect(last).toBeChecked();
 
+  // What was changed is left only by who means it.
   await page.keyboard.press("Control+k");
   await page.keyboard.type("set up an identity");
+  await page.keyboard.press("Enter");
+  const leaving = page.getByRole("dialog", { name: "Leave without saving?" });
+  await leaving.waitFor();
+  await page.keyboard.press("Escape");
+  await leaving.waitFor({ state: "hidden" });
+  await expect(last).toBeFocused();
+  await expect(last).toBeChecked();
+
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("set up an identity");
+  await page.keyboard.press("Enter");
+  await leaving.waitFor();
+  await tabTo(page, "Leave without saving");
   await page.keyboard.press("Enter");
   const provider = page.getByRole("dialog", { name: "Set up an identity provider" });
   await provider.waitFor();

@@ -240,6 +240,15 @@ export const SCREENS: readonly Screen[] = [
   },
   { name: "a-new-role", path: "/new-role", ready: heading("Make a role") },
   {
+    name: "leaving-a-changed-role",
+    path: "/new-role",
+    then: async (page) => {
+      await page.getByLabel("Name", { exact: true }).fill("half-a-role");
+      await page.getByRole("link", { name: "Projects", exact: true }).click();
+    },
+    ready: dialog("Leave without saving?"),
+  },
+  {
     name: "a-copy-of-a-role",
     path: "/new-role?copy=project-member",
     ready: heading("In the project's namespaces"),

@@ -92,6 +92,8 @@ export function somebodyOfAProvider(story: Story): void {
     await page.getByRole("button", { name: "Give a role" }).click();
     const dialog = page.getByRole("dialog", { name: `Give a role in ${PROJECT}` });
     await dialog.getByLabel("Who", { exact: true }).fill(PERSON);
+    // Another provider may have somebody of that name.
+    await dialog.getByText(new RegExp(`\\b${PROVIDER}: `)).waitFor();
     await dialog.getByRole("combobox", { name: "Role" }).click();
     await dialog.getByRole("option", { name: /^Project Member/ }).click();
     await dialog.getByRole("button", { name: "Give the role" }).click();

@@ -1,5 +1,7 @@
 //! What is around every screen: the rail with the ways to go, the person, the palette.
 
+pub(crate) mod leaving;
+
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::icon::{Icon, Picture};
@@ -9,13 +11,14 @@ use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::components::A;
-use leptos_router::hooks::{use_location, use_navigate};
+use leptos_router::hooks::use_location;
 use wasm_bindgen::JsCast as _;
 use web_sys::{FocusOptions, HtmlElement};
 
 use crate::gate::{Gate, display_name};
 use crate::live::Clusters;
 use crate::palette::{Palette, PaletteOpen};
+use leaving::{LeaveQuestion, Leaving};
 
 /// The mark, as in `page/icon.svg`.
 #[component]
@@ -37,7 +40,7 @@ pub(crate) fn Brand() -> impl IntoView {
 #[component]
 pub(crate) fn Frame(children: Children) -> impl IntoView {
     Clusters::provide();
-    let palette = PaletteOpen::provide();
+    let (leaving, palette) = (Leaving::provide(), PaletteOpen::provide());
     let everywhere = RwSignal::new(false);
     view! {
         <div class="frame">
@@ -65,6 +68,7 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
         <Arrival/>
         <SignOutEverywhere open=everywhere/>
         <Palette/>
+        <LeaveQuestion leaving=leaving/>
     }
 }
 
@@ -134,7 +138,7 @@ fn modifier() -> &'static str {
 fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
     let (gate, themes) = (expect_context::<Gate>(), expect_context::<ThemeChoice>());
     let toasts = expect_context::<Toasts>();
-    let navigate = use_navigate();
+    let leaving = expect_context::<Leaving>();
     let once = |icon, words: &str, on_choose| Item {
         icon,
         words: words.to_owned(),
@@ -152,13 +156,10 @@ fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
             weight: Weight::Plain,
         })
         .collect();
-    let go = |path: &'static str| {
-        let navigate = navigate.clone();
-        Callback::new(move |()| navigate(path, leptos_router::NavigateOptions::default()))
-    };
+    let go = |path: &'static str| Callback::new(move |()| leaving.go(path));
     let (tokens, change) = (go("/tokens"), go("/password"));
-    let leave = Callback::new(move |()| sign_out(gate, toasts, false));
-    let leave_all = Callback::new(move |()| everywhere.set(true));
+    let leave = Callback::new(move |()| leaving.before(move || sign_out(gate, toasts, false)));
+    let leave_all = Callback::new(move |()| leaving.before(move || everywhere.set(true)));
     items.push(once(Icon::Key, "Tokens", tokens));
     // A provider's password is not Drover's to change.
     if gate.provider().is_none() {

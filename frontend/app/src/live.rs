@@ -8,6 +8,7 @@ use drover_api::rest::ClusterView;
 use drover_ui_core::feed::Objects;
 use drover_ui_core::hub::{CLUSTERS, SharedCluster};
 use drover_ui_core::source::Source;
+use drover_ui_kit::picker::Choice;
 use leptos::prelude::*;
 
 use crate::follow::{Followed, until_cleanup};
@@ -43,6 +44,19 @@ impl Clusters {
     /// The clusters by name; `None` while the first answer is on its way.
     pub(crate) fn items(self) -> Option<Arc<Vec<Arc<ClusterView>>>> {
         self.0.items()
+    }
+
+    /// The same, to choose among.
+    pub(crate) fn choices(self) -> Signal<Vec<Choice>> {
+        Signal::derive(move || {
+            let items = self.items().unwrap_or_default();
+            let choices = items.iter().map(|cluster| Choice {
+                key: cluster.name.clone(),
+                words: cluster.name.clone(),
+                note: cluster.description.clone().unwrap_or_default(),
+            });
+            choices.collect()
+        })
     }
 
     /// How new they are.

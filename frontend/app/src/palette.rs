@@ -8,10 +8,9 @@ use drover_ui_kit::theme::{Theme, ThemeChoice};
 use drover_ui_kit::toast::Toasts;
 use leptos::html;
 use leptos::prelude::*;
-use leptos_router::NavigateOptions;
-use leptos_router::hooks::use_navigate;
 use web_sys::KeyboardEvent;
 
+use crate::frame::leaving::Leaving;
 use crate::frame::{sign_out, theme_icon};
 use crate::gate::Gate;
 use crate::live::Clusters;
@@ -228,7 +227,7 @@ fn deeds() -> Memo<Vec<Deed>> {
 
 fn deeds_with(clusters: &[String]) -> Vec<Deed> {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
-    let themes = expect_context::<ThemeChoice>();
+    let (themes, leaving) = (expect_context::<ThemeChoice>(), expect_context::<Leaving>());
     let mut all = places();
     all.extend(Theme::ALL.into_iter().map(|theme| Deed {
         icon: theme_icon(theme),
@@ -240,19 +239,19 @@ fn deeds_with(clusters: &[String]) -> Vec<Deed> {
         icon: Icon::SignOut,
         title: "Sign out".to_owned(),
         kind: "do",
-        run: Callback::new(move |()| sign_out(gate, toasts, false)),
+        run: Callback::new(move |()| leaving.before(move || sign_out(gate, toasts, false))),
     });
     all.extend(of_clusters(clusters));
     all
 }
 
 fn go(icon: Icon, title: &str, path: String) -> Deed {
-    let navigate = use_navigate();
+    let leaving = expect_context::<Leaving>();
     Deed {
         icon,
         title: title.to_owned(),
         kind: "go",
-        run: Callback::new(move |()| navigate(&path, NavigateOptions::default())),
+        run: Callback::new(move |()| leaving.go(&path)),
     }
 }
 

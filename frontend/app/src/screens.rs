@@ -5,6 +5,7 @@ pub(crate) mod access;
 pub(crate) mod address;
 pub(crate) mod audit;
 mod batch;
+mod cells;
 pub(crate) mod cluster;
 pub(crate) mod device;
 mod form;

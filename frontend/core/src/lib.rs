@@ -44,6 +44,7 @@ pub mod sign_in;
 pub mod source;
 pub mod span;
 pub mod token;
+pub mod typed;
 pub mod url;
 pub mod user;
 pub mod window;

@@ -1,11 +1,15 @@
 //! Who has a role in a cluster, in a project or everywhere, and what may be typed of that.
 
-use drover_api::rest::{GlobalRoleView, MemberCreate, MemberView, RoleView};
+use drover_api::rest::{
+    GlobalRoleView, MemberCreate, MemberIdentity, MemberView, PersonView, RoleRights, RoleView,
+};
 
 use crate::readiness::Readiness;
 use crate::role::Kind;
+use crate::search::has_words;
 use crate::shell;
 use crate::url::segment;
+use crate::user::told_apart;
 
 /// Where somebody has a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,27 +37,32 @@ pub struct Giveable {
     pub may_take: bool,
 }
 
+impl Giveable {
+    fn new(
+        name: String,
+        display_name: Option<String>,
+        description: Option<String>,
+        rights: RoleRights,
+    ) -> Self {
+        Self {
+            title: display_name.unwrap_or_else(|| name.clone()),
+            name,
+            description,
+            may_give: rights.may_give == Some(true),
+            may_take: rights.may_take == Some(true),
+        }
+    }
+}
+
 impl From<RoleView> for Giveable {
     fn from(role: RoleView) -> Self {
-        Self {
-            title: role.display_name.unwrap_or_else(|| role.name.clone()),
-            name: role.name,
-            description: role.description,
-            may_give: role.rights.may_give == Some(true),
-            may_take: role.rights.may_take == Some(true),
-        }
+        Self::new(role.name, role.display_name, role.description, role.rights)
     }
 }
 
 impl From<GlobalRoleView> for Giveable {
     fn from(role: GlobalRoleView) -> Self {
-        Self {
-            title: role.display_name.unwrap_or_else(|| role.name.clone()),
-            name: role.name,
-            description: role.description,
-            may_give: role.rights.may_give == Some(true),
-            may_take: role.rights.may_take == Some(true),
-        }
+        Self::new(role.name, role.display_name, role.description, role.rights)
     }
 }
 
@@ -81,6 +90,20 @@ impl Place {
         match self {
             Self::Cluster(_) | Self::Project(_) => Kind::Template.screen(role),
             Self::Everywhere => Kind::Global.screen(role),
+        }
+    }
+
+    /// Where is asked who goes by a name and can be given a role here.
+    pub fn people(&self, name: &str) -> String {
+        let name = segment(name);
+        match self {
+            Self::Cluster(place) => {
+                format!("/v1/access/people?name={name}&cluster={}", segment(place))
+            }
+            Self::Project(place) => {
+                format!("/v1/access/people?name={name}&project={}", segment(place))
+            }
+            Self::Everywhere => format!("/v1/access/people?name={name}"),
         }
     }
 
@@ -146,12 +169,45 @@ impl Place {
 /// does.
 pub fn wish(role: &str, who: &str) -> MemberCreate {
     let who = who.trim().to_owned();
-    let is_group = who.contains(':');
+    let is_group = is_group(&who);
     MemberCreate {
         role: role.to_owned(),
         user: (!is_group).then(|| who.clone()),
         group: is_group.then_some(who),
     }
+}
+
+/// Whether it may be the name of a person, who can be asked for: no group, and not nothing.
+pub fn may_be_person(who: &str) -> bool {
+    !who.is_empty() && !is_group(who)
+}
+
+/// Who somebody is whom a role could be given to.
+pub fn person(person: &PersonView) -> String {
+    let told = told_apart(person.display_name.as_deref(), logins(&person.identities));
+    match (told.as_str(), person.identities.is_empty()) {
+        ("", true) => "a password of Drover's own".to_owned(),
+        (_, true) => format!("{told}, a password of Drover's own"),
+        (_, false) => told,
+    }
+}
+
+/// Who a member is beside their name.
+pub fn beside(member: &MemberView) -> String {
+    match member.group {
+        Some(_) => "everybody of this group".to_owned(),
+        None => told_apart(member.display_name.as_deref(), logins(&member.identities)),
+    }
+}
+
+fn logins(identities: &[MemberIdentity]) -> impl Iterator<Item = (&str, &str)> {
+    let identities = identities.iter();
+    identities.map(|it| (it.provider.as_str(), it.login.as_str()))
+}
+
+/// A group looks like one, which no name of a person does.
+fn is_group(who: &str) -> bool {
+    who.contains(':')
 }
 
 /// Who it is: the name of a person or a group.
@@ -177,20 +233,17 @@ pub fn passes(member: &MemberView, role_title: &str, typed: &str) -> bool {
     let standing = Readiness::of(&member.conditions).words;
     let shown = [
         who(member),
-        member.display_name.as_deref().unwrap_or_default(),
+        &beside(member),
         &member.role,
         role_title,
         &standing,
     ];
-    let shown = shown.map(str::to_lowercase);
-    let mut words = typed.split_whitespace().map(str::to_lowercase);
-    words.all(|word| shown.iter().any(|text| text.contains(&word)))
+    has_words(shown, typed)
 }
 
 #[cfg(test)]
 mod tests {
     use drover_api::kinds::RoleContext;
-    use drover_api::rest::RoleRights;
 
     use super::*;
 
@@ -268,13 +321,41 @@ mod tests {
     }
 
     #[test]
+    fn whoever_goes_by_a_name_is_asked_for_where_the_role_is_given() {
+        let shop = Place::Project("shop".to_owned());
+        assert_eq!(
+            shop.people("ann&co"),
+            "/v1/access/people?name=ann%26co&project=shop"
+        );
+        let everywhere = Place::Everywhere.people("ann");
+        assert_eq!(everywhere, "/v1/access/people?name=ann");
+        for (typed, wanted) in [("ann", true), ("", false), ("drover:corp:7", false)] {
+            assert_eq!(may_be_person(typed), wanted, "{typed}");
+        }
+        let ann = |identities: Vec<MemberIdentity>| PersonView {
+            name: "ann".to_owned(),
+            display_name: None,
+            identities,
+        };
+        let login = MemberIdentity {
+            provider: "corp".to_owned(),
+            login: "ann.lee".to_owned(),
+        };
+        assert_eq!(person(&ann(vec![login])), "corp: ann.lee");
+        assert_eq!(person(&ann(Vec::new())), "a password of Drover's own");
+    }
+
+    #[test]
     fn members_are_found_by_what_is_shown_of_them() {
         let member = MemberView {
             id: "m-1".to_owned(),
             role: "cluster-owner".to_owned(),
             user: Some("ann".to_owned()),
             display_name: Some("Ann Lee".to_owned()),
-            identities: Vec::new(),
+            identities: vec![MemberIdentity {
+                provider: "corp".to_owned(),
+                login: "ann@corp.example".to_owned(),
+            }],
             group: None,
             created_at: jiff::Timestamp::UNIX_EPOCH,
             conditions: Vec::new(),
@@ -285,6 +366,7 @@ mod tests {
             ("", true),
             ("lee OWNER", true),
             ("coming", true),
+            ("corp.EXAMPLE", true),
             ("bob", false),
         ] {
             assert_eq!(passes(&member, &title, typed), wanted, "{typed}");

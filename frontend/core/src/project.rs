@@ -9,6 +9,7 @@ use drover_api::kinds::PodSecurity;
 use drover_api::rest::ProjectView;
 
 use crate::readiness::Readiness;
+use crate::search::has_words;
 use crate::url::segment;
 
 /// How far a namespace is a project's own.
@@ -128,9 +129,7 @@ pub fn passes(project: &ProjectView, typed: &str) -> bool {
         &project.cluster,
         &standing,
     ];
-    let shown = shown.map(str::to_lowercase);
-    let mut words = typed.split_whitespace().map(str::to_lowercase);
-    words.all(|word| shown.iter().any(|text| text.contains(&word)))
+    has_words(shown, typed)
 }
 
 #[cfg(test)]

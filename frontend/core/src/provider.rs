@@ -12,6 +12,7 @@ use serde_json::Value;
 pub use self::draft::Draft;
 pub use self::field::{Entry, Field, PATHS};
 use crate::readiness::{Readiness, Standing};
+use crate::search::has_words;
 use crate::url::segment;
 
 /// How Drover speaks with a provider.
@@ -156,9 +157,7 @@ pub fn passes(provider: &AuthProviderView, typed: &str) -> bool {
         &standing,
         enabled,
     ];
-    let shown = shown.map(str::to_lowercase);
-    let mut words = typed.split_whitespace().map(str::to_lowercase);
-    words.all(|word| shown.iter().any(|text| text.contains(&word)))
+    has_words(shown, typed)
 }
 
 #[cfg(test)]

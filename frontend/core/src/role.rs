@@ -10,6 +10,7 @@ pub mod words;
 use drover_api::kinds::RoleContext;
 use drover_api::rest::{GlobalRoleView, RoleRights, RoleView};
 
+use crate::search::has_words;
 use crate::shell;
 use crate::url::segment;
 
@@ -140,9 +141,7 @@ impl Listed {
             self.place,
             self.standing(),
         ];
-        let shown = shown.map(str::to_lowercase);
-        let mut words = typed.split_whitespace().map(str::to_lowercase);
-        words.all(|word| shown.iter().any(|text| text.contains(&word)))
+        has_words(shown, typed)
     }
 }
 

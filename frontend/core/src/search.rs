@@ -108,6 +108,13 @@ pub fn contains(shown: &str, lower: &str) -> bool {
     })
 }
 
+/// Whether every word that was typed is somewhere in what is shown of a thing, in capitals or not.
+pub fn has_words<'a>(shown: impl IntoIterator<Item = &'a str>, typed: &str) -> bool {
+    let shown: Vec<&str> = shown.into_iter().collect();
+    let mut words = typed.split_whitespace().map(str::to_lowercase);
+    words.all(|word| shown.iter().any(|text| contains(text, &word)))
+}
+
 /// A cluster with its state in words.
 impl Searched for (&ClusterView, &State) {
     fn contains(&self, text: &str) -> bool {

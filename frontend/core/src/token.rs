@@ -5,6 +5,7 @@ use drover_api::rest::TokenView;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::age::age;
+use crate::search::has_words;
 
 /// Nobody has to look earlier than this before the end.
 const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -105,9 +106,7 @@ pub fn passes(token: &TokenView, typed: &str) -> bool {
         cluster.unwrap_or_default(),
         purpose(token.purpose),
     ];
-    let shown = shown.map(str::to_lowercase);
-    let mut words = typed.split_whitespace().map(str::to_lowercase);
-    words.all(|word| shown.iter().any(|text| text.contains(&word)))
+    has_words(shown, typed)
 }
 
 #[cfg(test)]

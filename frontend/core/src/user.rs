@@ -1,14 +1,13 @@
 //! People in words, and what may be typed of them.
 
 use drover_api::kinds::IdentityState;
-use drover_api::rest::{HeldRole, UserView};
-use jiff::{SignedDuration, Timestamp};
+use drover_api::rest::{HeldRole, LINKED_WITHIN, UserView};
+use jiff::Timestamp;
+
+use crate::search::has_words;
 
 /// The fewest letters of a password; the server has the last word.
 pub const SHORTEST_PASSWORD: usize = 12;
-
-/// How long ago a provider may have confirmed an identity that is moved; the server has the last word.
-const FRESH: SignedDuration = SignedDuration::from_hours(24);
 
 /// Whether somebody can sign in, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,7 +98,7 @@ pub fn held(role: &HeldRole) -> String {
 pub fn movable(from: &UserView, to: &UserView, now: Timestamp) -> Vec<String> {
     let identities = from.identities.iter().filter(|one| {
         one.state == IdentityState::Confirmed
-            && now.duration_since(one.confirmed_at) <= FRESH
+            && now.duration_since(one.confirmed_at) <= LINKED_WITHIN
             && to.identities.iter().all(|other| other.id != one.id)
     });
     identities.map(|one| one.provider.clone()).collect()
@@ -114,6 +113,18 @@ pub fn signs_in_with(user: &UserView) -> String {
         (true, false) => "nothing".to_owned(),
         (false, _) => providers.join(", "),
     }
+}
+
+/// Who somebody is beside their name: their display name, which others may have as well, and as whom
+/// which providers know them, each by provider and login; empty if there is neither.
+pub fn told_apart<'a>(
+    display_name: Option<&str>,
+    identities: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> String {
+    let identities = identities.into_iter();
+    let known = identities.map(|(provider, login)| format!("{provider}: {login}"));
+    let shown = display_name.map(str::to_owned).into_iter();
+    shown.chain(known).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether a user has every word that was typed, in what is shown of them.
@@ -131,10 +142,7 @@ pub fn passes(user: &UserView, typed: &str) -> bool {
         &signs_in_with(user),
     ];
     let logins = user.identities.iter().map(|it| it.login.as_str());
-    let shown = shown.into_iter().chain(logins).map(str::to_lowercase);
-    let shown: Vec<_> = shown.collect();
-    let mut words = typed.split_whitespace().map(str::to_lowercase);
-    words.all(|word| shown.iter().any(|text| text.contains(&word)))
+    has_words(shown.into_iter().chain(logins), typed)
 }
 
 /// What is wrong with a password before the server is asked; nothing while none is typed.
@@ -191,6 +199,24 @@ mod tests {
         let groups = groups(&ann);
         assert_eq!(groups[0].name, "drover:corp:7");
         assert_eq!(state_words(groups[0].state), "refused");
+    }
+
+    #[test]
+    fn two_of_one_display_name_are_told_apart_by_provider_and_login() {
+        let ann = Some("Ann Lee");
+        for (name, identities, wanted) in [
+            (ann, vec![("corp", "ann.lee")], "Ann Lee, corp: ann.lee"),
+            (ann, vec![("github", "lee")], "Ann Lee, github: lee"),
+            (
+                None,
+                vec![("corp", "ann"), ("github", "lee")],
+                "corp: ann, github: lee",
+            ),
+            (ann, vec![], "Ann Lee"),
+            (None, vec![], ""),
+        ] {
+            assert_eq!(told_apart(name, identities), wanted);
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod notice;
 pub mod picker;
 pub mod secret;
 pub mod sheet;
+pub mod suggest;
 pub mod table;
 pub mod tabs;
 pub mod tally;

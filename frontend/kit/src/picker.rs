@@ -44,11 +44,19 @@ pub fn Picker(
     /// What is wrong with it.
     #[prop(optional, into)]
     error: Signal<Option<String>>,
+    /// Whether all of each note is shown, on lines of its own if it is long.
+    #[prop(optional)]
+    wraps: bool,
 ) -> impl IntoView {
     let (id, list, below) = (unique("field"), unique("list"), unique("note"));
     let field = Field::new(choices, value);
     let keys = move |event: KeyboardEvent| field.key(&event);
     let (here, active) = (list.clone(), list.clone());
+    let options = Options {
+        fitting: field.fitting,
+        place: Signal::derive(move || Some(field.place.get())),
+        choose: Callback::new(move |key| field.choose(key)),
+    };
     view! {
         <div class="field picker">
             <label for=id.clone()>{label}</label>
@@ -72,8 +80,8 @@ pub fn Picker(
                 on:blur=move |_| field.leave()
                 on:keydown=keys
             />
-            <div class="picker-list" id=list role="listbox" aria-label="What fits" hidden=move || !field.open.get()>
-                {move || field.open.get().then(|| options(field, &here))}
+            <div class="picker-list" class:wraps=wraps id=list role="listbox" aria-label="What fits" hidden=move || !field.open.get()>
+                {move || field.open.get().then(|| options.view(&here))}
             </div>
             {note(below, help, error)}
         </div>
@@ -187,30 +195,45 @@ fn words_of(choices: &[Choice], key: Option<&str>) -> String {
         .unwrap_or_default()
 }
 
-fn options(field: Field, list: &str) -> AnyView {
-    let fitting = field.fitting.get();
-    if fitting.is_empty() {
-        return view! { <p class="picker-none">"Nothing fits. Try fewer letters."</p> }.into_any();
-    }
-    let rows = fitting.into_iter().enumerate().map(|(row, choice)| {
-        let key = choice.key;
-        // The field keeps the focus, and with it the list stays until the click comes.
-        let hold = |event: web_sys::MouseEvent| event.prevent_default();
-        view! {
-            <div
-                class="palette-item"
-                role="option"
-                id=format!("{list}-{row}")
-                aria-selected=move || (field.place.get() == row).to_string()
-                on:mousedown=hold
-                on:click=move |_| field.choose(key.clone())
-            >
-                <span class="cut">{choice.words}</span>
-                <span class="soft">{choice.note}</span>
-            </div>
+/// What fits, in a list below a field that keeps the focus.
+#[derive(Clone, Copy)]
+pub(crate) struct Options {
+    /// What fits.
+    pub(crate) fitting: Memo<Vec<Choice>>,
+    /// The place of the one that is marked.
+    pub(crate) place: Signal<Option<usize>>,
+    /// Takes one by its key.
+    pub(crate) choose: Callback<String>,
+}
+
+impl Options {
+    /// The rows of the list with this id.
+    pub(crate) fn view(self, list: &str) -> AnyView {
+        let fitting = self.fitting.get();
+        if fitting.is_empty() {
+            return view! { <p class="picker-none">"Nothing fits. Try fewer letters."</p> }
+                .into_any();
         }
-    });
-    rows.collect_view().into_any()
+        let rows = fitting.into_iter().enumerate().map(|(row, choice)| {
+            let key = choice.key;
+            // The field keeps the focus, and with it the list stays until the click comes.
+            let hold = |event: web_sys::MouseEvent| event.prevent_default();
+            view! {
+                <div
+                    class="palette-item"
+                    role="option"
+                    id=format!("{list}-{row}")
+                    aria-selected=move || (self.place.get() == Some(row)).to_string()
+                    on:mousedown=hold
+                    on:click=move |_| self.choose.run(key.clone())
+                >
+                    <span class="cut">{choice.words}</span>
+                    <span class="soft">{choice.note}</span>
+                </div>
+            }
+        });
+        rows.collect_view().into_any()
+    }
 }
 
 /// Several of many: a box for each, and letters that filter when there are many.

@@ -46,6 +46,33 @@ pub struct Column<R> {
     pub cell: fn(&R) -> AnyView,
 }
 
+impl<R> Column<R> {
+    /// A column by which rows cannot be sorted.
+    pub const fn new(
+        key: &'static str,
+        heading: &'static str,
+        class: &'static str,
+        cell: fn(&R) -> AnyView,
+    ) -> Self {
+        Self {
+            key,
+            heading,
+            class,
+            order: None,
+            cell,
+        }
+    }
+
+    /// One by which they can.
+    #[must_use]
+    pub const fn by(self, order: fn(&R, &R) -> Ordering) -> Self {
+        Self {
+            order: Some(order),
+            ..self
+        }
+    }
+}
+
 /// A column as a table needs it; [`Column`] is one, and those that are known only at run time are
 /// others.
 pub trait TableColumn: Clone + Send + Sync + 'static {

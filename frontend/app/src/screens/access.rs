@@ -6,7 +6,7 @@ use drover_api::rest::Explanation;
 use drover_ui_core::explain::{EVERYBODY, Question};
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::field::TextField;
-use drover_ui_kit::picker::{Choice, Picker};
+use drover_ui_kit::picker::Picker;
 use leptos::prelude::*;
 
 use crate::command::SameCommand;
@@ -176,15 +176,6 @@ fn Form(asking: Asking) -> impl IntoView {
 
 #[component]
 fn ClusterPicker(value: RwSignal<Option<String>>) -> impl IntoView {
-    let clusters = expect_context::<Clusters>();
-    let choices = Signal::derive(move || {
-        let items = clusters.items().unwrap_or_default();
-        let choices = items.iter().map(|cluster| Choice {
-            key: cluster.name.clone(),
-            words: cluster.name.clone(),
-            note: cluster.description.clone().unwrap_or_default(),
-        });
-        choices.collect::<Vec<_>>()
-    });
+    let choices = expect_context::<Clusters>().choices();
     view! { <Picker label="Cluster" choices=choices value=value none="Choose a cluster"/> }
 }

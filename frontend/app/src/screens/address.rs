@@ -1,17 +1,14 @@
 //! What of a screen is in its URL: filters and order, so that a link shows the same to others.
 
 use drover_ui_core::url::segment;
-use drover_ui_kit::table::{Column, Sorting};
+use drover_ui_kit::table::Sorting;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_location, use_query_map};
 use wasm_bindgen::JsValue;
 
 /// Reads what the URL says of a screen: now, before anything is asked for, and again when a link, the
 /// palette or the history leads to the same screen.
-pub(crate) fn read(
-    screen: &str,
-    read: impl Fn(&dyn Fn(&str) -> String) + Copy + Send + Sync + 'static,
-) {
+pub(crate) fn read(screen: &str, read: impl Fn(&dyn Fn(&str) -> String) + Send + Sync + 'static) {
     let (query, pathname) = (use_query_map(), use_location().pathname);
     read(&|name| query.with_untracked(|query| query.get(name).unwrap_or_default()));
     let screen = screen.to_owned();
@@ -63,16 +60,11 @@ pub(crate) fn sorting_text(sorting: Sorting, by_default: Sorting) -> String {
 }
 
 /// The order that a URL names; the usual one if it names none of these columns.
-pub(crate) fn sorting<R>(text: &str, columns: &[Column<R>], by_default: Sorting) -> Sorting {
+pub(crate) fn sorting(text: &str, columns: &[&'static str], by_default: Sorting) -> Sorting {
     let (descending, key) = match text.strip_prefix('-') {
         Some(key) => (true, key),
         None => (false, text),
     };
-    let column = columns
-        .iter()
-        .find(|column| column.key == key && column.order.is_some());
-    column.map_or(by_default, |column| Sorting {
-        column: column.key,
-        descending,
-    })
+    let column = columns.iter().find(|column| **column == key);
+    column.map_or(by_default, |column| Sorting { column, descending })
 }

@@ -2,6 +2,7 @@
 
 use drover_ui_core::problem::Problem;
 use drover_ui_kit::button::{Button, Role, Weight};
+use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::notice::{Banner, Mood};
 use futures::future::{AbortHandle, abortable};
 use leptos::prelude::*;
@@ -93,6 +94,36 @@ impl Sending {
             handle.abort();
         }
         let _ = self.busy.try_set(false);
+    }
+}
+
+/// A dialog with a form, which begins anew whenever it is opened; while it is sent, nothing closes it.
+#[component]
+pub(crate) fn FormDialog<F, V>(
+    /// Whether it is open.
+    open: RwSignal<bool>,
+    /// What it is about.
+    #[prop(into)]
+    title: String,
+    /// Whether it must be used for another reason: it shows what cannot be shown again.
+    #[prop(optional, into)]
+    held: Signal<bool>,
+    /// The form, and what sends it.
+    children: F,
+) -> impl IntoView
+where
+    F: Fn(Sending) -> V + Send + Sync + 'static,
+    V: IntoView + 'static,
+{
+    let (sending, form) = (Sending::new(), StoredValue::new(children));
+    let held = Signal::derive(move || sending.busy.get() || held.get());
+    view! {
+        <Dialog open=open title=title held=held>
+            {
+                sending.forget();
+                form.with_value(|form| form(sending))
+            }
+        </Dialog>
     }
 }
 

@@ -1,7 +1,6 @@
 //! All clusters: what is wrong first.
 
 mod columns;
-mod view;
 
 use std::sync::Arc;
 
@@ -11,22 +10,19 @@ use drover_ui_core::selection::Selection;
 use drover_ui_kit::badge::Tone;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::Code;
-use drover_ui_kit::field::SearchField;
 use drover_ui_kit::icon::Icon;
-use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
-use drover_ui_kit::table::{Table, sorted};
+use drover_ui_kit::notice::{Absence, Nothing};
 use drover_ui_kit::tally::{Count, Tally};
 use leptos::prelude::*;
 
-use crate::command::SameCommand;
-use crate::freshness::{FreshnessMark, StaleBanner};
 use crate::gate::Gate;
 use crate::live::Clusters;
 use crate::screens::labels::ManyLabels;
-use crate::screens::list::{ChosenBar, Refused, What, counted, forget_gone, in_sight};
+use crate::screens::list::{
+    ChosenBar, Contents, Filter, ListScreen, Rows, Things, View, forget_gone, in_sight,
+};
 use crate::screens::title::title;
-use columns::{ClusterRow, columns};
-use view::View;
+use columns::{BY_DEFAULT, ClusterRow, columns};
 
 /// What a state means for who looks at it.
 pub(crate) const fn tone(health: Health) -> Tone {
@@ -39,62 +35,66 @@ pub(crate) const fn tone(health: Health) -> Tone {
     }
 }
 
-type Rows = Memo<Arc<Vec<ClusterRow>>>;
+const SCREEN: &str = "/";
+
+/// What is listed.
+const CLUSTERS: Things = Things {
+    heading: "Clusters",
+    one: "cluster",
+    many: "clusters",
+    hint: "name  env=prod  state:ready  version:1.36  -not",
+    filter: Some("another state"),
+    lines: 8,
+};
 
 /// The screen.
 #[component]
 pub(crate) fn Home() -> impl IntoView {
-    title("Clusters");
-    let clusters = expect_context::<Clusters>();
+    title(CLUSTERS.heading);
     let administers = expect_context::<Gate>().is_administrator();
-    let view = View::of_url();
-    let freshness = Signal::derive(move || clusters.freshness());
-    let rows = Memo::new(move |_| {
-        let items = clusters.items().unwrap_or_default();
-        let rows = items.iter().cloned().map(ClusterRow::new).collect();
-        Arc::new(sorted(rows, &columns(), view.sorting.get()))
-    });
-    let shown = Memo::new(move |_| {
-        let (query, health) = (Query::read(&view.text.get()), view.health.get());
-        let rows = rows.get();
-        let passing = rows.iter().filter(|row| {
-            health.is_none_or(|health| row.state.health == health)
-                && query.passes(&(&*row.cluster, &row.state))
-        });
-        Arc::new(passing.cloned().collect::<Vec<_>>())
-    });
+    let chosen = RwSignal::new(None);
+    let words = Health::ALL.map(|it| (it, it.word()));
+    let filters = vec![Filter::one_of("state", chosen, words)];
+    let view = View::of_url(SCREEN, &columns(), BY_DEFAULT, filters);
+    let contents = contents(view, chosen);
+    let (rows, shown) = (contents.rows, contents.shown);
     // Labels are administrators' to change, and nothing else is done to many at once.
     let selection = administers.then(|| RwSignal::new(Selection::default()));
+    let import = move || {
+        administers
+            .then(|| view! { <a class="button primary" href="/import">"Import a cluster"</a> })
+    };
     view! {
-        <div class="page">
-            <header class="page-head">
-                <h1>"Clusters"</h1>
-                <FreshnessMark freshness=freshness/>
-                <span class="grow"></span>
-                <div class="home-filter">
-                    <SearchField
-                        label="Filter clusters"
-                        hint="name  env=prod  state:ready  version:1.36  -not"
-                        value=view.text
-                    />
-                </div>
-                {administers.then(|| view! { <a class="button primary" href="/import">"Import a cluster"</a> })}
-            </header>
-            <StaleBanner freshness=freshness shown=Signal::derive(move || clusters.items().is_some())/>
-            <Tally label="Filter by state" counts=counts(rows) chosen=view.health/>
+        <ListScreen things=CLUSTERS contents=contents command="drover cluster list" action=import empty=NoClusters selection=selection>
+            <Tally label="Filter by state" counts=counts(rows) chosen=chosen/>
             {selection.map(|selection| view! { <Chosen rows=rows shown=shown selection=selection/> })}
-            <List clusters=clusters rows=rows shown=shown view=view selection=selection/>
-            <footer class="page-foot">
-                <SameCommand line="drover cluster list".to_owned()/>
-                <span>{move || counted(shown.with(|it| it.len()), rows.with(|it| it.len()))}</span>
-            </footer>
-        </div>
+        </ListScreen>
     }
+}
+
+fn contents(view: View, chosen: RwSignal<Option<Health>>) -> Contents<ClusterRow> {
+    let clusters = expect_context::<Clusters>();
+    let rows = move || {
+        let items = clusters.items().unwrap_or_default();
+        items.iter().cloned().map(ClusterRow::new).collect()
+    };
+    let passing = move |typed: String| {
+        let (query, health) = (Query::read(&typed), chosen.get());
+        move |row: &ClusterRow| {
+            health.is_none_or(|health| row.state.health == health)
+                && query.passes(&(&*row.cluster, &row.state))
+        }
+    };
+    Contents::new(clusters, view, columns(), rows, passing)
 }
 
 /// What is chosen, and what can be done with it.
 #[component]
-fn Chosen(rows: Rows, shown: Rows, selection: RwSignal<Selection>) -> impl IntoView {
+fn Chosen(
+    rows: Rows<ClusterRow>,
+    shown: Rows<ClusterRow>,
+    selection: RwSignal<Selection>,
+) -> impl IntoView {
     let open = RwSignal::new(false);
     forget_gone(rows, selection);
     let chosen = Signal::derive(move || {
@@ -114,7 +114,7 @@ fn Chosen(rows: Rows, shown: Rows, selection: RwSignal<Selection>) -> impl IntoV
 }
 
 /// How many there are of each state; each is a filter.
-fn counts(rows: Rows) -> Signal<Vec<Count<Health>>> {
+fn counts(rows: Rows<ClusterRow>) -> Signal<Vec<Count<Health>>> {
     Signal::derive(move || {
         let of = |key: Health| Count {
             key,
@@ -124,40 +124,6 @@ fn counts(rows: Rows) -> Signal<Vec<Count<Health>>> {
         };
         Health::ALL.map(of).into()
     })
-}
-
-#[component]
-fn List(
-    clusters: Clusters,
-    rows: Rows,
-    shown: Rows,
-    view: View,
-    selection: Option<RwSignal<Selection>>,
-) -> impl IntoView {
-    // What is there decides, not every change of it.
-    let what = Memo::new(move |_| {
-        let (all, some) = (rows.with(|it| it.len()), shown.with(|it| it.len()));
-        What::of(clusters.items().is_some(), clusters.freshness(), all, some)
-    });
-    view! {
-        <div class="home-list">
-            {move || match what.get() {
-                What::Loading => view! { <Skeleton lines=8/> }.into_any(),
-                What::Problem(problem) => view! { <Refused problem=problem things="clusters"/> }.into_any(),
-                What::Empty => view! { <NoClusters/> }.into_any(),
-                What::NoMatch => view! { <NoMatch view=view/> }.into_any(),
-                What::Rows => view! {
-                    <Table
-                        label="Clusters"
-                        columns=columns()
-                        rows=shown
-                        sorting=view.sorting
-                        selection=selection
-                    />
-                }.into_any(),
-            }}
-        </div>
-    }
 }
 
 #[component]
@@ -183,14 +149,5 @@ fn NoClusters() -> impl IntoView {
             />
         }
         .into_any()
-    }
-}
-
-#[component]
-fn NoMatch(view: View) -> impl IntoView {
-    view! {
-        <Nothing why=Absence::NoMatch title="No cluster fits" advice="Fewer words, or another state, show more.">
-            <Button on_press=move |()| view.show_all()>"Show all clusters"</Button>
-        </Nothing>
     }
 }

@@ -1,5 +1,10 @@
 //! What stands in the place of a list: the list, or why there is none.
 
+mod contents;
+mod one;
+mod screen;
+mod view;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -12,6 +17,10 @@ use drover_ui_kit::table::Row;
 use leptos::prelude::*;
 
 use crate::freshness::Freshness;
+pub(crate) use contents::{Contents, Rows};
+pub(crate) use one::{NoneOfThem, OneScreen};
+pub(crate) use screen::{ListBody, ListFilter, ListScreen, Things};
+pub(crate) use view::{Filter, View};
 
 /// What is there.
 #[derive(Clone, PartialEq)]

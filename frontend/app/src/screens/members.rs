@@ -4,17 +4,12 @@ mod columns;
 mod give;
 mod take;
 
-use std::sync::Arc;
-
 use drover_api::rest::{GlobalRoleView, MemberView, RoleView};
 use drover_ui_core::member::{Giveable, Place, may_take, passes, role_title};
-use drover_ui_core::readiness::{Readiness, Standing};
-use drover_ui_kit::badge::Tone;
+use drover_ui_core::readiness::Readiness;
 use drover_ui_kit::button::{Button, Weight};
-use drover_ui_kit::field::SearchField;
 use drover_ui_kit::icon::Icon;
-use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
-use drover_ui_kit::table::{Table, sorted};
+use drover_ui_kit::notice::{Absence, Nothing};
 use leptos::prelude::*;
 
 use crate::follow::{Followed, until_cleanup};
@@ -22,23 +17,23 @@ use crate::freshness::{Freshness, MissingBanner};
 use crate::gate::Gate;
 use crate::live::listing::{Listing, ask_again, every_page};
 use crate::network::rest;
-use crate::screens::list::{Refused, What, counted};
+use crate::screens::list::{Contents, ListBody, ListFilter, Things, View};
 use columns::{BY_DEFAULT, MemberRow, columns};
 use give::GiveRole;
 use take::{TakeRole, Taking};
 
-/// What a standing means for who looks at it.
-pub(crate) const fn tone(standing: Standing) -> Tone {
-    match standing {
-        Standing::Failing => Tone::Bad,
-        Standing::Coming => Tone::Busy,
-        Standing::Ready => Tone::Good,
-    }
-}
+/// What is listed.
+const MEMBERS: Things = Things {
+    heading: "Members",
+    one: "member",
+    many: "members",
+    hint: "name, role, group",
+    filter: None,
+    lines: 4,
+};
 
 /// The roles of a place, each with whether the person may give and take it there.
 type Roles = Followed<Giveable>;
-type Rows = Memo<Arc<Vec<MemberRow>>>;
 
 fn roles(place: &Place) -> Roles {
     let (gate, roles) = (expect_context::<Gate>(), Followed::new());
@@ -68,10 +63,9 @@ pub(crate) fn Members(
 ) -> impl IntoView {
     let listing = Listing::<MemberView>::follow(place.members());
     follows(Signal::derive(move || listing.freshness()));
-    let (roles, typed) = (roles(&place), RwSignal::new(String::new()));
-    let sorting = RwSignal::new(BY_DEFAULT);
+    let roles = roles(&place);
     let (giving, taking) = (RwSignal::new(false), Taking::provide());
-    let rows: Rows = Memo::new(move |_| {
+    let rows = move || {
         // Until the roles are known their names serve, and nothing is offered.
         let (items, known) = (listing.items().unwrap_or_default(), roles.items());
         let roles = known.clone().unwrap_or_default();
@@ -81,18 +75,11 @@ pub(crate) fn Members(
             readiness: Readiness::of(&member.conditions),
             member: member.clone(),
         });
-        Arc::new(sorted(rows.collect(), &columns(), sorting.get()))
-    });
-    let shown: Rows = Memo::new(move |_| {
-        let (rows, typed) = (rows.get(), typed.get());
-        let fits = |row: &&MemberRow| passes(&row.member, &row.role, &typed);
-        Arc::new(rows.iter().filter(fits).cloned().collect())
-    });
-    let what = Memo::new(move |_| {
-        let (all, some) = (rows.with(|it| it.len()), shown.with(|it| it.len()));
-        What::of(listing.items().is_some(), listing.freshness(), all, some)
-    });
-    let counted = move || counted(shown.with(|it| it.len()), rows.with(|it| it.len()));
+        rows.collect()
+    };
+    let passing = |typed: String| move |row: &MemberRow| passes(&row.member, &row.role, &typed);
+    let view = View::in_order(BY_DEFAULT);
+    let contents = Contents::new(listing, view, columns(), rows, passing);
     // Who may not even see the members has nothing to press.
     let seen = move || listing.items().is_some();
     let may_give = Memo::new(move |_| {
@@ -102,10 +89,8 @@ pub(crate) fn Members(
     view! {
         <Show when=seen>
             <div class="page-head">
-                <div class="home-filter">
-                    <SearchField label="Filter members" hint="name, role, group" value=typed/>
-                </div>
-                <span class="soft">{counted}</span>
+                <ListFilter things=MEMBERS contents=contents/>
+                <span class="soft">{move || contents.counted()}</span>
                 <span class="grow"></span>
                 <Show when=move || may_give.get()>
                     <Button weight=Weight::Primary icon=Icon::Plus on_press=move |()| giving.set(true)>
@@ -119,17 +104,7 @@ pub(crate) fn Members(
                 words="The roles cannot be read, and until then none can be given or taken."
             />
         </Show>
-        <div class="home-list">
-            {move || match what.get() {
-                What::Loading => view! { <Skeleton lines=4/> }.into_any(),
-                What::Problem(problem) => view! { <Refused problem=problem things="members"/> }.into_any(),
-                What::Empty => view! { <NoMembers/> }.into_any(),
-                What::NoMatch => view! { <NoMatch typed=typed/> }.into_any(),
-                What::Rows => view! {
-                    <Table label="Members" columns=columns() rows=shown sorting=sorting/>
-                }.into_any(),
-            }}
-        </div>
+        <ListBody things=MEMBERS contents=contents empty=Some(NoMembers.into())/>
         <GiveRole open=giving place=place.clone() roles=roles listing=listing/>
         <TakeRole taking=taking place=place listing=listing/>
     }
@@ -143,14 +118,5 @@ fn NoMembers() -> impl IntoView {
             title="Nobody has a role here"
             advice="Those who administer Drover, or have a role in all clusters, may still do what that allows."
         />
-    }
-}
-
-#[component]
-fn NoMatch(typed: RwSignal<String>) -> impl IntoView {
-    view! {
-        <Nothing why=Absence::NoMatch title="No member fits" advice="Fewer words show more.">
-            <Button on_press=move |()| typed.set(String::new())>"Show all members"</Button>
-        </Nothing>
     }
 }

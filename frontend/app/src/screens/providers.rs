@@ -6,37 +6,39 @@ mod deeds;
 mod form;
 mod one;
 mod trial;
-mod view;
-
-use std::sync::Arc;
 
 use drover_api::rest::{AuthProviderView, List as Page, SettingView};
 use drover_ui_core::problem::Problem;
 use drover_ui_core::provider::{passes, readiness};
 use drover_ui_kit::button::{Button, Weight};
-use drover_ui_kit::field::SearchField;
 use drover_ui_kit::icon::Icon;
-use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
-use drover_ui_kit::table::{Table, sorted};
+use drover_ui_kit::notice::{Absence, Nothing};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
-use crate::command::{SameCommand, origin};
-use crate::freshness::{FreshnessMark, StaleBanner};
+use crate::command::origin;
 use crate::gate::Gate;
 use crate::live::listing::Listing;
-use crate::screens::list::{AdministratorsOnly, Refused, What, counted};
+use crate::screens::list::{AdministratorsOnly, Contents, ListScreen, Things, View};
 use crate::screens::title::title;
-use columns::{ProviderRow, columns};
+use columns::{BY_DEFAULT, ProviderRow, columns};
 use form::CreateProvider;
 pub(crate) use one::ProviderPage;
-use view::View;
 
 const PATH: &str = "/v1/auth-providers";
+const SCREEN: &str = "/providers";
 /// What the screens are for.
 const DEED: &str = "manage identity providers";
 
-type Rows = Memo<Arc<Vec<ProviderRow>>>;
+/// What is listed.
+const PROVIDERS: Things = Things {
+    heading: "Identity providers",
+    one: "identity provider",
+    many: "identity providers",
+    hint: "name, protocol, enabled",
+    filter: None,
+    lines: 4,
+};
 
 /// The address at which people reach the server, as its settings say; the page's own until they do.
 fn server_url() -> RwSignal<String> {
@@ -67,69 +69,38 @@ pub(crate) fn Providers() -> impl IntoView {
 
 #[component]
 fn Managed() -> impl IntoView {
-    let (listing, view) = (Listing::<AuthProviderView>::follow(PATH), View::of_url());
-    let freshness = Signal::derive(move || listing.freshness());
-    let rows: Rows = Memo::new(move |_| {
+    let listing = Listing::<AuthProviderView>::follow(PATH);
+    let view = View::of_url(SCREEN, &columns(), BY_DEFAULT, Vec::new());
+    let rows = move || {
         let items = listing.items().unwrap_or_default();
         let rows = items.iter().map(|provider| ProviderRow {
             readiness: readiness(provider),
             provider: provider.clone(),
         });
-        Arc::new(sorted(rows.collect(), &columns(), view.sorting.get()))
-    });
-    let shown: Rows = Memo::new(move |_| {
-        let (rows, typed) = (rows.get(), view.text.get());
-        let fits = rows.iter().filter(|row| passes(&row.provider, &typed));
-        Arc::new(fits.cloned().collect())
-    });
+        rows.collect()
+    };
+    let passing = |typed: String| move |row: &ProviderRow| passes(&row.provider, &typed);
+    let contents = Contents::new(listing, view, columns(), rows, passing);
+    let make = move || {
+        view! {
+            <Button weight=Weight::Primary icon=Icon::Plus on_press=move |()| view.making.set(true)>
+                "Set up a provider"
+            </Button>
+        }
+    };
     view! {
-        <div class="page">
-            <header class="page-head">
-                <h1>"Identity providers"</h1>
-                <FreshnessMark freshness=freshness/>
-                <span class="grow"></span>
-                <div class="home-filter">
-                    <SearchField label="Filter identity providers" hint="name, protocol, enabled" value=view.text/>
-                </div>
-                <Button weight=Weight::Primary icon=Icon::Plus on_press=move |()| view.making.set(true)>
-                    "Set up a provider"
-                </Button>
-            </header>
-            <StaleBanner freshness=freshness shown=Signal::derive(move || listing.items().is_some())/>
-            <List listing=listing rows=rows shown=shown view=view/>
-            <footer class="page-foot">
-                <SameCommand line="drover provider list".to_owned()/>
-                <span>{move || counted(shown.with(|it| it.len()), rows.with(|it| it.len()))}</span>
-            </footer>
-        </div>
+        <ListScreen things=PROVIDERS contents=contents command="drover provider list" action=make empty=NoProviders/>
         <CreateProvider open=view.making/>
     }
 }
 
 #[component]
-fn List(listing: Listing<AuthProviderView>, rows: Rows, shown: Rows, view: View) -> impl IntoView {
-    let what = Memo::new(move |_| {
-        let (all, some) = (rows.with(|it| it.len()), shown.with(|it| it.len()));
-        What::of(listing.items().is_some(), listing.freshness(), all, some)
-    });
+fn NoProviders() -> impl IntoView {
     view! {
-        <div class="home-list">
-            {move || match what.get() {
-                What::Loading => view! { <Skeleton lines=4/> }.into_any(),
-                What::Problem(problem) => view! { <Refused problem=problem things="identity providers"/> }.into_any(),
-                What::Empty => view! {
-                    <Nothing why=Absence::Empty title="No identity providers yet"
-                        advice="People sign in with names and passwords of Drover's own. With an identity provider (OpenID Connect, GitHub, LDAP or Active Directory) they sign in as they do elsewhere, and its groups can be given roles."/>
-                }.into_any(),
-                What::NoMatch => view! {
-                    <Nothing why=Absence::NoMatch title="No identity provider fits" advice="Fewer words show more.">
-                        <Button on_press=move |()| view.show_all()>"Show all identity providers"</Button>
-                    </Nothing>
-                }.into_any(),
-                What::Rows => view! {
-                    <Table label="Identity providers" columns=columns() rows=shown sorting=view.sorting/>
-                }.into_any(),
-            }}
-        </div>
+        <Nothing
+            why=Absence::Empty
+            title="No identity providers yet"
+            advice="People sign in with names and passwords of Drover's own. With an identity provider (OpenID Connect, GitHub, LDAP or Active Directory) they sign in as they do elsewhere, and its groups can be given roles."
+        />
     }
 }

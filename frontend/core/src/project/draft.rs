@@ -9,6 +9,7 @@ use drover_api::rest::{ProjectCreate, ProjectPatch, ProjectView};
 use super::{Pair, defaults, quota};
 use crate::quantity;
 use crate::shell;
+use crate::typed::{lines, said};
 
 /// Resources that are offered for quotas; any other can be typed.
 const OF_QUOTAS: [&str; 6] = [
@@ -102,7 +103,6 @@ impl Draft {
 
     /// The wish for it.
     pub fn create(&self) -> ProjectCreate {
-        let said = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         ProjectCreate {
             name: self.name.trim().to_owned(),
             cluster: self.cluster.clone(),
@@ -118,7 +118,7 @@ impl Draft {
 
     /// What is to be changed of the one that there is: what is the same stays as others have it.
     pub fn patch(&self, before: &ProjectView) -> ProjectPatch {
-        let said = |text: &str, before: &Option<String>| {
+        let changed = |text: &str, before: &Option<String>| {
             let text = text.trim();
             (text != before.as_deref().unwrap_or_default()).then(|| text.to_owned())
         };
@@ -127,8 +127,8 @@ impl Draft {
         let defaults = self.defaults();
         ProjectPatch {
             generation: before.generation,
-            display_name: said(&self.display_name, &before.display_name),
-            description: said(&self.description, &before.description),
+            display_name: changed(&self.display_name, &before.display_name),
+            description: changed(&self.description, &before.description),
             namespaces,
             quota: (quota != before.quota.clone().unwrap_or_default()).then_some(quota),
             container_defaults: (defaults != before.container_defaults.clone().unwrap_or_default())
@@ -157,8 +157,8 @@ impl Draft {
                 let _ = write!(line, " --{name}={}", shell::word(value));
             }
         };
-        self.made.lines().for_each(|it| option("namespace", it));
-        self.adopted.lines().for_each(|it| option("adopt", it));
+        lines(&self.made).for_each(|it| option("namespace", it));
+        lines(&self.adopted).for_each(|it| option("adopt", it));
         option("display-name", &self.display_name);
         option("description", &self.description);
         for (resource, amount) in self.quota().project {
@@ -173,12 +173,11 @@ impl Draft {
 
     pub(super) fn namespaces(&self) -> Vec<ProjectNamespace> {
         let named = |text: &str, adopt: bool| -> Vec<ProjectNamespace> {
-            let names = text.lines().map(str::trim).filter(|name| !name.is_empty());
             let namespace = |name: &str| ProjectNamespace {
                 name: name.to_owned(),
                 adopt,
             };
-            names.map(namespace).collect()
+            lines(text).map(namespace).collect()
         };
         [named(&self.made, false), named(&self.adopted, true)].concat()
     }

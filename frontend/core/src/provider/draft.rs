@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::Protocol;
 use super::field::{Entry, Field, GROUPS_BASE};
+use crate::typed::{lines, said};
 
 /// What a checked box is as text.
 const YES: &str = "true";
@@ -122,7 +123,10 @@ impl Draft {
 
     /// Whether only some sign in, and nobody is among them.
     pub fn is_for_nobody(&self) -> bool {
-        self.limited && lines(&self.users).is_empty() && lines(&self.groups).is_empty()
+        self.limited
+            && [&self.users, &self.groups]
+                .into_iter()
+                .all(|text| said(text).is_none())
     }
 
     /// The spec: `base`, whose further fields stay, with what is typed.
@@ -138,7 +142,7 @@ impl Draft {
         );
         let allowed = self
             .limited
-            .then(|| json!({ "users": lines(&self.users), "groups": lines(&self.groups) }));
+            .then(|| json!({ "users": list(&self.users), "groups": list(&self.groups) }));
         put(&mut spec, &["allowed"], allowed);
         for field in self.protocol.fields() {
             let path: Vec<_> = field.path.split('.').skip(1).collect();
@@ -157,21 +161,18 @@ impl Draft {
             Entry::Line | Entry::OneOf(_) => line(value),
             Entry::Text => line(value).map(|_| json!(value)),
             Entry::Words => Some(json!(value.split_whitespace().collect::<Vec<_>>())),
-            Entry::Lines => Some(json!(lines(value))),
+            Entry::Lines => Some(list(value)),
             Entry::Flag => (value == YES).then_some(Value::Bool(true)),
         }
     }
 }
 
-fn line(text: &str) -> Option<Value> {
-    let text = text.trim();
-    (!text.is_empty()).then(|| json!(text))
+fn list(text: &str) -> Value {
+    json!(lines(text).collect::<Vec<_>>())
 }
 
-/// The lines that are not empty.
-fn lines(text: &str) -> Vec<&str> {
-    let lines = text.lines().map(str::trim);
-    lines.filter(|line| !line.is_empty()).collect()
+fn line(text: &str) -> Option<Value> {
+    said(text).map(Value::String)
 }
 
 /// What is at a path that begins with `spec`.

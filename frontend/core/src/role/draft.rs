@@ -3,6 +3,7 @@
 use drover_api::strict::unknown_field;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_saphyr::{MessageFormatter as _, UserMessageFormatter};
 
 use super::Kind;
 use super::said::Said;
@@ -91,8 +92,8 @@ pub fn read(kind: Kind, text: &str) -> Result<Said, TextProblem> {
 }
 
 fn spec<S: Serialize + DeserializeOwned>(text: &str) -> Result<S, TextProblem> {
-    let spec: S = serde_saphyr::from_str(text).map_err(|error| problem(&error))?;
-    let sent: serde_json::Value = serde_saphyr::from_str(text).map_err(|error| problem(&error))?;
+    let spec: S = parse(text)?;
+    let sent: serde_json::Value = parse(text)?;
     let known = serde_json::to_value(&spec).unwrap_or_default();
     match unknown_field(&sent, &known, "spec") {
         None => Ok(spec),
@@ -106,11 +107,18 @@ fn spec<S: Serialize + DeserializeOwned>(text: &str) -> Result<S, TextProblem> {
     }
 }
 
+fn parse<S: DeserializeOwned>(text: &str) -> Result<S, TextProblem> {
+    // The text stands beside what is said of it.
+    let options = serde_saphyr::options! { with_snippet: false };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| problem(&error))
+}
+
 fn problem(error: &serde_saphyr::Error) -> TextProblem {
     let line = error.location().map(|at| at.line());
     TextProblem {
         line: line.and_then(|line| usize::try_from(line).ok()),
-        message: error.without_snippet().to_string(),
+        // Its `Display` speaks to programmers, and brings what draws the place in the text.
+        message: UserMessageFormatter.format_message(error).into_owned(),
     }
 }
 

@@ -11,6 +11,7 @@ use super::matrix::{Part, part};
 use super::words::{Words, line, names};
 use super::{Kind, Listed};
 use crate::problem::{Problem, ProblemKind};
+use crate::typed::said;
 
 /// The spec of a role.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -138,7 +139,7 @@ impl Said {
 
     /// Says how people call it.
     pub fn call(&mut self, name: &str) {
-        let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+        let name = said(name);
         match self {
             Self::Template(spec) => spec.display_name = name,
             Self::Global(spec) => spec.display_name = name,
@@ -147,7 +148,7 @@ impl Said {
 
     /// Says what it is for.
     pub fn describe(&mut self, text: &str) {
-        let text = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        let text = said(text);
         match self {
             Self::Template(spec) => spec.description = text,
             Self::Global(spec) => spec.description = text,
@@ -253,6 +254,9 @@ impl Said {
     }
 }
 
+/// A place, and one line for each rule that counts there.
+pub type Place = (&'static str, Vec<String>);
+
 /// A role as the server has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
@@ -262,8 +266,8 @@ pub struct Stored {
     pub said: Said,
     /// Version of the object.
     pub version: String,
-    /// What it allows with all that it inherits: where, and one line for each rule.
-    pub allowed: Vec<(&'static str, Vec<String>)>,
+    /// What it allows with all that it inherits.
+    pub allowed: Vec<Place>,
     /// Why it allows nothing.
     pub problem: Option<String>,
     /// What it cannot be deleted for.
@@ -325,10 +329,7 @@ impl Stored {
             strange: strange(&said),
             said,
             version: role.resource_version,
-            allowed: both
-                .into_iter()
-                .filter(|(_, lines)| !lines.is_empty())
-                .collect(),
+            allowed: some(both),
             problem: role.problem,
             rests_on_it: role.rests_on_it,
         }
@@ -346,14 +347,17 @@ impl Stored {
             strange: strange(&said),
             said,
             version: role.resource_version,
-            allowed: both
-                .into_iter()
-                .filter(|(_, lines)| !lines.is_empty())
-                .collect(),
+            allowed: some(both),
             problem: role.problem,
             rests_on_it: RestsOnIt::default(),
         }
     }
+}
+
+/// Where something is allowed.
+fn some(places: [Place; 2]) -> Vec<Place> {
+    let allowed = places.into_iter();
+    allowed.filter(|(_, lines)| !lines.is_empty()).collect()
 }
 
 /// One line for each rule, and for each of the cluster's own roles.

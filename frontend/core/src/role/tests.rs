@@ -223,6 +223,11 @@ fn a_wrong_text_names_line_and_field_and_loses_nothing() {
         ("context: Project\nrules:\n- verbs: get\n", Some(3), ""),
         ("context: Hub\n", Some(1), "Hub"),
         ("context: [\n", None, ""),
+        (
+            "context: Project\n---\ncontext: Project\n",
+            None,
+            "single YAML document",
+        ),
     ] {
         draft.type_text(text.to_owned());
         let problem = draft.problem().unwrap();
@@ -231,6 +236,10 @@ fn a_wrong_text_names_line_and_field_and_loses_nothing() {
             "{text}: {problem:?}"
         );
         assert!(problem.message.contains(said), "{text}: {problem:?}");
+        assert!(
+            !problem.message.contains(" line "),
+            "it is said once: {problem:?}"
+        );
         assert_eq!(draft.text(), text);
         // The boxes do not overwrite what was typed.
         draft.change(|said| said.call("Deployer"));

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use drover_api::ids::{ProviderUid, UserUid};
 use drover_api::kinds::{IdentityState, ProviderIdentity, User};
-use jiff::{SignedDuration, Timestamp};
+use drover_api::rest::LINKED_WITHIN;
+use jiff::Timestamp;
 use kube::ResourceExt as _;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
@@ -23,10 +24,6 @@ use super::standing::{self, Fallen};
 use crate::hub::{Hub, HubError, call};
 use crate::identity::passwords::read_hash;
 use crate::identity::tokens::{self, EndError};
-
-/// How long ago the provider may have said who an identity is that is moved. A login that was
-/// another's last year shows what it is by then.
-const FRESH: SignedDuration = SignedDuration::from_hours(24);
 
 /// Why two users were not linked, or one was not unlinked.
 #[derive(Debug, Error)]
@@ -54,7 +51,7 @@ pub enum LinkError {
     /// The provider said it too long ago.
     #[error(
         "{provider:?} has not said for {} h who {login:?} is; let them sign in with it, then link",
-        FRESH.as_hours()
+        LINKED_WITHIN.as_hours()
     )]
     Stale {
         /// The provider.
@@ -220,7 +217,7 @@ impl Links {
         }
         let now = Timestamp::now();
         standing::of_identity(moved, self.hub.stores(), now)?;
-        let fresh = now.duration_since(moved.confirmed_at.0) <= FRESH;
+        let fresh = now.duration_since(moved.confirmed_at.0) <= LINKED_WITHIN;
         if moved.state != IdentityState::Confirmed || !fresh {
             return Err(LinkError::Stale {
                 provider: moved.provider.clone(),

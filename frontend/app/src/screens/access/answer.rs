@@ -8,6 +8,8 @@ use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing};
 use drover_ui_kit::table::{Column, Row, Sorting, Table, sorted};
 use leptos::prelude::*;
 
+use crate::screens::cells::two;
+
 /// A way in which it is allowed.
 #[derive(Clone, Debug, PartialEq)]
 struct WayRow(ThroughView);
@@ -31,40 +33,24 @@ impl Row for WayRow {
 
 fn columns() -> Vec<Column<WayRow>> {
     vec![
-        Column {
-            key: "who",
-            heading: "Who",
-            class: "col-person",
-            order: Some(|a, b| a.who().cmp(b.who())),
-            cell: |row| two(row.who(), &row.0.subject),
-        },
-        Column {
-            key: "role",
-            heading: "Role",
-            class: "col-role",
-            order: Some(|a, b| a.0.role.cmp(&b.0.role)),
-            cell: |row| two(&row.0.role, &how(&row.0)),
-        },
-        Column {
-            key: "binding",
-            heading: "Binding",
-            class: "col-binding",
-            order: Some(|a, b| a.0.binding.cmp(&b.0.binding)),
-            cell: |row| two(&row.0.binding, &row.0.binding_kind),
-        },
+        Column::new("who", "Who", "col-person", |row: &WayRow| {
+            strong(row.who(), &row.0.subject)
+        })
+        .by(|a, b| a.who().cmp(b.who())),
+        Column::new("role", "Role", "col-role", |row: &WayRow| {
+            strong(&row.0.role, &how(&row.0))
+        })
+        .by(|a, b| a.0.role.cmp(&b.0.role)),
+        Column::new("binding", "Binding", "col-binding", |row: &WayRow| {
+            strong(&row.0.binding, &row.0.binding_kind)
+        })
+        .by(|a, b| a.0.binding.cmp(&b.0.binding)),
     ]
 }
 
-fn two(first: &str, second: &str) -> AnyView {
-    let line = |text: &str| (text.to_owned(), text.to_owned());
-    let ((first, first_exact), (second, second_exact)) = (line(first), line(second));
-    view! {
-        <div class="two">
-            <b class="cut" title=first_exact>{first}</b>
-            <span class="soft cut" title=second_exact>{second}</span>
-        </div>
-    }
-    .into_any()
+fn strong(first: &str, second: &str) -> AnyView {
+    let (words, exact) = (first.to_owned(), first.to_owned());
+    two(view! { <b class="cut" title=exact>{words}</b> }, second)
 }
 
 /// Whether it can be done, and by whom.

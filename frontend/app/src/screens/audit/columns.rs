@@ -11,6 +11,7 @@ use leptos::prelude::*;
 
 use super::record::Opened;
 use crate::clock::{Clock, in_full, time_of_day};
+use crate::screens::cells::two;
 
 /// The newest first, as the log is read.
 pub(super) const BY_TIME: Sorting = Sorting {
@@ -33,25 +34,15 @@ impl Row for AuditRow {
     }
 }
 
-type Cell = fn(&AuditRow) -> AnyView;
-
 /// All of them.
 pub(super) fn columns() -> Vec<Column<AuditRow>> {
-    let all: [(&str, &str, &str, Cell); 5] = [
-        ("time", "Time", "col-when", time),
-        ("who", "Who", "col-who", who),
-        ("what", "What", "col-what", deed),
-        ("where", "Cluster", "col-scope", place),
-        ("end", "How it ended", "col-end", ended),
-    ];
-    let column = |(key, heading, class, cell)| Column {
-        key,
-        heading,
-        class,
-        order: None,
-        cell,
-    };
-    all.map(column).into()
+    vec![
+        Column::new("time", "Time", "col-when", time),
+        Column::new("who", "Who", "col-who", who),
+        Column::new("what", "What", "col-what", deed),
+        Column::new("where", "Cluster", "col-scope", place),
+        Column::new("end", "How it ended", "col-end", ended),
+    ]
 }
 
 /// What the end of a record means.
@@ -65,17 +56,6 @@ pub(super) const fn tone(record: &AuditView) -> Tone {
         Weight::Failed => Tone::Bad,
         Weight::Left => Tone::Neutral,
     }
-}
-
-fn two(first: AnyView, second: &str) -> AnyView {
-    let second = second.to_owned();
-    view! {
-        <div class="two">
-            {first}
-            <span class="soft cut" title=second.clone()>{second.clone()}</span>
-        </div>
-    }
-    .into_any()
 }
 
 /// The time opens the whole record.
@@ -108,7 +88,7 @@ fn deed(row: &AuditRow) -> AnyView {
     let record = &row.record;
     let verb = record.verb.clone().or_else(|| record.method.clone());
     let verb = view! { <span class="cut">{verb.unwrap_or_default()}</span> };
-    two(verb.into_any(), &what(record))
+    two(verb, &what(record))
 }
 
 fn place(row: &AuditRow) -> AnyView {
@@ -119,8 +99,5 @@ fn place(row: &AuditRow) -> AnyView {
 fn ended(row: &AuditRow) -> AnyView {
     let record = &row.record;
     let badge = view! { <Badge tone=tone(record) words=end(record)/> };
-    two(
-        badge.into_any(),
-        record.reason.as_deref().unwrap_or_default(),
-    )
+    two(badge, record.reason.as_deref().unwrap_or_default())
 }

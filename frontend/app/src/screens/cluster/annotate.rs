@@ -8,7 +8,6 @@ use drover_ui_core::shell;
 use drover_ui_core::url::segment;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::Code;
-use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::field::TextField;
 use drover_ui_kit::icon::Icon;
 use drover_ui_kit::toast::Toasts;
@@ -16,7 +15,7 @@ use leptos::prelude::*;
 use serde_json::{Value, json};
 
 use crate::gate::Gate;
-use crate::screens::form::{FormFoot, Refusal, Sending};
+use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::screens::labels::OneLabels;
 
 /// Longest description, in characters; the hub has the last word.
@@ -30,9 +29,9 @@ pub(super) fn Annotate(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
         <Button icon=Icon::Tag on_press=move |()| labels.set(true)>"Labels…"</Button>
         <Button on_press=move |()| description.set(true)>"Description…"</Button>
         <OneLabels open=labels cluster=cluster/>
-        <Dialog open=description title="Description">
-            <Description open=description cluster=cluster/>
-        </Dialog>
+        <FormDialog open=description title="Description" let:sending>
+            <Description open=description sending=sending cluster=cluster/>
+        </FormDialog>
     }
 }
 
@@ -50,14 +49,17 @@ fn command(name: &str, description: &str) -> String {
 }
 
 #[component]
-fn Description(open: RwSignal<bool>, cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
+fn Description(
+    open: RwSignal<bool>,
+    sending: Sending,
+    cluster: Signal<Arc<ClusterView>>,
+) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let (name, uid, before) = cluster.with_untracked(|it| {
         let before = it.description.clone().unwrap_or_default();
         (it.name.clone(), it.uid.clone(), before)
     });
     let typed = RwSignal::new(before);
-    let sending = Sending::new();
     let trimmed = move || typed.with(|typed| typed.trim().to_owned());
     let complaint = move || {
         let letters = trimmed().chars().count();

@@ -1,22 +1,19 @@
 //! What can be done with a cluster: a kubeconfig for it, and its end.
 
 use drover_api::rest::{KubeconfigCredential, KubeconfigRequest, KubeconfigResponse};
-use drover_ui_core::problem::Problem;
 use drover_ui_core::url::segment;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::code::Code;
-use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::field::{Select, TextField};
 use drover_ui_kit::icon::Icon;
-use drover_ui_kit::notice::{Banner, Mood};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
-use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 
 use crate::file::save;
 use crate::gate::Gate;
+use crate::screens::form::{FormDialog, Refusal, Sending};
 
 /// The value of the choice for a file with a token in it.
 const TOKEN: &str = "token";
@@ -27,15 +24,16 @@ pub(super) fn Kubeconfig(name: Memo<String>) -> impl IntoView {
     let open = RwSignal::new(false);
     view! {
         <Button icon=Icon::Key on_press=move |()| open.set(true)>"Kubeconfig"</Button>
-        <Dialog open=open title="Kubeconfig"><KubeconfigForm name=name open=open/></Dialog>
+        <FormDialog open=open title="Kubeconfig" let:sending>
+            <KubeconfigForm name=name open=open sending=sending/>
+        </FormDialog>
     }
 }
 
 #[component]
-fn KubeconfigForm(name: Memo<String>, open: RwSignal<bool>) -> impl IntoView {
+fn KubeconfigForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let credential = RwSignal::new("exec".to_owned());
-    let (busy, problem) = (RwSignal::new(false), RwSignal::new(None::<Problem>));
     let choices = [
         (
             "exec",
@@ -53,8 +51,6 @@ fn KubeconfigForm(name: Memo<String>, open: RwSignal<bool>) -> impl IntoView {
         format!("drover cluster kubeconfig {}{token} --merge", name.get())
     });
     let download = move |()| {
-        busy.set(true);
-        problem.set(None);
         let name = name.get_untracked();
         let request = KubeconfigRequest {
             clusters: vec![name.clone()],
@@ -65,27 +61,23 @@ fn KubeconfigForm(name: Memo<String>, open: RwSignal<bool>) -> impl IntoView {
             },
             ttl_seconds: None,
         };
-        spawn_local(async move {
-            let answer: Result<KubeconfigResponse, Problem> =
-                gate.send("POST", "/v1/kubeconfig", &request).await;
-            // The dialog may be closed by now, and its signals gone.
-            let _ = busy.try_set(false);
-            match answer {
-                Ok(answer) if save(&format!("{name}.yaml"), answer.kubeconfig.expose()) => {
-                    let _ = open.try_set(false);
-                }
-                Ok(_) => toasts.warn("The browser does not save files; use the command."),
-                Err(refused) => drop(problem.try_set(Some(refused))),
+        let request = async move { gate.send("POST", "/v1/kubeconfig", &request).await };
+        sending.send(request, move |answer: KubeconfigResponse| {
+            if save(&format!("{name}.yaml"), answer.kubeconfig.expose()) {
+                // The dialog may be closed by now.
+                let _ = open.try_set(false);
+            } else {
+                toasts.warn("The browser does not save files; use the command.");
             }
         });
     };
     view! {
         <div class="dialog-body">
-            {move || problem.get().map(|it| view! { <Banner mood=Mood::Error>{it.message}</Banner> })}
+            <Refusal sending=sending/>
             <Select label="kubectl authenticates by" options=choices.to_vec() value=credential/>
             <Code label="Command" text=command/>
             <div class="dialog-foot">
-                <Button weight=Weight::Primary busy=busy on_press=download>"Download"</Button>
+                <Button weight=Weight::Primary busy=sending.busy() on_press=download>"Download"</Button>
             </div>
         </div>
     }
@@ -94,43 +86,29 @@ fn KubeconfigForm(name: Memo<String>, open: RwSignal<bool>) -> impl IntoView {
 /// A button, and the dialog that names the consequences.
 #[component]
 pub(super) fn DeleteCluster(name: Memo<String>) -> impl IntoView {
-    let (open, busy) = (RwSignal::new(false), RwSignal::new(false));
+    let open = RwSignal::new(false);
     view! {
         <Button icon=Icon::Trash weight=Weight::Danger on_press=move |()| open.set(true)>"Delete…"</Button>
-        <Dialog open=open title="Delete this cluster?" held=busy>
-            <DeleteForm name=name open=open busy=busy/>
-        </Dialog>
+        <FormDialog open=open title="Delete this cluster?" let:sending>
+            <DeleteForm name=name open=open sending=sending/>
+        </FormDialog>
     }
 }
 
 #[component]
-fn DeleteForm(name: Memo<String>, open: RwSignal<bool>, busy: RwSignal<bool>) -> impl IntoView {
+fn DeleteForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let navigate = use_navigate();
     let typed = RwSignal::new(String::new());
-    let problem = RwSignal::new(None::<Problem>);
     let delete = move |()| {
-        busy.set(true);
-        problem.set(None);
         let (name, navigate) = (name.get_untracked(), navigate.clone());
-        spawn_local(async move {
-            match gate
-                .delete(&format!("/v1/clusters/{}", segment(&name)))
-                .await
-            {
-                Ok(()) => {
-                    toasts.say(format!("{name} is being deleted."));
-                    let _ = busy.try_set(false);
-                    // Who has gone elsewhere is not called back.
-                    if open.try_set(false).is_none() {
-                        navigate("/", NavigateOptions::default());
-                    }
-                }
-                Err(refused) => {
-                    // The dialog may be closed by now, and its signals gone.
-                    let _ = problem.try_set(Some(refused));
-                    let _ = busy.try_set(false);
-                }
+        let path = format!("/v1/clusters/{}", segment(&name));
+        let request = async move { gate.delete(&path).await };
+        sending.send(request, move |()| {
+            toasts.say(format!("{name} is being deleted."));
+            // Who has gone elsewhere is not called back.
+            if open.try_set(false).is_none() {
+                navigate("/", NavigateOptions::default());
             }
         });
     };
@@ -140,14 +118,14 @@ fn DeleteForm(name: Memo<String>, open: RwSignal<bool>, busy: RwSignal<bool>) ->
                 "Drover takes its agent and its roles out of the cluster. People lose their way to it, and every token that is limited to it ends. "
                 <b>"What runs in the cluster goes on running."</b>
             </p>
-            {move || problem.get().map(|it| view! { <Banner mood=Mood::Error>{it.message}</Banner> })}
+            <Refusal sending=sending/>
             <TextField label=format!("Type {} to delete it", name.get_untracked()) value=typed focused=true/>
             <Code label="Command" text=Signal::derive(move || format!("drover cluster delete {}", name.get()))/>
             <div class="dialog-foot">
                 <Button on_press=move |()| open.set(false)>"Keep it"</Button>
                 <Button
                     weight=Weight::Danger
-                    busy=busy
+                    busy=sending.busy()
                     disabled=Signal::derive(move || typed.get() != name.get())
                     on_press=delete
                 >

@@ -14,6 +14,7 @@ use leptos::prelude::*;
 
 use super::tone;
 use crate::clock::Clock;
+use crate::screens::cells::two;
 use crate::screens::cluster::path_of;
 
 /// What is wrong comes first.
@@ -57,37 +58,19 @@ impl Row for ClusterRow {
     }
 }
 
-type Order = fn(&ClusterRow, &ClusterRow) -> Ordering;
-type Cell = fn(&ClusterRow) -> AnyView;
-
 /// All of them.
 pub(super) fn columns() -> Vec<Column<ClusterRow>> {
-    let column = |key, heading, class, order, cell| Column {
-        key,
-        heading,
-        class,
-        order: Some(order),
-        cell,
-    };
-    let all: [(&str, &str, &str, Order, Cell); 9] = [
-        ("state", "State", "col-state", by_state, state_cell),
-        ("name", "Name", "col-name", by_name, name_cell),
-        (
-            "version",
-            "Version",
-            "col-version",
-            by_version,
-            version_cell,
-        ),
-        ("nodes", "Nodes", "col-nodes figure", by_nodes, nodes_cell),
-        ("cpu", "CPU", "col-load", by_cpu, cpu_cell),
-        ("memory", "Memory", "col-load", by_memory, memory_cell),
-        ("pods", "Pods", "col-load", by_pods, pods_cell),
-        ("agent", "Agent", "col-agent", by_agent, agent_cell),
-        ("age", "Age", "col-age figure", by_age, age_cell),
-    ];
-    all.map(|(key, heading, class, order, cell)| column(key, heading, class, order, cell))
-        .into()
+    vec![
+        Column::new("state", "State", "col-state", state_cell).by(by_state),
+        Column::new("name", "Name", "col-name", name_cell).by(by_name),
+        Column::new("version", "Version", "col-version", version_cell).by(by_version),
+        Column::new("nodes", "Nodes", "col-nodes figure", nodes_cell).by(by_nodes),
+        Column::new("cpu", "CPU", "col-load", cpu_cell).by(by_cpu),
+        Column::new("memory", "Memory", "col-load", memory_cell).by(by_memory),
+        Column::new("pods", "Pods", "col-load", pods_cell).by(by_pods),
+        Column::new("agent", "Agent", "col-agent", agent_cell).by(by_agent),
+        Column::new("age", "Age", "col-age figure", age_cell).by(by_age),
+    ]
 }
 
 fn by_name(a: &ClusterRow, b: &ClusterRow) -> Ordering {
@@ -154,26 +137,13 @@ fn name_cell(row: &ClusterRow) -> AnyView {
         Some(text) => text.clone(),
         None => labels.collect::<Vec<_>>().join("  "),
     };
-    let (hint, path) = (below.clone(), path_of(&name));
-    view! {
-        <div class="two">
-            <a class="cut" href=path>{name}</a>
-            <span class="soft cut" title=hint>{below}</span>
-        </div>
-    }
-    .into_any()
+    let link = view! { <a class="cut" href=path_of(&name)>{name.clone()}</a> };
+    two(link, &below)
 }
 
 fn state_cell(row: &ClusterRow) -> AnyView {
-    let why = row.state.why.clone().unwrap_or_default();
-    let hint = why.clone();
-    view! {
-        <div class="two">
-            <Badge tone=tone(row.state.health) words=row.state.words.clone()/>
-            <span class="soft cut" title=hint>{why}</span>
-        </div>
-    }
-    .into_any()
+    let badge = view! { <Badge tone=tone(row.state.health) words=row.state.words.clone()/> };
+    two(badge, row.state.why.as_deref().unwrap_or_default())
 }
 
 fn text(words: impl Into<String>) -> AnyView {

@@ -28,35 +28,27 @@ impl Numbered {
 
 fn columns() -> Vec<Column<Numbered>> {
     vec![
-        Column {
-            key: "number",
-            heading: "Number",
-            class: "kit-col",
-            order: Some(|a, b| a.0.cmp(&b.0)),
-            cell: |row| view! { <span>{row.0}</span> }.into_any(),
-        },
-        Column {
-            key: "mixed",
-            heading: "Mixed",
-            class: "kit-col figure",
-            order: Some(|a, b| a.mixed().cmp(&b.mixed())),
-            cell: |row| view! { <span>{row.mixed()}</span> }.into_any(),
-        },
-        Column {
-            key: "parity",
-            heading: "Parity",
-            class: "kit-col",
-            order: None,
-            cell: |row| {
-                let (tone, words) = if row.0.is_multiple_of(2) {
-                    (Tone::Good, "even")
-                } else {
-                    (Tone::Neutral, "odd")
-                };
-                view! { <Badge tone=tone words=words.to_owned()/> }.into_any()
-            },
-        },
+        Column::new("number", "Number", "kit-col", number).by(|a, b| a.0.cmp(&b.0)),
+        Column::new("mixed", "Mixed", "kit-col figure", mixed).by(|a, b| a.mixed().cmp(&b.mixed())),
+        Column::new("parity", "Parity", "kit-col", parity),
     ]
+}
+
+fn number(row: &Numbered) -> AnyView {
+    view! { <span>{row.0}</span> }.into_any()
+}
+
+fn mixed(row: &Numbered) -> AnyView {
+    view! { <span>{row.mixed()}</span> }.into_any()
+}
+
+fn parity(row: &Numbered) -> AnyView {
+    let (tone, words) = if row.0.is_multiple_of(2) {
+        (Tone::Good, "even")
+    } else {
+        (Tone::Neutral, "odd")
+    };
+    view! { <Badge tone=tone words=words.to_owned()/> }.into_any()
 }
 
 /// The table, of which only the rows in sight are in the document.

@@ -3,18 +3,15 @@
 use std::cmp::Ordering;
 
 use drover_api::rest::MemberView;
-use drover_ui_core::member::who;
+use drover_ui_core::member::{beside, who};
 use drover_ui_core::readiness::Readiness;
-use drover_ui_core::token::ago;
-use drover_ui_kit::badge::Badge;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
 use drover_ui_kit::table::{Column, Row, Sorting};
 use leptos::prelude::*;
 
 use super::take::Taking;
-use super::tone;
-use crate::clock::{Clock, in_full};
+use crate::screens::cells::{self, time, two};
 
 /// By who it is.
 pub(super) const BY_DEFAULT: Sorting = Sorting {
@@ -45,26 +42,15 @@ impl Row for MemberRow {
     }
 }
 
-type Order = fn(&MemberRow, &MemberRow) -> Ordering;
-type Cell = fn(&MemberRow) -> AnyView;
-
 /// All of them.
 pub(super) fn columns() -> Vec<Column<MemberRow>> {
-    let all: [(&str, &str, &str, Option<Order>, Cell); 5] = [
-        ("who", "Who", "col-person", Some(by_who), subject),
-        ("role", "Role", "col-role", Some(by_role), role),
-        ("state", "State", "col-ready", Some(by_standing), standing),
-        ("given", "Given", "col-time", Some(by_age), given),
-        ("take", "Take away", "col-deed", None, take),
-    ];
-    all.map(|(key, heading, class, order, cell)| Column {
-        key,
-        heading,
-        class,
-        order,
-        cell,
-    })
-    .into()
+    vec![
+        Column::new("who", "Who", "col-person", subject).by(by_who),
+        Column::new("role", "Role", "col-role", role).by(by_role),
+        Column::new("state", "State", "col-ready", standing).by(by_standing),
+        Column::new("given", "Given", "col-time", given).by(by_age),
+        Column::new("take", "Take away", "col-deed", take),
+    ]
 }
 
 fn by_who(a: &MemberRow, b: &MemberRow) -> Ordering {
@@ -85,41 +71,24 @@ fn by_age(a: &MemberRow, b: &MemberRow) -> Ordering {
     b.member.created_at.cmp(&a.member.created_at)
 }
 
-fn two(first: AnyView, second: &str) -> AnyView {
-    let (text, exact) = (second.to_owned(), second.to_owned());
-    view! { <div class="two">{first}<span class="soft cut" title=exact>{text}</span></div> }
-        .into_any()
-}
-
 fn subject(row: &MemberRow) -> AnyView {
     let name = who(&row.member).to_owned();
-    let below = match &row.member.group {
-        Some(_) => "everybody of this group".to_owned(),
-        None => row.member.display_name.clone().unwrap_or_default(),
-    };
     let name = view! { <b class="cut" title=name.clone()>{name.clone()}</b> };
-    two(name.into_any(), &below)
+    two(name, &beside(&row.member))
 }
 
 fn role(row: &MemberRow) -> AnyView {
     let title = view! { <span class="cut">{row.role.clone()}</span> };
     let name = Some(&row.member.role).filter(|name| **name != row.role);
-    two(title.into_any(), name.map_or("", String::as_str))
+    two(title, name.map_or("", String::as_str))
 }
 
 fn standing(row: &MemberRow) -> AnyView {
-    let Readiness {
-        standing,
-        words,
-        why,
-    } = row.readiness.clone();
-    let badge = view! { <Badge tone=tone(standing) words=words/> };
-    two(badge.into_any(), &why.unwrap_or_default())
+    cells::standing(&row.readiness)
 }
 
 fn given(row: &MemberRow) -> AnyView {
-    let (clock, at) = (expect_context::<Clock>(), row.member.created_at);
-    view! { <span class="cut" title=in_full(at)>{move || ago(at, clock.now())}</span> }.into_any()
+    time(row.member.created_at)
 }
 
 fn take(row: &MemberRow) -> AnyView {

@@ -1,18 +1,20 @@
 //! A role that is given.
 
-use drover_api::rest::{MemberCreate, MemberView};
-use drover_ui_core::member::{Place, who, wish};
+use std::time::Duration;
+
+use drover_api::rest::{List, MemberCreate, MemberView, PersonView};
+use drover_ui_core::member::{Place, may_be_person, person, who, wish};
 use drover_ui_kit::code::Code;
-use drover_ui_kit::dialog::Dialog;
-use drover_ui_kit::field::TextField;
 use drover_ui_kit::picker::{Choice, Picker};
+use drover_ui_kit::suggest::SuggestField;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
 use super::Roles;
+use crate::clock::sleep;
 use crate::gate::Gate;
 use crate::live::listing::Listing;
-use crate::screens::form::{FormFoot, Refusal, Sending};
+use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 
 /// The dialog.
 #[component]
@@ -24,9 +26,9 @@ pub(super) fn GiveRole(
 ) -> impl IntoView {
     let title = format!("Give a role {}", place.words());
     view! {
-        <Dialog open=open title=title>
-            <Form open=open place=place.clone() roles=roles listing=listing/>
-        </Dialog>
+        <FormDialog open=open title=title let:sending>
+            <Form open=open sending=sending place=place.clone() roles=roles listing=listing/>
+        </FormDialog>
     }
 }
 
@@ -36,13 +38,13 @@ const FIELDS: &[&str] = &["user", "group", "role"];
 #[component]
 fn Form(
     open: RwSignal<bool>,
+    sending: Sending,
     place: Place,
     roles: Roles,
     listing: Listing<MemberView>,
 ) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let (whom, role) = (RwSignal::new(String::new()), RwSignal::new(None::<String>));
-    let sending = Sending::new();
     let place = StoredValue::new(place);
     let wished = move || wish(&role.get().unwrap_or_default(), &whom.get());
     let ready = move || role.with(Option::is_some) && whom.with(|whom| !whom.trim().is_empty());
@@ -94,8 +96,7 @@ fn Form(
     view! {
         <form class="dialog-body" on:submit=submit>
             <Refusal sending=sending fields=FIELDS/>
-            <TextField label="Who" value=whom focused=true error=of_whom
-                help="The name that somebody signs in with, or a group as drover:<provider>:<id>."/>
+            <Whom whom=whom place=place error=of_whom/>
             <Picker label="Role" choices=choices value=role none="Choose a role" help=described
                 error=sending.of("role")/>
             {screen}
@@ -103,5 +104,58 @@ fn Form(
             <FormFoot open=open verb="Give the role" sending=sending
                 disabled=Signal::derive(move || !ready())/>
         </form>
+    }
+}
+
+/// What may be typed of whom.
+const WHOM: &str = "The name that somebody signs in with, or a group as drover:<provider>:<id>.";
+
+/// What is typed before it is asked for.
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// Who gets the role; whoever goes by what is typed, here or at a provider, is told apart.
+#[component]
+fn Whom(
+    whom: RwSignal<String>,
+    place: StoredValue<Place>,
+    error: Signal<Option<String>>,
+) -> impl IntoView {
+    let (gate, asking) = (expect_context::<Gate>(), Sending::new());
+    let found = RwSignal::new(Vec::<PersonView>::new());
+    let typed = Memo::new(move |_| whom.with(|whom| whom.trim().to_owned()));
+    Effect::new(move || {
+        let name = typed.get();
+        asking.stop();
+        found.update(|found| found.retain(|it| it.name == name));
+        if !may_be_person(&name) {
+            return;
+        }
+        let path = place.with_value(|place| place.people(&name));
+        let request = async move {
+            sleep(PAUSE).await;
+            gate.get(&path).await
+        };
+        asking.send_instead(request, move |people: List<PersonView>| {
+            // The dialog may be closed by now.
+            let _ = found.try_set(people.items);
+        });
+    });
+    let choices = Signal::derive(move || {
+        let people = found.get().into_iter();
+        let choices = people.map(|it| Choice {
+            note: person(&it),
+            words: it.name.clone(),
+            key: it.name,
+        });
+        choices.collect::<Vec<_>>()
+    });
+    let help = move || {
+        let known = typed
+            .with(|name| found.with(|found| found.iter().find(|it| it.name == *name).map(person)));
+        known.map_or_else(|| WHOM.to_owned(), |known| format!("{known}."))
+    };
+    view! {
+        <SuggestField label="Who" value=whom found=choices focused=true
+            help=Signal::derive(help) error=error/>
     }
 }

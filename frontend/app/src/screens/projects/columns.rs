@@ -5,14 +5,11 @@ use std::cmp::Ordering;
 use drover_api::rest::ProjectView;
 use drover_ui_core::project::{screen, title};
 use drover_ui_core::readiness::Readiness;
-use drover_ui_core::token::ago;
-use drover_ui_kit::badge::Badge;
 use drover_ui_kit::table::{Column, Row, Sorting};
 use leptos::prelude::*;
 
-use crate::clock::{Clock, in_full};
+use crate::screens::cells::{self, time, two};
 use crate::screens::cluster::path_of;
-use crate::screens::members::tone;
 
 /// By name.
 pub(super) const BY_DEFAULT: Sorting = Sorting {
@@ -35,38 +32,15 @@ impl Row for ProjectRow {
     }
 }
 
-type Order = fn(&ProjectRow, &ProjectRow) -> Ordering;
-type Cell = fn(&ProjectRow) -> AnyView;
-
 /// All of them.
 pub(super) fn columns() -> Vec<Column<ProjectRow>> {
-    let all: [(&str, &str, &str, Option<Order>, Cell); 5] = [
-        ("name", "Name", "col-person", Some(by_name), name),
-        (
-            "state",
-            "State",
-            "col-standing",
-            Some(by_standing),
-            standing,
-        ),
-        ("cluster", "Cluster", "col-scope", Some(by_cluster), cluster),
-        (
-            "namespaces",
-            "Namespaces",
-            "col-rights",
-            Some(by_size),
-            namespaces,
-        ),
-        ("made", "Made", "col-time", Some(by_birth), made),
-    ];
-    all.map(|(key, heading, class, order, cell)| Column {
-        key,
-        heading,
-        class,
-        order,
-        cell,
-    })
-    .into()
+    vec![
+        Column::new("name", "Name", "col-person", name).by(by_name),
+        Column::new("state", "State", "col-standing", standing).by(by_standing),
+        Column::new("cluster", "Cluster", "col-scope", cluster).by(by_cluster),
+        Column::new("namespaces", "Namespaces", "col-rights", namespaces).by(by_size),
+        Column::new("made", "Made", "col-time", made).by(by_birth),
+    ]
 }
 
 fn by_name(a: &ProjectRow, b: &ProjectRow) -> Ordering {
@@ -94,30 +68,12 @@ fn by_birth(a: &ProjectRow, b: &ProjectRow) -> Ordering {
 
 fn name(row: &ProjectRow) -> AnyView {
     let project = &row.project;
-    let described = project.description.clone().unwrap_or_default();
-    view! {
-        <div class="two">
-            <a class="cut" href=screen(&project.name)>{title(project).to_owned()}</a>
-            <span class="soft cut" title=described.clone()>{described.clone()}</span>
-        </div>
-    }
-    .into_any()
+    let link = view! { <a class="cut" href=screen(&project.name)>{title(project).to_owned()}</a> };
+    two(link, project.description.as_deref().unwrap_or_default())
 }
 
 fn standing(row: &ProjectRow) -> AnyView {
-    let Readiness {
-        standing,
-        words,
-        why,
-    } = row.readiness.clone();
-    let why = why.unwrap_or_default();
-    view! {
-        <div class="two">
-            <Badge tone=tone(standing) words=words/>
-            <span class="soft cut" title=why.clone()>{why.clone()}</span>
-        </div>
-    }
-    .into_any()
+    cells::standing(&row.readiness)
 }
 
 fn cluster(row: &ProjectRow) -> AnyView {
@@ -137,6 +93,5 @@ fn namespaces(row: &ProjectRow) -> AnyView {
 }
 
 fn made(row: &ProjectRow) -> AnyView {
-    let (clock, at) = (expect_context::<Clock>(), row.project.created_at);
-    view! { <span class="cut" title=in_full(at)>{move || ago(at, clock.now())}</span> }.into_any()
+    time(row.project.created_at)
 }

@@ -6,10 +6,9 @@ use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::project::draft::{Draft, level};
 use drover_ui_core::project::{path, screen};
 use drover_ui_kit::code::Code;
-use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::field::{Select, TextArea, TextField};
 use drover_ui_kit::notice::{Banner, Mood};
-use drover_ui_kit::picker::{Choice, Picker};
+use drover_ui_kit::picker::Picker;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
@@ -20,7 +19,7 @@ use super::pairs::PairFields;
 use crate::gate::Gate;
 use crate::live::Clusters;
 use crate::live::listing::Listing;
-use crate::screens::form::{FormFoot, Refusal, Sending};
+use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 
 /// Fields at which the server's complaints are shown.
 const FIELDS: &[&str] = &["name", "cluster", "displayName", "description"];
@@ -38,17 +37,15 @@ const LEVELS: [(PodSecurity, &str); 3] = [
 /// The dialog that makes one.
 #[component]
 pub(super) fn CreateProject(open: RwSignal<bool>) -> impl IntoView {
-    let sending = Sending::new();
     view! {
-        <Dialog open=open title="Make a project" held=sending.busy()>
+        <FormDialog open=open title="Make a project" let:sending>
             <CreateForm open=open sending=sending/>
-        </Dialog>
+        </FormDialog>
     }
 }
 
 #[component]
 fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
-    sending.forget();
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let navigate = use_navigate();
     let draft = RwSignal::new(Draft::new());
@@ -92,16 +89,7 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
 
 #[component]
 fn ClusterPicker(value: RwSignal<Option<String>>, error: Signal<Option<String>>) -> impl IntoView {
-    let clusters = expect_context::<Clusters>();
-    let choices = Signal::derive(move || {
-        let items = clusters.items().unwrap_or_default();
-        let choices = items.iter().map(|cluster| Choice {
-            key: cluster.name.clone(),
-            words: cluster.name.clone(),
-            note: cluster.description.clone().unwrap_or_default(),
-        });
-        choices.collect::<Vec<_>>()
-    });
+    let choices = expect_context::<Clusters>().choices();
     view! {
         <Picker label="Cluster" choices=choices value=value none="Choose a cluster" error=error
             help="Where its namespaces are. It cannot be changed.".to_owned()/>
@@ -167,14 +155,13 @@ pub(super) fn ChangeProject(
     open: RwSignal<bool>,
     listing: Listing<ProjectView>,
 ) -> impl IntoView {
-    let sending = Sending::new();
     view! {
-        <Dialog open=open title="Change this project" held=sending.busy()>
+        <FormDialog open=open title="Change this project" let:sending>
             // The form begins with what there is when it is opened; what is typed stays.
             {project.get_untracked().map(|it| view! {
                 <ChangeForm project=it open=open sending=sending listing=listing/>
             })}
-        </Dialog>
+        </FormDialog>
     }
 }
 
@@ -206,7 +193,6 @@ fn ChangeForm(
     sending: Sending,
     listing: Listing<ProjectView>,
 ) -> impl IntoView {
-    sending.forget();
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let draft = RwSignal::new(Draft::of(&project));
     let before = StoredValue::new(project);

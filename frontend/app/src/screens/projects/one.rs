@@ -9,22 +9,23 @@ use drover_ui_core::project::{
 use drover_ui_core::shell;
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::button::{Button, Weight};
-use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
+use drover_ui_kit::notice::{Banner, Mood};
 use leptos::prelude::*;
 use leptos_router::components::A;
 use leptos_router::hooks::use_params_map;
 
-use super::PATH;
 use super::delete::DeleteProject;
 use super::form::ChangeProject;
+use super::{PATH, PROJECTS, SCREEN};
 use crate::clock::in_full;
 use crate::command::SameCommand;
 use crate::freshness::{Freshness, FreshnessMark, StaleBanner};
 use crate::live::listing::Listing;
 use crate::screens::address;
+use crate::screens::cells::tone;
 use crate::screens::cluster::path_of;
-use crate::screens::list::{Refused, What};
-use crate::screens::members::{Members, tone};
+use crate::screens::list::{NoneOfThem, OneScreen};
+use crate::screens::members::Members;
 use crate::screens::title::title;
 
 const NOTHING: &str = "–";
@@ -40,39 +41,18 @@ pub(crate) fn ProjectPage() -> impl IntoView {
         let name = name.get();
         items.iter().find(|project| project.name == name).cloned()
     });
-    // Another kind of answer only; what is within follows the project by itself.
-    let what = Memo::new(move |_| {
-        let count = usize::from(found.with(Option::is_some));
-        let freshness = listing.freshness();
-        What::of(listing.items().is_some(), freshness, count, count)
-    });
     move || {
         let name = name.get();
         title(&name);
-        match what.get() {
-            What::Loading => view! { <div class="page"><Skeleton lines=8/></div> }.into_any(),
-            What::Problem(problem) => {
-                view! { <div class="page"><Refused problem=problem things="projects"/></div> }
-                    .into_any()
-            }
-            What::Empty | What::NoMatch => view! { <Unknown name=name/> }.into_any(),
-            What::Rows => view! { <Known name=name found=found listing=listing/> }.into_any(),
+        let unknown = name.clone();
+        view! {
+            <OneScreen things=PROJECTS listing=listing found=found unknown=move || view! {
+                <NoneOfThem things=PROJECTS all=SCREEN title=format!("There is no project “{unknown}” for you")
+                    advice="It may have been deleted, have another name, or you have no role in it."/>
+            }>
+                <Known name=name.clone() found=found listing=listing/>
+            </OneScreen>
         }
-    }
-}
-
-#[component]
-fn Unknown(name: String) -> impl IntoView {
-    view! {
-        <div class="page">
-            <Nothing
-                why=Absence::NotFound
-                title=format!("There is no project “{name}” for you")
-                advice="It may have been deleted, have another name, or you have no role in it."
-            >
-                <A href="/projects">"All projects"</A>
-            </Nothing>
-        </div>
     }
 }
 

@@ -3,7 +3,6 @@
 use drover_api::rest::{AuthProviderUpdate, AuthProviderView, Secret};
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::provider::{Draft, is_enabled, path};
-use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::notice::{Banner, Mood};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
@@ -12,7 +11,7 @@ use serde_json::Value;
 use super::form::{Common, FIELDS, SecretField, Settings};
 use crate::gate::Gate;
 use crate::live::listing::Listing;
-use crate::screens::form::{FormFoot, Refusal, Sending};
+use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 
 /// Tries when the server writes the provider's status meanwhile.
 const TRIES: usize = 5;
@@ -27,14 +26,13 @@ pub(super) fn ChangeProvider(
     #[prop(into)]
     on_secret: Callback<()>,
 ) -> impl IntoView {
-    let sending = Sending::new();
     view! {
-        <Dialog open=open title="Change this identity provider" held=sending.busy()>
+        <FormDialog open=open title="Change this identity provider" let:sending>
             // The form begins with what there is when it is opened; what is typed stays.
             {provider.get_untracked().map(|it| view! {
                 <ChangeForm provider=it open=open sending=sending listing=listing on_secret=on_secret/>
             })}
-        </Dialog>
+        </FormDialog>
     }
 }
 
@@ -46,7 +44,6 @@ fn ChangeForm(
     listing: Listing<AuthProviderView>,
     on_secret: Callback<()>,
 ) -> impl IntoView {
-    sending.forget();
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let Some(begun) = Draft::of(&provider.spec) else {
         return view! {

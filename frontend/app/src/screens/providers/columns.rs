@@ -5,14 +5,11 @@ use std::cmp::Ordering;
 use drover_api::rest::AuthProviderView;
 use drover_ui_core::provider::{Protocol, is_enabled, screen, title};
 use drover_ui_core::readiness::Readiness;
-use drover_ui_core::token::ago;
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::table::{Column, Row, Sorting};
-use jiff::Timestamp;
 use leptos::prelude::*;
 
-use crate::clock::{Clock, in_full};
-use crate::screens::members::tone;
+use crate::screens::cells::{self, time, time_or_never};
 
 /// By name.
 pub(super) const BY_DEFAULT: Sorting = Sorting {
@@ -39,45 +36,16 @@ impl Row for ProviderRow {
     }
 }
 
-type Order = fn(&ProviderRow, &ProviderRow) -> Ordering;
-type Cell = fn(&ProviderRow) -> AnyView;
-
 /// All of them.
 pub(super) fn columns() -> Vec<Column<ProviderRow>> {
-    let all: [(&str, &str, &str, Option<Order>, Cell); 6] = [
-        ("name", "Name", "col-person", Some(by_name), name),
-        (
-            "protocol",
-            "Protocol",
-            "col-rights",
-            Some(by_protocol),
-            protocol,
-        ),
-        ("enabled", "Sign-in", "col-scope", Some(by_door), door),
-        (
-            "state",
-            "State",
-            "col-standing",
-            Some(by_standing),
-            standing,
-        ),
-        (
-            "answer",
-            "Last answer",
-            "col-time",
-            Some(by_answer),
-            last_answer,
-        ),
-        ("made", "Made", "col-time", Some(by_birth), made),
-    ];
-    all.map(|(key, heading, class, order, cell)| Column {
-        key,
-        heading,
-        class,
-        order,
-        cell,
-    })
-    .into()
+    vec![
+        Column::new("name", "Name", "col-person", name).by(by_name),
+        Column::new("protocol", "Protocol", "col-rights", protocol).by(by_protocol),
+        Column::new("enabled", "Sign-in", "col-scope", door).by(by_door),
+        Column::new("state", "State", "col-standing", standing).by(by_standing),
+        Column::new("answer", "Last answer", "col-time", last_answer).by(by_answer),
+        Column::new("made", "Made", "col-time", made).by(by_birth),
+    ]
 }
 
 fn by_name(a: &ProviderRow, b: &ProviderRow) -> Ordering {
@@ -139,37 +107,13 @@ fn door(row: &ProviderRow) -> AnyView {
 }
 
 fn standing(row: &ProviderRow) -> AnyView {
-    let Readiness {
-        standing,
-        words,
-        why,
-    } = row.readiness.clone();
-    let why = why.unwrap_or_default();
-    view! {
-        <div class="two">
-            <Badge tone=tone(standing) words=words/>
-            <span class="soft cut" title=why.clone()>{why.clone()}</span>
-        </div>
-    }
-    .into_any()
-}
-
-/// How long ago, with the whole time for who asks.
-pub(super) fn time(at: Option<Timestamp>) -> AnyView {
-    let clock = expect_context::<Clock>();
-    match at {
-        Some(at) => {
-            view! { <span class="cut" title=in_full(at)>{move || ago(at, clock.now())}</span> }
-                .into_any()
-        }
-        None => view! { <span class="soft">"never"</span> }.into_any(),
-    }
+    cells::standing(&row.readiness)
 }
 
 fn last_answer(row: &ProviderRow) -> AnyView {
-    time(row.provider.last_answer_at)
+    time_or_never(row.provider.last_answer_at)
 }
 
 fn made(row: &ProviderRow) -> AnyView {
-    time(Some(row.provider.created_at))
+    time(row.provider.created_at)
 }

@@ -4,7 +4,6 @@ use drover_api::rest::{AuthProviderCreate, AuthProviderView, Secret};
 use drover_ui_core::provider::{Draft, Entry, Field, PATHS, Protocol, callback, screen};
 use drover_ui_core::shell;
 use drover_ui_kit::code::Code;
-use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::field::{Checkbox, Content, Select, TextArea, TextField};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
@@ -14,22 +13,20 @@ use serde_json::json;
 
 use super::{PATH, server_url};
 use crate::gate::Gate;
-use crate::screens::form::{FormFoot, Refusal, Sending};
+use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 
 /// The dialog that sets one up.
 #[component]
 pub(super) fn CreateProvider(open: RwSignal<bool>) -> impl IntoView {
-    let sending = Sending::new();
     view! {
-        <Dialog open=open title="Set up an identity provider" held=sending.busy()>
+        <FormDialog open=open title="Set up an identity provider" let:sending>
             <CreateForm open=open sending=sending/>
-        </Dialog>
+        </FormDialog>
     }
 }
 
 #[component]
 fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
-    sending.forget();
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let navigate = use_navigate();
     let (name, secret) = (RwSignal::new(String::new()), RwSignal::new(String::new()));

@@ -6,24 +6,23 @@ use drover_ui_core::provider::{Draft, Entry, Protocol, is_enabled, readiness};
 use drover_ui_core::shell;
 use drover_ui_kit::badge::Badge;
 use drover_ui_kit::button::{Button, Weight};
-use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
+use drover_ui_kit::notice::{Banner, Mood};
 use leptos::prelude::*;
-use leptos_router::components::A;
 use leptos_router::hooks::use_params_map;
 
 use super::change::ChangeProvider;
-use super::columns::{door_badge, time};
+use super::columns::door_badge;
 use super::deeds::{ConfirmStep, Step};
 use super::form::CallbackUrl;
 use super::trial::{Tested, Trial};
-use super::{DEED, PATH, server_url};
+use super::{DEED, PATH, PROVIDERS, SCREEN, server_url};
 use crate::clock::in_full;
 use crate::command::SameCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
 use crate::gate::Gate;
 use crate::live::listing::Listing;
-use crate::screens::list::{AdministratorsOnly, Refused, What};
-use crate::screens::members::tone;
+use crate::screens::cells::{time_or_never, tone};
+use crate::screens::list::{AdministratorsOnly, NoneOfThem, OneScreen};
 use crate::screens::title::title;
 
 const NOTHING: &str = "–";
@@ -48,35 +47,18 @@ fn Managed() -> impl IntoView {
         let name = name.get();
         items.iter().find(|provider| provider.name == name).cloned()
     });
-    // Another kind of answer only; what is within follows the provider by itself.
-    let what = Memo::new(move |_| {
-        let count = usize::from(found.with(Option::is_some));
-        What::of(listing.items().is_some(), listing.freshness(), count, count)
-    });
     move || {
         let name = name.get();
         title(&name);
-        match what.get() {
-            What::Loading => view! { <div class="page"><Skeleton lines=8/></div> }.into_any(),
-            What::Problem(problem) => view! {
-                <div class="page"><Refused problem=problem things="identity providers"/></div>
-            }
-            .into_any(),
-            What::Empty | What::NoMatch => view! { <Unknown name=name/> }.into_any(),
-            What::Rows => view! { <Known name=name found=found listing=listing/> }.into_any(),
+        let unknown = name.clone();
+        view! {
+            <OneScreen things=PROVIDERS listing=listing found=found unknown=move || view! {
+                <NoneOfThem things=PROVIDERS all=SCREEN title=format!("There is no identity provider “{unknown}”")
+                    advice="It may have been deleted, or have another name."/>
+            }>
+                <Known name=name.clone() found=found listing=listing/>
+            </OneScreen>
         }
-    }
-}
-
-#[component]
-fn Unknown(name: String) -> impl IntoView {
-    view! {
-        <div class="page">
-            <Nothing why=Absence::NotFound title=format!("There is no identity provider “{name}”")
-                advice="It may have been deleted, or have another name.">
-                <A href="/providers">"All identity providers"</A>
-            </Nothing>
-        </div>
     }
 }
 
@@ -185,7 +167,7 @@ fn Facts(provider: AuthProviderView, url: RwSignal<String>) -> impl IntoView {
                     <dt>"Protocol"</dt><dd>{protocol.map_or(NOTHING, Protocol::words)}</dd>
                     <dt>"Secret"</dt><dd>{secret}</dd>
                     <dt>"Signing out"</dt><dd>{out}</dd>
-                    <dt>"Last answer"</dt><dd>{time(provider.last_answer_at)}</dd>
+                    <dt>"Last answer"</dt><dd>{time_or_never(provider.last_answer_at)}</dd>
                     <dt>"Made"</dt><dd>{in_full(provider.created_at)}</dd>
                     <dt>"UID"</dt><dd><code>{provider.uid}</code></dd>
                 </dl>

@@ -6,6 +6,8 @@ use drover_ui_core::role::Listed;
 use drover_ui_kit::table::{Column, Row, Sorting};
 use leptos::prelude::*;
 
+use crate::screens::cells::two;
+
 /// By place, then by name.
 pub(super) const BY_DEFAULT: Sorting = Sorting {
     column: "place",
@@ -22,25 +24,14 @@ impl Row for RoleRow {
     }
 }
 
-type Order = fn(&RoleRow, &RoleRow) -> Ordering;
-type Cell = fn(&RoleRow) -> AnyView;
-
 /// All of them.
 pub(super) fn columns() -> Vec<Column<RoleRow>> {
-    let all: [(&str, &str, &str, Option<Order>, Cell); 4] = [
-        ("name", "Name", "col-role-name", Some(by_name), name),
-        ("place", "Given in", "col-scope", Some(by_place), place),
-        ("standing", "Kind", "col-scope", Some(by_standing), standing),
-        ("bound", "Bound", "col-time", Some(by_bound), bound),
-    ];
-    all.map(|(key, heading, class, order, cell)| Column {
-        key,
-        heading,
-        class,
-        order,
-        cell,
-    })
-    .into()
+    vec![
+        Column::new("name", "Name", "col-role-name", name).by(by_name),
+        Column::new("place", "Given in", "col-scope", place).by(by_place),
+        Column::new("standing", "Kind", "col-scope", standing).by(by_standing),
+        Column::new("bound", "Bound", "col-time", bound).by(by_bound),
+    ]
 }
 
 fn by_name(a: &RoleRow, b: &RoleRow) -> Ordering {
@@ -64,14 +55,8 @@ fn by_bound(a: &RoleRow, b: &RoleRow) -> Ordering {
 
 fn name(row: &RoleRow) -> AnyView {
     let role = &row.0;
-    let described = role.description.clone();
-    view! {
-        <div class="two">
-            <a class="cut" href=role.kind.screen(&role.name)>{role.title.clone()}</a>
-            <span class="soft cut" title=described.clone()>{described.clone()}</span>
-        </div>
-    }
-    .into_any()
+    let link = view! { <a class="cut" href=role.kind.screen(&role.name)>{role.title.clone()}</a> };
+    two(link, &role.description)
 }
 
 fn place(row: &RoleRow) -> AnyView {

@@ -16,7 +16,8 @@ use leptos_router::components::A;
 use leptos_router::hooks::{use_navigate, use_query_map};
 
 use super::load::{Unread, create, read};
-use super::work::{Work, WorkOn, ask_before_leaving};
+use super::work::{Work, WorkOn};
+use crate::frame::leaving::Leaving;
 use crate::gate::Gate;
 use crate::screens::form::{Refusal, Sending};
 use crate::screens::title::title;
@@ -96,7 +97,7 @@ fn Form(said: Said) -> impl IntoView {
         busy: sending.busy(),
     };
     let changed = Memo::new(move |_| work.differs(&begun) || name.with(|name| !name.is_empty()));
-    ask_before_leaving(changed);
+    expect_context::<Leaving>().ask_while(changed);
     // Rules that left their list because a role in clusters has only one.
     let moved = RwSignal::new(Vec::new());
     let told = move || {

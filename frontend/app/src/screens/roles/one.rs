@@ -21,8 +21,9 @@ use leptos_router::hooks::use_params_map;
 use super::delete::DeleteRole;
 use super::load::{Outcome, Unread, read, update};
 use super::meanwhile::Meanwhile;
-use super::work::{Work, WorkOn, ask_before_leaving};
+use super::work::{Work, WorkOn};
 use crate::command::SameCommand;
+use crate::frame::leaving::Leaving;
 use crate::gate::Gate;
 use crate::screens::form::{Refusal, Sending};
 use crate::screens::title::title;
@@ -196,7 +197,7 @@ fn Saying(role: RwSignal<Stored>) -> impl IntoView {
     // What somebody else has made of it meanwhile.
     let meanwhile = RwSignal::new(None::<Stored>);
     let changed = Memo::new(move |_| role.with(|role| work.differs(&role.said)));
-    ask_before_leaving(changed);
+    expect_context::<Leaving>().ask_while(changed);
     let unreadable = Signal::derive(move || work.draft.with(|draft| draft.problem().is_some()));
     let foot = NodeRef::<html::Div>::new();
     let save = move |()| {

@@ -66,16 +66,6 @@ impl Work {
     }
 }
 
-/// Has the browser ask before the page goes with what was typed, until the owner is gone.
-pub(super) fn ask_before_leaving(changed: Memo<bool>) {
-    let leaving = window_event_listener(leptos::ev::beforeunload, move |event| {
-        if changed.try_get_untracked() == Some(true) {
-            event.prevent_default();
-        }
-    });
-    on_cleanup(move || leaving.remove());
-}
-
 /// The role, both ways.
 #[component]
 pub(super) fn WorkOn(work: Work) -> impl IntoView {

@@ -7,7 +7,6 @@ use drover_ui_core::shell;
 use drover_ui_core::url::segment;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::Code;
-use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::field::{Select, TextField};
 use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing};
 use drover_ui_kit::toast::Toasts;
@@ -16,7 +15,7 @@ use leptos::prelude::*;
 use super::{Editing, Settings};
 use crate::gate::Gate;
 use crate::live::listing::Listing;
-use crate::screens::form::{FormFoot, Refusal, Sending};
+use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 
 /// The dialog of the setting that the URL names.
 #[component]
@@ -30,7 +29,7 @@ pub(super) fn EditSetting(
         let name = editing.name.get();
         settings.with(|settings| settings.iter().any(|setting| setting.name == name))
     });
-    let form = move || {
+    let form = move |sending| {
         let name = editing.name.get();
         let found = known.get().then(|| {
             settings.with_untracked(|settings| {
@@ -42,7 +41,8 @@ pub(super) fn EditSetting(
         });
         match found.flatten() {
             Some(setting) => {
-                view! { <Form setting=setting open=editing.open listing=listing/> }.into_any()
+                view! { <Form setting=setting open=editing.open sending=sending listing=listing/> }
+                    .into_any()
             }
             None => view! {
                 <Nothing why=Absence::NotFound title=format!("No setting “{name}”")
@@ -51,19 +51,23 @@ pub(super) fn EditSetting(
             .into_any(),
         }
     };
-    view! { <Dialog open=editing.open title="Change a setting">{form}</Dialog> }
+    view! {
+        <FormDialog open=editing.open title="Change a setting" let:sending>
+            {move || form(sending)}
+        </FormDialog>
+    }
 }
 
 #[component]
 fn Form(
     setting: SettingView,
     open: RwSignal<bool>,
+    sending: Sending,
     listing: Listing<SettingView>,
 ) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let note = note(&setting.name);
     let value = RwSignal::new(begin_with(&setting, note));
-    let sending = Sending::new();
     let name = StoredValue::new(setting.name.clone());
     let send = move |value: String| {
         let path = name.with_value(|name| format!("/v1/settings/{}", segment(name)));

@@ -3,16 +3,16 @@
 use std::cmp::Ordering;
 
 use drover_api::rest::TokenView;
-use drover_ui_core::token::{End, ago, end, purpose, purpose_in_full, relative};
+use drover_ui_core::token::{End, end, purpose, purpose_in_full, relative};
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
 use drover_ui_kit::table::{Column, Row, Sorting};
-use jiff::Timestamp;
 use leptos::prelude::*;
 
 use super::delete::Ending;
 use crate::clock::{Clock, in_full};
+use crate::screens::cells::{time, time_or_never, two};
 use crate::screens::cluster::path_of;
 
 /// What ends next comes first.
@@ -41,48 +41,20 @@ impl Row for TokenRow {
     }
 }
 
-type Order = fn(&TokenRow, &TokenRow) -> Ordering;
-type Cell = fn(&TokenRow) -> AnyView;
-
 /// All of them; whose a token is only where there are others'.
 pub(super) fn columns(everybodys: bool) -> Vec<Column<TokenRow>> {
-    let all: [(&str, &str, &str, Option<Order>, Cell); 8] = [
-        (
-            "description",
-            "Token",
-            "col-token",
-            Some(by_description),
-            description,
-        ),
-        ("user", "User", "col-user", Some(by_user), user),
-        (
-            "purpose",
-            "Made for",
-            "col-purpose",
-            Some(by_purpose),
-            purpose_cell,
-        ),
-        (
-            "cluster",
-            "Works on",
-            "col-scope",
-            Some(by_cluster),
-            cluster,
-        ),
-        ("expires", "Ends", "col-ends", Some(by_end), ends),
-        ("used", "Last used", "col-time", Some(by_use), used),
-        ("made", "Made", "col-time", Some(by_birth), made),
-        ("deeds", "Delete", "col-deed", None, deeds),
+    let all = [
+        Column::new("description", "Token", "col-token", description).by(by_description),
+        Column::new("user", "User", "col-user", user).by(by_user),
+        Column::new("purpose", "Made for", "col-purpose", purpose_cell).by(by_purpose),
+        Column::new("cluster", "Works on", "col-scope", cluster).by(by_cluster),
+        Column::new("expires", "Ends", "col-ends", ends).by(by_end),
+        Column::new("used", "Last used", "col-time", used).by(by_use),
+        Column::new("made", "Made", "col-time", made).by(by_birth),
+        Column::new("deeds", "Delete", "col-deed", deeds),
     ];
-    let columns = all.into_iter().filter(|it| everybodys || it.0 != "user");
-    let columns = columns.map(|(key, heading, class, order, cell)| Column {
-        key,
-        heading,
-        class,
-        order,
-        cell,
-    });
-    columns.collect()
+    let shown = all.into_iter().filter(|it| everybodys || it.key != "user");
+    shown.collect()
 }
 
 fn by_description(a: &TokenRow, b: &TokenRow) -> Ordering {
@@ -170,30 +142,15 @@ fn ends(row: &TokenRow) -> AnyView {
         (Some(tone), words) => view! { <Badge tone=tone words=words/> }.into_any(),
         (None, words) => view! { <span>{words}</span> }.into_any(),
     };
-    let exact = in_full(at);
-    view! {
-        <div class="two">{first}<span class="soft cut" title=exact.clone()>{exact.clone()}</span></div>
-    }
-    .into_any()
-}
-
-fn time(at: Option<Timestamp>, never: &'static str) -> AnyView {
-    let clock = expect_context::<Clock>();
-    match at {
-        Some(at) => {
-            view! { <span class="cut" title=in_full(at)>{move || ago(at, clock.now())}</span> }
-                .into_any()
-        }
-        None => view! { <span class="soft">{never}</span> }.into_any(),
-    }
+    two(first, &in_full(at))
 }
 
 fn used(row: &TokenRow) -> AnyView {
-    time(row.token.last_used_at, "never")
+    time_or_never(row.token.last_used_at)
 }
 
 fn made(row: &TokenRow) -> AnyView {
-    time(Some(row.token.created_at), "")
+    time(row.token.created_at)
 }
 
 fn deeds(row: &TokenRow) -> AnyView {

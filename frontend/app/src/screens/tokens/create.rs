@@ -9,10 +9,9 @@ use drover_ui_core::problem::Problem;
 use drover_ui_core::shell;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::Code;
-use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::field::TextField;
 use drover_ui_kit::notice::{Banner, Mood};
-use drover_ui_kit::picker::{Choice, Picker};
+use drover_ui_kit::picker::Picker;
 use drover_ui_kit::secret::SecretText;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -22,7 +21,7 @@ use crate::command::origin;
 use crate::gate::Gate;
 use crate::live::Clusters;
 use crate::live::listing::Listing;
-use crate::screens::form::{FormFoot, Refusal, Sending};
+use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 
 /// Longest description, in characters; the server has the last word.
 const DESCRIPTION: usize = 256;
@@ -40,12 +39,12 @@ pub(super) fn CreateToken(open: RwSignal<bool>, listing: Listing<TokenView>) -> 
     });
     let held = Signal::derive(move || issued.with(Option::is_some));
     view! {
-        <Dialog open=open title="Make a token" held=held>
+        <FormDialog open=open title="Make a token" held=held let:sending>
             {move || match issued.get() {
-                None => view! { <Form issued=issued listing=listing open=open/> }.into_any(),
+                None => view! { <Form issued=issued sending=sending listing=listing open=open/> }.into_any(),
                 Some(token) => view! { <Shown token=token open=open/> }.into_any(),
             }}
-        </Dialog>
+        </FormDialog>
     }
 }
 
@@ -156,9 +155,14 @@ impl Wish {
 }
 
 #[component]
-fn Form(issued: Issued, listing: Listing<TokenView>, open: RwSignal<bool>) -> impl IntoView {
+fn Form(
+    issued: Issued,
+    sending: Sending,
+    listing: Listing<TokenView>,
+    open: RwSignal<bool>,
+) -> impl IntoView {
     let gate = expect_context::<Gate>();
-    let (wish, sending) = (Wish::new(), Sending::new());
+    let wish = Wish::new();
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
         let Some(request) = untrack(|| wish.request()) else {
@@ -192,16 +196,7 @@ fn Form(issued: Issued, listing: Listing<TokenView>, open: RwSignal<bool>) -> im
 
 #[component]
 fn ClusterPicker(value: RwSignal<Option<String>>, error: Signal<Option<String>>) -> impl IntoView {
-    let clusters = expect_context::<Clusters>();
-    let choices = Signal::derive(move || {
-        let items = clusters.items().unwrap_or_default();
-        let choices = items.iter().map(|cluster| Choice {
-            key: cluster.name.clone(),
-            words: cluster.name.clone(),
-            note: cluster.description.clone().unwrap_or_default(),
-        });
-        choices.collect::<Vec<_>>()
-    });
+    let choices = expect_context::<Clusters>().choices();
     view! {
         <Picker
             label="Where it works"

@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 
 use drover_api::rest::UserView;
-use drover_ui_core::token::ago;
 use drover_ui_core::url::segment;
 use drover_ui_core::user::{Standing, signs_in_with};
 use drover_ui_kit::badge::{Badge, Tone};
@@ -11,12 +10,11 @@ use drover_ui_kit::button::Weight;
 use drover_ui_kit::icon::Icon;
 use drover_ui_kit::menu::{Item, Menu};
 use drover_ui_kit::table::{Column, Row, Sorting};
-use jiff::Timestamp;
 use leptos::prelude::*;
 
 use super::deeds::{Deed, Deeds, Step};
 use super::tone;
-use crate::clock::{Clock, in_full};
+use crate::screens::cells::{time, time_or_never, two};
 
 /// By name.
 pub(super) const BY_DEFAULT: Sorting = Sorting {
@@ -43,34 +41,17 @@ impl Row for UserRow {
     }
 }
 
-type Order = fn(&UserRow, &UserRow) -> Ordering;
-type Cell = fn(&UserRow) -> AnyView;
-
 /// All of them.
 pub(super) fn columns() -> Vec<Column<UserRow>> {
-    let all: [(&str, &str, &str, Option<Order>, Cell); 7] = [
-        ("name", "Name", "col-person", Some(by_name), name),
-        ("rights", "Rights", "col-rights", Some(by_rights), rights),
-        (
-            "state",
-            "State",
-            "col-standing",
-            Some(by_standing),
-            standing,
-        ),
-        ("by", "Signs in with", "col-scope", Some(by_way), way),
-        ("login", "Last sign-in", "col-time", Some(by_login), login),
-        ("made", "Made", "col-time", Some(by_birth), made),
-        ("deeds", "What can be done", "col-menu", None, deeds),
-    ];
-    all.map(|(key, heading, class, order, cell)| Column {
-        key,
-        heading,
-        class,
-        order,
-        cell,
-    })
-    .into()
+    vec![
+        Column::new("name", "Name", "col-person", name).by(by_name),
+        Column::new("rights", "Rights", "col-rights", rights).by(by_rights),
+        Column::new("state", "State", "col-standing", standing).by(by_standing),
+        Column::new("by", "Signs in with", "col-scope", way).by(by_way),
+        Column::new("login", "Last sign-in", "col-time", login).by(by_login),
+        Column::new("made", "Made", "col-time", made).by(by_birth),
+        Column::new("deeds", "What can be done", "col-menu", deeds),
+    ]
 }
 
 fn by_name(a: &UserRow, b: &UserRow) -> Ordering {
@@ -101,18 +82,14 @@ fn by_birth(a: &UserRow, b: &UserRow) -> Ordering {
 }
 
 fn name(row: &UserRow) -> AnyView {
-    let shown = row.user.display_name.clone().unwrap_or_default();
     let screen = format!("/users/{}", segment(&row.user.name));
     let oneself = row
         .oneself
         .then(|| view! { <Badge tone=Tone::Busy words="you".to_owned()/> });
-    view! {
-        <div class="two">
-            <span class="with-badge"><a class="cut" href=screen>{row.user.name.clone()}</a>{oneself}</span>
-            <span class="soft cut" title=shown.clone()>{shown.clone()}</span>
-        </div>
-    }
-    .into_any()
+    let name = view! {
+        <span class="with-badge"><a class="cut" href=screen>{row.user.name.clone()}</a>{oneself}</span>
+    };
+    two(name, row.user.display_name.as_deref().unwrap_or_default())
 }
 
 fn rights(row: &UserRow) -> AnyView {
@@ -133,24 +110,12 @@ fn way(row: &UserRow) -> AnyView {
     view! { <span class="cut" title=words.clone()>{words.clone()}</span> }.into_any()
 }
 
-/// How long ago, with the whole time for who asks.
-pub(super) fn time(at: Option<Timestamp>) -> AnyView {
-    let clock = expect_context::<Clock>();
-    match at {
-        Some(at) => {
-            view! { <span class="cut" title=in_full(at)>{move || ago(at, clock.now())}</span> }
-                .into_any()
-        }
-        None => view! { <span class="soft">"never"</span> }.into_any(),
-    }
-}
-
 fn login(row: &UserRow) -> AnyView {
-    time(row.user.last_login_at)
+    time_or_never(row.user.last_login_at)
 }
 
 fn made(row: &UserRow) -> AnyView {
-    time(Some(row.user.created_at))
+    time(row.user.created_at)
 }
 
 /// The menu of what can be done with a user.

@@ -3,7 +3,6 @@
 use drover_api::rest::{Secret, UserCreate, UserView};
 use drover_ui_core::shell;
 use drover_ui_kit::code::Code;
-use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::field::{Checkbox, TextField};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
@@ -12,7 +11,7 @@ use super::deeds::{FirstPassword, Told};
 use super::password::{NewPassword, PasswordFields};
 use crate::gate::Gate;
 use crate::live::listing::Listing;
-use crate::screens::form::{FormFoot, Refusal, Sending};
+use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 
 /// The dialog: the form first, then the password if it was made here.
 #[component]
@@ -25,12 +24,12 @@ pub(super) fn CreateUser(open: RwSignal<bool>, listing: Listing<UserView>) -> im
     });
     let held = Signal::derive(move || told.with(Option::is_some));
     view! {
-        <Dialog open=open title="Make a user" held=held>
+        <FormDialog open=open title="Make a user" held=held let:sending>
             {move || match told.get() {
-                None => view! { <Form told=told listing=listing open=open/> }.into_any(),
+                None => view! { <Form told=told sending=sending listing=listing open=open/> }.into_any(),
                 Some(told) => view! { <FirstPassword told=told open=open/> }.into_any(),
             }}
-        </Dialog>
+        </FormDialog>
     }
 }
 
@@ -97,11 +96,12 @@ const FIELDS: &[&str] = &["name", "displayName", "password"];
 #[component]
 fn Form(
     told: RwSignal<Option<Told>>,
+    sending: Sending,
     listing: Listing<UserView>,
     open: RwSignal<bool>,
 ) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
-    let (wish, sending) = (Wish::new(), Sending::new());
+    let wish = Wish::new();
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
         let password = untrack(move || wish.is_ready()).then(|| wish.password.take(toasts));

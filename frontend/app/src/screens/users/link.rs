@@ -3,11 +3,10 @@
 use drover_api::rest::{HeldRole, IdentityView, UserLink, UserLinked, UserView};
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
-use drover_ui_core::user::{held, movable, signs_in_with};
+use drover_ui_core::user::{held, movable, told_apart};
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::confirm::Confirm;
-use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::field::Select;
 use drover_ui_kit::notice::{Banner, Mood};
 use drover_ui_kit::picker::{Choice, Picker};
@@ -19,7 +18,7 @@ use super::PATH;
 use crate::clock::now;
 use crate::gate::Gate;
 use crate::live::listing::Listing;
-use crate::screens::form::{FormFoot, Refusal, Sending};
+use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 
 fn path(user: &str) -> String {
     format!("/v1/users/{}/identities", segment(user))
@@ -40,9 +39,9 @@ pub(super) fn LinkIdentity(
         }
     });
     let title = format!("Link an identity to {name}");
-    let (name, sending) = (StoredValue::new(name), Sending::new());
+    let name = StoredValue::new(name);
     view! {
-        <Dialog open=open title=title held=sending.busy()>
+        <FormDialog open=open title=title let:sending>
             {move || match linked.get() {
                 None => view! {
                     <Form name=name open=open sending=sending listing=listing linked=linked/>
@@ -50,8 +49,14 @@ pub(super) fn LinkIdentity(
                 .into_any(),
                 Some(linked) => view! { <Linked linked=linked open=open/> }.into_any(),
             }}
-        </Dialog>
+        </FormDialog>
     }
+}
+
+fn told(user: &UserView) -> String {
+    let identities = user.identities.iter();
+    let logins = identities.map(|it| (it.provider.as_str(), it.login.as_str()));
+    told_apart(user.display_name.as_deref(), logins)
 }
 
 /// Fields at which the server's complaints are shown.
@@ -65,7 +70,6 @@ fn Form(
     listing: Listing<UserView>,
     linked: RwSignal<Option<UserLinked>>,
 ) -> impl IntoView {
-    sending.forget();
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let (from, provider) = (RwSignal::new(None::<String>), RwSignal::new(String::new()));
     let users = Listing::<UserView>::follow(PATH);
@@ -88,7 +92,7 @@ fn Form(
     let choices = Signal::derive(move || {
         let others = others.get().into_iter();
         let choices = others.map(|(user, _)| Choice {
-            note: signs_in_with(&user),
+            note: told(&user),
             words: user.name.clone(),
             key: user.name,
         });
@@ -157,7 +161,7 @@ fn Form(
                 "Two users are one person: the identity of the other one moves here. Whoever signs in with it then is "
                 <b>{name.get_value()}</b>", with all that they may do."
             </p>
-            <Picker label="From" choices=choices value=from none="Choose the other user"
+            <Picker wraps=true label="From" choices=choices value=from none="Choose the other user"
                 help="Only users whose identity provider has confirmed them within a day, and is not one of this user's already. Others sign in with it first.".to_owned()
                 error=sending.of("from")/>
             {several}

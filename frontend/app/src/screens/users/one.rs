@@ -9,24 +9,24 @@ use drover_ui_core::url::segment;
 use drover_ui_core::user::{GroupOf, Standing, groups, state_words};
 use drover_ui_kit::badge::Badge;
 use drover_ui_kit::button::Button;
-use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
 use drover_ui_kit::table::{Column, Row, Sorting, Table, sorted};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos_router::components::A;
 use leptos_router::hooks::use_params_map;
 
-use super::columns::{UserRow, deeds as menu, time};
+use super::columns::{UserRow, deeds as menu};
 use super::deeds::{DeedDialog, Deeds};
 use super::link::{LinkIdentity, UnlinkIdentity};
-use super::{DEED, PATH, state_tone, tone};
+use super::{DEED, PATH, SCREEN, USERS, state_tone, tone};
 use crate::clock::{Clock, in_full};
 use crate::command::SameCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
 use crate::gate::Gate;
 use crate::live::listing::Listing;
+use crate::screens::cells::time_or_never;
 use crate::screens::form::{Refusal, Sending};
-use crate::screens::list::{AdministratorsOnly, Refused, What};
+use crate::screens::list::{AdministratorsOnly, NoneOfThem, OneScreen};
 use crate::screens::title::title;
 use crate::screens::{access, address, audit};
 
@@ -59,36 +59,16 @@ fn Managed() -> impl IntoView {
 fn Of(name: String) -> impl IntoView {
     let listing = Listing::<UserView>::follow_one(format!("{PATH}/{}", segment(&name)));
     let found = Memo::new(move |_| listing.items()?.first().cloned());
-    // Another kind of answer only; what is within follows the user by itself.
-    let what = Memo::new(move |_| {
-        let count = usize::from(found.with(Option::is_some));
-        What::of(listing.items().is_some(), listing.freshness(), count, count)
-    });
     let deeds = Deeds::provide();
-    let shown = move || {
-        let name = name.clone();
-        match what.get() {
-            What::Loading => view! { <div class="page"><Skeleton lines=8/></div> }.into_any(),
-            What::Problem(problem) => {
-                view! { <div class="page"><Refused problem=problem things="users"/></div> }
-                    .into_any()
-            }
-            What::Empty | What::NoMatch => view! { <Unknown name=name/> }.into_any(),
-            What::Rows => view! { <Known name=name found=found listing=listing/> }.into_any(),
-        }
-    };
-    view! { {shown}<DeedDialog deeds=deeds listing=listing/> }
-}
-
-#[component]
-fn Unknown(name: String) -> impl IntoView {
+    let unknown = name.clone();
     view! {
-        <div class="page">
-            <Nothing why=Absence::NotFound title=format!("There is no user “{name}”")
-                advice="They may have been deleted, or have another name.">
-                <A href="/users">"All users"</A>
-            </Nothing>
-        </div>
+        <OneScreen things=USERS listing=listing found=found unknown=move || view! {
+            <NoneOfThem things=USERS all=SCREEN title=format!("There is no user “{unknown}”")
+                advice="They may have been deleted, or have another name."/>
+        }>
+            <Known name=name.clone() found=found listing=listing/>
+        </OneScreen>
+        <DeedDialog deeds=deeds listing=listing/>
     }
 }
 
@@ -161,7 +141,7 @@ fn Facts(user: UserView) -> impl IntoView {
             <dl class="facts">
                 <dt>"Display name"</dt><dd>{shown}</dd>
                 <dt>"Rights"</dt><dd>{rights}</dd>
-                <dt>"Last sign-in"</dt><dd>{time(user.last_login_at)}</dd>
+                <dt>"Last sign-in"</dt><dd>{time_or_never(user.last_login_at)}</dd>
                 <dt>"Made"</dt><dd>{in_full(user.created_at)}</dd>
                 <dt>"In the clusters"</dt><dd><code>{format!("drover:user:{}", user.uid)}</code></dd>
             </dl>
@@ -312,32 +292,26 @@ const BY_NAME: Sorting = Sorting {
 
 fn columns() -> Vec<Column<GroupRow>> {
     vec![
-        Column {
-            key: "group",
-            heading: "Group",
-            class: "col-role",
-            order: Some(|a, b| a.0.display_name.cmp(&b.0.display_name)),
-            cell: |row| cell(&row.0.display_name),
-        },
-        Column {
-            key: "name",
-            heading: "What roles are bound to",
-            class: "col-binding",
-            order: Some(|a, b| a.0.name.cmp(&b.0.name)),
-            cell: |row| cell(&row.0.name),
-        },
-        Column {
-            key: "state",
-            heading: "What was said last",
-            class: "col-standing",
-            order: Some(|a, b| state_words(a.0.state).cmp(state_words(b.0.state))),
-            cell: |row| {
-                let state = row.0.state;
-                let words = state_words(state).to_owned();
-                view! { <Badge tone=state_tone(state) words=words/> }.into_any()
-            },
-        },
+        Column::new("group", "Group", "col-role", group)
+            .by(|a, b| a.0.display_name.cmp(&b.0.display_name)),
+        Column::new("name", "What roles are bound to", "col-binding", name)
+            .by(|a, b| a.0.name.cmp(&b.0.name)),
+        Column::new("state", "What was said last", "col-standing", said)
+            .by(|a, b| state_words(a.0.state).cmp(state_words(b.0.state))),
     ]
+}
+
+fn group(row: &GroupRow) -> AnyView {
+    cell(&row.0.display_name)
+}
+
+fn name(row: &GroupRow) -> AnyView {
+    cell(&row.0.name)
+}
+
+fn said(row: &GroupRow) -> AnyView {
+    let state = row.0.state;
+    view! { <Badge tone=state_tone(state) words=state_words(state).to_owned()/> }.into_any()
 }
 
 fn cell(text: &str) -> AnyView {

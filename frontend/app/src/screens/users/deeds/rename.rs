@@ -2,14 +2,13 @@
 
 use drover_api::rest::{UserPatch, UserView};
 use drover_ui_core::url::segment;
-use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::field::TextField;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
 use crate::gate::Gate;
 use crate::live::listing::Listing;
-use crate::screens::form::{FormFoot, Refusal, Sending};
+use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 
 /// The dialog.
 #[component]
@@ -21,17 +20,21 @@ pub(super) fn Rename(
     let title = format!("Display name of {}", user.name);
     let user = StoredValue::new(user);
     view! {
-        <Dialog open=open title=title>
-            <Form user=user.get_value() open=open listing=listing/>
-        </Dialog>
+        <FormDialog open=open title=title let:sending>
+            <Form user=user.get_value() open=open sending=sending listing=listing/>
+        </FormDialog>
     }
 }
 
 #[component]
-fn Form(user: UserView, open: RwSignal<bool>, listing: Listing<UserView>) -> impl IntoView {
+fn Form(
+    user: UserView,
+    open: RwSignal<bool>,
+    sending: Sending,
+    listing: Listing<UserView>,
+) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let shown = RwSignal::new(user.display_name.unwrap_or_default());
-    let sending = Sending::new();
     let name = StoredValue::new(user.name);
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();

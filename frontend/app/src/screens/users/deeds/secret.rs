@@ -4,7 +4,6 @@ use drover_api::rest::{PasswordReset, UserView};
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
 use drover_ui_kit::code::Code;
-use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::notice::{Banner, Mood};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
@@ -14,7 +13,7 @@ use super::super::password::{NewPassword, PasswordFields};
 use super::{FirstPassword, Told};
 use crate::gate::Gate;
 use crate::live::listing::Listing;
-use crate::screens::form::{FormFoot, Refusal, Sending};
+use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 
 /// The dialog: the form first, then the password if it was made here.
 #[component]
@@ -28,12 +27,12 @@ pub(super) fn SetPassword(
     let title = format!("Set a password for {}", row.user.name);
     let row = StoredValue::new(row);
     view! {
-        <Dialog open=open title=title held=held>
+        <FormDialog open=open title=title held=held let:sending>
             {move || match told.get() {
-                None => view! { <Form row=row.get_value() told=told open=open listing=listing/> }.into_any(),
+                None => view! { <Form row=row.get_value() told=told open=open sending=sending listing=listing/> }.into_any(),
                 Some(told) => view! { <FirstPassword told=told open=open/> }.into_any(),
             }}
-        </Dialog>
+        </FormDialog>
     }
 }
 
@@ -42,11 +41,11 @@ fn Form(
     row: UserRow,
     told: RwSignal<Option<Told>>,
     open: RwSignal<bool>,
+    sending: Sending,
     listing: Listing<UserView>,
 ) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let password = NewPassword::new();
-    let sending = Sending::new();
     let UserRow { user, oneself } = row;
     let name = StoredValue::new(user.name);
     let ready = move || password.is_ready();

@@ -1,0 +1,50 @@
+//! Cells that lists of different things share.
+
+use drover_ui_core::readiness::{Readiness, Standing};
+use drover_ui_core::token::ago;
+use drover_ui_kit::badge::{Badge, Tone};
+use jiff::Timestamp;
+use leptos::prelude::*;
+
+use crate::clock::{Clock, in_full};
+
+/// One thing, and in soft letters below it a text that is cut where it does not fit.
+pub(crate) fn two(first: impl IntoView + 'static, second: &str) -> AnyView {
+    let second = second.to_owned();
+    view! {
+        <div class="two">
+            {first.into_any()}
+            <span class="soft cut" title=second.clone()>{second.clone()}</span>
+        </div>
+    }
+    .into_any()
+}
+
+/// What a standing means for who looks at it.
+pub(crate) const fn tone(standing: Standing) -> Tone {
+    match standing {
+        Standing::Failing => Tone::Bad,
+        Standing::Coming => Tone::Busy,
+        Standing::Ready => Tone::Good,
+    }
+}
+
+/// How something stands, and why.
+pub(crate) fn standing(readiness: &Readiness) -> AnyView {
+    let badge = view! { <Badge tone=tone(readiness.standing) words=readiness.words.clone()/> };
+    two(badge, readiness.why.as_deref().unwrap_or_default())
+}
+
+/// How long ago, with the whole time for who asks.
+pub(crate) fn time(at: Timestamp) -> AnyView {
+    let clock = expect_context::<Clock>();
+    view! { <span class="cut" title=in_full(at)>{move || ago(at, clock.now())}</span> }.into_any()
+}
+
+/// The same of what may not have been yet.
+pub(crate) fn time_or_never(at: Option<Timestamp>) -> AnyView {
+    match at {
+        Some(at) => time(at),
+        None => view! { <span class="soft">"never"</span> }.into_any(),
+    }
+}

@@ -1,0 +1,140 @@
+//! A list, as a screen of its own or as a part of one.
+
+use drover_ui_core::selection::Selection;
+use drover_ui_kit::button::Button;
+use drover_ui_kit::field::SearchField;
+use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
+use drover_ui_kit::table::{Row, Table};
+use leptos::prelude::*;
+
+use super::contents::Contents;
+use super::{Refused, What};
+use crate::command::SameCommand;
+use crate::freshness::{FreshnessMark, StaleBanner};
+
+/// The words for what is listed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Things {
+    /// The heading: `Users`.
+    pub(crate) heading: &'static str,
+    /// One of them: `user`.
+    pub(crate) one: &'static str,
+    /// Many of them: `users`.
+    pub(crate) many: &'static str,
+    /// What the text of the filter is held against: `name, login`.
+    pub(crate) hint: &'static str,
+    /// What else filters them: `another state`.
+    pub(crate) filter: Option<&'static str>,
+    /// How many lines stand for them until they come.
+    pub(crate) lines: usize,
+}
+
+/// A list that is a screen: its heading and filter, itself, and what lists the same elsewhere.
+#[component]
+pub(crate) fn ListScreen<R: Row>(
+    /// What is listed.
+    things: Things,
+    /// The list.
+    contents: Contents<R>,
+    /// What lists the same on the command line.
+    command: &'static str,
+    /// Why there is nothing; without it that is the filter's doing.
+    #[prop(optional, into)]
+    empty: Option<ViewFn>,
+    /// Which rows are chosen, if rows can be.
+    #[prop(optional_no_strip, into)]
+    selection: Option<RwSignal<Selection>>,
+    /// What can be done beside the filter.
+    #[prop(optional, into)]
+    action: Option<ViewFn>,
+    /// What stands above the list.
+    #[prop(optional)]
+    children: Option<Children>,
+) -> impl IntoView {
+    let heard = contents.heard;
+    view! {
+        <div class="page">
+            <header class="page-head">
+                <h1>{things.heading}</h1>
+                <FreshnessMark freshness=heard.freshness/>
+                <span class="grow"></span>
+                <ListFilter things=things contents=contents/>
+                {action.map(|action| action.run())}
+            </header>
+            <StaleBanner freshness=heard.freshness shown=heard.known/>
+            {children.map(|children| children())}
+            <ListBody things=things contents=contents empty=empty selection=selection/>
+            <footer class="page-foot">
+                <SameCommand line=command.to_owned()/>
+                <span>{move || contents.counted()}</span>
+            </footer>
+        </div>
+    }
+}
+
+/// Where the text is typed that filters a list.
+#[component]
+pub(crate) fn ListFilter<R: Row>(
+    /// What is listed.
+    things: Things,
+    /// The list.
+    contents: Contents<R>,
+) -> impl IntoView {
+    view! {
+        <div class="home-filter">
+            <SearchField label=format!("Filter {}", things.many) hint=things.hint value=contents.view.text/>
+        </div>
+    }
+}
+
+/// The list itself, or why it is not there.
+#[component]
+pub(crate) fn ListBody<R: Row>(
+    /// What is listed.
+    things: Things,
+    /// The list.
+    contents: Contents<R>,
+    /// Why there is nothing; without it that is the filter's doing.
+    empty: Option<ViewFn>,
+    /// Which rows are chosen, if rows can be.
+    #[prop(optional_no_strip)]
+    selection: Option<RwSignal<Selection>>,
+) -> impl IntoView {
+    let view = contents.view;
+    let no_match = move || view! { <NoMatch things=things on_all=move |()| view.show_all()/> };
+    view! {
+        <div class="home-list">
+            {move || match contents.what.get() {
+                What::Loading => view! { <Skeleton lines=things.lines/> }.into_any(),
+                What::Problem(problem) => view! { <Refused problem=problem things=things.many/> }.into_any(),
+                What::Empty => match &empty {
+                    Some(empty) => empty.run(),
+                    None => no_match().into_any(),
+                },
+                What::NoMatch => no_match().into_any(),
+                What::Rows => view! {
+                    <Table
+                        label=things.heading
+                        columns=contents.columns.get_value()
+                        rows=contents.shown
+                        sorting=view.sorting
+                        selection=selection
+                    />
+                }.into_any(),
+            }}
+        </div>
+    }
+}
+
+#[component]
+fn NoMatch(things: Things, #[prop(into)] on_all: Callback<()>) -> impl IntoView {
+    let advice = match things.filter {
+        Some(filter) => format!("Fewer words, or {filter}, show more."),
+        None => "Fewer words show more.".to_owned(),
+    };
+    view! {
+        <Nothing why=Absence::NoMatch title=format!("No {} fits", things.one) advice=advice>
+            <Button on_press=move |()| on_all.run(())>{format!("Show all {}", things.many)}</Button>
+        </Nothing>
+    }
+}

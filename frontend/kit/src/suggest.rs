@@ -1,0 +1,160 @@
+//! A text that may be anything, with what it may mean below.
+
+use leptos::html;
+use leptos::prelude::*;
+use web_sys::KeyboardEvent;
+
+use crate::field::{note, unique};
+use crate::picker::{Choice, Options};
+
+/// One line of text; what is found by it can be taken instead. Where the text is all that is found,
+/// nothing is offered.
+#[component]
+pub fn SuggestField(
+    /// What it is for.
+    #[prop(into)]
+    label: String,
+    /// The text; what is taken puts its key there.
+    value: RwSignal<String>,
+    /// What is found by the text.
+    #[prop(into)]
+    found: Signal<Vec<Choice>>,
+    /// What the text has to look like.
+    #[prop(optional, into)]
+    help: Signal<String>,
+    /// What is wrong with it.
+    #[prop(optional, into)]
+    error: Signal<Option<String>>,
+    /// Whether it has the focus when it appears.
+    #[prop(optional)]
+    focused: bool,
+) -> impl IntoView {
+    let (id, list, below) = (unique("field"), unique("list"), unique("note"));
+    let input = NodeRef::<html::Input>::new();
+    Effect::new(move || {
+        if let Some(input) = input.get().filter(|_| focused) {
+            // A field that is gone already needs no focus.
+            let _ = input.focus();
+        }
+    });
+    let field = Field::new(found, value);
+    let (here, active) = (list.clone(), list.clone());
+    let active = move || Some(format!("{active}-{}", field.active()?));
+    let options = Options {
+        fitting: field.fitting,
+        place: Signal::derive(move || field.active()),
+        choose: Callback::new(move |key| field.take(key)),
+    };
+    view! {
+        <div class="field picker">
+            <label for=id.clone()>{label}</label>
+            <input
+                node_ref=input
+                id=id
+                type="text"
+                role="combobox"
+                autocomplete="off"
+                autocapitalize="none"
+                spellcheck="false"
+                aria-autocomplete="list"
+                aria-controls=list.clone()
+                aria-expanded=move || field.is_open().to_string()
+                aria-activedescendant=active
+                aria-describedby=below.clone()
+                aria-invalid=move || error.get().is_some().to_string()
+                prop:value=value
+                on:input=move |event| field.types(event_target_value(&event))
+                on:blur=move |_| field.wanted.set(false)
+                on:keydown=move |event: KeyboardEvent| field.key(&event)
+            />
+            <div class="picker-list wraps" id=list role="listbox" aria-label="What fits" hidden=move || !field.is_open()>
+                {move || field.is_open().then(|| options.view(&here))}
+            </div>
+            {note(below, help, error)}
+        </div>
+    }
+}
+
+/// What happens in the field.
+#[derive(Clone, Copy)]
+struct Field {
+    value: RwSignal<String>,
+    /// Whether what fits may be seen.
+    wanted: RwSignal<bool>,
+    /// The place of the one that Enter takes, once the arrows have gone to one.
+    place: RwSignal<Option<usize>>,
+    fitting: Memo<Vec<Choice>>,
+}
+
+impl Field {
+    fn new(found: Signal<Vec<Choice>>, value: RwSignal<String>) -> Self {
+        let fitting = Memo::new(move |_| {
+            let found = found.get();
+            let is_text = |it: &Choice| value.with(|text| it.key == text.trim());
+            if found.iter().all(is_text) {
+                return Vec::new();
+            }
+            found
+        });
+        Self {
+            value,
+            wanted: RwSignal::new(false),
+            place: RwSignal::new(None),
+            fitting,
+        }
+    }
+
+    fn is_open(self) -> bool {
+        self.wanted.get() && self.fitting.with(|it| !it.is_empty())
+    }
+
+    /// The place of the one that is marked in the list, if that is open.
+    fn active(self) -> Option<usize> {
+        self.place.get().filter(|_| self.is_open())
+    }
+
+    fn types(self, text: String) {
+        self.value.set(text);
+        self.place.set(None);
+        self.wanted.set(true);
+    }
+
+    fn take(self, key: String) {
+        self.value.set(key);
+        self.place.set(None);
+        self.wanted.set(false);
+    }
+
+    fn key(self, event: &KeyboardEvent) {
+        let open = untrack(move || self.is_open());
+        let count = self.fitting.with_untracked(Vec::len);
+        let place = self.place.get_untracked();
+        match event.key().as_str() {
+            "ArrowDown" if !open && count > 0 => self.wanted.set(true),
+            "ArrowDown" if open => {
+                let next = place.map_or(0, |place| (place + 1) % count);
+                self.place.set(Some(next));
+            }
+            "ArrowUp" if open => {
+                let before = place.map_or(count - 1, |place| (place + count - 1) % count);
+                self.place.set(Some(before));
+            }
+            "Enter" if open => {
+                let taken = place.and_then(|place| {
+                    self.fitting
+                        .with_untracked(|it| it.get(place).map(|it| it.key.clone()))
+                });
+                // What was typed counts as it is, unless the arrows have gone elsewhere.
+                let Some(key) = taken else { return };
+                self.take(key);
+            }
+            // The list closes, and not the dialog in which it is.
+            "Escape" if open => {
+                self.wanted.set(false);
+                event.stop_propagation();
+            }
+            _ => return,
+        }
+        event.prevent_default();
+    }
+}
