@@ -159,6 +159,30 @@ fn who() -> Identity {
 }
 
 #[tokio::test(start_paused = true)]
+async fn only_a_log_in_hands_itself_on_and_nobody_confirms_for_another() {
+    let (devices, _) = devices(Mood::HasTheLogIn);
+    let now = Timestamp::UNIX_EPOCH;
+    let codes = devices.begin(from(1), now).unwrap();
+    for purpose in [
+        TokenPurpose::Api,
+        TokenPurpose::Kubeconfig,
+        TokenPurpose::Credential,
+        TokenPurpose::PasswordChange,
+    ] {
+        let mut program = who();
+        program.token.purpose = purpose;
+        let confirmed = devices.confirm(&codes.user, &program, now);
+        assert!(
+            matches!(confirmed, Err(DeviceError::NoLogin)),
+            "{purpose:?}"
+        );
+    }
+    devices.confirm(&codes.user, &who(), now).unwrap();
+    let again = devices.confirm(&codes.user, &who(), now);
+    assert!(matches!(again, Err(DeviceError::Confirmed)), "{again:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn one_token_is_given_for_a_log_in_that_was_confirmed() {
     let (devices, asked) = devices(Mood::HasTheLogIn);
     let now = Timestamp::UNIX_EPOCH;
