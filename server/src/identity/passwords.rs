@@ -258,7 +258,7 @@ mod tests {
     async fn a_password_of_nobody_takes_as_long_as_somebodys() {
         let passwords = Passwords::new().unwrap();
         let phc = passwords.hash("correct horse".into()).await.unwrap();
-        let mut shortest = [std::time::Duration::MAX; 2];
+        let mut shortest = [Duration::MAX; 2];
         // In turns, so that what else the machine does is in both.
         for _ in 0..5 {
             for (shortest, stored) in shortest.iter_mut().zip([Some(phc.clone()), None]) {
