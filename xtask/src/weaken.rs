@@ -56,9 +56,8 @@ pub(crate) enum WeakenError {
 /// `xtask weaken`.
 #[derive(clap::Args)]
 pub(crate) struct Weaken {
-    /// Only patches whose file names contain this
-    #[arg(default_value = "")]
-    only: String,
+    /// Only patches whose file names contain one of these
+    only: Vec<String>,
     /// Only see that the patches can be read and apply
     #[arg(long)]
     check: bool,
@@ -93,8 +92,8 @@ impl Weaken {
     }
 }
 
-/// The patches whose file names contain `only`, by name.
-fn patches(only: &str) -> Result<Vec<Patch>, WeakenError> {
+/// The patches whose file names contain one of `only`, or all of them, by name.
+fn patches(only: &[String]) -> Result<Vec<Patch>, WeakenError> {
     let folder = root().join("e2e/weaken");
     let list = |source| WeakenError::List {
         path: folder.clone(),
@@ -104,17 +103,19 @@ fn patches(only: &str) -> Result<Vec<Patch>, WeakenError> {
     for entry in std::fs::read_dir(&folder).map_err(list)? {
         let path = entry.map_err(list)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.ends_with(".patch") && name.contains(only) {
-            paths.push(path);
+        if name.ends_with(".patch") {
+            paths.push((name.into_owned(), path));
         }
     }
     paths.sort();
-    if paths.is_empty() {
-        return Err(WeakenError::NoneChosen(only.to_owned()));
+    let has = |part: &String| paths.iter().any(|(name, _)| name.contains(part));
+    if let Some(part) = only.iter().find(|part| !has(part)) {
+        return Err(WeakenError::NoneChosen(part.clone()));
     }
+    paths.retain(|(name, _)| only.is_empty() || only.iter().any(|part| name.contains(part)));
     Ok(paths
         .iter()
-        .map(|path| Patch::read(path))
+        .map(|(_, path)| Patch::read(path))
         .collect::<Result<_, _>>()?)
 }
 

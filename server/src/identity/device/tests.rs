@@ -82,9 +82,28 @@ fn a_code_can_be_typed_in_any_way() {
     assert_ne!(as_typed("BBBB-BBBBB"), given);
 }
 
-/// Log-ins where `u1` is logged in until second 100, and a hub that takes what it is given, if it
-/// takes anything, and has nothing; the second is what it was asked to do.
-fn devices(takes: bool) -> (Devices, Arc<Mutex<Vec<String>>>) {
+/// What a hub does with what it is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mood {
+    /// Nothing.
+    Fails,
+    /// It takes what it is given, and has nothing any more.
+    HasNothing,
+    /// It takes what it is given, and has the log-in that confirms.
+    HasTheLogIn,
+}
+
+/// The log-in of `u1`, until second 100.
+fn log_in() -> Token {
+    let mut login = token("bcdfghjkmnpq", "u1");
+    login.spec.purpose = TokenPurpose::Session;
+    let ends = Timestamp::from_second(100).unwrap();
+    login.spec.expires_at = k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(ends);
+    login
+}
+
+/// Log-ins where `u1` is logged in, on such a hub; the second is what it was asked to do.
+fn devices(mood: Mood) -> (Devices, Arc<Mutex<Vec<String>>>) {
     let asked: Arc<Mutex<Vec<String>>> = Arc::default();
     let noted = Arc::clone(&asked);
     let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
@@ -98,12 +117,14 @@ fn devices(takes: bool) -> (Devices, Arc<Mutex<Vec<String>>>) {
                 .lock()
                 .push(format!("{method} {ends}").trim().to_owned());
             let (code, body) = match &*method {
-                _ if !takes => (500, Status::internal("down").to_meta()),
+                _ if mood == Mood::Fails => (500, Status::internal("down").to_meta()),
+                "GET" if mood == Mood::HasTheLogIn => {
+                    let body = kube::client::Body::from(serde_json::to_vec(&log_in())?);
+                    return Ok::<_, tower::BoxError>(http::Response::new(body));
+                }
                 "POST" => {
                     let body = http::Response::builder().status(201);
-                    return Ok::<_, tower::BoxError>(
-                        body.body(sent.to_string().into_bytes().into())?,
-                    );
+                    return Ok(body.body(sent.to_string().into_bytes().into())?);
                 }
                 _ => (404, Status::not_found("Token", "x").to_meta()),
             };
@@ -113,11 +134,7 @@ fn devices(takes: bool) -> (Devices, Arc<Mutex<Vec<String>>>) {
     });
     let stores = Stores::of_an_empty_hub();
     stores.users.apply(person());
-    let mut login = token("bcdfghjkmnpq", "u1");
-    login.spec.purpose = TokenPurpose::Session;
-    let ends = Timestamp::from_second(100).unwrap();
-    login.spec.expires_at = k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(ends);
-    stores.tokens.apply(login);
+    stores.tokens.apply(log_in());
     let settings = Settings::new(stores.clone(), "https://127.0.0.1:8443");
     let client = kube::Client::new(service, "default");
     let hub = Hub::new(client, stores, Keys::generate().unwrap());
@@ -142,8 +159,44 @@ fn who() -> Identity {
 }
 
 #[tokio::test(start_paused = true)]
+async fn only_a_log_in_hands_itself_on_and_nobody_confirms_for_another() {
+    let (devices, _) = devices(Mood::HasTheLogIn);
+    let now = Timestamp::UNIX_EPOCH;
+    let codes = devices.begin(from(1), now).unwrap();
+    for purpose in [
+        TokenPurpose::Api,
+        TokenPurpose::Kubeconfig,
+        TokenPurpose::Credential,
+        TokenPurpose::PasswordChange,
+    ] {
+        let mut program = who();
+        program.token.purpose = purpose;
+        let confirmed = devices.confirm(&codes.user, &program, now);
+        assert!(
+            matches!(confirmed, Err(DeviceError::NoLogin)),
+            "{purpose:?}"
+        );
+    }
+    devices.confirm(&codes.user, &who(), now).unwrap();
+    let again = devices.confirm(&codes.user, &who(), now);
+    assert!(matches!(again, Err(DeviceError::Confirmed)), "{again:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_token_is_given_for_a_log_in_that_was_confirmed() {
+    let (devices, asked) = devices(Mood::HasTheLogIn);
+    let now = Timestamp::UNIX_EPOCH;
+    let codes = devices.begin(from(1), now).unwrap();
+    devices.confirm(&codes.user, &who(), now).unwrap();
+    assert!(devices.fetch(&codes.device, now).await.unwrap().is_some());
+    let again = devices.fetch(&codes.device, now).await;
+    assert!(matches!(again, Err(DeviceError::NoSuch)), "{again:?}");
+    assert_eq!(asked.lock().len(), 2, "one token is made, and looked after");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_log_in_that_was_ended_meanwhile_leaves_no_other_behind() {
-    let (devices, asked) = devices(true);
+    let (devices, asked) = devices(Mood::HasNothing);
     let now = Timestamp::UNIX_EPOCH;
     let codes = devices.begin(from(1), now).unwrap();
     devices.confirm(&codes.user, &who(), now).unwrap();
@@ -155,7 +208,7 @@ async fn a_log_in_that_was_ended_meanwhile_leaves_no_other_behind() {
 
 #[tokio::test(start_paused = true)]
 async fn a_confirmed_log_in_waits_for_a_hub_that_fails() {
-    let (devices, _) = devices(false);
+    let (devices, _) = devices(Mood::Fails);
     let now = Timestamp::UNIX_EPOCH;
     let codes = devices.begin(from(1), now).unwrap();
     devices.confirm(&codes.user, &who(), now).unwrap();

@@ -259,3 +259,6 @@ fn identity(user: &User, provider: &ProviderUid) -> Result<ProviderIdentity, Lin
     let identity = standing::identity(user, provider).cloned();
     identity.ok_or_else(|| LinkError::NoSuch(user.name_any()))
 }
+
+#[cfg(test)]
+mod tests;

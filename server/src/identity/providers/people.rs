@@ -263,3 +263,6 @@ pub async fn record_login(hub: &Hub, user: &User) {
         tracing::debug!(error, "login not recorded");
     }
 }
+
+#[cfg(test)]
+mod tests;

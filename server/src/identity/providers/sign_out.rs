@@ -271,3 +271,6 @@ fn unwell(provider: &str, error: &SignOutError) {
         "somebody may still be signed in at their identity provider"
     );
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@ use drover_api::kinds::{AuthProvider, AuthProviderSpec, IdentityGroup, UserSpec,
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::*;
+use crate::hub::{Hub, Keys};
 use crate::identity::authenticator::tests::token;
 use crate::identity::groups::groups_of;
 
@@ -14,6 +15,15 @@ pub(crate) fn provider(name: &str, uid: &str, enabled: bool) -> AuthProvider {
     let mut provider = AuthProvider::new(name, spec);
     provider.metadata.uid = Some(uid.to_owned());
     provider
+}
+
+/// A hub that answers nothing and has heard that it holds nothing.
+pub(crate) fn silent_hub() -> Hub {
+    let service = tower::service_fn(|_: http::Request<kube::client::Body>| async {
+        Err::<http::Response<kube::client::Body>, tower::BoxError>("no hub".into())
+    });
+    let client = kube::Client::new(service, "default");
+    Hub::new(client, Stores::of_an_empty_hub(), Keys::generate().unwrap())
 }
 
 fn at(second: i64) -> Timestamp {

@@ -198,6 +198,10 @@ fn a_global_role_gives_no_more_than_its_writer_has_everywhere() {
     let change = |before, after| attempt("globalroles", "new", Some(before), after);
     let stripped = change(json!({"inEveryCluster": ["writer"]}), Some(json!({})));
     assert!(stripped.by_person("eve").is_err());
+    let reader = || json!({"inEveryCluster": ["reader"]});
+    let both = json!({"inEveryCluster": ["reader", "writer"]});
+    assert!(change(reader(), Some(both)).by_person("eve").is_err());
+    assert_eq!(change(reader(), Some(json!({}))).by_person("eve"), Ok(()));
     assert!(
         change(json!({"inEveryCluster": ["writer"]}), None)
             .by_person("eve")
