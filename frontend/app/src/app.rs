@@ -9,6 +9,7 @@ use leptos_router::path;
 
 use crate::clock::Clock;
 use crate::frame::Frame;
+use crate::frame::leaving::Leaving;
 use crate::gate::{Door, Gate};
 use crate::screens::about::About;
 use crate::screens::access::Access;
@@ -75,6 +76,7 @@ fn Unreachable(advice: String) -> impl IntoView {
 
 #[component]
 fn Inside() -> impl IntoView {
+    Leaving::provide();
     view! {
         <Router>
             <Frame>

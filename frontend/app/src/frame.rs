@@ -40,7 +40,7 @@ pub(crate) fn Brand() -> impl IntoView {
 #[component]
 pub(crate) fn Frame(children: Children) -> impl IntoView {
     Clusters::provide();
-    let (leaving, palette) = (Leaving::provide(), PaletteOpen::provide());
+    let (leaving, palette) = (Leaving::within_router(), PaletteOpen::provide());
     let everywhere = RwSignal::new(false);
     view! {
         <div class="frame">

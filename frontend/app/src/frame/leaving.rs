@@ -7,7 +7,6 @@ use js_sys::Function;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::{use_location, use_navigate};
-use leptos_router::location::Location;
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::convert::FromWasmAbi;
@@ -28,29 +27,45 @@ pub(crate) struct Leaving {
     asking: RwSignal<bool>,
     /// Whether the next step in the history is one that they said yes to.
     agreed: StoredValue<bool>,
-    /// Goes to a path.
+    /// Where the person is, and how they get elsewhere, once the router is there.
+    way: StoredValue<Option<Way>>,
+}
+
+/// The router's part.
+#[derive(Clone, Copy)]
+struct Way {
+    pathname: Memo<String>,
+    search: Memo<String>,
     navigate: Callback<String>,
 }
 
 impl Leaving {
-    /// Begins to see to links and the history, for all screens.
-    pub(crate) fn provide() -> Self {
-        let navigate = use_navigate();
+    /// Begins to see to links and the history, for all screens. The router has to come later: of the
+    /// history, browsers tell in the order in which they were asked to, capture or not.
+    pub(crate) fn provide() {
         let leaving = Self {
             changed: StoredValue::new(None),
             wish: StoredValue::new(None),
             asking: RwSignal::new(false),
             agreed: StoredValue::new(false),
+            way: StoredValue::new(None),
+        };
+        hear_first("click", move |event: MouseEvent| leaving.by_link(&event));
+        hear_first("popstate", move |event: Event| leaving.by_history(&event));
+        provide_context(leaving);
+    }
+
+    /// The same, inside of the router.
+    pub(super) fn within_router() -> Self {
+        let leaving = expect_context::<Self>();
+        let (navigate, here) = (use_navigate(), use_location());
+        leaving.way.set_value(Some(Way {
+            pathname: here.pathname,
+            search: here.search,
             navigate: Callback::new(move |path: String| {
                 navigate(&path, NavigateOptions::default());
             }),
-        };
-        let here = StoredValue::new(use_location());
-        hear_first("click", move |event: MouseEvent| leaving.by_link(&event));
-        hear_first("popstate", move |event: Event| {
-            here.with_value(|here| leaving.by_history(&event, here));
-        });
-        provide_context(leaving);
+        }));
         leaving
     }
 
@@ -69,7 +84,11 @@ impl Leaving {
     /// Goes to a path, at once or when the person has said so.
     pub(crate) fn go(self, path: &str) {
         let path = path.to_owned();
-        self.before(move || self.navigate.run(path.clone()));
+        self.before(move || {
+            if let Some(way) = self.way.get_value() {
+                way.navigate.run(path.clone());
+            }
+        });
     }
 
     /// Does what takes the screen away, at once or when the person has said so.
@@ -99,21 +118,22 @@ impl Leaving {
     }
 
     /// Goes back to where the screen is, for the history has gone already.
-    fn by_history(self, event: &Event, here: &Location) {
+    fn by_history(self, event: &Event) {
         let agreed = self.agreed.get_value();
         self.agreed.set_value(false);
-        let stays = window().location().pathname().ok() == Some(here.pathname.get_untracked());
+        let Some(here) = self.way.get_value() else {
+            return;
+        };
+        let (pathname, search) = (here.pathname.get_untracked(), here.search.get_untracked());
+        let stays = window().location().pathname().ok().as_ref() == Some(&pathname);
         if agreed || stays || !self.would_lose() {
             return;
         }
         event.stop_immediate_propagation();
-        let search = here.search.get_untracked();
-        let search = if search.is_empty() {
-            search
-        } else {
-            format!("?{search}")
+        let path = match search.as_str() {
+            "" => pathname,
+            search => format!("{pathname}?{search}"),
         };
-        let path = format!("{}{search}", here.pathname.get_untracked());
         let history = window().history();
         // A browser that refuses shows another URL than the screen's until the person has answered.
         let _ = history
