@@ -174,13 +174,14 @@ impl SignOuts {
         Ok(())
     }
 
-    /// Whether any token of a user stands on this provider.
+    /// Whether any token of a user that has not expired stands on this provider.
     fn stands(&self, user: &User, on: &TokenProvider) -> bool {
-        let uid = user.metadata.uid.as_deref();
+        let (uid, now) = (user.metadata.uid.as_deref(), Timestamp::now());
         let tokens = self.hub.stores().tokens.all();
         tokens.iter().any(|token| {
             let spec = &token.spec;
             Some(spec.user_uid.as_str()) == uid
+                && spec.expires_at.0 > now
                 && spec.provider.as_ref().is_some_and(|one| one.uid == on.uid)
         })
     }

@@ -1,3 +1,6 @@
+use jiff::SignedDuration;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
 use super::*;
 use crate::identity::authenticator::tests::token;
 use crate::identity::providers::standing::tests::{person, provider, silent_hub};
@@ -50,9 +53,13 @@ async fn what_a_provider_gave_is_withdrawn_once_nothing_of_its_person_stands_on_
         });
         tokens.apply(other);
     }
-    assert!(!sign_outs.stands(&person(), &corp()));
     let mut own = token("dfghjkmnpqrs", "u1");
     own.spec.provider = Some(corp());
+    let expired = Time(Timestamp::now() - SignedDuration::from_secs(1));
+    let later = std::mem::replace(&mut own.spec.expires_at, expired);
+    tokens.apply(own.clone());
+    assert!(!sign_outs.stands(&person(), &corp()));
+    own.spec.expires_at = later;
     tokens.apply(own);
     assert!(sign_outs.stands(&person(), &corp()));
 }
