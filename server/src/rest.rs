@@ -46,6 +46,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 pub use self::explain::beside::Asking;
+pub use self::people::Lookups;
 use crate::audit::Reader;
 use crate::hub::Hub;
 use crate::identity::{Authenticator, Devices, Logins, Refresher, SignIns, SignOuts};
@@ -77,6 +78,8 @@ pub struct RestState {
     pub tunnels: Tunnels,
     /// Room for asking clusters what only they can tell.
     pub asking: Asking,
+    /// How often people look others up.
+    pub lookups: Lookups,
     /// The audit log, read back.
     pub audit: Reader,
     /// Settings in effect.

@@ -2,22 +2,30 @@
 //! what differs, and looks when it hears that somebody touched them.
 
 use std::fmt::Debug;
+use std::time::Duration;
 
 use aws_lc_rs::digest::{Context, Digest, SHA256, digest as hash_of};
-use drover_api::group::{ACCESS_LABEL, PROJECT_LABEL};
+use drover_api::group::{ACCESS_LABEL, GROUP, PROJECT_LABEL};
 use futures::{Stream, StreamExt as _};
 use k8s_openapi::api::core::v1::{LimitRange, Namespace, ResourceQuota};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, RoleBinding};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, PartialObjectMeta};
-use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event};
 use kube::{Client, Resource, ResourceExt as _};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
 use tracing::debug;
 
 use super::observed::{Observed, State};
 use super::sums::Tally;
+
+/// Before a watch that failed is tried again, at first and at most.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// The same for one that is forbidden.
+const FORBIDDEN_PAUSE: Duration = Duration::from_mins(5);
 
 /// Starts the watches. Metadata is all that is asked for, where it changes only with what an object
 /// says: the server reads that where it matters.
@@ -31,11 +39,8 @@ pub(super) fn start(tasks: &mut JoinSet<()>, client: &Client, observed: &Observe
     let bindings = marked::<Meta<RoleBinding>>(client, ACCESS_LABEL);
     tasks.spawn(follow(bindings, version, to(|state| &mut state.access[2])));
     let namespaces = marked::<Meta<Namespace>>(client, PROJECT_LABEL);
-    tasks.spawn(follow(
-        namespaces,
-        version,
-        to(|state| &mut state.projects[0]),
-    ));
+    let kept = to(|state| &mut state.projects[0]);
+    tasks.spawn(follow(namespaces, namespace, kept));
     let quotas = marked::<ResourceQuota>(client, PROJECT_LABEL);
     tasks.spawn(follow(quotas, quota, to(|state| &mut state.projects[1])));
     let limits = marked::<Meta<LimitRange>>(client, PROJECT_LABEL);
@@ -62,16 +67,23 @@ async fn follow<K: Resource>(
     version: fn(&K) -> String,
     (observed, tally): (Observed, Of),
 ) {
-    let mut events = std::pin::pin!(events.default_backoff());
+    let (mut events, mut pause) = (std::pin::pin!(events), FIRST_PAUSE);
     let seen = |object: &K| (object.uid().unwrap_or_default(), version(object));
     while let Some(event) = events.next().await {
         let event = match event {
             Ok(event) => event,
             Err(error) => {
                 debug!(%error, "a watch begins again");
+                let forbidden = is_forbidden(&error);
+                tokio::time::sleep(if forbidden { FORBIDDEN_PAUSE } else { pause }).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
                 continue;
             }
         };
+        // That a list begins is no answer yet.
+        if !matches!(event, Event::Init) {
+            pause = FIRST_PAUSE;
+        }
         observed.update(|state| {
             let tally = tally(state);
             match event {
@@ -95,11 +107,41 @@ fn version<K: Resource>(object: &K) -> String {
     object.resource_version().unwrap_or_default()
 }
 
+/// What Drover says of a namespace, whatever others note on it.
+fn namespace(namespace: &PartialObjectMeta<Namespace>) -> String {
+    let mut meta = namespace.metadata.clone();
+    if let Some(annotations) = &mut meta.annotations {
+        annotations.retain(|key, _| key.starts_with(GROUP));
+    }
+    said(&meta, &())
+}
+
 /// What a quota says, whatever is used of it: that changes with every pod.
 fn quota(quota: &ResourceQuota) -> String {
-    let meta = &quota.metadata;
-    let said = serde_json::to_vec(&(&meta.labels, &meta.annotations, &quota.spec));
+    said(&quota.metadata, &quota.spec)
+}
+
+/// A version of what the server compares.
+fn said(meta: &ObjectMeta, spec: &impl Serialize) -> String {
+    let owned = (
+        &meta.finalizers,
+        &meta.owner_references,
+        &meta.deletion_timestamp,
+    );
+    let said = serde_json::to_vec(&(&meta.labels, &meta.annotations, owned, spec));
     short(hash_of(&SHA256, &said.unwrap_or_default()))
+}
+
+/// Whether the agent's account may not look: it has the rights of an older version until somebody
+/// applies the manifest or the chart again.
+fn is_forbidden(error: &watcher::Error) -> bool {
+    let (watcher::Error::InitialListFailed(cause)
+    | watcher::Error::WatchStartFailed(cause)
+    | watcher::Error::WatchFailed(cause)) = error
+    else {
+        return false;
+    };
+    matches!(cause, kube::Error::Api(status) if status.code == 403)
 }
 
 /// The digest of what is there; `None` until everything was listed once.
@@ -126,6 +168,9 @@ fn short(hash: Digest) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use serde_json::json;
 
     use super::*;
@@ -170,5 +215,48 @@ mod tests {
         };
         assert_eq!(of("10", "1"), of("10", "2"));
         assert_ne!(of("10", "1"), of("11", "1"));
+    }
+
+    #[test]
+    fn a_namespace_is_another_when_drover_or_its_owner_says_so_and_not_when_others_note_something()
+    {
+        let of = |annotation: (&str, &str), label: &str| {
+            let (key, value) = annotation;
+            let object = json!({ "metadata": {
+                "name": "dev", "labels": { "management.drover.dev/project": label },
+                "annotations": { key: value },
+            }});
+            namespace(&serde_json::from_value(object).unwrap())
+        };
+        let noted = of(("example.com/seen", "1"), "p1");
+        assert_eq!(noted, of(("example.com/seen", "2"), "p1"));
+        assert_ne!(noted, of(("example.com/seen", "1"), "p2"));
+        let level = "management.drover.dev/pod-security";
+        assert_ne!(
+            of((level, "baseline"), "p1"),
+            of((level, "restricted"), "p1")
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_an_account_may_not_look_at_is_asked_for_every_few_minutes() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        let service = tower::service_fn(move |_: http::Request<kube::client::Body>| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            let no = json!({ "kind": "Status", "code": 403, "reason": "Forbidden" });
+            let mut response =
+                http::Response::new(kube::client::Body::from(no.to_string().into_bytes()));
+            *response.status_mut() = http::StatusCode::FORBIDDEN;
+            std::future::ready(Ok::<_, std::convert::Infallible>(response))
+        });
+        let client = Client::new(service, "default");
+        let quotas = marked::<ResourceQuota>(&client, PROJECT_LABEL);
+        let observed = Observed::default();
+        let following = follow(quotas, quota, (observed, |state| &mut state.projects[1]));
+        let hour = tokio::time::timeout(Duration::from_hours(1), following);
+        assert!(hour.await.is_err());
+        let asked = asked.load(Ordering::Relaxed);
+        assert!((10..=13).contains(&asked), "{asked}");
     }
 }

@@ -27,7 +27,7 @@ pub(super) const AT_ONCE: usize = 8;
 /// Objects a page at least: so many fit into an answer, however large each is.
 const SMALLEST_PAGE: u32 = 4;
 /// Objects of one kind that are looked at; whoever may label objects in the cluster can make more.
-const MOST: usize = 20_000;
+pub(super) const MOST: usize = 20_000;
 
 /// Why something in a cluster is not as the hub wants it.
 #[derive(Debug, Error)]
@@ -70,6 +70,12 @@ pub enum ApplyError {
     TooMany {
         /// Their kind.
         kind: String,
+    },
+    /// There are more than are ever looked at.
+    #[error("could not {what}: there are more than {MOST}")]
+    Endless {
+        /// Completes "could not …".
+        what: String,
     },
     /// Something waits for a finalizer that somebody else has set.
     #[error("could not {what}: it waits for a finalizer that somebody has set there")]
@@ -121,6 +127,14 @@ pub(super) fn all(failures: impl IntoIterator<Item = ApplyError>) -> Result<(), 
     }
 }
 
+/// Those of one kind that are there.
+pub(super) struct Present<K> {
+    /// As far as they were looked at.
+    pub(super) objects: Vec<K>,
+    /// Whether that is all of them.
+    pub(super) whole: bool,
+}
+
 /// Objects of one kind that carry a label.
 pub(super) struct Objects<K> {
     client: Client,
@@ -170,17 +184,15 @@ where
     K: Comparable + Resource<DynamicType = ()> + Serialize + DeserializeOwned + Debug,
 {
     /// Those that are there; `None` if they could not be listed.
-    pub(super) async fn present(&self, failures: &mut Vec<Failure>) -> Option<Vec<K>> {
-        let (present, failure) = match self.list().await {
-            Ok((present, whole)) => (Some(present), (!whole).then(|| too_many::<K>())),
-            Err(error) => (None, Some(error)),
-        };
-        failures.extend(failure.map(Failure::everywhere));
-        present
+    pub(super) async fn present(&self, failures: &mut Vec<Failure>) -> Option<Present<K>> {
+        let listed = self.list().await;
+        listed
+            .map_err(|error| failures.push(Failure::everywhere(error)))
+            .ok()
     }
 
-    /// Those that carry the label, and whether that is all of them.
-    pub(super) async fn list(&self) -> Result<(Vec<K>, bool), ApplyError> {
+    /// Those that carry the label.
+    pub(super) async fn list(&self) -> Result<Present<K>, ApplyError> {
         let (mut found, mut whole) = (Vec::new(), true);
         let take = |page: Vec<K>, more: bool| {
             found.extend(page);
@@ -191,7 +203,10 @@ where
             ControlFlow::Continue(())
         };
         self.pages(take).await?;
-        Ok((found, whole))
+        Ok(Present {
+            objects: found,
+            whole,
+        })
     }
 
     /// Gives each page to `take` as it comes, with whether there are more, until that breaks off.
@@ -269,12 +284,28 @@ where
         match written {
             Err(ApplyError::Refused { source, .. }) if !there && is_conflict(&source) => {
                 if self.own_names {
-                    let replacing = api.replace(&name, &params, object);
-                    return call(what("put right"), replacing).await.map(drop);
+                    return self.put_in_place(namespace, object).await;
                 }
                 Err(ApplyError::Taken { what: what("make") })
             }
             written => written.map(drop),
+        }
+    }
+
+    /// Makes one whose name somebody else has used meanwhile, for what may never become it perhaps.
+    async fn put_in_place(&self, namespace: &str, object: &K) -> Result<(), ApplyError> {
+        let name = object.name_any();
+        let api = (self.place)(self.client.clone(), namespace);
+        let params = PostParams::default();
+        let what = |verb: &str| format!("{verb} {}", called(&K::kind(&()), namespace, &name));
+        let replacing = api.replace(&name, &params, object);
+        match call(what("put right"), replacing).await {
+            Err(ApplyError::Refused { source, .. }) if has_code(&source, 422) => {
+                self.delete_in(namespace, object).await?;
+                let making = api.create(&params, object);
+                call(what("make"), making).await.map(drop)
+            }
+            done => done.map(drop),
         }
     }
 
@@ -307,9 +338,12 @@ where
     }
 }
 
-fn too_many<K: Resource<DynamicType = ()>>() -> ApplyError {
-    ApplyError::TooMany {
-        kind: K::kind(&()).into_owned(),
+impl<K: Resource<DynamicType = ()>> Present<K> {
+    /// What there is to be said if these are not all.
+    pub(super) fn too_many(&self) -> Option<Failure> {
+        let kind = || K::kind(&()).into_owned();
+        let error = || ApplyError::TooMany { kind: kind() };
+        (!self.whole).then(|| Failure::everywhere(error()))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use super::cluster::heard::Heard;
 use super::keeper::Shared;
 
@@ -17,6 +19,7 @@ const MOST: u32 = 5;
 pub(super) struct Touched {
     digest: fn(&Heard) -> &Option<String>,
     before: Option<String>,
+    begun: Instant,
     restless: u32,
 }
 
@@ -26,6 +29,7 @@ impl Touched {
         Self {
             digest,
             before: None,
+            begun: Instant::now(),
             restless: 0,
         }
     }
@@ -33,6 +37,7 @@ impl Touched {
     /// A look begins: what is told from here on is for the next.
     pub(super) fn look(&mut self, shared: &Shared) {
         self.before = shared.heard_digest(self.digest);
+        self.begun = Instant::now();
     }
 
     /// Resolves when the agent tells of others than there were. What the look wrote is among that, so
@@ -47,12 +52,12 @@ impl Touched {
         }
     }
 
-    /// The wait has ended, by [`Touched::told`] or otherwise.
+    /// The wait has ended, by [`Touched::told`] or otherwise; what was quiet for long enough is quiet.
     pub(super) fn waited(&mut self, by_this: bool) {
-        self.restless = if by_this {
-            (self.restless + 1).min(MOST)
-        } else {
-            0
-        };
+        if by_this {
+            self.restless = (self.restless + 1).min(MOST);
+        } else if self.begun.elapsed() > SETTLED_AT_MOST {
+            self.restless = 0;
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Who has a global role.
 
 use axum::extract::State;
+use drover_access::grants::Place;
 use drover_api::kinds::{GlobalRoleBinding, GlobalRoleBindingSpec};
 use drover_api::rest::{List, MemberCreate, MemberView};
 use http::StatusCode;
@@ -9,8 +10,9 @@ use super::RestState;
 use super::audited::Noted;
 use super::body::{Json, Name, Query};
 use super::caller::OnHub;
-use super::members::given::{Given, PREFIX, called, view, wished};
+use super::members::given::{Given, Logins, PREFIX, called, view, wished};
 use super::page::PageQuery;
+use super::sight::Sight;
 use super::written::Written;
 use crate::status::Status;
 
@@ -19,13 +21,16 @@ use crate::status::Status;
     responses((status = 200, body = List<MemberView>)))]
 pub(super) async fn list(
     State(state): State<RestState>,
-    _caller: OnHub<GlobalRoleBinding>,
+    OnHub { caller, .. }: OnHub<GlobalRoleBinding>,
     Query(query): Query<PageQuery>,
 ) -> Result<axum::Json<List<MemberView>>, Status> {
     let stores = state.hub.stores();
     let all = |_: &GlobalRoleBinding| true;
+    let logins = Logins::at::<GlobalRoleBinding>(&Sight::of(stores, &caller), &Place::Hub);
     query
-        .of(&stores.global_role_bindings, all, |it| view(stores, it))
+        .of(&stores.global_role_bindings, all, |it| {
+            view(stores, it, logins)
+        })
         .map(axum::Json)
 }
 
@@ -48,7 +53,10 @@ pub(super) async fn add(
     let binding = bind(given.role, given.subject);
     let made = written.create_drawn(&said, &binding, PREFIX).await?;
     noted.about(&called(&made));
-    Ok((StatusCode::CREATED, axum::Json(view(stores, &made))))
+    Ok((
+        StatusCode::CREATED,
+        axum::Json(view(stores, &made, Logins::Told)),
+    ))
 }
 
 /// Takes a global role away; what it opened ends within seconds.

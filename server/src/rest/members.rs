@@ -17,7 +17,7 @@ use kube::api::PostParams;
 use kube::{Api, ResourceExt as _};
 
 use self::binding::Placed;
-use self::given::{Given, PREFIX, called, view, wished};
+use self::given::{Given, Logins, PREFIX, called, view, wished};
 use super::RestState;
 use super::audited::Noted;
 use super::body::{Json, Name, Names, Query};
@@ -137,11 +137,14 @@ fn list<B: Placed>(
     name: &str,
     query: &PageQuery,
 ) -> Result<axum::Json<List<MemberView>>, Status> {
-    let at = place::<B>(state, caller, name, "list")?;
+    let stores = state.hub.stores();
+    let sight = Sight::of(stores, caller);
+    let (at, place) = B::find(&sight, name)?;
+    sight.must("list", &B::plural(&()), &place)?;
+    let logins = Logins::at::<B>(&sight, &place);
     let here = |binding: &B| binding.is_at(&at);
-    let mirror = B::mirror(state.hub.stores());
     query
-        .of(mirror, here, |binding| view(state.hub.stores(), binding))
+        .of(B::mirror(stores), here, |it| view(stores, it, logins))
         .map(axum::Json)
 }
 
@@ -161,7 +164,7 @@ async fn add<B: Placed>(
     noted.about(&called(&made));
     Ok((
         StatusCode::CREATED,
-        axum::Json(view(state.hub.stores(), &made)),
+        axum::Json(view(state.hub.stores(), &made, Logins::Told)),
     ))
 }
 

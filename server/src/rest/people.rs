@@ -1,9 +1,14 @@
 //! Whom a role could be given to: found by a name that is known in full, never listed.
 
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
 use axum::extract::State;
 use drover_access::grants::Place;
+use drover_api::ids::UserUid;
 use drover_api::kinds::{GlobalRoleBinding, User};
-use drover_api::rest::{List, PersonView};
+use drover_api::rest::{List, MemberIdentity, PersonView};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use kube::{Resource as _, ResourceExt as _};
 use serde::Deserialize;
 
@@ -13,10 +18,35 @@ use super::caller::Caller;
 use super::members::given::identities_of;
 use super::members::{InCluster, InProject, place};
 use super::sight::Sight;
+use crate::hub::Stores;
 use crate::status::Status;
 
 /// People who are shown at most: more than have one login at different providers.
 const MOST: usize = 20;
+/// How often a person may ask, in a minute: as fast as one types, and not as fast as names are guessed.
+const A_MINUTE: NonZeroU32 = NonZeroU32::new(60).expect("60 is not 0");
+/// People whose asking is remembered before it is looked who has not asked for long.
+const REMEMBERED: usize = 1_000;
+
+/// How often people look others up; clones share it.
+#[derive(Clone, Debug)]
+pub struct Lookups(Arc<DefaultKeyedRateLimiter<UserUid>>);
+
+impl Default for Lookups {
+    fn default() -> Self {
+        Self(Arc::new(RateLimiter::keyed(Quota::per_minute(A_MINUTE))))
+    }
+}
+
+impl Lookups {
+    fn check(&self, who: &UserUid) -> Result<(), Status> {
+        if self.0.len() > REMEMBERED {
+            self.0.retain_recent();
+        }
+        let slow = |_| Status::too_many_requests("you look up too many people; wait a minute", 60);
+        self.0.check_key(who).map_err(slow)
+    }
+}
 
 /// Whom, and where a role would be given.
 #[derive(Clone, Debug, Deserialize, utoipa::IntoParams)]
@@ -57,75 +87,64 @@ pub(super) async fn find(
             sight.must("create", &GlobalRoleBinding::plural(&()), &Place::Hub)?;
         }
     }
-    let known_as = |user: &User| goes_by(user, &query.name);
-    let (found, _) = state.hub.stores().users.page(None, MOST, known_as);
+    state.lookups.check(&caller.user_uid)?;
+    let stores = state.hub.stores();
+    let name = query.name.to_lowercase();
+    // Whoever could not use a role is nobody to give one to.
+    let may = |user: &User| user.spec.enabled && user.metadata.deletion_timestamp.is_none();
+    let known_as = |user: &User| may(user) && goes_by(user, &identities_of(stores, user), &name);
+    let (found, _) = stores.users.page(None, MOST, known_as);
     Ok(axum::Json(List {
-        items: found.iter().map(|user| view(user)).collect(),
+        items: found.iter().map(|user| view(stores, user)).collect(),
         continue_token: None,
     }))
 }
 
-fn view(user: &User) -> PersonView {
+fn view(stores: &Stores, user: &User) -> PersonView {
     PersonView {
         name: user.name_any(),
         display_name: user.spec.display_name.clone(),
-        identities: identities_of(user),
+        identities: identities_of(stores, user),
     }
 }
 
-/// Whether this is somebody's name, or what they type at a provider; nobody goes by none.
-fn goes_by(user: &User, name: &str) -> bool {
-    let same = |own: &str| own.to_lowercase() == name.to_lowercase();
-    let login = |login: &str| {
+/// Whether this, in small letters, is somebody's name, or what they type at a provider; nobody goes by
+/// none.
+fn goes_by(user: &User, identities: &[MemberIdentity], name: &str) -> bool {
+    let same = |own: &str| own.to_lowercase() == name;
+    let mut logins = identities.iter().map(|identity| identity.login.as_str());
+    let is_login = |login: &str| {
         let (before, _) = login.split_once('@').unwrap_or((login, ""));
         same(login) || same(before)
     };
-    let mut identities = user.status.iter().flat_map(|status| &status.identities);
-    !name.is_empty()
-        && (same(&user.name_any()) || identities.any(|identity| login(&identity.login)))
+    !name.is_empty() && (same(&user.name_any()) || logins.any(is_login))
 }
 
 #[cfg(test)]
 mod tests {
-    use drover_api::ids::ProviderUid;
-    use drover_api::kinds::{IdentityState, ProviderIdentity, UserSpec, UserStatus};
-    use jiff::Timestamp;
-    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+    use drover_api::kinds::UserSpec;
 
     use super::*;
 
-    fn somebody(name: &str, login: &str) -> User {
+    fn ann() -> (User, Vec<MemberIdentity>) {
         let spec = UserSpec {
             display_name: None,
             enabled: true,
             administrator: false,
             must_change_password: false,
         };
-        let mut user = User::new(name, spec);
-        let identity = ProviderIdentity {
+        let identity = MemberIdentity {
             provider: "corp".to_owned(),
-            provider_uid: ProviderUid::new("p1"),
-            id: "1".to_owned(),
-            login: login.to_owned(),
-            groups: Vec::new(),
-            groups_left_out: 0,
-            confirmed_at: Time(Timestamp::UNIX_EPOCH),
-            state: IdentityState::Confirmed,
-            message: None,
-            since: None,
+            login: "Ann@corp.example".to_owned(),
         };
-        user.status = Some(UserStatus {
-            identities: vec![identity],
-            ..UserStatus::default()
-        });
-        user
+        (User::new("ann-2", spec), vec![identity])
     }
 
     #[test]
     fn somebody_is_found_by_their_whole_name_here_or_at_a_provider_and_by_no_part_of_it() {
-        let ann = somebody("ann-2", "Ann@corp.example");
-        for name in ["ann-2", "ann", "ANN", "ann@corp.example"] {
-            assert!(goes_by(&ann, name), "{name:?}");
+        let (ann, identities) = ann();
+        for name in ["ann-2", "ann", "ann@corp.example"] {
+            assert!(goes_by(&ann, &identities, name), "{name:?}");
         }
         for name in [
             "",
@@ -135,8 +154,17 @@ mod tests {
             "ann@other.example",
             "corp.example",
         ] {
-            assert!(!goes_by(&ann, name), "{name:?}");
+            assert!(!goes_by(&ann, &identities, name), "{name:?}");
         }
-        assert!(!goes_by(&somebody("ann", "@"), ""));
+        assert!(!goes_by(&ann, &[], "ann"));
+    }
+
+    #[test]
+    fn names_are_not_guessed_faster_than_they_are_typed() {
+        let lookups = Lookups::default();
+        let (eve, ann) = (UserUid::new("u1"), UserUid::new("u2"));
+        let asked = (0..1_000).filter(|_| lookups.check(&eve).is_ok()).count();
+        assert!((60..100).contains(&asked), "{asked}");
+        assert!(lookups.check(&ann).is_ok());
     }
 }

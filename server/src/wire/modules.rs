@@ -73,17 +73,17 @@ pub(super) fn build(
     base.spawn(telling.tell_origins(move |origins| page.let_post(origins), base.stop.clone()));
     let refreshing = refresher.clone();
     base.spawn(refreshing.run(base.leadership.clone(), base.stop.clone()));
-    let devices = Devices::new(hub.clone(), settings.clone(), limits.clone());
     let people = rest::router(RestState {
         hub: base.hub.clone(),
         authenticator: authenticator.clone(),
+        devices: Devices::new(hub.clone(), settings.clone(), limits.clone()),
         logins,
         sign_ins,
         sign_outs,
         refresher,
-        devices,
         tunnels: tunnels.clone(),
         asking: Asking::default(),
+        lookups: rest::Lookups::default(),
         audit: audit.reader().clone(),
         settings: base.settings.clone(),
         trust: trust.clone(),

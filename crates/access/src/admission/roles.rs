@@ -211,7 +211,7 @@ pub fn names_in<'a>(write: &Write<'a>) -> Vec<Named<'a>> {
 /// The role in clusters or projects that a write deletes, on which no other may rest.
 pub fn deleted_role<'a>(write: &Write<'a>) -> Option<&'a str> {
     let deletes = write.operation == Operation::Delete && write.resource == "roletemplates";
-    (deletes && concerns(write)).then_some(write.name)
+    (deletes && concerns(write)).then(|| write.called())
 }
 
 /// Whether a write leaves what is said as it is, so that it gives and takes nothing.

@@ -19,7 +19,8 @@ wire! {
         /// What others see of the person.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
-        /// Who the person is to identity providers; empty if they have a password here only.
+        /// Who the person is to identity providers, for those who may give roles there; empty if they
+        /// have a password here only.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         identities: Vec<MemberIdentity>,
         /// `drover:<provider>:<id>`, if it is everybody of a group.

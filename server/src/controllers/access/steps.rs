@@ -16,6 +16,7 @@ use kube::ResourceExt as _;
 
 use super::is_user_lane;
 use super::wanted::user_lane_rules;
+use crate::controllers::objects::Present;
 use crate::controllers::objects::differ::{Comparable, Difference, differ, key};
 
 /// What is to be done in each step about the objects of one kind.
@@ -38,43 +39,50 @@ trait Part: Comparable {
 
 /// What is to be done about bindings.
 pub(super) fn of_cluster_bindings(
-    present: &[ClusterRoleBinding],
+    present: &Present<ClusterRoleBinding>,
     wanted: &[ClusterRoleBinding],
 ) -> Steps<ClusterRoleBinding> {
-    steps(present, wanted)
+    steps(&present.objects, wanted, present.whole)
 }
 
 /// What is to be done about bindings in namespaces.
-pub(super) fn of_bindings(present: &[RoleBinding], wanted: &[RoleBinding]) -> Steps<RoleBinding> {
-    steps(present, wanted)
+pub(super) fn of_bindings(
+    present: &Present<RoleBinding>,
+    wanted: &[RoleBinding],
+) -> Steps<RoleBinding> {
+    steps(&present.objects, wanted, present.whole)
 }
 
 /// What is to be done about roles: the user lane's name those that it may take, and are parts as
 /// bindings are.
 pub(super) fn of_cluster_roles(
-    present: &[ClusterRole],
+    present: &Present<ClusterRole>,
     wanted: &[ClusterRole],
 ) -> Steps<ClusterRole> {
     let split = |roles: &[ClusterRole]| -> (Vec<_>, Vec<_>) {
         let roles = roles.iter().cloned();
         roles.partition(|role| is_user_lane(&role.name_any()))
     };
-    let (lane, others) = split(present);
+    let (lane, others) = split(&present.objects);
     let (wanted_lane, wanted_others) = split(wanted);
-    let mut steps = steps(&lane, &wanted_lane);
+    let mut steps = steps(&lane, &wanted_lane, present.whole);
     let [_, second, _] = &mut steps;
     second.extend(differ(&others, &wanted_others));
     steps
 }
 
 /// What is to be done about roles in namespaces: nobody is named in them.
-pub(super) fn of_roles(present: &[Role], wanted: &[Role]) -> Steps<Role> {
-    let second = differ(present, wanted);
+pub(super) fn of_roles(present: &Present<Role>, wanted: &[Role]) -> Steps<Role> {
+    let second = differ(&present.objects, wanted);
     [Difference::default(), second, Difference::default()]
 }
 
-fn steps<K: Part>(present: &[K], wanted: &[K]) -> Steps<K> {
-    let stayed = stayed(present, wanted);
+fn steps<K: Part>(present: &[K], wanted: &[K], whole: bool) -> Steps<K> {
+    let mut stayed = stayed(present, wanted);
+    if !whole {
+        let names: BTreeSet<_> = wanted.iter().map(key).collect();
+        stayed.retain(|object| names.contains(&key(object)));
+    }
     let together = together(&stayed, wanted);
     [
         differ(present, &stayed),

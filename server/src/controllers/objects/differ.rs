@@ -42,6 +42,26 @@ impl<K> Default for Difference<K> {
 }
 
 impl<K> Difference<K> {
+    /// Leaves out what is to be done in these namespaces.
+    pub(in crate::controllers) fn without(&self, namespaces: &BTreeSet<&str>) -> Self
+    where
+        K: ResourceExt + Clone,
+    {
+        let others = |objects: &[K]| {
+            let others = objects.iter().filter(|object| {
+                let namespace = object.meta().namespace.as_deref();
+                !namespaces.contains(namespace.unwrap_or_default())
+            });
+            others.cloned().collect()
+        };
+        Self {
+            create: others(&self.create),
+            replace: others(&self.replace),
+            delete: others(&self.delete),
+            make_anew: others(&self.make_anew),
+        }
+    }
+
     /// Takes what is to be done about others in.
     pub(in crate::controllers) fn extend(&mut self, others: Self) {
         self.create.extend(others.create);

@@ -19,7 +19,7 @@ use super::decide::{Found, Plan, Standing, uid};
 use super::limits;
 use crate::controllers::objects::differ::{Comparable, differ};
 use crate::controllers::objects::{
-    AT_ONCE, ApplyError, Failure, Objects, PAGE, all, call, is_conflict, is_gone,
+    AT_ONCE, ApplyError, Failure, MOST, Objects, PAGE, all, call, is_conflict, is_gone,
 };
 
 /// What namespaces are made with, by project and name; nobody else knows it before they are there.
@@ -57,6 +57,11 @@ pub(super) async fn observe(client: &Client, everything: bool) -> Result<Found, 
             .into_iter()
             .map(|it| (it.name_any(), it.metadata));
         found.extend(named);
+        if found.len() > MOST {
+            return Err(ApplyError::Endless {
+                what: "list namespaces".to_owned(),
+            });
+        }
         match page.metadata.continue_.filter(|token| !token.is_empty()) {
             None => return Ok(found),
             Some(token) => params = params.continue_token(&token),
@@ -248,19 +253,10 @@ impl Bounds {
             + Debug,
     {
         let objects = Objects::<K>::within(client, PROJECT_LABEL);
-        let present = match objects.list().await {
-            Ok((present, _)) => present,
-            // A simulated cluster serves no such kind: only who wants one of it learns so.
-            Err(ApplyError::Refused { source, .. }) if is_gone(&source) => Vec::new(),
-            Err(error) => {
-                failures.push(Failure {
-                    namespace: String::new(),
-                    error,
-                });
-                return;
-            }
+        let Some(present) = objects.present(failures).await else {
+            return;
         };
-        let free = present.into_iter().filter(|object| {
+        let free = present.objects.into_iter().filter(|object| {
             let namespace = object.namespace().unwrap_or_default();
             !self.frozen.contains(&namespace)
         });

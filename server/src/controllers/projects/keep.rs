@@ -29,6 +29,8 @@ const REPAIR_EVERY: Duration = Duration::from_mins(5);
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(20);
 /// After the hub had something else than was decided from.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// Longest that one cluster may take its turn.
+const LOOK_WITHIN: Duration = Duration::from_mins(2);
 /// Pause after a change, so that a burst of them is one look.
 const BREATH: Duration = Duration::from_millis(250);
 /// Longest that a project's end waits for its namespaces to be let go in a cluster that fails.
@@ -51,6 +53,9 @@ enum LookError {
     /// What decisions are made from is not known.
     #[error("the hub's state is not known at present")]
     Untrusted,
+    /// What is left is for the next look.
+    #[error("it took longer than {} s", LOOK_WITHIN.as_secs())]
+    TooLong,
     /// No secret can be drawn.
     #[error("the system gives no random numbers")]
     NoRandom,
@@ -80,7 +85,9 @@ pub(in crate::controllers) async fn keep(shared: &Shared) {
         touched.look(shared);
         let before = digest(shared);
         // Boxed: most clusters rest, and every cluster's task would keep the room for this.
-        let pause = match Box::pin(look(shared, &mut memory)).await {
+        let looked = tokio::time::timeout(LOOK_WITHIN, look(shared, &mut memory));
+        let looked = Box::pin(looked).await.unwrap_or(Err(LookError::TooLong));
+        let pause = match looked {
             Ok(pause) => pause,
             Err(error) => {
                 if error.is_outdated() {

@@ -1,14 +1,18 @@
 //! A role that somebody is given, as it is said, as it is written and as it is shown.
 
 use aws_lc_rs::digest::{SHA256, digest};
+use drover_access::grants::Place;
 use drover_access::names::GroupName;
 use drover_api::ids::{ProviderUid, RoleUid, UserUid};
 use drover_api::kinds::{BindingSubject, RoleReference, User};
 use drover_api::rest::{MemberCreate, MemberIdentity, MemberView};
+use jiff::Timestamp;
 use kube::ResourceExt as _;
 
 use super::binding::{Binding, Said};
 use crate::hub::Stores;
+use crate::identity::providers::standing;
+use crate::rest::sight::Sight;
 use crate::rest::sight::created_at;
 use crate::status::Status;
 
@@ -85,18 +89,45 @@ pub(in crate::rest) fn called<B: Binding>(binding: &B) -> String {
     format!("{} of {whom}", role.name)
 }
 
-/// Who somebody is to identity providers, for those who give roles.
-pub(in crate::rest) fn identities_of(user: &User) -> Vec<MemberIdentity> {
+/// Who somebody is to identity providers whose word counts: another may have the login of one who is
+/// not confirmed any more.
+pub(in crate::rest) fn identities_of(stores: &Stores, user: &User) -> Vec<MemberIdentity> {
+    let now = Timestamp::now();
     let identities = user.status.iter().flat_map(|status| &status.identities);
-    let shown = identities.map(|identity| MemberIdentity {
+    let counts = identities.filter(|one| standing::of_identity(one, stores, now).is_ok());
+    let shown = counts.map(|identity| MemberIdentity {
         provider: identity.provider.clone(),
         login: identity.login.clone(),
     });
     shown.collect()
 }
 
+/// Whether a member's logins are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::rest) enum Logins {
+    /// To whoever gives roles there, and has to know to whom.
+    Told,
+    /// From whoever may see the members and no more.
+    Kept,
+}
+
+impl Logins {
+    /// For whoever has this sight of a place.
+    pub(in crate::rest) fn at<B: Binding>(sight: &Sight, place: &Place) -> Self {
+        if sight.may("create", &B::plural(&()), place) {
+            Self::Told
+        } else {
+            Self::Kept
+        }
+    }
+}
+
 /// A member, for people.
-pub(in crate::rest) fn view<B: Binding>(stores: &Stores, binding: &B) -> MemberView {
+pub(in crate::rest) fn view<B: Binding>(
+    stores: &Stores,
+    binding: &B,
+    logins: Logins,
+) -> MemberView {
     let said = binding.said();
     // Another person may have that name by now.
     let person = said.subject.user.as_ref().and_then(|user| match &user.uid {
@@ -112,7 +143,9 @@ pub(in crate::rest) fn view<B: Binding>(stores: &Stores, binding: &B) -> MemberV
         display_name: person
             .as_ref()
             .and_then(|person| person.spec.display_name.clone()),
-        identities: person.map_or_else(Vec::new, |person| identities_of(&person)),
+        identities: person
+            .filter(|_| logins == Logins::Told)
+            .map_or_else(Vec::new, |person| identities_of(stores, &person)),
         user,
         group,
         created_at: created_at(binding),

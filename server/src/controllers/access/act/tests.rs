@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::controllers::access::wanted::in_cluster;
 use crate::controllers::access::wanted::tests::reads_pods;
+use crate::controllers::objects::Present;
 
 /// Objects by their path.
 type There = BTreeMap<String, Value>;
@@ -74,15 +75,31 @@ impl Place {
             Method::GET => {
                 let kind = path.rsplit('/').next().unwrap_or_default();
                 let of_kind = |path: &str| path.rsplit('/').nth(1) == Some(kind);
-                let items = inner.there.iter().filter(|(path, _)| of_kind(path));
+                let labelled =
+                    |object: &Value| !object["metadata"]["labels"][ACCESS_LABEL].is_null();
+                let items = inner.there.iter();
+                let items = items.filter(|(path, object)| of_kind(path) && labelled(object));
                 let items: Vec<_> = items.map(|(_, object)| object.clone()).collect();
                 return (200, json!({ "metadata": {}, "items": items }));
             }
             Method::POST if inner.refuses.is_some_and(|part| path.contains(part)) => no(500),
             Method::POST => {
                 let name = body["metadata"]["name"].as_str().unwrap_or_default();
-                inner.there.insert(format!("{path}/{name}"), body.clone());
+                let path = format!("{path}/{name}");
+                if inner.there.contains_key(&path) {
+                    return no(409);
+                }
+                inner.there.insert(path, body.clone());
                 (201, body)
+            }
+            // What a binding gives is said once and for all.
+            Method::PUT
+                if inner
+                    .there
+                    .get(path)
+                    .is_some_and(|it| it["roleRef"] != body["roleRef"]) =>
+            {
+                no(422)
             }
             Method::PUT if inner.there.contains_key(path) => {
                 inner.there.insert(path.to_owned(), body.clone());
@@ -248,6 +265,65 @@ async fn a_part_that_somebody_made_something_else_of_goes_before_anything_is_wri
     place.0.lock().refuses = Some("/");
     place.apply(&wanted(0..3000)).await.0.unwrap_err();
     assert!(!place.0.lock().there.contains_key(path));
+}
+
+#[tokio::test]
+async fn what_fails_in_one_namespace_keeps_nothing_elsewhere_from_being_as_it_must() {
+    let (place, _) = with(0..900).await;
+    place.0.lock().refuses = Some("/namespaces/shop/");
+    place.apply(&wanted(100..1800)).await.0.unwrap_err();
+    let (other, _) = with(100..1800).await;
+    let in_the_cluster = |place: &Place| -> There {
+        let mut there = place.0.lock().there.clone();
+        there.retain(|path, _| !path.contains("/namespaces/"));
+        there
+    };
+    assert_eq!(in_the_cluster(&place), in_the_cluster(&other));
+}
+
+#[tokio::test]
+async fn who_takes_a_bindings_name_keeps_nobody_from_their_right() {
+    let (place, had) = with(0..10).await;
+    let bindings = || {
+        let there = place.0.lock().there.clone();
+        let bindings = there
+            .into_iter()
+            .filter(|(path, _)| path.contains("bindings/"));
+        bindings.collect::<There>()
+    };
+    let before = bindings();
+    for path in before.keys() {
+        let there = &mut place.0.lock().there;
+        let binding = there.get_mut(path).unwrap();
+        binding["roleRef"]["name"] = json!("nothing");
+        binding["metadata"]["labels"] = json!({});
+    }
+    assert_ne!(place.able(), had);
+    place.apply(&wanted(0..10)).await.0.unwrap();
+    assert_eq!(bindings(), before);
+}
+
+#[tokio::test]
+async fn what_nobody_wants_goes_first_where_not_all_could_be_looked_at() {
+    let wanted = wanted(0..10).bindings;
+    let mut surplus = wanted[0].clone();
+    surplus.metadata.name = Some("one-of-many".to_owned());
+    let objects = || vec![surplus.clone(), wanted[0].clone()];
+    let goes_first = |whole| {
+        let present = Present {
+            objects: objects(),
+            whole,
+        };
+        let gone = steps::of_bindings(&present, &wanted)[0].delete.clone();
+        gone.into_iter()
+            .map(|binding| binding.metadata.name)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(goes_first(false), [surplus.metadata.name.clone()]);
+    assert!(
+        goes_first(true).is_empty(),
+        "who is due may be nowhere else yet"
+    );
 }
 
 proptest! {

@@ -273,12 +273,15 @@ async fn a_role_stays_on_which_another_rests_that_memory_has_not_heard_of() {
     let inherits = json!({ "context": "Cluster", "inherits": ["reader"] });
     let gives = json!({ "inEveryCluster": ["reader"] });
     for (list, heir) in [("/roletemplates", &inherits), ("/globalroles", &gives)] {
-        let hub = with_an_heir(list, heir.clone());
-        let refused = judge_writer(&hub, &stores, &write).await;
-        assert!(
-            matches!(refused, Err(NotAdmitted::NotNow(_))),
-            "{list}: {refused:?}"
-        );
+        // Of what is deleted with others, the hub says no name.
+        for name in ["reader", ""] {
+            let hub = with_an_heir(list, heir.clone());
+            let refused = judge_writer(&hub, &stores, &Write { name, ..write }).await;
+            assert!(
+                matches!(refused, Err(NotAdmitted::NotNow(_))),
+                "{list} {name:?}: {refused:?}"
+            );
+        }
     }
     let hub = with_an_heir("/nothing", json!({}));
     judge_writer(&hub, &stores, &write).await.unwrap();
