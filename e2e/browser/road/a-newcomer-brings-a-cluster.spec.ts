@@ -17,6 +17,8 @@ const ARRIVES_MS = 90_000;
 /** The shortest life that the settings allow to a session. */
 const SHORTEST_SESSION = "60s";
 const EXPIRES_MS = 90_000;
+/** What the sign-in says then. */
+const ENDED = "Your session has ended, and anything that you had not saved is lost. Sign in to come back to where you were.";
 
 test.describe.configure({ mode: "serial" });
 test.setTimeout(120_000);
@@ -191,13 +193,13 @@ test("signing out everywhere ends the session of another browser", async ({ open
   await chooseFromMenu(page, "Sign out everywhere…");
   await page.getByRole("dialog").getByRole("button", { name: "Sign out everywhere" }).click();
   await page.getByText("You are signed out everywhere.").waitFor();
-  await other.getByText("Your session has ended. Sign in to go on where you were.").waitFor();
+  await other.getByText(ENDED).waitFor();
   await signIn(page, "admin", PASSWORD);
   await page.getByRole("heading", { name: "About", exact: true }).waitFor();
 });
 
 test("a session that has expired is told, and the way back leads to where it was", async () => {
-  await visitor.getByText("Your session has ended. Sign in to go on where you were.").waitFor({ timeout: EXPIRES_MS });
+  await visitor.getByText(ENDED).waitFor({ timeout: EXPIRES_MS });
   await signIn(visitor, "mary", PASSWORD);
   await visitor.getByRole("heading", { name: "There is no cluster “east” for you" }).waitFor();
   expect(visitor.url()).toBe(`${stage.url}/clusters/east?tab=later`);

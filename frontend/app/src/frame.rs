@@ -159,7 +159,7 @@ fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
     let go = |path: &'static str| Callback::new(move |()| leaving.go(path));
     let (tokens, change) = (go("/tokens"), go("/password"));
     let leave = Callback::new(move |()| leaving.before(move || sign_out(gate, toasts, false)));
-    let leave_all = Callback::new(move |()| leaving.before(move || everywhere.set(true)));
+    let leave_all = Callback::new(move |()| everywhere.set(true));
     items.push(once(Icon::Key, "Tokens", tokens));
     // A provider's password is not Drover's to change.
     if gate.provider().is_none() {
@@ -201,9 +201,10 @@ pub(crate) fn sign_out(gate: Gate, toasts: Toasts, everywhere: bool) {
 #[component]
 fn SignOutEverywhere(open: RwSignal<bool>) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let leaving = expect_context::<Leaving>();
     let go = move |()| {
         open.set(false);
-        sign_out(gate, toasts, true);
+        leaving.before(move || sign_out(gate, toasts, true));
     };
     view! {
         <Dialog open=open title="Sign out everywhere?">

@@ -317,7 +317,8 @@ impl Gate {
             match answer {
                 Ok(session) => self.go_on_as(session).await,
                 Err(problem) if problem.kind == ProblemKind::SignedOut => self.close(Some(
-                    "Your session has ended. Sign in to go on where you were.",
+                    "Your session has ended, and anything that you had not saved is lost. Sign in \
+                     to come back to where you were.",
                 )),
                 // What else is wrong is told by who asks for something.
                 Err(_) => {}

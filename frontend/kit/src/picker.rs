@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use drover_ui_core::palette::ranked;
 use leptos::prelude::*;
-use web_sys::KeyboardEvent;
+use web_sys::{KeyboardEvent, ScrollIntoViewOptions, ScrollLogicalPosition};
 
 use crate::field::{SearchField, note, unique};
 
@@ -214,6 +214,7 @@ impl Options {
             return view! { <p class="picker-none">"Nothing fits. Try fewer letters."</p> }
                 .into_any();
         }
+        self.scrolls(list.to_owned());
         let rows = fitting.into_iter().enumerate().map(|(row, choice)| {
             let key = choice.key;
             // The field keeps the focus, and with it the list stays until the click comes.
@@ -233,6 +234,18 @@ impl Options {
             }
         });
         rows.collect_view().into_any()
+    }
+
+    /// Keeps the row that is marked in sight, for as long as these rows are there.
+    fn scrolls(self, list: String) {
+        Effect::new(move || {
+            let Some(row) = self.place.get() else { return };
+            if let Some(marked) = document().get_element_by_id(&format!("{list}-{row}")) {
+                let nearest = ScrollIntoViewOptions::new();
+                nearest.set_block(ScrollLogicalPosition::Nearest);
+                marked.scroll_into_view_with_scroll_into_view_options(&nearest);
+            }
+        });
     }
 }
 

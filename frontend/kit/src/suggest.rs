@@ -64,7 +64,9 @@ pub fn SuggestField(
                 aria-invalid=move || error.get().is_some().to_string()
                 prop:value=value
                 on:input=move |event| field.types(event_target_value(&event))
-                on:blur=move |_| field.wanted.set(false)
+                on:focus=move |_| field.wanted.set(true)
+                on:click=move |_| field.wanted.set(true)
+                on:blur=move |_| field.leave()
                 on:keydown=move |event: KeyboardEvent| field.key(&event)
             />
             <div class="picker-list wraps" id=list role="listbox" aria-label="What fits" hidden=move || !field.is_open()>
@@ -121,6 +123,11 @@ impl Field {
 
     fn take(self, key: String) {
         self.value.set(key);
+        self.place.set(None);
+        self.wanted.set(false);
+    }
+
+    fn leave(self) {
         self.place.set(None);
         self.wanted.set(false);
     }

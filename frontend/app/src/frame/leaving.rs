@@ -1,5 +1,7 @@
 //! The question before the person leaves a screen, and what they changed on it is lost.
 
+mod history;
+
 use std::sync::Arc;
 
 use drover_ui_kit::confirm::Confirm;
@@ -10,8 +12,7 @@ use leptos_router::hooks::{use_location, use_navigate};
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::convert::FromWasmAbi;
-use wasm_bindgen::prelude::JsValue;
-use web_sys::{Element, Event, HtmlAnchorElement, MouseEvent};
+use web_sys::{Element, Event, EventTarget, HtmlAnchorElement, MouseEvent};
 
 /// What the person wants to do, for which the screen has to go.
 type Wish = Arc<dyn Fn() + Send + Sync>;
@@ -20,13 +21,17 @@ type Wish = Arc<dyn Fn() + Send + Sync>;
 #[derive(Clone, Copy)]
 pub(crate) struct Leaving {
     /// Whether what is shown was changed, as its screen says; a screen that is gone says nothing.
-    changed: StoredValue<Option<Memo<bool>>>,
+    changed: RwSignal<Option<Memo<bool>>>,
     /// What is done once the person says so.
     wish: StoredValue<Option<Wish>>,
     /// Whether they are asked.
     asking: RwSignal<bool>,
     /// Whether the next step in the history is one that they said yes to.
     agreed: StoredValue<bool>,
+    /// The place in the history of what is shown, where the browser tells it.
+    place: StoredValue<Option<i32>>,
+    /// The step in the history that is being undone, until the browser tells that it is.
+    undone: StoredValue<Option<i32>>,
     /// Where the person is, and how they get elsewhere, once the router is there.
     way: StoredValue<Option<Way>>,
 }
@@ -36,7 +41,7 @@ pub(crate) struct Leaving {
 struct Way {
     pathname: Memo<String>,
     search: Memo<String>,
-    navigate: Callback<String>,
+    navigate: Callback<(String, NavigateOptions)>,
 }
 
 impl Leaving {
@@ -44,14 +49,25 @@ impl Leaving {
     /// history, browsers tell in the order in which they were asked to, capture or not.
     pub(crate) fn provide() {
         let leaving = Self {
-            changed: StoredValue::new(None),
+            changed: RwSignal::new(None),
             wish: StoredValue::new(None),
             asking: RwSignal::new(false),
             agreed: StoredValue::new(false),
+            place: StoredValue::new(history::place()),
+            undone: StoredValue::new(None),
             way: StoredValue::new(None),
         };
-        hear_first("click", move |event: MouseEvent| leaving.by_link(&event));
-        hear_first("popstate", move |event: Event| leaving.by_history(&event));
+        let page = || window().into();
+        hear_first(page(), "click", move |event| leaving.by_link(&event));
+        hear_first(page(), "popstate", move |event| leaving.by_history(&event));
+        if let Some(navigation) = history::navigation() {
+            hear_first(navigation, "currententrychange", move |event: Event| {
+                // A step may yet be undone.
+                if history::is_new(&event) {
+                    leaving.place.set_value(history::place());
+                }
+            });
+        }
         provide_context(leaving);
     }
 
@@ -62,19 +78,17 @@ impl Leaving {
         leaving.way.set_value(Some(Way {
             pathname: here.pathname,
             search: here.search,
-            navigate: Callback::new(move |path: String| {
-                navigate(&path, NavigateOptions::default());
-            }),
+            navigate: Callback::new(move |(path, options): (String, _)| navigate(&path, options)),
         }));
         leaving
     }
 
     /// Asks from now on, while this is so and the screen that says it is there.
     pub(crate) fn ask_while(self, changed: Memo<bool>) {
-        self.changed.set_value(Some(changed));
+        self.changed.set(Some(changed));
         // Only then, for a page that hears of this is not kept for the way back to it.
         let closing = window_event_listener(leptos::ev::beforeunload, move |event| {
-            if self.would_lose() {
+            if untrack(move || self.would_lose()) {
                 event.prevent_default();
             }
         });
@@ -86,14 +100,14 @@ impl Leaving {
         let path = path.to_owned();
         self.before(move || {
             if let Some(way) = self.way.get_value() {
-                way.navigate.run(path.clone());
+                way.navigate.run((path.clone(), NavigateOptions::default()));
             }
         });
     }
 
     /// Does what takes the screen away, at once or when the person has said so.
     pub(crate) fn before(self, wish: impl Fn() + Send + Sync + 'static) {
-        if self.would_lose() {
+        if untrack(move || self.would_lose()) {
             self.wish.set_value(Some(Arc::new(wish)));
             self.asking.set(true);
         } else {
@@ -101,14 +115,15 @@ impl Leaving {
         }
     }
 
+    /// Whether something would be lost now; whoever asks is told of a change.
     fn would_lose(self) -> bool {
-        let changed = self.changed.get_value();
-        changed.and_then(|changed| changed.try_get_untracked()) == Some(true)
+        let changed = self.changed.get();
+        changed.and_then(|changed| changed.try_get()) == Some(true)
     }
 
     /// Keeps a link from being followed until the person has said so.
     fn by_link(self, event: &MouseEvent) {
-        if !self.would_lose() {
+        if !untrack(move || self.would_lose()) {
             return;
         }
         if let Some(path) = followed(event) {
@@ -117,31 +132,57 @@ impl Leaving {
         }
     }
 
-    /// Goes back to where the screen is, for the history has gone already.
+    /// Undoes a step in the history, for that has gone already, until the person has said so.
     fn by_history(self, event: &Event) {
+        let (place, stood) = (history::place(), self.place.get_value());
         let agreed = self.agreed.get_value();
         self.agreed.set_value(false);
-        let Some(here) = self.way.get_value() else {
-            return;
-        };
-        let (pathname, search) = (here.pathname.get_untracked(), here.search.get_untracked());
-        let stays = window().location().pathname().ok().as_ref() == Some(&pathname);
-        if agreed || stays || !self.would_lose() {
+        let undone = self.undone.try_update_value(Option::take).flatten();
+        if let Some(step) = undone.filter(|_| place == stood) {
+            // The router has not heard that the history had gone.
+            event.stop_immediate_propagation();
+            self.before(move || self.agreed.set_value(history::step(step)));
             return;
         }
+        let stays = |way: &Way| {
+            let pathname = window().location().pathname().ok();
+            pathname == Some(way.pathname.get_untracked())
+        };
+        let kept = self.way.get_value().filter(|way| !agreed && !stays(way));
+        let Some(way) = kept.filter(|_| untrack(move || self.would_lose())) else {
+            self.place.set_value(place);
+            return;
+        };
         event.stop_immediate_propagation();
-        let path = match search.as_str() {
+        let step = place.zip(stood).map(|(place, stood)| place - stood);
+        match step.filter(|step| history::step(-step)) {
+            Some(step) => self.undone.set_value(Some(step)),
+            None => self.put_back(way),
+        }
+    }
+
+    /// Goes back to where the screen is with an entry of its own, where the browser does not tell how
+    /// far the history has gone.
+    fn put_back(self, way: Way) {
+        let gone = window().location();
+        let (path, search) = (gone.pathname(), gone.search());
+        let gone = path.unwrap_or_default() + &search.unwrap_or_default();
+        let (pathname, search) = (way.pathname.get_untracked(), way.search.get_untracked());
+        let here = match search.as_str() {
             "" => pathname,
             search => format!("{pathname}?{search}"),
         };
-        let history = window().history();
-        // A browser that refuses shows another URL than the screen's until the person has answered.
-        let _ = history
-            .and_then(|history| history.push_state_with_url(&JsValue::NULL, "", Some(&path)));
+        if history::push(&here) {
+            self.before(move || self.agreed.set_value(history::step(-1)));
+            return;
+        }
+        // The URL is where the history has gone, until the person has answered.
         self.before(move || {
-            self.agreed.set_value(true);
-            // The step to where the history had gone.
-            let _ = window().history().and_then(|history| history.back());
+            let instead = NavigateOptions {
+                replace: true,
+                ..NavigateOptions::default()
+            };
+            way.navigate.run((gone.clone(), instead));
         });
     }
 
@@ -174,16 +215,20 @@ fn followed(event: &MouseEvent) -> Option<String> {
 }
 
 /// Hears of an event before everything else on the page does, until the owner is gone.
-fn hear_first<E: FromWasmAbi + 'static>(name: &'static str, hear: impl Fn(E) + 'static) {
+fn hear_first<E: FromWasmAbi + 'static>(
+    at: EventTarget,
+    name: &'static str,
+    hear: impl Fn(E) + 'static,
+) {
     let hear = Closure::<dyn Fn(E)>::new(hear).into_js_value();
-    let hear = StoredValue::new_local(hear.unchecked_into::<Function>());
-    hear.with_value(|hear| {
+    let hears = StoredValue::new_local((at, hear.unchecked_into::<Function>()));
+    hears.with_value(|(at, hear)| {
         // A browser without it leaves without asking.
-        let _ = window().add_event_listener_with_callback_and_bool(name, hear, true);
+        let _ = at.add_event_listener_with_callback_and_bool(name, hear, true);
     });
     on_cleanup(move || {
-        hear.with_value(|hear| {
-            let _ = window().remove_event_listener_with_callback_and_bool(name, hear, true);
+        hears.with_value(|(at, hear)| {
+            let _ = at.remove_event_listener_with_callback_and_bool(name, hear, true);
         });
     });
 }
@@ -196,6 +241,12 @@ pub(crate) fn LeaveQuestion(leaving: Leaving) -> impl IntoView {
         // A screen that went by itself, for what it did, leaves nothing to ask.
         pathname.track();
         leaving.asking.set(false);
+    });
+    Effect::new(move |_| {
+        // Nor does what was saved meanwhile, or put back.
+        if !leaving.would_lose() {
+            leaving.asking.set(false);
+        }
     });
     view! {
         <Confirm

@@ -3,6 +3,7 @@
 mod columns;
 mod give;
 mod take;
+mod whom;
 
 use drover_api::rest::{GlobalRoleView, MemberView, RoleView};
 use drover_ui_core::member::{Giveable, Place, may_take, passes, role_title};

@@ -122,7 +122,7 @@ fn DeleteForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) -> imp
             <TextField label=format!("Type {} to delete it", name.get_untracked()) value=typed focused=true/>
             <Code label="Command" text=Signal::derive(move || format!("drover cluster delete {}", name.get()))/>
             <div class="dialog-foot">
-                <Button on_press=move |()| open.set(false)>"Keep it"</Button>
+                <Button disabled=sending.busy() on_press=move |()| open.set(false)>"Keep it"</Button>
                 <Button
                     weight=Weight::Danger
                     busy=sending.busy()

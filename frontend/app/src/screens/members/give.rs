@@ -1,17 +1,14 @@
 //! A role that is given.
 
-use std::time::Duration;
-
-use drover_api::rest::{List, MemberCreate, MemberView, PersonView};
-use drover_ui_core::member::{Place, may_be_person, person, who, wish};
+use drover_api::rest::{MemberCreate, MemberView};
+use drover_ui_core::member::{Place, who, wish};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::picker::{Choice, Picker};
-use drover_ui_kit::suggest::SuggestField;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
 use super::Roles;
-use crate::clock::sleep;
+use super::whom::{Whom, WhomField};
 use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
@@ -44,13 +41,18 @@ fn Form(
     listing: Listing<MemberView>,
 ) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
-    let (whom, role) = (RwSignal::new(String::new()), RwSignal::new(None::<String>));
+    let (whom, role) = (Whom::new(), RwSignal::new(None::<String>));
     let place = StoredValue::new(place);
-    let wished = move || wish(&role.get().unwrap_or_default(), &whom.get());
-    let ready = move || role.with(Option::is_some) && whom.with(|whom| !whom.trim().is_empty());
+    let wished = move || wish(&role.get().unwrap_or_default(), &whom.text.get());
+    let ready = move || role.with(Option::is_some) && whom.is_ready();
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
-        if !untrack(ready) {
+        if !untrack(ready) || sending.busy().get_untracked() {
+            return;
+        }
+        if !whom.sends() {
+            // What was refused before was about another.
+            sending.forget();
             return;
         }
         let request: MemberCreate = untrack(wished);
@@ -96,7 +98,7 @@ fn Form(
     view! {
         <form class="dialog-body" on:submit=submit>
             <Refusal sending=sending fields=FIELDS/>
-            <Whom whom=whom place=place error=of_whom/>
+            <WhomField whom=whom place=place error=of_whom/>
             <Picker label="Role" choices=choices value=role none="Choose a role" help=described
                 error=sending.of("role")/>
             {screen}
@@ -104,58 +106,5 @@ fn Form(
             <FormFoot open=open verb="Give the role" sending=sending
                 disabled=Signal::derive(move || !ready())/>
         </form>
-    }
-}
-
-/// What may be typed of whom.
-const WHOM: &str = "The name that somebody signs in with, or a group as drover:<provider>:<id>.";
-
-/// What is typed before it is asked for.
-const PAUSE: Duration = Duration::from_millis(300);
-
-/// Who gets the role; whoever goes by what is typed, here or at a provider, is told apart.
-#[component]
-fn Whom(
-    whom: RwSignal<String>,
-    place: StoredValue<Place>,
-    error: Signal<Option<String>>,
-) -> impl IntoView {
-    let (gate, asking) = (expect_context::<Gate>(), Sending::new());
-    let found = RwSignal::new(Vec::<PersonView>::new());
-    let typed = Memo::new(move |_| whom.with(|whom| whom.trim().to_owned()));
-    Effect::new(move || {
-        let name = typed.get();
-        asking.stop();
-        found.update(|found| found.retain(|it| it.name == name));
-        if !may_be_person(&name) {
-            return;
-        }
-        let path = place.with_value(|place| place.people(&name));
-        let request = async move {
-            sleep(PAUSE).await;
-            gate.get(&path).await
-        };
-        asking.send_instead(request, move |people: List<PersonView>| {
-            // The dialog may be closed by now.
-            let _ = found.try_set(people.items);
-        });
-    });
-    let choices = Signal::derive(move || {
-        let people = found.get().into_iter();
-        let choices = people.map(|it| Choice {
-            note: person(&it),
-            words: it.name.clone(),
-            key: it.name,
-        });
-        choices.collect::<Vec<_>>()
-    });
-    let help = move || {
-        let known = typed
-            .with(|name| found.with(|found| found.iter().find(|it| it.name == *name).map(person)));
-        known.map_or_else(|| WHOM.to_owned(), |known| format!("{known}."))
-    };
-    view! {
-        <SuggestField label="Who" value=whom found=choices focused=true
-            help=Signal::derive(help) error=error/>
     }
 }

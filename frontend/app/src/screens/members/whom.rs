@@ -1,0 +1,216 @@
+//! Who is given a role: what is typed, and who goes by it here or at a provider.
+
+use std::time::Duration;
+
+use drover_api::rest::{List, PersonView};
+use drover_ui_core::member::{Place, may_be_person, person};
+use drover_ui_core::problem::Problem;
+use drover_ui_kit::picker::Choice;
+use drover_ui_kit::suggest::SuggestField;
+use leptos::prelude::*;
+
+use crate::clock::sleep;
+use crate::gate::Gate;
+use crate::screens::form::Sending;
+
+/// What may be typed.
+const HELP: &str = "The name that somebody signs in with, or a group as drover:<provider>:<id>.";
+
+/// What is typed before it is asked for.
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// What is typed, and what the server says of it.
+#[derive(Clone, Copy)]
+pub(super) struct Whom {
+    /// As it stands in the field.
+    pub(super) text: RwSignal<String>,
+    /// The same, without what surrounds it.
+    typed: Memo<String>,
+    answer: RwSignal<Option<Answer>>,
+    known: Memo<Known>,
+    /// What was typed when the form was sent last.
+    sent: RwSignal<Option<String>>,
+}
+
+/// Who goes by a name, or why that is not known.
+#[derive(Clone)]
+struct Answer {
+    name: String,
+    people: Result<Vec<PersonView>, Problem>,
+}
+
+/// What is known of who is typed.
+#[derive(Clone, PartialEq)]
+enum Known {
+    /// Nothing, for it is no name of a person.
+    Nothing,
+    /// It is being asked for; somebody's own name it may be already.
+    Asked(Option<PersonView>),
+    /// Who goes by it.
+    People(Vec<PersonView>),
+    /// It cannot be asked for now, and why.
+    Unknown(String),
+}
+
+impl Whom {
+    /// Nobody is typed yet.
+    pub(super) fn new() -> Self {
+        let (text, answer) = (RwSignal::new(String::new()), RwSignal::new(None::<Answer>));
+        let typed = Memo::new(move |_| text.with(|text| text.trim().to_owned()));
+        let known = Memo::new(move |_| {
+            typed.with(|typed| answer.with(|answer| Known::of(typed, answer.as_ref())))
+        });
+        Self {
+            text,
+            typed,
+            answer,
+            known,
+            sent: RwSignal::new(None),
+        }
+    }
+
+    /// Whether a role can be given to who is typed, as far as the page knows: what is being asked for
+    /// may turn out to be another.
+    pub(super) fn is_ready(self) -> bool {
+        let asked = self.known.with(|known| *known == Known::Asked(None));
+        !asked && self.typed.with(|typed| !typed.is_empty())
+    }
+
+    /// Takes note of what is sent; whether it can be, for it does not mean one of several.
+    pub(super) fn sends(self) -> bool {
+        self.sent.set(Some(self.typed.get_untracked()));
+        !untrack(move || self.is_one_of_several())
+    }
+
+    fn is_one_of_several(self) -> bool {
+        self.typed.with(|typed| {
+            self.known.with(|known| {
+                let Known::People(people) = known else {
+                    return false;
+                };
+                people.len() > 1 && own(people, typed).is_none()
+            })
+        })
+    }
+
+    /// What is wrong with it: what the server said is about what was sent, and nothing else.
+    fn error(self, said: Signal<Option<String>>) -> Signal<Option<String>> {
+        Signal::derive(move || {
+            let sent = self.sent.get();
+            if !self.typed.with(|typed| sent.as_ref() == Some(typed)) {
+                None
+            } else if self.is_one_of_several() {
+                Some("Choose one of those who go by that name.".to_owned())
+            } else {
+                said.get()
+            }
+        })
+    }
+
+    /// Asks who goes by what is typed, whenever that is another.
+    fn asks(self, place: StoredValue<Place>) {
+        let (gate, asking) = (expect_context::<Gate>(), Sending::new());
+        Effect::new(move || {
+            let name = self.typed.get();
+            asking.stop();
+            if !may_be_person(&name) {
+                return;
+            }
+            let path = place.with_value(|place| place.people(&name));
+            let request = async move {
+                sleep(PAUSE).await;
+                let people = gate.get(&path).await;
+                let people = people.map(|people: List<PersonView>| people.items);
+                Ok(Answer { name, people })
+            };
+            asking.send_instead(request, move |answer| {
+                // The dialog may be closed by now.
+                let _ = self.answer.try_set(Some(answer));
+            });
+        });
+    }
+}
+
+impl Known {
+    fn of(typed: &str, answer: Option<&Answer>) -> Self {
+        if !may_be_person(typed) {
+            return Self::Nothing;
+        }
+        match answer {
+            Some(Answer { name, people }) if name == typed => match people {
+                Ok(people) => Self::People(people.clone()),
+                Err(problem) => Self::Unknown(problem.message.clone()),
+            },
+            // Who was taken from the list is known.
+            Some(Answer {
+                people: Ok(people), ..
+            }) => Self::Asked(own(people, typed).cloned()),
+            _ => Self::Asked(None),
+        }
+    }
+
+    fn people(&self) -> &[PersonView] {
+        match self {
+            Self::People(people) => people,
+            Self::Nothing | Self::Asked(_) | Self::Unknown(_) => &[],
+        }
+    }
+
+    /// That, in words.
+    fn words(&self, typed: &str) -> String {
+        let people = match self {
+            Self::Nothing => return HELP.to_owned(),
+            Self::Asked(None) => return "Looking for who goes by that name…".to_owned(),
+            Self::Asked(Some(known)) => return format!("{}.", person(known)),
+            Self::Unknown(why) => {
+                return format!("Who goes by that name cannot be asked now. {why}");
+            }
+            Self::People(people) => people,
+        };
+        match (own(people, typed).map(person), people.len()) {
+            (Some(known), 1) => format!("{known}."),
+            (Some(known), 2) => format!("{known}. One other goes by that name."),
+            (Some(known), many) => format!("{known}. {} others go by that name.", many - 1),
+            (None, 0) => "Nobody goes by that name yet; people of a provider are known once they \
+                have signed in."
+                .to_owned(),
+            (None, 1) => "One person goes by that name, and is called otherwise here: choose them."
+                .to_owned(),
+            (None, many) => format!("{many} people go by that name: choose one."),
+        }
+    }
+}
+
+/// Whose own name this is.
+fn own<'a>(people: &'a [PersonView], name: &str) -> Option<&'a PersonView> {
+    people.iter().find(|it| it.name == name)
+}
+
+/// The field; whoever goes by what is typed is told apart.
+#[component]
+pub(super) fn WhomField(
+    whom: Whom,
+    place: StoredValue<Place>,
+    /// What the server said against who was sent.
+    error: Signal<Option<String>>,
+) -> impl IntoView {
+    whom.asks(place);
+    let choices = Signal::derive(move || {
+        whom.known.with(|known| {
+            let choices = known.people().iter().map(|it| Choice {
+                key: it.name.clone(),
+                words: it.name.clone(),
+                note: person(it),
+            });
+            choices.collect::<Vec<_>>()
+        })
+    });
+    let help = move || {
+        whom.typed
+            .with(|typed| whom.known.with(|known| known.words(typed)))
+    };
+    view! {
+        <SuggestField label="Who" value=whom.text found=choices focused=true
+            help=Signal::derive(help) error=whom.error(error)/>
+    }
+}
