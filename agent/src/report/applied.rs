@@ -24,8 +24,8 @@ use super::sums::Tally;
 /// Before a watch that failed is tried again, at first and at most.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// The same for one that is forbidden.
-const FORBIDDEN_PAUSE: Duration = Duration::from_mins(5);
+/// The same for one that the cluster does not let the agent have.
+const REFUSED_PAUSE: Duration = Duration::from_mins(5);
 
 /// Starts the watches. Metadata is all that is asked for, where it changes only with what an object
 /// says: the server reads that where it matters.
@@ -74,8 +74,8 @@ async fn follow<K: Resource>(
             Ok(event) => event,
             Err(error) => {
                 debug!(%error, "a watch begins again");
-                let forbidden = is_forbidden(&error);
-                tokio::time::sleep(if forbidden { FORBIDDEN_PAUSE } else { pause }).await;
+                let refused = is_refused(&error);
+                tokio::time::sleep(if refused { REFUSED_PAUSE } else { pause }).await;
                 pause = (pause * 2).min(LONGEST_PAUSE);
                 continue;
             }
@@ -132,16 +132,16 @@ fn said(meta: &ObjectMeta, spec: &impl Serialize) -> String {
     short(hash_of(&SHA256, &said.unwrap_or_default()))
 }
 
-/// Whether the agent's account may not look: it has the rights of an older version until somebody
-/// applies the manifest or the chart again.
-fn is_forbidden(error: &watcher::Error) -> bool {
+/// Whether the agent's account may not look, as it has the rights of an older version until somebody
+/// applies the manifest or the chart again; or whether the cluster has no such kind, as a simulated one.
+fn is_refused(error: &watcher::Error) -> bool {
     let (watcher::Error::InitialListFailed(cause)
     | watcher::Error::WatchStartFailed(cause)
     | watcher::Error::WatchFailed(cause)) = error
     else {
         return false;
     };
-    matches!(cause, kube::Error::Api(status) if status.code == 403)
+    matches!(cause, kube::Error::Api(status) if matches!(status.code, 403 | 404))
 }
 
 /// The digest of what is there; `None` until everything was listed once.

@@ -22,9 +22,6 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 use crate::world::World;
 
-/// Group of what metrics-server serves.
-const METRICS: &str = "metrics.k8s.io";
-
 /// Whoever asks has been authorised.
 pub(crate) struct Answers {
     pub(crate) world: Arc<Mutex<World>>,
@@ -55,8 +52,8 @@ impl Answers {
             ("", "pods", what @ ("exec" | "attach" | "portforward" | "proxy")) => {
                 Some(Err(self.refuse(path, what)))
             }
-            (METRICS, "nodes", "") => Some(usage::nodes(self, path, request.uri())),
-            (METRICS, "pods", "") => Some(usage::pods(self, path, request.uri())),
+            ("metrics.k8s.io", "nodes", "") => Some(usage::nodes(self, path, request.uri())),
+            ("metrics.k8s.io", "pods", "") => Some(usage::pods(self, path, request.uri())),
             _ => None,
         }
     }
@@ -75,13 +72,11 @@ impl Answers {
 }
 
 fn resource(group: &str, kind: &str, names: &Value, scope: &str) -> Option<Resource> {
-    let is_answered = group == METRICS;
-    let has_status = !is_answered && kind != "LimitRange";
     let definition = json!({"spec": {
         "group": group, "scope": scope, "names": names,
         "versions": [{
-            "name": if is_answered { "v1beta1" } else { "v1" }, "served": true, "storage": true,
-            "subresources": if has_status { json!({"status": {}}) } else { json!({}) },
+            "name": if group == "policy" { "v1" } else { "v1beta1" }, "served": true,
+            "storage": true, "subresources": if group == "policy" { json!({"status": {}}) } else { json!({}) },
             "schema": {"openAPIV3Schema": {
                 "type": "object", "description": format!("{kind} of a simulated cluster"),
                 "x-kubernetes-preserve-unknown-fields": true,
@@ -96,7 +91,7 @@ fn resource(group: &str, kind: &str, names: &Value, scope: &str) -> Option<Resou
 pub(crate) fn answered() -> Vec<Resource> {
     let metrics = |kind: &str, plural: &str, scope| {
         let names = json!({"kind": kind, "plural": plural, "singular": ""});
-        resource(METRICS, kind, &names, scope)
+        resource("metrics.k8s.io", kind, &names, scope)
     };
     let all = [
         metrics("NodeMetrics", "nodes", "Cluster"),
@@ -111,44 +106,12 @@ pub(crate) fn answered() -> Vec<Resource> {
         .collect()
 }
 
-/// Kinds that manifests and projects bring and that are only stored: nothing here acts on them.
+/// Kinds that manifests bring and that are only stored: nothing here acts on them.
 pub(crate) fn stored() -> Vec<Resource> {
-    let stored = |group: &str, kind: &str, plural: &str, short: &str| {
-        let names = json!({
-            "kind": kind, "plural": plural, "singular": kind.to_lowercase(), "shortNames": [short],
-        });
-        resource(group, kind, &names, "Namespaced")
-    };
-    let all = [
-        stored(
-            "policy",
-            "PodDisruptionBudget",
-            "poddisruptionbudgets",
-            "pdb",
-        ),
-        stored("", "ResourceQuota", "resourcequotas", "quota"),
-        stored("", "LimitRange", "limitranges", "limits"),
-    ];
-    all.into_iter().flatten().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_project_brings_is_stored_as_kubernetes_calls_it() {
-        let kinds = stored();
-        let found = |plural: &str| kinds.iter().find(|kind| kind.plural == plural);
-        for (plural, group, has_status) in [
-            ("resourcequotas", "", true),
-            ("limitranges", "", false),
-            ("poddisruptionbudgets", "policy", true),
-        ] {
-            let kind = found(plural).unwrap();
-            let at = &kind.group_version;
-            assert_eq!((at.group.as_str(), at.version.as_str()), (group, "v1"));
-            assert_eq!(kind.status, has_status, "{plural}");
-        }
-    }
+    let names = json!({
+        "kind": "PodDisruptionBudget", "plural": "poddisruptionbudgets",
+        "singular": "poddisruptionbudget", "shortNames": ["pdb"],
+    });
+    let budget = resource("policy", "PodDisruptionBudget", &names, "Namespaced");
+    budget.into_iter().collect()
 }

@@ -31,7 +31,7 @@ struct Changes {
 /// What takes rights away comes first, and what fails keeps nothing else from being done; only that
 /// people leave the part of a role that they were in waits for the next time where something failed, in
 /// a namespace or in the cluster, as they may not be in their new one there. Whoever keeps a right is
-/// never without it ([`steps`]).
+/// never without it.
 pub async fn apply(client: &Client, label: &str, wanted: &Wanted) -> Result<(), ApplyError> {
     let kinds = Kinds {
         cluster_roles: Objects::all(client, label).with_own_names(),
