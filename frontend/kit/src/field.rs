@@ -46,6 +46,18 @@ impl Content {
     }
 }
 
+/// Where an input will be, which is given the focus when it appears, if that is wanted.
+pub(crate) fn input(focused: bool) -> NodeRef<html::Input> {
+    let input = NodeRef::<html::Input>::new();
+    Effect::new(move || {
+        if let Some(input) = input.get().filter(|_| focused) {
+            // A field that is gone already needs no focus.
+            let _ = input.focus();
+        }
+    });
+    input
+}
+
 /// One line of text. An error takes the place of the help, and is read out.
 #[component]
 pub fn TextField(
@@ -71,13 +83,7 @@ pub fn TextField(
     name: Option<String>,
 ) -> impl IntoView {
     let (id, below) = (unique("field"), unique("note"));
-    let input = NodeRef::<html::Input>::new();
-    Effect::new(move || {
-        if let Some(input) = input.get().filter(|_| focused) {
-            // A field that is gone already needs no focus.
-            let _ = input.focus();
-        }
-    });
+    let input = input(focused);
     view! {
         <div class="field">
             <label for=id.clone()>{label}</label>

@@ -1,10 +1,9 @@
 //! A text that may be anything, with what it may mean below.
 
-use leptos::html;
 use leptos::prelude::*;
 use web_sys::KeyboardEvent;
 
-use crate::field::{note, unique};
+use crate::field::{input, note, unique};
 use crate::picker::{Choice, Options};
 
 /// One line of text; what is found by it can be taken instead. Where the text is all that is found,
@@ -30,13 +29,7 @@ pub fn SuggestField(
     focused: bool,
 ) -> impl IntoView {
     let (id, list, below) = (unique("field"), unique("list"), unique("note"));
-    let input = NodeRef::<html::Input>::new();
-    Effect::new(move || {
-        if let Some(input) = input.get().filter(|_| focused) {
-            // A field that is gone already needs no focus.
-            let _ = input.focus();
-        }
-    });
+    let input = input(focused);
     let field = Field::new(found, value);
     let (here, active) = (list.clone(), list.clone());
     let active = move || Some(format!("{active}-{}", field.active()?));
