@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope};
 use kube::api::{Api, DeleteParams, ListParams, PostParams};
-use kube::{Client, Resource};
+use kube::{Client, Resource, ResourceExt as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
@@ -271,42 +271,52 @@ where
     }
 
     async fn put_in(&self, namespace: &str, object: &K, there: bool) -> Result<(), ApplyError> {
-        let name = object.name_any();
-        let api = (self.place)(self.client.clone(), namespace);
-        let params = PostParams::default();
-        let what = |verb: &str| format!("{verb} {}", called(&K::kind(&()), namespace, &name));
-        // Replaced, not patched: what somebody else has added to it is to go.
-        let written = if there {
-            call(what("put right"), api.replace(&name, &params, object)).await
-        } else {
-            call(what("make"), api.create(&params, object)).await
-        };
-        match written {
-            Err(ApplyError::Refused { source, .. }) if !there && is_conflict(&source) => {
-                if self.own_names {
-                    return self.put_in_place(namespace, object).await;
-                }
-                Err(ApplyError::Taken { what: what("make") })
+        if there {
+            return self.replace_in(namespace, object).await;
+        }
+        match self.create_in(namespace, object).await {
+            Err(ApplyError::Refused { source, .. }) if is_conflict(&source) => {
+                self.put_in_place(namespace, object).await
             }
-            written => written.map(drop),
+            made => made,
         }
     }
 
-    /// Makes one whose name somebody else has used meanwhile, for what may never become it perhaps.
+    /// Makes one whose name is in use already, perhaps by what can never become it.
     async fn put_in_place(&self, namespace: &str, object: &K) -> Result<(), ApplyError> {
-        let name = object.name_any();
-        let api = (self.place)(self.client.clone(), namespace);
-        let params = PostParams::default();
-        let what = |verb: &str| format!("{verb} {}", called(&K::kind(&()), namespace, &name));
-        let replacing = api.replace(&name, &params, object);
-        match call(what("put right"), replacing).await {
+        if !self.own_names {
+            let what = what("make", namespace, object);
+            return Err(ApplyError::Taken { what });
+        }
+        match self.replace_in(namespace, object).await {
             Err(ApplyError::Refused { source, .. }) if has_code(&source, 422) => {
                 self.delete_in(namespace, object).await?;
-                let making = api.create(&params, object);
-                call(what("make"), making).await.map(drop)
+                self.create_in(namespace, object).await
             }
-            done => done.map(drop),
+            replaced => replaced,
         }
+    }
+
+    async fn create_in(&self, namespace: &str, object: &K) -> Result<(), ApplyError> {
+        let api = (self.place)(self.client.clone(), namespace);
+        let params = PostParams::default();
+        let creating = api.create(&params, object);
+        call(what("make", namespace, object), creating)
+            .await
+            .map(drop)
+    }
+
+    /// Replaced, not patched: what somebody else has added to it is to go.
+    async fn replace_in(&self, namespace: &str, object: &K) -> Result<(), ApplyError> {
+        let (api, name) = (
+            (self.place)(self.client.clone(), namespace),
+            object.name_any(),
+        );
+        let params = PostParams::default();
+        let replacing = api.replace(&name, &params, object);
+        call(what("put right", namespace, object), replacing)
+            .await
+            .map(drop)
     }
 
     async fn delete(&self, object: &K) -> Result<(), Failure> {
@@ -319,7 +329,7 @@ where
     async fn delete_in(&self, namespace: &str, object: &K) -> Result<(), ApplyError> {
         let name = object.name_any();
         let api = (self.place)(self.client.clone(), namespace);
-        let what = format!("delete {}", called(&K::kind(&()), namespace, &name));
+        let what = what("delete", namespace, object);
         if !object.finalizers().is_empty() {
             let mut free = object.clone();
             free.finalizers_mut().clear();
@@ -360,11 +370,13 @@ fn is_unread(error: &kube::Error) -> bool {
     !matches!(error, kube::Error::Api(_))
 }
 
-fn called(kind: &str, namespace: &str, name: &str) -> String {
+/// Completes "could not …": what is done to an object.
+fn what<K: Resource<DynamicType = ()>>(verb: &str, namespace: &str, object: &K) -> String {
+    let (kind, name) = (K::kind(&()), object.name_any());
     if namespace.is_empty() {
-        format!("{kind} {name}")
+        format!("{verb} {kind} {name}")
     } else {
-        format!("{kind} {name} in the namespace {namespace}")
+        format!("{verb} {kind} {name} in the namespace {namespace}")
     }
 }
 

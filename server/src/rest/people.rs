@@ -6,9 +6,10 @@ use std::sync::Arc;
 use axum::extract::State;
 use drover_access::grants::Place;
 use drover_api::ids::UserUid;
-use drover_api::kinds::{GlobalRoleBinding, User};
-use drover_api::rest::{List, MemberIdentity, PersonView};
+use drover_api::kinds::{GlobalRoleBinding, ProviderIdentity, User};
+use drover_api::rest::{List, PersonView};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use jiff::Timestamp;
 use kube::{Resource as _, ResourceExt as _};
 use serde::Deserialize;
 
@@ -19,6 +20,7 @@ use super::members::given::identities_of;
 use super::members::{InCluster, InProject, place};
 use super::sight::Sight;
 use crate::hub::Stores;
+use crate::identity::providers::standing;
 use crate::status::Status;
 
 /// People who are shown at most: more than have one login at different providers.
@@ -92,7 +94,9 @@ pub(super) async fn find(
     let name = query.name.to_lowercase();
     // Whoever could not use a role is nobody to give one to.
     let may = |user: &User| user.spec.enabled && user.metadata.deletion_timestamp.is_none();
-    let known_as = |user: &User| may(user) && goes_by(user, &identities_of(stores, user), &name);
+    let now = Timestamp::now();
+    let counts = |one: &ProviderIdentity| standing::of_identity(one, stores, now).is_ok();
+    let known_as = |user: &User| may(user) && goes_by(user, &name, counts);
     let (found, _) = stores.users.page(None, MOST, known_as);
     Ok(axum::Json(List {
         items: found.iter().map(|user| view(stores, user)).collect(),
@@ -108,43 +112,33 @@ fn view(stores: &Stores, user: &User) -> PersonView {
     }
 }
 
-/// Whether this, in small letters, is somebody's name, or what they type at a provider; nobody goes by
-/// none.
-fn goes_by(user: &User, identities: &[MemberIdentity], name: &str) -> bool {
+/// Whether this, in small letters, is somebody's name, or what they type at a provider whose word
+/// counts; nobody goes by none.
+fn goes_by(user: &User, name: &str, counts: impl Fn(&ProviderIdentity) -> bool) -> bool {
     let same = |own: &str| own.to_lowercase() == name;
-    let mut logins = identities.iter().map(|identity| identity.login.as_str());
     let is_login = |login: &str| {
         let (before, _) = login.split_once('@').unwrap_or((login, ""));
         same(login) || same(before)
     };
-    !name.is_empty() && (same(&user.name_any()) || logins.any(is_login))
+    let mut identities = user.status.iter().flat_map(|status| &status.identities);
+    let known = |one: &ProviderIdentity| is_login(&one.login) && counts(one);
+    !name.is_empty() && (same(&user.name_any()) || identities.any(known))
 }
 
 #[cfg(test)]
 mod tests {
-    use drover_api::kinds::UserSpec;
+    use crate::identity::providers::standing::tests::person;
 
     use super::*;
 
-    fn ann() -> (User, Vec<MemberIdentity>) {
-        let spec = UserSpec {
-            display_name: None,
-            enabled: true,
-            administrator: false,
-            must_change_password: false,
-        };
-        let identity = MemberIdentity {
-            provider: "corp".to_owned(),
-            login: "Ann@corp.example".to_owned(),
-        };
-        (User::new("ann-2", spec), vec![identity])
-    }
-
     #[test]
     fn somebody_is_found_by_their_whole_name_here_or_at_a_provider_and_by_no_part_of_it() {
-        let (ann, identities) = ann();
+        let mut ann = person();
+        ann.metadata.name = Some("ann-2".to_owned());
+        let identity = &mut ann.status.as_mut().unwrap().identities[0];
+        identity.login = "Ann@corp.example".to_owned();
         for name in ["ann-2", "ann", "ann@corp.example"] {
-            assert!(goes_by(&ann, &identities, name), "{name:?}");
+            assert!(goes_by(&ann, name, |_| true), "{name:?}");
         }
         for name in [
             "",
@@ -154,9 +148,9 @@ mod tests {
             "ann@other.example",
             "corp.example",
         ] {
-            assert!(!goes_by(&ann, &identities, name), "{name:?}");
+            assert!(!goes_by(&ann, name, |_| true), "{name:?}");
         }
-        assert!(!goes_by(&ann, &[], "ann"));
+        assert!(!goes_by(&ann, "ann", |_| false));
     }
 
     #[test]

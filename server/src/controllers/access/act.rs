@@ -59,10 +59,10 @@ impl Changes {
     fn leave_out(&mut self, failures: &[Failure]) {
         let failed = failures.iter().map(|failure| failure.namespace.as_str());
         let failed: BTreeSet<&str> = failed.collect();
-        self.cluster_roles[2] = self.cluster_roles[2].without(&failed);
-        self.cluster_bindings[2] = self.cluster_bindings[2].without(&failed);
-        self.roles[2] = self.roles[2].without(&failed);
-        self.bindings[2] = self.bindings[2].without(&failed);
+        self.cluster_roles[2].leave_out(&failed);
+        self.cluster_bindings[2].leave_out(&failed);
+        self.roles[2].leave_out(&failed);
+        self.bindings[2].leave_out(&failed);
     }
 }
 

@@ -43,22 +43,21 @@ impl<K> Default for Difference<K> {
 
 impl<K> Difference<K> {
     /// Leaves out what is to be done in these namespaces.
-    pub(in crate::controllers) fn without(&self, namespaces: &BTreeSet<&str>) -> Self
+    pub(in crate::controllers) fn leave_out(&mut self, namespaces: &BTreeSet<&str>)
     where
-        K: ResourceExt + Clone,
+        K: ResourceExt,
     {
-        let others = |objects: &[K]| {
-            let others = objects.iter().filter(|object| {
+        let lists = [
+            &mut self.create,
+            &mut self.replace,
+            &mut self.delete,
+            &mut self.make_anew,
+        ];
+        for objects in lists {
+            objects.retain(|object| {
                 let namespace = object.meta().namespace.as_deref();
                 !namespaces.contains(namespace.unwrap_or_default())
             });
-            others.cloned().collect()
-        };
-        Self {
-            create: others(&self.create),
-            replace: others(&self.replace),
-            delete: others(&self.delete),
-            make_anew: others(&self.make_anew),
         }
     }
 
