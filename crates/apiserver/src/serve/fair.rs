@@ -21,7 +21,7 @@ pub struct Bounds {
     pub reserve: usize,
     /// Requests of one caller that wait.
     pub waiting: usize,
-    /// Requests of all callers that wait.
+    /// Requests of all callers that wait; reserved ones may exceed it by `waiting`.
     pub waiting_total: usize,
     /// Watches of one caller.
     pub watches: usize,
@@ -59,9 +59,9 @@ struct State {
     /// Running requests of each caller.
     running_by: BTreeMap<Arc<str>, usize>,
     waiting: usize,
-    queues: BTreeMap<Arc<str>, VecDeque<oneshot::Sender<Seat>>>,
+    queues: BTreeMap<Turn, VecDeque<oneshot::Sender<Seat>>>,
     /// Callers with waiting requests, in the order of their turns.
-    turns: VecDeque<Arc<str>>,
+    turns: VecDeque<Turn>,
     watches: usize,
     watches_by: BTreeMap<Arc<str>, usize>,
 }
@@ -75,12 +75,38 @@ pub struct Seat {
 }
 
 /// Whether a caller may take of the reserve.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// As everybody.
     Usual,
     /// What everything stands on: it is let in when others take all there is.
     Reserved,
+}
+
+impl Standing {
+    /// How many requests may run before one of this class has to wait.
+    const fn room(self, bounds: Bounds) -> usize {
+        match self {
+            Self::Usual => bounds.running,
+            Self::Reserved => bounds.running + bounds.reserve,
+        }
+    }
+
+    /// How many requests may wait before one of this class is refused.
+    const fn waiting(self, bounds: Bounds) -> usize {
+        match self {
+            Self::Usual => bounds.waiting_total,
+            Self::Reserved => bounds.waiting_total + bounds.waiting,
+        }
+    }
+}
+
+/// A queue: requests of one caller and class. The same name may send both classes. The order of
+/// the fields puts reserved queues last in a map.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn {
+    standing: Standing,
+    caller: Arc<str>,
 }
 
 /// A place among the watches; freed when dropped.
@@ -122,22 +148,22 @@ impl Fair {
 
     fn seat_or_queue(&self, caller: &str, standing: Standing) -> Result<Entry, ApiError> {
         let mut state = self.state.lock();
-        let room = match standing {
-            Standing::Usual => self.bounds.running,
-            Standing::Reserved => self.bounds.running + self.bounds.reserve,
+        let turn = Turn {
+            standing,
+            caller: caller.into(),
         };
-        if state.running < room && state.may_run(caller, self.bounds) {
-            return Ok(Entry::Seat(self.seat(&mut state, caller.into())));
+        if state.may_run(&turn, self.bounds) {
+            return Ok(Entry::Seat(self.seat(&mut state, turn.caller)));
         }
-        if state.is_full_for(caller, self.bounds) {
+        if state.is_full_for(&turn, self.bounds) {
             state.forget_those_gone();
-            if state.is_full_for(caller, self.bounds) {
+            if state.is_full_for(&turn, self.bounds) {
                 return Err(refused());
             }
         }
-        let (sender, turn) = oneshot::channel();
-        state.queue(caller, sender);
-        Ok(Entry::Turn(turn))
+        let (sender, seat) = oneshot::channel();
+        state.queue(turn, sender);
+        Ok(Entry::Turn(seat))
     }
 
     fn seat(&self, state: &mut State, caller: Arc<str>) -> Seat {
@@ -149,14 +175,11 @@ impl Fair {
         }
     }
 
-    /// Lets in who waits, as long as there is room.
+    /// Gives each free seat to the next waiting request of a class that may use it.
     fn let_in(&self) {
         loop {
             let (seat, next) = {
                 let mut state = self.state.lock();
-                if state.running >= self.bounds.running {
-                    return;
-                }
                 let Some((caller, next)) = state.next(self.bounds) else {
                     return;
                 };
@@ -203,25 +226,25 @@ enum Entry {
 }
 
 impl State {
-    fn is_full_for(&self, caller: &str, bounds: Bounds) -> bool {
-        let own = self.queues.get(caller).map_or(0, VecDeque::len);
-        own >= bounds.waiting || self.waiting >= bounds.waiting_total
+    fn is_full_for(&self, turn: &Turn, bounds: Bounds) -> bool {
+        let own = self.queues.get(turn).map_or(0, VecDeque::len);
+        own >= bounds.waiting || self.waiting >= turn.standing.waiting(bounds)
     }
 
-    fn queue(&mut self, caller: &str, sender: oneshot::Sender<Seat>) {
+    fn queue(&mut self, turn: Turn, sender: oneshot::Sender<Seat>) {
         self.waiting += 1;
-        if let Some(queue) = self.queues.get_mut(caller) {
+        if let Some(queue) = self.queues.get_mut(&turn) {
             queue.push_back(sender);
             return;
         }
-        let caller: Arc<str> = caller.into();
-        self.turns.push_back(Arc::clone(&caller));
-        self.queues.insert(caller, VecDeque::from([sender]));
+        self.turns.push_back(turn.clone());
+        self.queues.insert(turn, VecDeque::from([sender]));
     }
 
-    /// Whether one more request of this caller may run.
-    fn may_run(&self, caller: &str, bounds: Bounds) -> bool {
-        self.running_by.get(caller).copied().unwrap_or(0) < bounds.running_of_one
+    /// Whether one more request of this caller and class may run.
+    fn may_run(&self, turn: &Turn, bounds: Bounds) -> bool {
+        let own = self.running_by.get(&turn.caller).copied().unwrap_or(0);
+        self.running < turn.standing.room(bounds) && own < bounds.running_of_one
     }
 
     fn leave(&mut self, caller: &Arc<str>) {
@@ -235,22 +258,27 @@ impl State {
         }
     }
 
-    /// The longest waiting request of the caller whose turn it is, among those who may run more.
+    /// The longest waiting request of the caller whose turn it is, among those that may run now.
     fn next(&mut self, bounds: Bounds) -> Option<(Arc<str>, oneshot::Sender<Seat>)> {
-        let turn = self
+        // Do not search thousands of turns when no seat is free for any of them.
+        let (last, _) = self.queues.last_key_value()?;
+        if self.running >= last.standing.room(bounds) {
+            return None;
+        }
+        let position = self
             .turns
             .iter()
-            .position(|caller| self.may_run(caller, bounds))?;
-        let caller = self.turns.remove(turn)?;
-        let queue = self.queues.get_mut(&caller)?;
+            .position(|turn| self.may_run(turn, bounds))?;
+        let turn = self.turns.remove(position)?;
+        let queue = self.queues.get_mut(&turn)?;
         let sender = queue.pop_front()?;
         self.waiting -= 1;
         if queue.is_empty() {
-            self.queues.remove(&caller);
+            self.queues.remove(&turn);
         } else {
-            self.turns.push_back(Arc::clone(&caller));
+            self.turns.push_back(turn.clone());
         }
-        Some((caller, sender))
+        Some((turn.caller, sender))
     }
 
     /// Requests whose client went away hold no place in a queue.
@@ -264,7 +292,7 @@ impl State {
         });
         self.waiting -= gone;
         let queues = &self.queues;
-        self.turns.retain(|caller| queues.contains_key(caller));
+        self.turns.retain(|turn| queues.contains_key(turn));
     }
 }
 

@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 fn fair(running: usize, waiting: usize) -> Fair {
@@ -19,9 +21,18 @@ async fn start(
     caller: &'static str,
     done: &Arc<Mutex<Vec<&'static str>>>,
 ) -> tokio::task::JoinHandle<()> {
+    start_as(fair, caller, Standing::Usual, done).await
+}
+
+async fn start_as(
+    fair: &Fair,
+    caller: &'static str,
+    standing: Standing,
+    done: &Arc<Mutex<Vec<&'static str>>>,
+) -> tokio::task::JoinHandle<()> {
     let (fair, done) = (fair.clone(), Arc::clone(done));
     let task = tokio::spawn(async move {
-        let _seat = fair.enter(caller, Standing::Usual).await.unwrap();
+        let _seat = fair.enter(caller, standing).await.unwrap();
         done.lock().push(caller);
     });
     tokio::task::yield_now().await;
@@ -124,6 +135,123 @@ async fn what_everything_stands_on_runs_when_others_take_all_there_is() {
     assert!(fair.enter("other", Standing::Usual).await.is_err());
     drop(reserved);
     assert!(fair.enter("other", Standing::Usual).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn queued_reserved_request_gets_the_next_reserved_seat() {
+    let fair = fair(2, 2);
+    let _usual = [
+        fair.enter("a", Standing::Usual).await.unwrap(),
+        fair.enter("b", Standing::Usual).await.unwrap(),
+    ];
+    let reserved = fair.enter("server", Standing::Reserved).await.unwrap();
+    let done = Arc::default();
+    let usual = start(&fair, "c", &done).await;
+    let next = start_as(&fair, "server", Standing::Reserved, &done).await;
+    drop(reserved);
+    next.await.unwrap();
+    assert_eq!(*done.lock(), ["server"]);
+    assert!(
+        !usual.is_finished(),
+        "the reserve is not for usual requests"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn usual_requests_that_wait_do_not_refuse_a_reserved_one() {
+    let fair = fair(1, 1);
+    let running = fair.enter("a", Standing::Usual).await.unwrap();
+    let reserved = fair.enter("server", Standing::Reserved).await.unwrap();
+    let done = Arc::default();
+    let mut tasks = vec![
+        start(&fair, "b", &done).await,
+        start(&fair, "server", &done).await,
+    ];
+    assert!(fair.enter("c", Standing::Usual).await.is_err());
+    tasks.push(start_as(&fair, "server", Standing::Reserved, &done).await);
+    drop(reserved);
+    drop(running);
+    for task in tasks {
+        task.await.unwrap();
+    }
+    assert_eq!(fair.load(), (0, 0, 0));
+}
+
+/// One step of a history: a request comes, or the request of this number ends or goes away.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Enter(u8, Standing),
+    End(usize),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let standing = prop_oneof![Just(Standing::Usual), Just(Standing::Reserved)];
+    let step = prop_oneof![
+        3 => (0..4_u8, standing).prop_map(|(caller, standing)| Step::Enter(caller, standing)),
+        2 => any::<prop::sample::Index>().prop_map(|index| Step::End(index.index(64))),
+    ];
+    prop::collection::vec(step, 1..80)
+}
+
+/// Requests by number: what runs holds a seat, what waits a receiver.
+type Requests = Vec<(Turn, Entry)>;
+
+/// Takes the seats that were given to waiting requests.
+fn take_seats(requests: &mut Requests) {
+    for (_, entry) in requests {
+        if let Entry::Turn(turn) = entry
+            && let Ok(seat) = turn.try_recv()
+        {
+            *entry = Entry::Seat(seat);
+        }
+    }
+}
+
+fn count(requests: &Requests, which: impl Fn(&Turn, bool) -> bool) -> usize {
+    let runs = |entry: &Entry| matches!(entry, Entry::Seat(_));
+    let counted = requests.iter();
+    counted
+        .filter(|(turn, entry)| which(turn, runs(entry)))
+        .count()
+}
+
+fn check(requests: &Requests, bounds: Bounds) {
+    let running = count(requests, |_, runs| runs);
+    assert!(running <= bounds.running + bounds.reserve);
+    for (turn, entry) in requests {
+        let own = count(requests, |other, runs| runs && other.caller == turn.caller);
+        assert!(own <= bounds.running_of_one);
+        if matches!(entry, Entry::Turn(_)) && own < bounds.running_of_one {
+            let room = turn.standing.room(bounds);
+            assert!(running >= room, "{turn:?} waits with {running} of {room}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_request_waits_while_a_seat_of_its_class_is_free(steps in steps()) {
+        let bounds = Bounds { running: 3, running_of_one: 2, reserve: 2, ..fair(1, 100).bounds };
+        let fair = Fair::new(bounds);
+        let mut requests = Requests::new();
+        for step in steps {
+            match step {
+                Step::Enter(caller, standing) => {
+                    let name = caller.to_string();
+                    let entry = fair.seat_or_queue(&name, standing).unwrap();
+                    requests.push((Turn { standing, caller: name.into() }, entry));
+                }
+                Step::End(number) if !requests.is_empty() => {
+                    requests.swap_remove(number % requests.len());
+                }
+                Step::End(_) => {}
+            }
+            take_seats(&mut requests);
+            check(&requests, bounds);
+        }
+        requests.clear();
+        prop_assert_eq!(fair.load().0, 0);
+    }
 }
 
 #[test]
