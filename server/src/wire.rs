@@ -289,6 +289,9 @@ async fn start_on(
         return Err(StartError::NotSynced);
     }
     let certificate = certificate::prepare(&hub, &settings, address, options.tls.as_ref()).await?;
+    if let Some(pem) = certificate.trust() {
+        connection.trust(pem.to_owned());
+    }
     let presence = Presence::new(&hostname());
     let (leadership, election) = lease::join(client, &presence, stop.clone());
 

@@ -35,6 +35,7 @@ pub use impersonation::Impersonation;
 pub use keys::{GenerateKeyError, Keys, LoadKeysError};
 pub use rbac::{Rbac, RbacKind};
 pub use review::{ReviewKind, Reviews};
+pub(crate) use token::SecretSubject;
 pub use token::{BoundTo, Claims, Clock, IssueError, NameAndUid, Subject, Tokens, TokensOptions};
 pub(crate) use token_request::seconds_only;
 pub use token_request::{TokenRequest, issue_requested};

@@ -1,10 +1,11 @@
 //! What happens to objects without anyone asking: namespaces empty themselves, dependents go with
-//! their owners, each namespace gets its default objects, events expire, cluster roles gather
-//! rules, definitions of resources come into force.
+//! their owners, each namespace gets its default objects, token Secrets get their tokens, events
+//! expire, cluster roles gather rules, definitions of resources come into force.
 //!
 //! Each is a small controller: it observes the feed of all changes, decides in a pure function,
 //! and acts through [`Hub`], which the server implements on its own handlers.
 
+mod account_secrets;
 mod aggregation;
 mod collector;
 mod definitions;
@@ -21,14 +22,14 @@ mod start;
 mod writes;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::Clock;
+use crate::access::{Clock, Tokens};
 use crate::resource::{Catalog, GroupResource};
 use crate::status::ApiError;
 
@@ -151,8 +152,11 @@ pub trait Hub: Send + Sync + 'static {
 /// What the controllers need to know.
 #[derive(Clone)]
 pub struct LifecycleOptions {
-    /// The certificate in each namespace's ConfigMap `kube-root-ca.crt`; none for no ConfigMap.
+    /// The certificate in each namespace's ConfigMap `kube-root-ca.crt` and in token Secrets; none
+    /// for no ConfigMap.
     pub root_ca: Option<String>,
+    /// The certificate in token Secrets where `root_ca` is none; may be set after the start.
+    pub token_ca: Arc<OnceLock<String>>,
     /// How long events are kept after their last change, in seconds.
     pub event_ttl_seconds: i64,
     /// Tells the time.
@@ -164,6 +168,7 @@ impl Default for LifecycleOptions {
     fn default() -> Self {
         Self {
             root_ca: None,
+            token_ca: Arc::default(),
             event_ttl_seconds: 60 * 60,
             clock: Arc::new(jiff::Timestamp::now),
         }
@@ -171,13 +176,23 @@ impl Default for LifecycleOptions {
 }
 
 /// Runs all controllers until `shutdown`.
-pub async fn run(hub: Arc<dyn Hub>, options: LifecycleOptions, shutdown: CancellationToken) {
+pub async fn run(
+    hub: Arc<dyn Hub>,
+    tokens: Arc<Tokens>,
+    options: LifecycleOptions,
+    shutdown: CancellationToken,
+) {
     let mut controllers = Controllers::new(Arc::clone(&hub), shutdown.clone());
     controllers.add(namespaces::Namespaces::new(
         Arc::clone(&hub),
         Arc::clone(&options.clock),
     ));
     controllers.add(collector::Collector::new(Arc::clone(&hub)));
+    controllers.add(account_secrets::AccountSecrets::new(
+        Arc::clone(&hub),
+        tokens,
+        options.clone(),
+    ));
     controllers.add(furnish::Furnish::new(Arc::clone(&hub), options.root_ca));
     controllers.add(aggregation::Aggregation::new(Arc::clone(&hub)));
     controllers.add(definitions::Definitions::new(

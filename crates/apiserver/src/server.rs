@@ -184,7 +184,9 @@ impl ApiServer {
     pub async fn run(&self, shutdown: CancellationToken) {
         let hub = Arc::new(OwnHub(Arc::clone(&self.inner.shared)));
         let shared = &self.inner.shared;
-        let controllers = lifecycle::run(hub, self.inner.lifecycle.clone(), shutdown.clone());
+        let tokens = Arc::clone(&shared.tokens);
+        let options = self.inner.lifecycle.clone();
+        let controllers = lifecycle::run(hub, tokens, options, shutdown.clone());
         let keys = keys::rotate(&shared.store, &shared.tokens, &shutdown);
         tokio::join!(controllers, keys);
         self.inner.shared.shutdown.cancel();

@@ -147,6 +147,14 @@ impl Connection {
         }
     }
 
+    /// Puts the certificate that clients of this server trust into the embedded hub's token
+    /// Secrets.
+    pub fn trust(&self, pem: String) {
+        if let Some(embedded) = &self.embedded {
+            embedded.trust(pem);
+        }
+    }
+
     /// What the hub itself counts, where it is a part of this process.
     pub fn metrics(&self) -> HubMetrics {
         HubMetrics(self.embedded.as_ref().map(Embedded::metrics))

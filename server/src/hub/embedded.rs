@@ -7,7 +7,7 @@
 pub mod place;
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
@@ -79,6 +79,8 @@ impl From<StartError> for EmbeddedError {
 pub(super) struct Embedded {
     door: Door,
     rules: Arc<InProcess>,
+    /// The certificate that token Secrets hold.
+    token_ca: Arc<OnceLock<String>>,
     /// Ends the controllers, and with them the watches.
     stop: DropGuard,
     running: JoinHandle<()>,
@@ -98,6 +100,7 @@ impl Embedded {
             },
             ..Options::new(file)
         };
+        let token_ca = Arc::clone(&options.lifecycle.token_ca);
         let server = ApiServer::open(options).await?;
         let stop = CancellationToken::new();
         let router = server.router();
@@ -110,6 +113,7 @@ impl Embedded {
         Ok(Self {
             door,
             rules,
+            token_ca,
             stop: stop.drop_guard(),
             running,
             closed,
@@ -125,6 +129,11 @@ impl Embedded {
     pub(super) fn judge_by(&self, stores: Stores) {
         let client = self.client();
         self.rules.judge_by(Judge { client, stores });
+    }
+
+    /// Token Secrets hold this certificate from now on; the first call counts.
+    pub(super) fn trust(&self, pem: String) {
+        let _ = self.token_ca.set(pem);
     }
 
     /// What the hub counts.

@@ -2,6 +2,7 @@
 
 mod claims;
 mod live;
+mod secret;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use super::token_request::MAX_SECONDS;
 use super::{Keys, Objects};
 
 pub use claims::{BoundTo, Claims, NameAndUid, Subject};
+pub(crate) use secret::SecretSubject;
 
 /// Tolerated difference between clocks, as go-jose has it.
 const LEEWAY_SECONDS: i64 = 60;

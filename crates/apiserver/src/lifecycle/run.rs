@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::feed::Observed;
 use super::queue::Queue;
 use super::{Hub, ObjectPath};
+use crate::access::IssueError;
 use crate::status::ApiError;
 
 /// Keys that may wait at one controller before the feed does.
@@ -47,6 +48,8 @@ pub(super) enum ReconcileError {
     UnknownKind { api_version: String, kind: String },
     #[error("some content could not be deleted: {0}")]
     Content(String),
+    #[error("cannot issue a token for a Secret")]
+    Issue(#[source] IssueError),
     #[error("it took longer than {} s", RECONCILE_TIMEOUT.as_secs())]
     Timeout,
 }

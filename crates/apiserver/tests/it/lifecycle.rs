@@ -1,5 +1,6 @@
 //! The server's controllers, on the server itself.
 
+mod account_secrets;
 mod collection;
 mod definitions;
 mod namespaces;

@@ -1,7 +1,7 @@
 use k8s_openapi::api::authentication::v1::{
     SelfSubjectReview, TokenRequest, TokenRequestSpec, TokenReview, TokenReviewSpec,
 };
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, ServiceAccount};
 use kube::Api;
 use kube::api::{ObjectMeta, PostParams};
 
@@ -169,6 +169,50 @@ async fn an_accounts_token_lives_ninety_days_at_most_whatever_is_asked_for() {
         let begins = made.metadata.creation_timestamp.unwrap().0.as_second();
         assert_eq!(ends - begins, granted, "{asked}");
     }
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn token_in_a_secret_lives_ninety_days_at_most() {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    const DAY: i64 = 24 * 60 * 60;
+    let folder = tempfile::tempdir().unwrap();
+    let hub = open(folder.path()).await;
+    hub.trust("PEM".to_owned());
+    robot(&hub).await;
+    let secrets: Api<Secret> = Api::namespaced(hub.client(), "default");
+    let secret = serde_json::json!({
+        "type": "kubernetes.io/service-account-token",
+        "metadata": {"name": "lasting",
+            "annotations": {"kubernetes.io/service-account.name": "robot"}},
+    });
+    let secret: Secret = serde_json::from_value(secret).unwrap();
+    secrets
+        .create(&PostParams::default(), &secret)
+        .await
+        .unwrap();
+    let filled = async {
+        loop {
+            let data = secrets.get("lasting").await.unwrap().data;
+            if let Some(data) = data {
+                return data;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let data = tokio::time::timeout(Duration::from_secs(30), filled)
+        .await
+        .unwrap();
+    assert_eq!(data["ca.crt"].0, b"PEM");
+    let token = String::from_utf8(data["token"].0.clone()).unwrap();
+    let claims = URL_SAFE_NO_PAD
+        .decode(token.split('.').nth(1).unwrap())
+        .unwrap();
+    let claims: serde_json::Value = serde_json::from_slice(&claims).unwrap();
+    let (begins, ends) = (claims["iat"].as_i64(), claims["exp"].as_i64());
+    assert_eq!(ends.unwrap() - begins.unwrap(), 90 * DAY);
+    assert_eq!(claims["kubernetes.io"]["secret"]["name"], "lasting");
     hub.close().await;
 }
 
