@@ -7,8 +7,19 @@ use drover_access::token::{RegistrationToken, UserToken};
 use drover_access::{credential, guard, headers, impersonation};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 
-/// What goes on names one place only.
+/// What goes on names one place only, and the agent judges each path as the server does.
 pub(crate) fn path(data: &[u8]) {
+    if let Ok(rest) = Uri::try_from(data)
+        && let Ok(whole) = Uri::try_from([ROAD.as_bytes(), b"a", data].concat())
+        && data.first() == Some(&b'/')
+    {
+        let lane = (
+            HeaderName::from_static("drover-lane"),
+            HeaderValue::from_static("controller"),
+        );
+        let admitted = guard::admit(&Method::GET, &rest, &HeaderMap::from_iter([lane]));
+        assert_eq!(admitted.is_ok(), ClusterPath::parse(&whole).is_ok());
+    }
     let Ok(uri) = Uri::try_from([ROAD.as_bytes(), data].concat()) else {
         return;
     };

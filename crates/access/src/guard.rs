@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use crate::headers::{IMPERSONATE_EXTRA, IMPERSONATE_GROUP, IMPERSONATE_UID, IMPERSONATE_USER};
 use crate::names::{AUTHENTICATED, GroupName, UserName};
+use crate::path::check_api_path;
 
 /// Why an agent refuses a tunnelled request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -15,8 +16,11 @@ pub enum Refused {
     /// Not exactly one known lane.
     #[error("the request names no lane, several, or one that this agent does not know")]
     UnknownLane,
-    /// The target is not a path of the cluster's own API server.
-    #[error("the target is not a path of this cluster's API server")]
+    /// The target is no path of the cluster's own API server, or is ambiguous.
+    #[error(
+        "the target is not an unambiguous path of this cluster's API server: it must begin with \
+         one \"/\" and have no \".\" or \"..\" segment, backslash, encoded slash or control character"
+    )]
     ForeignTarget,
     /// A credential came along; only the agent adds one.
     #[error("the request brings a credential; the agent alone adds one")]
@@ -86,19 +90,10 @@ fn lane(headers: &HeaderMap) -> Result<Lane, Refused> {
     }
 }
 
-/// The agent goes to its own API server, whatever authority a request names; a path is all it may
-/// choose, and one that some component could read as another path is refused.
+/// The agent sends every request to its own API server, so a request chooses a path only. The agent
+/// refuses each path that the server refuses.
 fn target(uri: &Uri) -> Result<(), Refused> {
-    let path = uri.path();
-    let dotted = path.split('/').any(|segment| {
-        let plain = segment.to_ascii_lowercase().replace("%2e", ".");
-        plain == "." || plain == ".."
-    });
-    if path.starts_with('/') && !dotted {
-        Ok(())
-    } else {
-        Err(Refused::ForeignTarget)
-    }
+    check_api_path(uri.path()).map_err(|_| Refused::ForeignTarget)
 }
 
 fn user_lane(headers: &HeaderMap) -> Result<(), Refused> {
@@ -155,6 +150,7 @@ mod tests {
     use http::{HeaderName, HeaderValue};
 
     use super::*;
+    use crate::path::{ClusterPath, ROAD};
 
     fn check(method: &Method, target: &str, pairs: &[(&str, &str)]) -> Result<Lane, Refused> {
         let mut headers = HeaderMap::new();
@@ -276,26 +272,56 @@ mod tests {
                 Err(Refused::UnknownLane),
             ),
             (Method::GET, "/api", vec![], Err(Refused::UnknownLane)),
-            (
-                Method::GET,
-                "/api/../x",
-                vec![controller],
-                Err(Refused::ForeignTarget),
-            ),
-            (
-                Method::GET,
-                "/api/%2E%2e/x",
-                vec![controller],
-                Err(Refused::ForeignTarget),
-            ),
-            (
-                Method::OPTIONS,
-                "*",
-                vec![controller],
-                Err(Refused::ForeignTarget),
-            ),
         ] {
             assert_eq!(check(&method, target, &given), wanted, "{target} {given:?}");
+        }
+    }
+
+    #[test]
+    fn agent_refuses_each_path_that_the_server_refuses() {
+        for lane in ["controller", "user", "report"] {
+            let given = [("drover-lane", lane), ("impersonate-user", "drover:user:1")];
+            let given = &given[..if lane == "user" { 2 } else { 1 }];
+            for target in [
+                "/api/../x",
+                "/api/%2E%2e/x",
+                "/api/.",
+                "/api/..;x/y",
+                "/api/.%2e;/y",
+                "/api/..%2fx",
+                "/api/x%2F..%2Fy",
+                "/api/x%5c..",
+                "/api/x%00",
+                "/api/x%0d%0a",
+                "/api/x%zz",
+                "/api/x%2",
+                "//evil.example/x",
+                "https://api//evil.example/x",
+            ] {
+                let answer = check(&Method::GET, target, given);
+                assert_eq!(answer, Err(Refused::ForeignTarget), "{lane} {target}");
+                let road = target.trim_start_matches("https://api");
+                let road: Uri = format!("{ROAD}a{road}").parse().unwrap();
+                assert!(ClusterPath::parse(&road).is_err(), "{target}");
+            }
+            let answer = check(&Method::OPTIONS, "*", given);
+            assert_eq!(answer, Err(Refused::ForeignTarget), "{lane}");
+        }
+    }
+
+    #[test]
+    fn agent_admits_each_path_that_the_server_forwards() {
+        let lane = [("drover-lane", "controller")];
+        for target in [
+            "/k8s/clusters/a/api/v1/pods?limit=5&x=%2F..",
+            "/k8s/clusters/a",
+            "/k8s/clusters/a?x=1",
+            "/k8s/clusters/a/api/v1/x/proxy//y/",
+            "/k8s/clusters/a/apis/x/system%3Anode;v=1",
+        ] {
+            let path = ClusterPath::parse(&target.parse().unwrap()).unwrap();
+            let answer = check(&Method::GET, path.rest.as_str(), &lane);
+            assert_eq!(answer, Ok(Lane::Controller), "{target}");
         }
     }
 }

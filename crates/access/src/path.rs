@@ -60,17 +60,12 @@ impl ClusterPath {
         let end = after.find(['/', '?']).unwrap_or(after.len());
         let (name, rest) = after.split_at(end);
         let cluster = name_of(name)?;
-        let path = rest.split('?').next().unwrap_or_default();
-        refuse_ambiguous(path)?;
         let rest = match rest {
             "" => "/".to_owned(),
             query if query.starts_with('?') => format!("/{query}"),
             rest => rest.to_owned(),
         };
-        // An empty segment at the start would read as an authority once the path stands alone.
-        if rest.starts_with("//") {
-            return Err(PathError::Ambiguous);
-        }
+        check_api_path(rest.split('?').next().unwrap_or_default())?;
         let rest = rest.parse().map_err(|_| PathError::Ambiguous)?;
         Ok(Self { cluster, rest })
     }
@@ -90,7 +85,13 @@ fn name_of(name: &str) -> Result<ClusterName, PathError> {
     }
 }
 
-fn refuse_ambiguous(path: &str) -> Result<(), PathError> {
+/// Refuses a path, without its query, that two programs could read as different resources of an API
+/// server. The server and the agent both call it, so that neither forwards what the other refuses.
+pub(crate) fn check_api_path(path: &str) -> Result<(), PathError> {
+    // An empty first segment reads as an authority once the path stands alone.
+    if !path.starts_with('/') || path.starts_with("//") {
+        return Err(PathError::Ambiguous);
+    }
     for segment in path.split('/') {
         let mut plain = Vec::with_capacity(segment.len());
         let mut bytes = segment.bytes();
