@@ -239,6 +239,20 @@ pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+    use std::net::SocketAddr;
+
+    use drover_testkit::authority::Authority;
+    use http_body_util::Full;
+    use hyper::body::Incoming;
+    use hyper::server::conn::http1;
+    use hyper::service::service_fn;
+    use rustls::pki_types::PrivateKeyDer;
+    use rustls::pki_types::pem::PemObject as _;
+    use tokio::net::TcpListener;
+    use tokio::time::timeout;
+    use tokio_rustls::TlsAcceptor;
+
     use super::*;
 
     fn refusal(change: impl FnOnce(&mut kube::Config)) -> String {
@@ -269,6 +283,60 @@ mod tests {
             ),
         ] {
             assert!(text.contains(wanted), "{text}");
+        }
+    }
+
+    /// An API server that answers each request with `name`.
+    async fn listen(authority: &Authority, name: &'static str) -> SocketAddr {
+        let certified = authority.certify("127.0.0.1");
+        let chain = CertificateDer::pem_slice_iter(certified.certificate.as_bytes());
+        let chain = chain.collect::<Result<Vec<_>, _>>().unwrap();
+        let key = PrivateKeyDer::from_pem_slice(certified.key.as_bytes()).unwrap();
+        let config = rustls::ServerConfig::builder().with_no_client_auth();
+        let config = config.with_single_cert(chain, key).unwrap();
+        let tls = TlsAcceptor::from(Arc::new(config));
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            loop {
+                let (tcp, _) = listener.accept().await.unwrap();
+                let stream = tls.accept(tcp).await.unwrap();
+                let service = service_fn(move |_: Request<Incoming>| {
+                    let answer = Response::new(Full::<Bytes>::from(name));
+                    std::future::ready(Ok::<_, Infallible>(answer))
+                });
+                let serving = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+                // The connection ends with the test.
+                tokio::spawn(async move { serving.await.ok() });
+            }
+        });
+        address
+    }
+
+    #[tokio::test]
+    async fn agent_dials_its_own_api_server_whatever_authority_a_request_names() {
+        // One authority certifies both servers, so TLS does not tell them apart.
+        let authority = Authority::new();
+        let own = listen(&authority, "own").await;
+        let other = listen(&authority, "other").await;
+        let mut config = kube::Config::new(format!("https://{own}").parse().unwrap());
+        let root = CertificateDer::from_pem_slice(authority.pem().as_bytes()).unwrap();
+        config.root_cert = Some(vec![root.to_vec()]);
+        for target in [
+            format!("https://{other}/api"),
+            format!("http://{other}/api"),
+            "/api".to_owned(),
+        ] {
+            // A new upstream has no idle connection, so each request dials.
+            let upstream = Upstream::new(&config).unwrap();
+            let request = Request::get(&target)
+                .header("host", other.to_string())
+                .body(boxed(http_body_util::Empty::new()))
+                .unwrap();
+            let sending = timeout(Duration::from_secs(30), upstream.send(request));
+            let answer = sending.await.unwrap().unwrap();
+            let answer = answer.into_body().collect().await.unwrap().to_bytes();
+            assert_eq!(answer, "own", "{target}");
         }
     }
 

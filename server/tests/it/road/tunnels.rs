@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use drover_api::agent::Lane;
 use drover_server::tunnels::{ANSWER_BYTES, Health, NoTunnel, TOLD_BYTES, told};
+use futures::StreamExt as _;
 use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::{Frame, Incoming};
 use kube::Api;
@@ -240,10 +241,13 @@ async fn answer_without_end_on_the_controller_lane_is_cut_at_its_limit() {
                 "/error" => 500,
                 _ => 200,
             };
+            // An end far above the limit, so that the test's memory is bounded without the limit.
+            let chunks = 8 * ANSWER_BYTES / (16 * 1024);
             let endless = futures::stream::repeat_with(move || {
                 counted.fetch_add(16 * 1024, Ordering::SeqCst);
                 Ok(Frame::data(Bytes::from_static(&[b' '; 16 * 1024])))
-            });
+            })
+            .take(chunks);
             let mut response = http::Response::new(StreamBody::new(endless).boxed_unsync());
             *response.status_mut() = http::StatusCode::from_u16(code).unwrap();
             response

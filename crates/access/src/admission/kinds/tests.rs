@@ -147,9 +147,19 @@ fn a_status_is_the_servers_however_it_is_written() {
         assert_eq!(of(Some(&bound), Some(&bound)), "");
         assert_eq!(of(Some(&plain), Some(&empty)), "");
         assert_eq!(of(Some(&bound), None), "");
+        let subresource = Write {
+            subresource: "status",
+            ..write(writer, "clusters", Some(&bound), Some(&plain))
+        };
+        assert!(verdict(&subresource).contains("status"), "{writer}");
     }
-    let own = write(SERVER, "clusters", Some(&bound), Some(&plain));
-    assert_eq!(verdict(&own), "");
+    for subresource in ["", "status"] {
+        let own = Write {
+            subresource,
+            ..write(SERVER, "clusters", Some(&bound), Some(&plain))
+        };
+        assert_eq!(verdict(&own), "");
+    }
 }
 
 #[test]
