@@ -84,12 +84,24 @@ impl Directory {
         login: &str,
         password: &SecretString,
     ) -> Result<Person, ProviderError> {
+        self.sign_in_telling(login, password, || ()).await
+    }
+
+    /// As [`Self::sign_in`]; calls `sending` just before the directory is sent the password, which it
+    /// may count against the account.
+    pub async fn sign_in_telling(
+        &self,
+        login: &str,
+        password: &SecretString,
+        sending: impl FnOnce() + Send,
+    ) -> Result<Person, ProviderError> {
         // With an empty password a directory says yes and means nobody (RFC 4513 §5.1.2), and some
         // take what follows a zero byte for no part of it.
         if !can_sign_in(login, password) {
             return Err(ProviderError::Refused(Refusal::Credentials));
         }
-        self.in_time(self.sign_in_unbounded(login, password)).await
+        self.in_time(self.sign_in_unbounded(login, password, sending))
+            .await
     }
 
     /// Finds out what has become of somebody who signed in before, by [`Person::id`].
@@ -101,6 +113,7 @@ impl Directory {
         &self,
         login: &str,
         password: &SecretString,
+        sending: impl FnOnce() + Send,
     ) -> Result<Person, ProviderError> {
         let mut session = Session::open(&self.settings, &self.password).await?;
         let attribute = &self.settings.people.login_attribute;
@@ -114,7 +127,7 @@ impl Directory {
             ),
         };
         let found = session.person(typed, ambiguous).await?;
-        self.try_password(&session, found.as_ref(), password)
+        self.try_password(&session, found.as_ref(), password, sending)
             .await?;
         match found {
             Some(account) => self.describe(&mut session, account).await,
@@ -129,6 +142,7 @@ impl Directory {
         session: &Session<'_>,
         account: Option<&Account>,
         password: &SecretString,
+        sending: impl FnOnce() + Send,
     ) -> Result<(), ProviderError> {
         let provider = session.provider();
         let nobody = format!("cn=nobody-of-drover,{}", self.settings.people.base);
@@ -138,6 +152,7 @@ impl Directory {
         };
         let opened = Connection::open(session.server(), &self.settings.tls).await;
         let mut connection = opened.map_err(|error| session::unopened(session.server(), error))?;
+        sending();
         let outcome = connection
             .bind(name, password)
             .await

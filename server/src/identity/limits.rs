@@ -5,12 +5,17 @@
 //! stops trying many names, the last guessing from many addresses; neither binds a user at an
 //! address from which they have logged in before, so that strangers, there or elsewhere, cannot
 //! lock a user out of their usual place.
+//!
+//! An account of a directory has a budget of failed passwords as well, which binds familiar addresses
+//! too: the directory may lock the account for all of its uses.
+
+mod failures;
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
@@ -20,6 +25,7 @@ use governor::{DefaultKeyedRateLimiter, NotUntil, Quota, RateLimiter};
 use icu_normalizer::DecomposingNormalizerBorrowed;
 use parking_lot::Mutex;
 
+use self::failures::{Failures, Origin, Outcome};
 use crate::networks::network;
 
 /// Attempts a minute from one address.
@@ -30,12 +36,6 @@ const PAIR: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
 const USER: NonZeroU32 = NonZeroU32::new(40).expect("40 is not zero");
 /// Sign-ins a minute that one address begins or ends at providers with a page of their own.
 const BEGUN: NonZeroU32 = NonZeroU32::new(120).expect("120 is not zero");
-/// Attempts with one account of a directory from all unfamiliar addresses, at once and again after
-/// how long: fewer than directories usually lock an account after.
-const ACCOUNT: (NonZeroU32, Duration) = (
-    NonZeroU32::new(3).expect("3 is not zero"),
-    Duration::from_mins(10),
-);
 /// Codes a minute that one user looks at or confirms.
 const CODES: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
 /// Attempts a minute at one directory from all unfamiliar addresses: it may lock accounts.
@@ -74,7 +74,7 @@ struct Budgets {
     pair: DefaultKeyedRateLimiter<(String, IpAddr)>,
     user: DefaultKeyedRateLimiter<String>,
     begun: DefaultKeyedRateLimiter<IpAddr>,
-    account: DefaultKeyedRateLimiter<String>,
+    accounts: Mutex<Failures>,
     directory: DefaultKeyedRateLimiter<String>,
     codes: DefaultKeyedRateLimiter<String>,
     familiar: Mutex<HashMap<String, HashSet<IpAddr>>>,
@@ -88,15 +88,13 @@ impl std::fmt::Debug for LoginLimits {
 
 impl Default for LoginLimits {
     fn default() -> Self {
-        let (burst, period) = ACCOUNT;
-        let account = Quota::with_period(period).expect("the period is not zero");
         Self(Arc::new(Budgets {
             clock: DefaultClock::default(),
             address: RateLimiter::keyed(Quota::per_minute(ADDRESS)),
             pair: RateLimiter::keyed(Quota::per_minute(PAIR)),
             user: RateLimiter::keyed(Quota::per_minute(USER)),
             begun: RateLimiter::keyed(Quota::per_minute(BEGUN)),
-            account: RateLimiter::keyed(account.allow_burst(burst)),
+            accounts: Mutex::default(),
             directory: RateLimiter::keyed(Quota::per_minute(DIRECTORY)),
             codes: RateLimiter::keyed(Quota::per_minute(CODES)),
             familiar: Mutex::new(HashMap::new()),
@@ -138,18 +136,40 @@ impl LoginLimits {
     }
 
     /// Counts an attempt with a password of a directory, whose people are not the local users.
-    pub fn check_at(&self, provider: &str, login: &str, address: IpAddr) -> Result<(), RetryAfter> {
+    ///
+    /// The attempt counts as failed when it is dropped.
+    pub fn check_at(
+        &self,
+        provider: &str,
+        login: &str,
+        address: IpAddr,
+    ) -> Result<Attempt, RetryAfter> {
         let account = account(provider, login);
         self.check(&account, address)?;
-        if self.is_familiar(&account, network(address)) {
-            return Ok(());
-        }
         let budgets = &*self.0;
-        let spent =
-            |not_until: NotUntil<_>| RetryAfter(not_until.wait_time_from(budgets.clock.now()));
-        budgets.account.check_key(&account).map_err(spent)?;
-        let directory = budgets.directory.check_key(&provider.to_owned());
-        directory.map_err(spent)
+        let origin = if self.is_familiar(&account, network(address)) {
+            Origin::Familiar
+        } else {
+            Origin::Unfamiliar
+        };
+        let begun = budgets
+            .accounts
+            .lock()
+            .begin(&account, origin, Instant::now());
+        begun.map_err(RetryAfter)?;
+        let mut attempt = Attempt {
+            limits: self.clone(),
+            account,
+            origin,
+            outcome: Outcome::Failed,
+        };
+        if origin == Origin::Unfamiliar
+            && let Err(not_until) = budgets.directory.check_key(&provider.to_owned())
+        {
+            attempt.outcome = Outcome::NotSent;
+            return Err(RetryAfter(not_until.wait_time_from(budgets.clock.now())));
+        }
+        Ok(attempt)
     }
 
     /// Counts a code of a program's log-in that a user looks at or confirms.
@@ -198,12 +218,37 @@ impl LoginLimits {
         if budgets.user.len() > KEPT {
             budgets.user.retain_recent();
         }
-        if budgets.account.len() > KEPT {
-            budgets.account.retain_recent();
-        }
         if budgets.directory.len() > KEPT {
             budgets.directory.retain_recent();
         }
+    }
+}
+
+/// An attempt with a password of a directory; failed unless its end says otherwise.
+#[must_use = "the attempt counts as failed when this is dropped"]
+pub struct Attempt {
+    limits: LoginLimits,
+    account: String,
+    origin: Origin,
+    outcome: Outcome,
+}
+
+impl Attempt {
+    /// The directory has accepted the password.
+    pub fn succeeded(mut self) {
+        self.outcome = Outcome::Right;
+    }
+
+    /// The directory was not sent the password.
+    pub fn not_sent(mut self) {
+        self.outcome = Outcome::NotSent;
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        let mut accounts = self.limits.0.accounts.lock();
+        accounts.end(&self.account, self.origin, self.outcome, Instant::now());
     }
 }
 
@@ -253,7 +298,7 @@ mod tests {
             let from = address(u8::try_from(*n).unwrap());
             limits.check_at("corp", spellings[n % 4], from).is_ok()
         });
-        assert_eq!(tried.count(), 3, "fewer than lock an account");
+        assert_eq!(tried.count(), 2, "fewer than lock an account");
         assert!(limits.check_at("other", "ann", address(1)).is_ok());
         assert!(limits.check("ann", address(1)).is_ok(), "a local user");
     }
@@ -263,10 +308,43 @@ mod tests {
         let limits = LoginLimits::default();
         limits.succeeded_at("corp", "ann", address(200));
         let tried = (0..100).filter(|n| limits.check_at("corp", "ann", address(*n)).is_ok());
-        assert_eq!(tried.count(), 3);
+        assert_eq!(tried.count(), 2);
+        // The owner mistypes once, and goes on.
+        assert!(limits.check_at("corp", "ann", address(200)).is_ok());
         for _ in 0..10 {
-            assert!(limits.check_at("corp", "ann", address(200)).is_ok());
+            let attempt = limits.check_at("corp", "ann", address(200)).unwrap();
+            attempt.succeeded();
         }
+    }
+
+    #[test]
+    fn familiar_address_cannot_lock_a_directory_account() {
+        let limits = LoginLimits::default();
+        limits.succeeded_at("corp", "ann", address(1));
+        let tried = (0..10).filter(|_| limits.check_at("corp", "ann", address(1)).is_ok());
+        assert!(tried.count() < 5, "many directories lock it after five");
+        let refused = limits.check_at("corp", "ann", address(1)).err().unwrap();
+        assert!(refused.seconds() > 25 * 60);
+        assert!(limits.check("ann", address(1)).is_ok(), "a local user");
+    }
+
+    #[test]
+    fn directory_budget_that_is_spent_costs_the_account_nothing() {
+        let limits = LoginLimits::default();
+        let mut last = None;
+        for n in 0..400_u16 {
+            let [high, low] = n.to_be_bytes();
+            let from = IpAddr::from([low, high, 0, 1]);
+            last = limits.check_at("corp", &format!("user{n}"), from).err();
+        }
+        assert!(
+            last.unwrap().seconds() <= 60,
+            "the directory's budget is spent"
+        );
+        let (account, now) = (account("corp", "user399"), Instant::now());
+        let mut accounts = limits.0.accounts.lock();
+        let begun = (0..20).filter(|_| accounts.begin(&account, Origin::Familiar, now).is_ok());
+        assert_eq!(begun.count(), 4);
     }
 
     #[test]

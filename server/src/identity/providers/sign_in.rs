@@ -190,24 +190,48 @@ impl SignIns {
         if !can_sign_in(login, password) {
             return Err(ProviderError::Refused(Refusal::Credentials).into());
         }
-        self.limits
-            .check_at(name, login, address)
-            .map_err(SignInError::TooMany)?;
+        let attempt = self.limits.check_at(name, login, address);
+        let attempt = attempt.map_err(SignInError::TooMany)?;
+        let mut sent = false;
+        let asked = self.ask(name, login, password, &mut sent).await;
+        let (provider, person) = match asked {
+            Ok(asked) => {
+                attempt.succeeded();
+                asked
+            }
+            Err(error) if sent => return Err(error),
+            Err(error) => {
+                attempt.not_sent();
+                return Err(error);
+            }
+        };
+        let entered = self.enter(&provider, person, Kept::default(), by).await?;
+        self.limits.succeeded_at(name, login, address);
+        Ok(entered)
+    }
+
+    /// Asks a directory whose password this is; `sent` is set once it has been sent there.
+    async fn ask(
+        &self,
+        name: &str,
+        login: &str,
+        password: &SecretString,
+        sent: &mut bool,
+    ) -> Result<(Arc<Configured>, Person), SignInError> {
         let provider = self.providers.enabled(name).await?;
         let Speaker::Ldap(directory) = &provider.speaker else {
             return Err(SignInError::OtherWay("a page of its own"));
         };
         let now = Timestamp::now();
-        let person = {
+        let said = {
             let _talking = talk(&provider)?;
             let _turn = provider.turn(now).await?;
-            let said = directory.sign_in(login, password).await;
+            let sending = || *sent = true;
+            let said = directory.sign_in_telling(login, password, sending).await;
             provider.heard(said.as_ref(), now);
             said?
         };
-        let entered = self.enter(&provider, person, Kept::default(), by).await?;
-        self.limits.succeeded_at(name, login, address);
-        Ok(entered)
+        Ok((provider, said))
     }
 
     /// Gives somebody whom the provider has just named a token that stands on it; goes on to the end

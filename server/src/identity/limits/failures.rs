@@ -1,0 +1,244 @@
+//! Failed passwords of directory accounts, counted as a directory counts them before it locks one.
+//!
+//! Active Directory and OpenLDAP lock an account after a number of failed passwords. They forget the
+//! failures after a right password, or after a time without another failure. Drover counts with the
+//! same rule and stops below their limit. Addresses from which the account has not signed in may use
+//! a part of the failures only, so that an attacker there leaves the owner some at a familiar address.
+//!
+//! Pure: the caller brings the time.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// Failed passwords of one account from all addresses: fewer than the five after which many
+/// directories lock an account.
+const MAX_FAILURES: u32 = 4;
+/// The part of [`MAX_FAILURES`] that unfamiliar addresses may use.
+const MAX_UNFAMILIAR: u32 = 2;
+/// Time without a failed password after which failures are forgotten. Directories forget them after
+/// 30 minutes or sooner.
+const FORGOTTEN_AFTER: Duration = Duration::from_mins(30);
+/// Accounts that are kept before forgotten ones are deleted.
+const KEPT: usize = 20_000;
+
+/// Where an attempt comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// An address from which the account has signed in.
+    Familiar,
+    /// Any other address.
+    Unfamiliar,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The password was right: the directory forgets the failures before it.
+    Right,
+    /// The password was wrong, or its outcome is unknown.
+    Failed,
+    /// The directory was not sent the password.
+    NotSent,
+}
+
+/// The failures of all accounts.
+#[derive(Debug, Default)]
+pub(super) struct Failures(HashMap<String, Account>);
+
+#[derive(Debug)]
+struct Account {
+    failed: Count,
+    /// Attempts without an outcome yet.
+    pending: Count,
+    last_failure: Instant,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    familiar: u32,
+    unfamiliar: u32,
+}
+
+impl Count {
+    fn of(&mut self, origin: Origin) -> &mut u32 {
+        match origin {
+            Origin::Familiar => &mut self.familiar,
+            Origin::Unfamiliar => &mut self.unfamiliar,
+        }
+    }
+
+    fn all(self) -> u32 {
+        self.familiar + self.unfamiliar
+    }
+}
+
+impl Failures {
+    /// Reserves an attempt, which must be [ended](Self::end). The error is the time to wait.
+    pub(super) fn begin(
+        &mut self,
+        account: &str,
+        origin: Origin,
+        now: Instant,
+    ) -> Result<(), Duration> {
+        if self.0.len() >= KEPT {
+            self.0.retain(|_, account| !account.is_forgotten(now));
+        }
+        let account = self.0.entry(account.to_owned()).or_insert_with(|| Account {
+            failed: Count::default(),
+            pending: Count::default(),
+            last_failure: now,
+        });
+        if account.is_forgotten(now) {
+            account.failed = Count::default();
+        }
+        let unfamiliar = account.failed.unfamiliar + account.pending.unfamiliar;
+        let is_spent = account.failed.all() + account.pending.all() >= MAX_FAILURES
+            || origin == Origin::Unfamiliar && unfamiliar >= MAX_UNFAMILIAR;
+        if is_spent {
+            let since = now.saturating_duration_since(account.last_failure);
+            return Err(FORGOTTEN_AFTER.saturating_sub(since));
+        }
+        *account.pending.of(origin) += 1;
+        Ok(())
+    }
+
+    /// Ends an attempt that [`Self::begin`] has reserved.
+    pub(super) fn end(&mut self, name: &str, origin: Origin, outcome: Outcome, now: Instant) {
+        let Some(account) = self.0.get_mut(name) else {
+            return;
+        };
+        let pending = account.pending.of(origin);
+        *pending = pending.saturating_sub(1);
+        match outcome {
+            Outcome::Right => account.failed = Count::default(),
+            Outcome::Failed => {
+                *account.failed.of(origin) += 1;
+                account.last_failure = now;
+            }
+            Outcome::NotSent => {}
+        }
+        if account.failed.all() + account.pending.all() == 0 {
+            self.0.remove(name);
+        }
+    }
+}
+
+impl Account {
+    /// Attempts without an outcome keep the failures: the directory may count them any moment.
+    fn is_forgotten(&self, now: Instant) -> bool {
+        let since = now.saturating_duration_since(self.last_failure);
+        self.pending.all() == 0 && since > FORGOTTEN_AFTER
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn fail(failures: &mut Failures, origin: Origin, now: Instant) -> bool {
+        let allowed = failures.begin("ann", origin, now).is_ok();
+        if allowed {
+            failures.end("ann", origin, Outcome::Failed, now);
+        }
+        allowed
+    }
+
+    #[test]
+    fn familiar_addresses_stay_below_the_lockout_threshold() {
+        let (mut failures, now) = (Failures::default(), Instant::now());
+        let tried = (0..100).filter(|_| fail(&mut failures, Origin::Familiar, now));
+        assert_eq!(tried.count(), 4);
+        assert!(!fail(&mut failures, Origin::Unfamiliar, now));
+        let later = now + FORGOTTEN_AFTER + Duration::from_secs(1);
+        assert!(fail(&mut failures, Origin::Familiar, later));
+    }
+
+    #[test]
+    fn unfamiliar_addresses_leave_attempts_to_familiar_ones() {
+        let (mut failures, now) = (Failures::default(), Instant::now());
+        let tried = (0..100).filter(|_| fail(&mut failures, Origin::Unfamiliar, now));
+        assert_eq!(tried.count(), 2);
+        let tried = (0..100).filter(|_| fail(&mut failures, Origin::Familiar, now));
+        assert_eq!(tried.count(), 2);
+    }
+
+    #[test]
+    fn right_password_restores_the_attempts() {
+        let (mut failures, now) = (Failures::default(), Instant::now());
+        for _ in 0..100 {
+            assert!(fail(&mut failures, Origin::Unfamiliar, now));
+            assert_eq!(failures.begin("ann", Origin::Familiar, now), Ok(()));
+            failures.end("ann", Origin::Familiar, Outcome::Right, now);
+        }
+        assert!(failures.0.is_empty());
+    }
+
+    #[test]
+    fn attempts_that_were_not_sent_do_not_count() {
+        let (mut failures, now) = (Failures::default(), Instant::now());
+        for _ in 0..100 {
+            assert_eq!(failures.begin("ann", Origin::Familiar, now), Ok(()));
+            failures.end("ann", Origin::Familiar, Outcome::NotSent, now);
+        }
+        assert!(failures.0.is_empty());
+    }
+
+    /// An attempt that the directory decides when it begins, and Drover learns of later.
+    #[derive(Clone, Debug)]
+    struct Step {
+        wait: u64,
+        origin: Origin,
+        right: bool,
+        answered: bool,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        (0..40 * 60_u64, any::<bool>(), 0..10_u8, any::<bool>()).prop_map(
+            |(wait, familiar, right, answered)| Step {
+                wait: if wait % 3 == 0 { wait } else { wait % 90 },
+                origin: if familiar {
+                    Origin::Familiar
+                } else {
+                    Origin::Unfamiliar
+                },
+                right: right == 0,
+                answered,
+            },
+        )
+    }
+
+    proptest! {
+        /// The directory locks after five failures, and forgets them after `window` without another.
+        #[test]
+        fn no_sequence_of_attempts_locks_an_account(
+            steps in proptest::collection::vec(step(), 1..60),
+            window in 5..=30_u64,
+        ) {
+            let window = Duration::from_secs(window * 60);
+            let (mut failures, mut now) = (Failures::default(), Instant::now());
+            let (mut counted, mut counted_at) = (0, now);
+            let mut open: Vec<(Origin, Outcome)> = Vec::new();
+            for step in steps {
+                now += Duration::from_secs(step.wait);
+                if failures.begin("ann", step.origin, now).is_ok() {
+                    if now.duration_since(counted_at) > window || step.right {
+                        counted = 0;
+                    }
+                    let outcome = if step.right { Outcome::Right } else { Outcome::Failed };
+                    if outcome == Outcome::Failed {
+                        (counted, counted_at) = (counted + 1, now);
+                    }
+                    open.push((step.origin, outcome));
+                }
+                prop_assert!(counted < 5, "the account is locked");
+                if step.answered {
+                    for (origin, outcome) in open.drain(..) {
+                        failures.end("ann", origin, outcome, now);
+                    }
+                }
+            }
+        }
+    }
+}
