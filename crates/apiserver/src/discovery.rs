@@ -3,12 +3,16 @@
 //!
 //! Built-in groups are told as Kubernetes publishes them, custom ones as apiextensions makes them.
 
+mod cache;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
+
+pub use cache::{Aggregated, Cache, Documents};
 
 use crate::builtin::{ApiResource, published};
 use crate::resource::{Catalog, Origin, Resource, Scope};
@@ -67,11 +71,6 @@ pub fn aggregated_core(catalog: &Catalog) -> Value {
 /// `/apis`, aggregated.
 pub fn aggregated_groups(catalog: &Catalog) -> Value {
     aggregated(catalog, false)
-}
-
-/// The `ETag` of an aggregated answer's bytes.
-pub fn etag(body: &[u8]) -> String {
-    hash(body)
 }
 
 /// SHA-512 in capitals, as kube-apiserver writes it.

@@ -12,6 +12,7 @@ pub mod audit;
 pub mod body;
 mod commit;
 mod create;
+pub(crate) mod definitions;
 mod delete;
 mod events;
 mod exchange;

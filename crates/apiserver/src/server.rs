@@ -1,6 +1,7 @@
 //! The server as a whole: opened on a store, called through a router, kept alive by its
 //! controllers.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -14,10 +15,12 @@ use crate::access::{
     Admission, AdmitAll, Authenticate, Authorizer, Keys, Rbac, Tokens, TokensOptions,
 };
 use crate::builtin;
+use crate::discovery;
 use crate::lifecycle::{self, LifecycleOptions};
 use crate::openapi;
 use crate::resource::{Catalog, Resource};
 use crate::serve::audit::{Audit, Silent};
+use crate::serve::definitions::Definitions;
 use crate::serve::fair::{Bounds, Fair};
 use crate::serve::heavy::Heavy;
 use crate::serve::metrics::Metrics;
@@ -135,7 +138,9 @@ impl ApiServer {
         let mut authenticators = options.authenticators;
         authenticators.push(Box::new(keys::ServiceAccounts(Arc::clone(&tokens))));
         let mut catalog = builtin::catalog();
+        let mut undefined = BTreeSet::new();
         for resource in options.stored.into_iter().chain(options.answered.clone()) {
+            undefined.insert(resource.group_resource());
             catalog.insert(Arc::new(resource));
         }
         let rbac = Arc::new(Rbac::new());
@@ -160,6 +165,8 @@ impl ApiServer {
             heavy: Heavy::default(),
             sending: Sending::default(),
             openapi: openapi::Cache::default(),
+            discovery: discovery::Cache::default(),
+            definitions: Definitions::new(undefined),
             metrics: Metrics::default(),
             version: options.version,
             addresses: tokio::sync::Mutex::default(),

@@ -38,7 +38,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard, WaitForCancellationFutureOwned};
 
-pub use change::{Change, Expect, Write};
+pub use change::{Change, Expect, Require, Write};
 pub use check::Report;
 pub use copy::Over;
 pub use error::{CommitError, CopyError, ListError, OpenError, StoreError, WatchEnd, WatchError};
@@ -191,6 +191,19 @@ impl Store {
             .await
     }
 
+    /// The revision of one object, without its value.
+    ///
+    /// # Errors
+    /// As [`StoreError`] says.
+    pub async fn revision_of(&self, key: &str) -> Result<Option<u64>, StoreError> {
+        let key = key.to_owned();
+        self.inner
+            .threads
+            .points
+            .read(move |conn| Ok(read::revision(conn, &key)?))
+            .await
+    }
+
     /// Objects by the order of their keys, all as of one revision.
     ///
     /// # Errors
@@ -209,7 +222,19 @@ impl Store {
     /// # Errors
     /// As [`CommitError`] says.
     pub async fn commit(&self, change: Change) -> Result<u64, CommitError> {
-        let change = Checked::try_from(change)?;
+        self.commit_requiring(change, Vec::new()).await
+    }
+
+    /// As [`Self::commit`], if other objects are as they were seen when the change is made.
+    ///
+    /// # Errors
+    /// As [`CommitError`] says.
+    pub async fn commit_requiring(
+        &self,
+        change: Change,
+        requires: Vec<Require>,
+    ) -> Result<u64, CommitError> {
+        let change = Checked::try_from(change)?.requiring(requires);
         let kib = u32::try_from(change.weight() / 1024 + 1).unwrap_or(WAITING_KIB);
         let slots = Arc::clone(&self.inner.slots);
         let acquired = slots.acquire_many_owned(kib.min(WAITING_KIB));

@@ -10,7 +10,7 @@ use super::options::DryRun;
 use super::shared::Target;
 use crate::resource::Origin;
 use crate::status::ApiError;
-use crate::store::{Change, CommitError, Expect, Store, Stored, Write};
+use crate::store::{Change, CommitError, Expect, Require, Store, Stored, Write};
 
 /// Tries before a write gives up; each lost one means that somebody else's succeeded.
 const TRIES: usize = 64;
@@ -31,6 +31,9 @@ pub(crate) struct Live {
 pub(crate) enum Next {
     /// It is to be so.
     Put(Value),
+    /// It is to be created, if these objects are still as they were seen; else the edit is asked
+    /// again.
+    Create(Value, Vec<Require>),
     /// It is to be gone; this is what the client is shown.
     Remove(Value),
     /// It stays as it is.
@@ -100,8 +103,12 @@ pub(crate) async fn run(
         if dry_run.is_on() {
             return Ok(written);
         }
-        match store.commit(change.with_key(&key)).await {
+        let (change, requires) = change.with_key(&key);
+        match store.commit_requiring(change, requires).await {
             Ok(revision) => return Ok(written.at(revision)),
+            Err(CommitError::Unmet) => {
+                stored = store.get(&key).await.map_err(ApiError::internal)?;
+            }
             Err(CommitError::Conflict(newer)) => stored = newer,
             Err(error) => return Err(refusal(&error)),
         }
@@ -121,35 +128,39 @@ enum Step {
 struct Pending {
     expect: Expect,
     write: Write,
+    requires: Vec<Require>,
 }
 
 impl Pending {
-    fn with_key(self, key: &str) -> Change {
-        Change {
+    fn with_key(self, key: &str) -> (Change, Vec<Require>) {
+        let change = Change {
             key: key.to_owned(),
             expect: self.expect,
             write: self.write,
-        }
+        };
+        (change, self.requires)
     }
 }
 
 impl Step {
     fn of(next: Next, live: Option<&Live>, target: &Target) -> Result<Self, ApiError> {
-        let expect = live.map_or(Expect::Absent, |live| {
-            Expect::Revision(live.stored.revision)
-        });
         match (next, live) {
             (Next::Keep, Some(live)) => {
                 Ok(Self::Done(Written::new(live.object.clone(), Outcome::Kept)))
             }
-            (Next::Keep, None) => Err(target.not_found()),
+            (Next::Keep | Next::Put(_), None) => Err(target.not_found()),
             (Next::Remove(object), None) => Ok(Self::Done(Written::new(object, Outcome::Removed))),
-            (Next::Remove(object), Some(_)) => {
-                let write = Write::Delete;
+            (Next::Remove(object), Some(live)) => {
+                let pending = Pending {
+                    expect: Expect::Revision(live.stored.revision),
+                    write: Write::Delete,
+                    requires: Vec::new(),
+                };
                 let written = Written::new(object, Outcome::Removed);
-                Ok(Self::Commit(Pending { expect, write }, written))
+                Ok(Self::Commit(pending, written))
             }
-            (Next::Put(object), live) => Self::put(target, object, live, expect),
+            (Next::Put(object), live) => Self::put(target, object, live, Vec::new()),
+            (Next::Create(object, requires), live) => Self::put(target, object, live, requires),
         }
     }
 
@@ -157,8 +168,11 @@ impl Step {
         target: &Target,
         mut object: Value,
         live: Option<&Live>,
-        expect: Expect,
+        requires: Vec<Require>,
     ) -> Result<Self, ApiError> {
+        let expect = live.map_or(Expect::Absent, |live| {
+            Expect::Revision(live.stored.revision)
+        });
         metadata::remove(&mut object, "resourceVersion");
         let bytes = if target.resource.storage {
             encode(&object)?
@@ -182,11 +196,12 @@ impl Step {
                 Outcome::Updated
             }
         };
-        let write = Write::Put(bytes);
-        Ok(Self::Commit(
-            Pending { expect, write },
-            Written::new(object, outcome),
-        ))
+        let pending = Pending {
+            expect,
+            write: Write::Put(bytes),
+            requires,
+        };
+        Ok(Self::Commit(pending, Written::new(object, outcome)))
     }
 }
 

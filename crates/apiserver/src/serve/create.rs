@@ -1,5 +1,7 @@
 //! Create: a new object, from a POST, or from an update or apply that may make one.
 
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::commit::{self, Edit, Live, Next, Outcome};
@@ -9,10 +11,9 @@ use super::options::{DryRun, WriteOptions};
 use super::shared::Target;
 use super::{accounts, addresses, metadata, namespace, prepare};
 use crate::access::{Operation, RbacKind, Review, RoleWrite, check_role_write};
-use crate::lifecycle::{DEFINITION_CLEANUP, Metadata};
 use crate::merge::{self, MergeKind, UpdateOptions};
-use crate::resource::{Origin, key};
 use crate::status::ApiError;
+use crate::store::Require;
 
 /// Attempts to find a free name (`generateName`), as many as kube-apiserver makes.
 const NAMES: usize = 8;
@@ -33,22 +34,22 @@ pub(crate) async fn create(
         Ok::<_, ApiError>(())
     };
     exchange.shared.heavy.run(weight, work).await?;
-    namespace::check_open(exchange, target, metadata::name(&object)).await?;
+    let seen = check_open(exchange, target, metadata::name(&object)).await?;
     let generate = metadata::text(&object, "generateName").to_owned();
     if generate.is_empty() || !metadata::name(&object).is_empty() {
-        return store(exchange, target, options.dry_run, object).await;
+        return store(exchange, target, options.dry_run, object, seen).await;
     }
     for _ in 1..NAMES {
         let mut attempt = object.clone();
         metadata::set(&mut attempt, "name", generated_name(&generate));
-        match store(exchange, target, options.dry_run, attempt).await {
+        match store(exchange, target, options.dry_run, attempt, seen.clone()).await {
             Err(error) if error.reason == "AlreadyExists" => {}
             outcome => return outcome,
         }
     }
     let name = generated_name(&generate);
     metadata::set(&mut object, "name", name.as_str());
-    store(exchange, target, options.dry_run, object)
+    store(exchange, target, options.dry_run, object, seen)
         .await
         .map_err(|error| match error.reason {
             "AlreadyExists" => {
@@ -63,13 +64,16 @@ async fn store(
     target: &Target,
     dry_run: DryRun,
     object: Value,
+    seen: Vec<Require>,
 ) -> Result<Value, ApiError> {
     let named = target.named(metadata::name(&object));
     let _turn = addresses::turn(exchange, &named).await;
     let object = ready(exchange, &named, dry_run, object).await?;
     let edit = Absent {
+        exchange,
         target: &named,
         object,
+        seen: Mutex::new(Some(seen)),
     };
     let written = commit::run(&exchange.shared.store, &named, dry_run, &edit).await?;
     debug_assert_eq!(written.outcome, Outcome::Created);
@@ -83,7 +87,6 @@ pub(crate) async fn ready(
     dry_run: DryRun,
     mut object: Value,
 ) -> Result<Value, ApiError> {
-    check_definition_stays(exchange, target).await?;
     prepare::fill_system_fields(&mut object);
     if !metadata::resource_version(&object).is_empty() {
         // Not a Status of its own in kube-apiserver either.
@@ -120,56 +123,52 @@ pub(crate) async fn ready(
     Ok(object)
 }
 
-/// Refuses a new custom object while the definition's deletion waits for the old ones to go.
-async fn check_definition_stays(exchange: &Exchange, target: &Target) -> Result<(), ApiError> {
-    let resource = &target.resource;
-    if resource.origin == Origin::BuiltIn {
-        return Ok(());
-    }
-    let name = format!("{}.{}", resource.plural, target.group());
-    let key = key(
-        "apiextensions.k8s.io",
-        "customresourcedefinitions",
-        "",
-        &name,
-    );
-    let stored = exchange.shared.store.get(&key).await;
-    let definition = stored.map_err(ApiError::internal)?;
-    let definition = definition.and_then(|stored| Metadata::read(&stored.value));
-    if definition.is_some_and(|own| own.is_deleting() && own.has_finalizer(DEFINITION_CLEANUP)) {
-        return Err(ApiError::definition_terminating(
-            target.group(),
-            &resource.plural,
-        ));
-    }
-    Ok(())
+/// Refuses a new object where none may be made; else says what must stay as it was seen until the
+/// object is stored.
+async fn check_open(
+    exchange: &Exchange,
+    target: &Target,
+    name: &str,
+) -> Result<Vec<Require>, ApiError> {
+    let shared = &exchange.shared;
+    let namespace = namespace::check_open(exchange, target, name).await?;
+    let definition = shared.definitions.check_open(&shared.store, target).await?;
+    Ok(namespace.into_iter().chain(definition).collect())
 }
 
 struct Absent<'t> {
+    exchange: &'t Exchange,
     target: &'t Target,
     object: Value,
+    /// What was seen before the object was made ready; looked at again if it has changed since.
+    seen: Mutex<Option<Vec<Require>>>,
+}
+
+impl Absent<'_> {
+    async fn change(&self, live: Option<&Live>) -> Result<Next, ApiError> {
+        let seen = self.seen.lock().take();
+        let requires = match seen {
+            Some(seen) => seen,
+            None => check_open(self.exchange, self.target, &self.target.name).await?,
+        };
+        let Some(live) = live else {
+            return Ok(Next::Create(self.object.clone(), requires));
+        };
+        let mut error = ApiError::already_exists(
+            self.target.group(),
+            &self.target.resource.plural,
+            &self.target.name,
+        );
+        if metadata::is_deleting(&live.object) {
+            error.message = format!("object is being deleted: {}", error.message);
+        }
+        Err(error)
+    }
 }
 
 impl Edit for Absent<'_> {
-    fn next<'a>(
-        &'a self,
-        live: Option<&'a Live>,
-    ) -> futures::future::BoxFuture<'a, Result<Next, ApiError>> {
-        let next = match live {
-            None => Ok(Next::Put(self.object.clone())),
-            Some(live) => {
-                let mut error = ApiError::already_exists(
-                    self.target.group(),
-                    &self.target.resource.plural,
-                    &self.target.name,
-                );
-                if metadata::is_deleting(&live.object) {
-                    error.message = format!("object is being deleted: {}", error.message);
-                }
-                Err(error)
-            }
-        };
-        Box::pin(std::future::ready(next))
+    fn next<'a>(&'a self, live: Option<&'a Live>) -> BoxFuture<'a, Result<Next, ApiError>> {
+        Box::pin(self.change(live))
     }
 }
 

@@ -2,24 +2,30 @@
 //! (kube-apiserver's admission plug-in `NamespaceLifecycle`).
 
 use super::exchange::Exchange;
-use super::shared::{Target, object_at};
+use super::shared::Target;
 use crate::resource::{Scope, key};
 use crate::status::{ApiError, Cause};
+use crate::store::{Require, Stored};
 
 /// Namespaces that a cluster cannot be without.
 const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
 
-/// Refuses a new object for a namespace that is not there, or that goes.
+/// Refuses a new object for a namespace that is not there, or that goes; else the namespace must
+/// stay as it was seen until the object is created.
 pub(crate) async fn check_open(
     exchange: &Exchange,
     target: &Target,
     name: &str,
-) -> Result<(), ApiError> {
-    let Some(namespace) = find(exchange, target).await? else {
-        return Ok(());
+) -> Result<Option<Require>, ApiError> {
+    let Some(stored) = find(exchange, target).await? else {
+        return Ok(None);
     };
-    if namespace["status"]["phase"] != "Terminating" {
-        return Ok(());
+    let object = stored.object().map_err(ApiError::internal)?;
+    if object["status"]["phase"] != "Terminating" {
+        return Ok(Some(Require {
+            key: stored.key.to_string(),
+            revision: stored.revision,
+        }));
     }
     let namespace = &target.namespace;
     let mut error = target.named(name).forbidden(format_args!(
@@ -36,13 +42,14 @@ pub(crate) async fn check_open(
 }
 
 /// The namespace of the target, if it lives in one.
-async fn find(exchange: &Exchange, target: &Target) -> Result<Option<serde_json::Value>, ApiError> {
+async fn find(exchange: &Exchange, target: &Target) -> Result<Option<Stored>, ApiError> {
     if target.resource.scope == Scope::Cluster {
         return Ok(None);
     }
     let name = &target.namespace;
     let key = key("", "namespaces", "", name);
-    match object_at(&exchange.shared.store, &key).await? {
+    let found = exchange.shared.store.get(&key).await;
+    match found.map_err(ApiError::internal)? {
         Some(namespace) => Ok(Some(namespace)),
         None => Err(ApiError::not_found("", "namespaces", name)),
     }

@@ -8,13 +8,13 @@ use http::header::{
     ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH, LOCATION, VARY,
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::exchange::Exchange;
 use super::heavy::Weight;
 use super::negotiate::{Format, Transforms, accepted, clauses, header};
 use super::{answer, health};
-use crate::discovery::{self, AGGREGATED};
+use crate::discovery::{self, AGGREGATED, Aggregated};
 use crate::openapi::Documents;
 use crate::status::ApiError;
 
@@ -85,15 +85,16 @@ fn root(exchange: &Exchange) -> Response {
 
 /// What is served here, for clients to find it.
 fn documents(exchange: &Exchange, parts: &[&str]) -> Result<Response, ApiError> {
-    let catalog = exchange.shared.catalog.load();
+    let catalog = exchange.shared.catalog.load_full();
     if let ["api" | "apis"] = parts
         && wants_aggregated(&exchange.headers)
     {
+        let documents = exchange.shared.discovery.of(&catalog);
         let document = match parts {
-            ["api"] => discovery::aggregated_core(&catalog),
-            _ => discovery::aggregated_groups(&catalog),
+            ["api"] => documents.core(),
+            _ => documents.groups(),
         };
-        return aggregated(exchange, &document);
+        return Ok(aggregated(exchange, document));
     }
     let document = match parts {
         ["api"] => Some(discovery::core_versions(&host(&exchange.headers))),
@@ -121,18 +122,15 @@ fn wants_aggregated(headers: &HeaderMap) -> bool {
     })
 }
 
-fn aggregated(exchange: &Exchange, document: &Value) -> Result<Response, ApiError> {
-    let mut body = serde_json::to_vec(document).map_err(ApiError::internal)?;
-    body.push(b'\n');
-    let etag = discovery::etag(&body);
-    let quoted = format!("\"{etag}\"");
+fn aggregated(exchange: &Exchange, document: &Aggregated) -> Response {
+    let quoted = format!("\"{}\"", document.etag);
     let known = header(&exchange.headers, &IF_NONE_MATCH);
     let mut response = if known == quoted {
         let mut response = answer::bytes(StatusCode::NOT_MODIFIED, AGGREGATED, "");
         response.headers_mut().remove(CONTENT_TYPE);
         response
     } else {
-        answer::bytes(StatusCode::OK, AGGREGATED, body)
+        answer::bytes(StatusCode::OK, AGGREGATED, document.body.clone())
     };
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("public"));
@@ -140,7 +138,7 @@ fn aggregated(exchange: &Exchange, document: &Value) -> Result<Response, ApiErro
     if let Ok(value) = HeaderValue::from_str(&quoted) {
         headers.insert(ETAG, value);
     }
-    Ok(response)
+    response
 }
 
 /// An OpenAPI v3 document; one that is asked for by its hash never changes (KEP-2896).

@@ -49,7 +49,7 @@ impl Replace<'_> {
     async fn change(&self, live: Option<&Live>) -> Result<Next, ApiError> {
         match live {
             Some(live) => self.update(live).await,
-            None => self.create().await.map(Next::Put),
+            None => self.create().await,
         }
     }
 
@@ -79,7 +79,7 @@ impl Replace<'_> {
     }
 
     /// The object that is made because there is none, if this kind or an apply does that.
-    async fn create(&self) -> Result<Value, ApiError> {
+    async fn create(&self) -> Result<Next, ApiError> {
         let allowed = match &self.source {
             Source::Object(_) => rules::creates_on_update(&self.target.resource),
             Source::Patch(patch) => patch.creates(),
@@ -109,9 +109,14 @@ impl Replace<'_> {
             )));
         }
         prepare::wipe_system_fields(&mut object);
-        namespace::check_open(self.exchange, self.target, &self.target.name).await?;
+        let (exchange, target) = (self.exchange, self.target);
+        let namespace = namespace::check_open(exchange, target, &target.name).await?;
         self.authorize_create()?;
-        create::ready(self.exchange, self.target, self.options.dry_run, object).await
+        let shared = &exchange.shared;
+        let definition = shared.definitions.check_open(&shared.store, target).await?;
+        let object = create::ready(exchange, target, self.options.dry_run, object).await?;
+        let requires = namespace.into_iter().chain(definition).collect();
+        Ok(Next::Create(object, requires))
     }
 
     fn weight(&self, live: Option<&Value>) -> Weight {

@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::audit::Audit;
+use super::definitions::Definitions;
 use super::events;
 use super::fair::Fair;
 use super::heavy::Heavy;
@@ -20,6 +21,7 @@ use super::sending::Sending;
 use crate::access::{
     Admission, Authenticate, Authorizer, Caller, Impersonation, Objects, Rbac, Tokens,
 };
+use crate::discovery;
 use crate::openapi;
 use crate::resource::{Catalog, GroupResource, Origin, Resource};
 use crate::schema::Node;
@@ -44,6 +46,8 @@ pub(crate) struct Shared {
     pub(crate) heavy: Heavy,
     pub(crate) sending: Sending,
     pub(crate) openapi: openapi::Cache,
+    pub(crate) discovery: discovery::Cache,
+    pub(crate) definitions: Definitions,
     pub(crate) metrics: Metrics,
     pub(crate) version: Version,
     /// Whose turn it is to give a Service its addresses.

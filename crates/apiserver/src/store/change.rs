@@ -6,7 +6,7 @@ use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::event::Event;
-use super::read::stored;
+use super::read::{self, stored};
 use super::stored::{Malformed, Splice, Stored};
 
 /// A change that is made if what is there is what is expected.
@@ -18,6 +18,15 @@ pub struct Change {
     pub expect: Expect,
     /// What is to be there.
     pub write: Write,
+}
+
+/// Another object that must be as it was seen, or the change is not made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Require {
+    /// Whose.
+    pub key: String,
+    /// Written at this revision.
+    pub revision: u64,
 }
 
 /// What a change expects to find.
@@ -73,6 +82,7 @@ impl Change {
 pub(super) struct Checked {
     key: Arc<str>,
     action: Action,
+    requires: Vec<Require>,
 }
 
 #[derive(Debug)]
@@ -103,6 +113,7 @@ impl TryFrom<Change> for Checked {
         Ok(Self {
             key: change.key.into(),
             action,
+            requires: Vec::new(),
         })
     }
 }
@@ -116,9 +127,16 @@ pub(super) enum Outcome {
     Same(u64),
     /// Something else is there.
     Conflict(Option<Stored>),
+    /// A required object has changed.
+    Unmet,
 }
 
 impl Checked {
+    /// The same change, made only if these objects are as they were seen.
+    pub(super) fn requiring(self, requires: Vec<Require>) -> Self {
+        Self { requires, ..self }
+    }
+
     /// The bytes to store, about.
     pub(super) fn weight(&self) -> usize {
         self.key.len()
@@ -140,6 +158,11 @@ impl Checked {
         revision: u64,
         now_ms: i64,
     ) -> rusqlite::Result<Outcome> {
+        for require in &self.requires {
+            if read::revision(conn, &require.key)? != Some(require.revision) {
+                return Ok(Outcome::Unmet);
+            }
+        }
         let found = self.find(conn)?;
         match (&self.action, found) {
             (Action::Delete { revision: expected }, Some((id, stored)))

@@ -125,6 +125,9 @@ pub enum CommitError {
     /// What is stored is not what was expected; this is what there is.
     #[error("the stored revision is another one")]
     Conflict(Option<Stored>),
+    /// An object that the change requires has changed or is gone. Nothing was changed.
+    #[error("a required object has changed")]
+    Unmet,
     /// The disk or the space given to the store is full. Nothing was changed; later changes
     /// succeed by themselves once there is room.
     #[error("no space is left for the store")]

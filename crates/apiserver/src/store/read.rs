@@ -84,6 +84,13 @@ pub(super) fn get(conn: &Connection, key: &str) -> Result<Option<Stored>, StoreE
     Ok(found.optional()?)
 }
 
+/// The revision of one object.
+pub(super) fn revision(conn: &Connection, key: &str) -> rusqlite::Result<Option<u64>> {
+    conn.prepare_cached("SELECT rev FROM cur WHERE key = ?")?
+        .query_row([key], |row| row.get(0).map(i64::cast_unsigned))
+        .optional()
+}
+
 /// A stored value from three columns, of which `at` is the first.
 pub(super) fn stored(key: Arc<str>, row: &Row<'_>, at: usize) -> rusqlite::Result<Stored> {
     let revision: i64 = row.get(at)?;

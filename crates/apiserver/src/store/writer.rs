@@ -250,6 +250,7 @@ impl Writer {
                 }
                 Outcome::Same(revision) => Ok(revision),
                 Outcome::Conflict(there) => Err(CommitError::Conflict(there)),
+                Outcome::Unmet => Err(CommitError::Unmet),
             })
             .collect();
         self.publish(events, written.revision);

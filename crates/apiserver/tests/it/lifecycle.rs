@@ -7,20 +7,61 @@ mod namespaces;
 mod start;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use drover_apiserver::access::Caller;
+use drover_apiserver::access::{Admission, Caller, Operation, Review};
 use drover_apiserver::lifecycle::LifecycleOptions;
 use drover_apiserver::server::{ApiServer, Options, StartError};
+use drover_apiserver::status::ApiError;
 use drover_apiserver::store::OpenError;
+use futures::future::BoxFuture;
 use http::{Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
+
+/// Admission that stops the creation of one object until it is let go on.
+pub(crate) struct Pause {
+    name: &'static str,
+    reached: Semaphore,
+    end: CancellationToken,
+}
+
+impl Pause {
+    pub(crate) fn before(name: &'static str) -> Self {
+        Self {
+            name,
+            reached: Semaphore::new(0),
+            end: CancellationToken::new(),
+        }
+    }
+
+    pub(crate) async fn reached(&self) {
+        self.reached.acquire().await.unwrap().forget();
+    }
+
+    pub(crate) fn end(&self) {
+        self.end.cancel();
+    }
+}
+
+impl Admission for Pause {
+    fn admit<'a>(&'a self, review: Review<'a>) -> BoxFuture<'a, Result<(), ApiError>> {
+        Box::pin(async move {
+            if review.operation == Operation::Create && review.name == self.name {
+                self.reached.add_permits(1);
+                self.end.cancelled().await;
+            }
+            Ok(())
+        })
+    }
+}
 
 /// A server that keeps itself in order.
 pub(crate) struct World {
@@ -45,9 +86,13 @@ impl World {
     /// A server on a store that may be there already.
     pub(crate) async fn at(folder: &Path, options: LifecycleOptions) -> Self {
         let server = open(folder, &options).await;
+        Self::run(&server)
+    }
+
+    fn run(server: &ApiServer) -> Self {
         let shutdown = CancellationToken::new();
         let router = server.router();
-        let ended = shutdown.clone();
+        let (server, ended) = (server.clone(), shutdown.clone());
         let running = tokio::spawn(async move { server.run(ended).await });
         Self {
             router,
@@ -55,6 +100,17 @@ impl World {
             shutdown,
             folder: None,
         }
+    }
+
+    /// A server whose admission waits where it is told to.
+    pub(crate) async fn paused(pause: Arc<Pause>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = Options::new(folder.path().join("hub.db"));
+        options.admission = pause;
+        let server = ApiServer::open(options).await.unwrap();
+        let mut world = Self::run(&server);
+        world.folder = Some(folder);
+        world
     }
 
     /// A server without its controllers.

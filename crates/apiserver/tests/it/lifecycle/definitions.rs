@@ -1,7 +1,9 @@
+use std::sync::Arc;
+
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::World;
+use super::{Pause, World};
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
@@ -184,4 +186,31 @@ async fn what_the_stored_version_does_not_know_is_not_stored() {
         .await;
     let read = world.find(&format!("{WIDGETS}/a")).await.unwrap();
     assert_eq!((&read["both"], read.get("new")), (&json!("kept"), None));
+}
+
+#[tokio::test]
+async fn object_is_not_created_when_its_definition_was_removed_meanwhile() {
+    let pause = Arc::new(Pause::before("late"));
+    let world = World::paused(Arc::clone(&pause)).await;
+    world
+        .create(DEFINITIONS, &definition("widgets", "Widget"))
+        .await;
+    served(&world).await;
+    let late = widget("late");
+    let path = format!("{WIDGETS}/late");
+    let create = world.ask(Method::POST, WIDGETS, &late);
+    let remove = async {
+        pause.reached().await;
+        let own = format!("{DEFINITIONS}/widgets.example.com");
+        world.delete(&own, "Background").await;
+        world.until_gone(&own).await;
+        pause.end();
+    };
+    let ((code, answer), ()) = tokio::join!(create, remove);
+    assert_eq!(code, StatusCode::NOT_FOUND, "{answer}");
+    world
+        .create(DEFINITIONS, &definition("widgets", "Widget"))
+        .await;
+    served(&world).await;
+    assert_eq!(world.find(&path).await, None);
 }

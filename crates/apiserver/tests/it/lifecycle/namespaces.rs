@@ -1,7 +1,9 @@
+use std::sync::Arc;
+
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{World, map};
+use super::{Pause, World, map};
 
 const MAPS: &str = "/api/v1/namespaces/shop/configmaps";
 const SHOP: &str = "/api/v1/namespaces/shop";
@@ -74,4 +76,44 @@ async fn a_namespace_made_again_inherits_nothing() {
     world
         .until(&format!("{SHOP}/serviceaccounts/default"), |_| true)
         .await;
+}
+
+#[tokio::test]
+async fn object_is_not_created_in_a_namespace_that_was_removed_meanwhile() {
+    let pause = Arc::new(Pause::before("late"));
+    let world = World::paused(Arc::clone(&pause)).await;
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});
+    world.create("/api/v1/namespaces", &namespace).await;
+    let late = map("late", &[]);
+    let create = world.ask(Method::POST, MAPS, &late);
+    let remove = async {
+        pause.reached().await;
+        world.delete(SHOP, "Background").await;
+        world.until_gone(SHOP).await;
+        pause.end();
+    };
+    let ((code, answer), ()) = tokio::join!(create, remove);
+    assert_eq!(code, StatusCode::NOT_FOUND, "{answer}");
+    assert_eq!(answer["message"], "namespaces \"shop\" not found");
+    world.create("/api/v1/namespaces", &namespace).await;
+    assert_eq!(world.find(&format!("{MAPS}/late")).await, None);
+}
+
+#[tokio::test]
+async fn object_is_created_when_its_namespace_was_only_labelled_meanwhile() {
+    let pause = Arc::new(Pause::before("late"));
+    let world = World::paused(Arc::clone(&pause)).await;
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});
+    world.create("/api/v1/namespaces", &namespace).await;
+    let late = map("late", &[]);
+    let create = world.ask(Method::POST, MAPS, &late);
+    let label = async {
+        pause.reached().await;
+        world
+            .patch(SHOP, &json!({"metadata": {"labels": {"a": "b"}}}))
+            .await;
+        pause.end();
+    };
+    let ((code, answer), ()) = tokio::join!(create, label);
+    assert_eq!(code, StatusCode::CREATED, "{answer}");
 }
