@@ -199,7 +199,7 @@ pub struct ProjectCreate {
     /// A namespace that is made for it; may be repeated
     #[arg(long = "namespace", value_name = "NAME")]
     pub namespaces: Vec<String>,
-    /// A namespace that is there already and is taken over; may be repeated
+    /// A namespace that exists and is taken over, never created; may be repeated
     #[arg(long = "adopt", value_name = "NAME")]
     pub adopted: Vec<String>,
     /// What it is called and may use.
@@ -258,9 +258,9 @@ pub struct ProjectSet {
 pub struct ProjectAddNamespace {
     /// Name of the project
     pub project: String,
-    /// Name of the namespace, which is made
+    /// Name of the namespace, which is created unless --adopt is set
     pub namespace: String,
-    /// Take it over if it is there already
+    /// Take over a namespace that exists; Drover does not create it
     #[arg(long)]
     pub adopt: bool,
 }

@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     /// SHA-256 of the definitions of [`SCHEMA_REVISION`].
-    const DIGEST: &str = "Pe7xYi2Q9lxRPy57R6MBHl+jDr7smYDMfe9YOwIpeso=";
+    const DIGEST: &str = "49vFFvrsR51QZPOV9zsp+5A+gKx40hlX7R5U/kAoyMg=";
 
     #[test]
     fn a_changed_schema_has_a_new_revision() {

@@ -71,8 +71,9 @@ pub struct ProjectNamespace {
     #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.matches('^[a-z0-9]([a-z0-9-]*[a-z0-9])?$')")
         .message("a namespace's name has lower-case letters, digits and \"-\", with a letter or digit at both ends")))]
     pub name: String,
-    /// Take over a namespace that is there already. Without it, the namespace is made, and one that
-    /// is there is left alone: whoever may change a project only could help themselves to any.
+    /// Take over a namespace that exists; Drover does not create it. Without it, the namespace is
+    /// made, and one that is there is left alone: whoever may change a project only could help
+    /// themselves to any.
     #[serde(default)]
     pub adopt: bool,
 }

@@ -55,6 +55,8 @@ pub enum Why {
     Held(String),
     /// It is there, and nobody said that it is to be taken over.
     There,
+    /// The project adopts it, and it does not exist.
+    Missing,
     /// It is being deleted.
     Terminating,
 }
@@ -187,7 +189,10 @@ impl<'a> Claims<'a> {
         if let Some(holder) = holder.or_else(|| self.claimed.get(name).cloned()) {
             return Some(Why::Held(holder));
         }
-        let found = found?;
+        // Drover does not create a namespace that a project adopts: its name may be a typo.
+        let Some(found) = found else {
+            return adopt.then_some(Why::Missing);
+        };
         if found.deletion_timestamp.is_some() {
             return Some(Why::Terminating);
         }

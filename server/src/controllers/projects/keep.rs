@@ -310,8 +310,11 @@ async fn conclude(
     let status = status::saying(project, status, &verdict);
     status::write(hub, project, &status).await?;
     let awaited = standing.impeded.iter().any(|it| {
-        let terminating = Why::Terminating;
-        matches!(it, Impediment::Namespace { why, .. } if *why == terminating)
+        let why = match it {
+            Impediment::Namespace { why, .. } => why,
+            Impediment::Limits(_) => return false,
+        };
+        matches!(why, Why::Terminating | Why::Missing)
     });
     Ok(awaited || !failures.is_empty())
 }

@@ -204,6 +204,7 @@ fn reason(impediment: &Impediment) -> &'static str {
         Impediment::Namespace { why, .. } => match why {
             Why::Reserved => "NamespaceReserved",
             Why::Held(_) | Why::There => "NamespaceTaken",
+            Why::Missing => "NamespaceNotFound",
             Why::Terminating => "NamespaceTerminating",
         },
     }
@@ -222,6 +223,10 @@ fn told(impediments: &[Impediment]) -> String {
             Why::There => format!(
                 "the namespace {name:?} is there already, and is not this project's: set adopt to \
                  take it over, or choose another name"
+            ),
+            Why::Missing => format!(
+                "the namespace {name:?} is to be adopted and does not exist in the cluster: correct \
+                 its name, create it, or unset adopt so that Drover creates it"
             ),
             Why::Terminating => format!(
                 "the namespace {name:?} is being deleted; it is looked for again every {} s",

@@ -269,6 +269,20 @@ async fn a_namespace_is_taken_over_only_if_somebody_says_so_and_rights_move_with
     wait_for_rights(&cluster, "bank", false).await;
 }
 
+#[tokio::test]
+async fn an_adopted_namespace_that_does_not_exist_is_not_created() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let _agent = start(&cluster, "pod-0").await;
+    let projects = Projects::of(&rig);
+    let body = json!({ "namespaces": [{ "name": "bnak", "adopt": true }] });
+    projects.make("vault", body).await;
+    let told = projects.wait_for("vault", "NamespaceNotFound", &[]).await;
+    assert!(told.contains("\"bnak\""), "{told}");
+    let all = get(&cluster, "namespaces").await.to_string();
+    assert!(!all.contains("bnak"), "{all}");
+}
+
 /// Waits until somebody has a role of Drover's in a namespace, or nobody has.
 async fn wait_for_rights(cluster: &ControlPlane, namespace: &str, wanted: bool) {
     let what = format!("rights in {namespace}: {wanted}");

@@ -155,6 +155,42 @@ fn a_namespace_that_is_there_is_a_projects_own_by_its_uid_or_if_it_is_adopted() 
 }
 
 #[test]
+fn an_adopted_namespace_that_does_not_exist_is_not_created() {
+    let (none, missing) = (Vec::new, vec![Why::Missing]);
+    let younger = || project("r", 3, "a");
+    check(vec![
+        ("a typo", p("a!", ""), none(), "b=1", "//", missing.clone()),
+        (
+            "deleted after it was adopted",
+            p("a!", "a=1"),
+            none(),
+            "",
+            "//",
+            missing.clone(),
+        ),
+        (
+            "beside one that exists",
+            p("a! b!", ""),
+            none(),
+            "b=2",
+            "/b=2/",
+            missing.clone(),
+        ),
+        (
+            "another project creates it",
+            p("a!", ""),
+            vec![younger()],
+            "",
+            "//",
+            missing,
+        ),
+    ]);
+    let (younger, told) = (younger(), p("a!", ""));
+    let plan = decide(&[Arc::new(younger), Arc::new(told)], &found(""));
+    assert!(plan["r"].makes.contains("a"), "a missing namespace is not claimed");
+}
+
+#[test]
 fn what_is_being_deleted_or_reserved_is_nobodys() {
     let (none, ends) = (Vec::new, vec![Why::Terminating]);
     let reserved = p("kube-system! drover-agent!", "kube-system=1");

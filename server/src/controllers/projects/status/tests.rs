@@ -23,6 +23,11 @@ fn a_project_says_what_keeps_it_and_what_to_do() {
         ),
         (vec![Why::There], "NamespaceTaken", &["\"n0\"", "set adopt"]),
         (
+            vec![Why::Missing],
+            "NamespaceNotFound",
+            &["\"n0\"", "does not exist", "unset adopt"],
+        ),
+        (
             vec![Why::Reserved],
             "NamespaceReserved",
             &["\"n0\"", "Drover's"],
