@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use drover_api::agent::Lane;
+use drover_api::client_error::ClientError;
 use drover_tunnel::protocol::Version;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request};
@@ -43,7 +44,7 @@ pub enum StartError {
     Upstream(#[from] UpstreamError),
     /// The client cannot be built.
     #[error("cannot build a client for the cluster: {0}")]
-    Client(#[source] Box<kube::Error>),
+    Client(#[source] ClientError),
     /// The log filter is none.
     #[error("--log: {0}; write for example info or info,drover_agent=debug")]
     Log(String),
@@ -158,8 +159,8 @@ pub fn assemble(
     shutdown: CancellationToken,
 ) -> Result<Replica, StartError> {
     let upstream = Upstream::new(config)?;
-    let own = kube::Client::try_from(config.clone())
-        .map_err(|error| StartError::Client(Box::new(error)))?;
+    let own =
+        kube::Client::try_from(config.clone()).map_err(|error| StartError::Client(error.into()))?;
     Ok(assemble_on(upstream, own, namespace, name, shutdown))
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::agent::Lane;
+use drover_api::client_error::ClientError;
 use http::HeaderValue;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
@@ -30,7 +31,7 @@ pub enum TokenError {
         account: &'static str,
         /// What the API server said.
         #[source]
-        source: Box<kube::Error>,
+        source: ClientError,
     },
     /// The API server took too long.
     #[error("the API server did not issue a token for service account {account} within {} s", TIMEOUT.as_secs())]
@@ -207,7 +208,7 @@ impl LaneTokens {
             .map_err(|_| TokenError::Timeout { account })?
             .map_err(|source| TokenError::Request {
                 account,
-                source: Box::new(source),
+                source: source.into(),
             })?
             .status
             .unwrap_or_default();

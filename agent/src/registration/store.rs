@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use drover_api::client_error::ClientError;
 use drover_api::ids::ClusterUid;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -56,7 +57,7 @@ pub enum StoreError {
         what: &'static str,
         /// What the API server said.
         #[source]
-        source: Box<kube::Error>,
+        source: ClientError,
     },
     /// A call took too long.
     #[error("cannot {what} in the agent's namespace: no answer within {} s", TIMEOUT.as_secs())]
@@ -279,7 +280,7 @@ async fn call<T>(
         .map_err(|_| StoreError::Timeout { what })?
         .map_err(|source| StoreError::Api {
             what,
-            source: Box::new(source),
+            source: source.into(),
         })
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use aws_lc_rs::digest::{Context, Digest, SHA256, digest as hash_of};
+use drover_api::client_error::watch_message;
 use drover_api::group::{ACCESS_LABEL, GROUP, PROJECT_LABEL};
 use futures::{Stream, StreamExt as _};
 use k8s_openapi::api::core::v1::{LimitRange, Namespace, ResourceQuota};
@@ -73,7 +74,7 @@ async fn follow<K: Resource>(
         let event = match event {
             Ok(event) => event,
             Err(error) => {
-                debug!(%error, "a watch begins again");
+                debug!(error = watch_message(&error), "a watch begins again");
                 let refused = is_refused(&error);
                 tokio::time::sleep(if refused { REFUSED_PAUSE } else { pause }).await;
                 pause = (pause * 2).min(LONGEST_PAUSE);

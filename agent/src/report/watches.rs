@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use drover_api::client_error::watch_message;
 use drover_api::report::{AgentReport, EventReport};
 use futures::{Stream, StreamExt as _};
 use http::Request;
@@ -81,7 +82,7 @@ where
         .default_backoff()
         .filter_map(|event| {
             let event = event
-                .inspect_err(|error| debug!(%error, "a watch begins again"))
+                .inspect_err(|error| debug!(error = watch_message(error), "a watch begins again"))
                 .ok();
             std::future::ready(event)
         })

@@ -1,7 +1,7 @@
 //! Drover's kinds and wire types: what the hub stores and what programs say to each other.
 //!
 //! *Owns* the shape of every object and message. *Never* decides anything, opens a connection,
-//! or reads a clock. Builds for wasm32 without the feature `crd`.
+//! or reads a clock. Builds for wasm32 without the features `crd` and `client`.
 
 #![cfg_attr(
     feature = "crd",
@@ -12,6 +12,8 @@
 )]
 
 pub mod agent;
+#[cfg(feature = "client")]
+pub mod client_error;
 pub mod conditions;
 pub mod group;
 pub mod ids;

@@ -135,7 +135,8 @@ impl Simulation {
                 // Somebody else was faster, or its namespace is about to go; a watch tells what is
                 // so now.
                 Ok(Err(kube::Error::Api(error))) if matches!(error.code, 403 | 404 | 409) => {
-                    tracing::debug!(%error, act = name, "a simulated change came too late");
+                    let error = error.message;
+                    tracing::debug!(error, act = name, "a simulated change came too late");
                 }
                 Ok(Err(error)) => {
                     let error = &error as &dyn std::error::Error;

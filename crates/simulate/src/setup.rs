@@ -16,13 +16,12 @@ const MANAGER: &str = "drover-simulate";
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// The API refused.
-    #[error("cannot make {what}")]
+    #[error("cannot make {what}: {reason}")]
     Refused {
         /// Kind and name.
         what: String,
-        /// Why.
-        #[source]
-        source: Box<kube::Error>,
+        /// The API server's message.
+        reason: String,
     },
     /// An object of the plan is of no kind.
     #[error("an object of the plan has no kind: {0}")]
@@ -31,9 +30,13 @@ pub enum SetupError {
 
 fn refused(what: &str) -> impl FnOnce(kube::Error) -> SetupError {
     let what = what.to_owned();
-    |source| SetupError::Refused {
+    |error| SetupError::Refused {
         what,
-        source: Box::new(source),
+        // kube's own text of a Status is its debug output.
+        reason: match error {
+            kube::Error::Api(status) => status.message,
+            other => other.to_string(),
+        },
     }
 }
 

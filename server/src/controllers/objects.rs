@@ -7,6 +7,7 @@ use std::fmt::Debug;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use drover_api::client_error::ClientError;
 use futures::future::join_all;
 use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope};
 use kube::api::{Api, DeleteParams, ListParams, PostParams};
@@ -41,7 +42,7 @@ pub enum ApplyError {
         /// Completes "could not …".
         what: String,
         /// What the client said.
-        source: Box<kube::Error>,
+        source: ClientError,
     },
     /// An object of the name is there, and is not Drover's.
     #[error("could not {what}: there is one that is not Drover's; delete or rename it")]
@@ -55,7 +56,7 @@ pub enum ApplyError {
         /// Completes "could not …".
         what: String,
         /// What the client said.
-        source: Box<kube::Error>,
+        source: ClientError,
     },
     /// No answer came.
     #[error("could not {what}: no answer within {} s", TIMEOUT.as_secs())]
@@ -402,7 +403,7 @@ pub(crate) async fn call<T>(
     match tokio::time::timeout(TIMEOUT, call).await {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(source)) => {
-            let source = Box::new(told(source));
+            let source = ClientError::from(told(source));
             Err(if has_code(&source, 403) {
                 ApplyError::NotAllowed { what, source }
             } else {

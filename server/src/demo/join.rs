@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use drover_api::client_error::ClientError;
 use drover_api::group::AGENT_NAMESPACE;
 use drover_api::kinds::Cluster;
 use drover_api::rest::ImportRequest;
@@ -45,7 +46,7 @@ pub enum JoinError {
         operation: String,
         /// Why.
         #[source]
-        source: Box<kube::Error>,
+        source: ClientError,
     },
     /// It does not answer.
     #[error("the simulated cluster did not {0} in time")]
@@ -73,7 +74,7 @@ async fn asked<T>(
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(source)) => Err(JoinError::Refused {
             operation,
-            source: Box::new(source),
+            source: source.into(),
         }),
         Err(_) => Err(JoinError::TimedOut(operation)),
     }

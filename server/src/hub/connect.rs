@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use drover_api::client_error::ClientError;
 use drover_api::group::HUB_NAMESPACE;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{ObjectMeta, PostParams};
@@ -106,7 +107,7 @@ pub enum ConnectError {
     Pod(#[source] kube::config::InClusterError),
     /// The configuration makes no client.
     #[error("cannot make a client of the hub from its configuration")]
-    Client(#[source] Box<kube::Error>),
+    Client(#[source] ClientError),
     /// The server's own hub cannot be opened.
     #[error(transparent)]
     Embedded(#[from] EmbeddedError),
@@ -200,8 +201,7 @@ fn remote(mut config: Config) -> Result<Connection, ConnectError> {
     config.connect_timeout = Some(Duration::from_secs(5));
     // Every call has its own limit, and watches have theirs.
     config.read_timeout = None;
-    let client =
-        Client::try_from(config).map_err(|source| ConnectError::Client(Box::new(source)))?;
+    let client = Client::try_from(config).map_err(|source| ConnectError::Client(source.into()))?;
     Ok(Connection {
         client: ClientOf(client),
         embedded: None,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use drover_api::client_error::ClientError;
 use http::StatusCode;
 use thiserror::Error;
 
@@ -17,7 +18,7 @@ pub enum HubError {
         /// Completes "could not …".
         operation: &'static str,
         /// What the client said.
-        source: Box<kube::Error>,
+        source: ClientError,
     },
     /// The hub has the rules about writes asked of the server's own write.
     #[error(
@@ -31,7 +32,7 @@ pub enum HubError {
         /// Completes "could not …".
         operation: &'static str,
         /// What the client said.
-        source: Box<kube::Error>,
+        source: ClientError,
     },
     /// No answer came.
     #[error("could not {operation} on the hub: no answer within {} s", after.as_secs())]
@@ -47,7 +48,7 @@ impl HubError {
     /// What the client says of a call that did not succeed.
     pub(super) fn of_call(operation: &'static str, source: kube::Error) -> Self {
         let asked = matches!(&source, kube::Error::Api(status) if is_about(&status.message));
-        let source = Box::new(source);
+        let source = ClientError::from(source);
         if asked {
             Self::AskedAbout { operation, source }
         } else {

@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use drover_api::client_error::ClientError;
 use futures::{StreamExt as _, TryStreamExt as _};
 use kube::api::{ApiResource, DynamicObject, ListParams, WatchEvent, WatchParams};
 use kube::{Api, Client, Resource, ResourceExt};
@@ -42,7 +43,7 @@ enum FollowError {
     #[error("the hub's list has no resource version")]
     NoVersion,
     #[error("the watch broke")]
-    Watch(#[source] Box<kube::Error>),
+    Watch(#[source] ClientError),
     #[error("the hub ended the watch with {code} {reason}: {message}")]
     Ended {
         code: u16,
@@ -185,7 +186,7 @@ fn read<K: Kind>(mut object: DynamicObject) -> Option<K> {
 fn watch_error(error: kube::Error) -> FollowError {
     match error {
         kube::Error::Api(status) => ended(*status),
-        other => FollowError::Watch(Box::new(other)),
+        other => FollowError::Watch(other.into()),
     }
 }
 

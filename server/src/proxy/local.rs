@@ -54,7 +54,7 @@ impl Road {
                 .await
                 .map_err(|_| Refusal::HubSlow(HeadTimeout(limit)))?,
         };
-        let mut answer = answer.map_err(|error| Refusal::Hub(Box::new(error)))?;
+        let mut answer = answer.map_err(|error| Refusal::Hub(error.into()))?;
         let Some(wish) = wish.filter(|_| answer.status() == StatusCode::SWITCHING_PROTOCOLS) else {
             return back.answer(answer, journey);
         };

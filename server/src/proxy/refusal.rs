@@ -4,6 +4,7 @@ use drover_access::headers::Unrepresentable;
 use drover_access::impersonation::ImpersonationError;
 use drover_access::path::PathError;
 use drover_access::permit::Denied;
+use drover_api::client_error::ClientError;
 use drover_tunnel::SendError;
 use drover_tunnel::tunnel::HeadTimeout;
 use http::StatusCode;
@@ -104,7 +105,7 @@ pub enum Refusal {
     },
     /// The hub did not answer a request to `local`.
     #[error("the hub cannot be reached; an administrator has to look at its API server")]
-    Hub(#[source] Box<kube::Error>),
+    Hub(#[source] ClientError),
     /// The hub did not answer in time.
     #[error("the hub did not answer within {} s", .0.0.as_secs())]
     HubSlow(HeadTimeout),

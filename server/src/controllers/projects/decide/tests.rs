@@ -187,7 +187,10 @@ fn an_adopted_namespace_that_does_not_exist_is_not_created() {
     ]);
     let (younger, told) = (younger(), p("a!", ""));
     let plan = decide(&[Arc::new(younger), Arc::new(told)], &found(""));
-    assert!(plan["r"].makes.contains("a"), "a missing namespace is not claimed");
+    assert!(
+        plan["r"].makes.contains("a"),
+        "a missing namespace is not claimed"
+    );
 }
 
 #[test]
