@@ -40,6 +40,9 @@ pub enum LoginError {
     /// Wrong password, or no such user: deliberately one case.
     #[error("wrong user name or password")]
     Wrong,
+    /// A user who changes their password gave another one as their current password.
+    #[error("the current password is wrong")]
+    WrongCurrent,
     /// The password was right, but the user may not use Drover.
     #[error("this user is disabled: ask an administrator")]
     Disabled,
@@ -69,7 +72,9 @@ impl From<LoginError> for Status {
             LoginError::TooMany(after) => {
                 Self::too_many_requests(error.to_string(), after.seconds())
             }
-            LoginError::Wrong | LoginError::Superseded => Self::unauthorized(error.to_string()),
+            LoginError::Wrong | LoginError::WrongCurrent | LoginError::Superseded => {
+                Self::unauthorized(error.to_string())
+            }
             LoginError::End(error) => error.into(),
             LoginError::Disabled => Self::forbidden(error.to_string()),
             LoginError::Unchanged => Self::invalid("new", error.to_string()),
@@ -191,7 +196,11 @@ impl Logins {
             .check(&caller.user_name, address)
             .map_err(LoginError::TooMany)?;
         let user = self.hub.stores().users.by_uid(caller.user_uid.as_str());
-        let (user, _) = self.verify(user, current).await?;
+        let verified = self.verify(user, current).await;
+        let (user, _) = verified.map_err(|error| match error {
+            LoginError::Wrong => LoginError::WrongCurrent,
+            other => other,
+        })?;
         self.set_password(&user, new, false).await?;
         // A token that was good for the change only is spent; a session goes on.
         let goes_on = matches!(

@@ -199,10 +199,11 @@ async fn the_first_administrator_must_change_the_password_then_makes_and_revokes
         .expect(422);
     assert_eq!(refused["details"]["causes"][0]["field"], "new");
     let wrong = json!({ "current": "not the password", "new": PASSWORD });
-    server
+    let refused = server
         .post("/v1/me/password", &change, wrong)
         .await
         .expect(401);
+    assert_eq!(refused["message"], "the current password is wrong");
     let right = json!({ "current": first, "new": PASSWORD });
     server
         .post("/v1/me/password", &change, right)

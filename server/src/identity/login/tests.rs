@@ -136,6 +136,34 @@ async fn a_password_that_changes_during_a_login_leaves_no_session_behind() {
     assert_eq!(hub.tokens.lock().len(), 1);
 }
 
+#[tokio::test]
+async fn wrong_current_password_is_reported_as_such() {
+    let hub = Scripted::default();
+    let logins = logins(&hub).await;
+    let address = IpAddr::from([192, 0, 2, 1]);
+    let caller = Identity {
+        user_uid: UserUid::new(ANN),
+        user_name: "ann".to_owned(),
+        display_name: None,
+        administrator: false,
+        groups: Vec::new(),
+        token: drover_access::identity::TokenLimits {
+            id: "t".to_owned(),
+            purpose: TokenPurpose::Session,
+            cluster: None,
+            provider: None,
+            expires_at: Timestamp::MAX,
+        },
+    };
+    let new = || "another good password".into();
+    let changed = logins.change_password(&caller, "not this one".into(), new(), address);
+    let refused = changed.await.unwrap_err();
+    assert_eq!(refused.to_string(), "the current password is wrong");
+    let login = logins.login("ann", "not this one".into(), address, By::Program);
+    let refused = login.await.unwrap_err();
+    assert_eq!(refused.to_string(), "wrong user name or password");
+}
+
 /// Ann as she is on a hub, who has to change her password already.
 fn ann() -> User {
     let spec = UserSpec {
