@@ -19,6 +19,7 @@ mod lock;
 mod looks;
 mod options;
 mod order;
+mod pins;
 mod read;
 mod readers;
 mod replay;
@@ -44,7 +45,7 @@ pub use copy::Over;
 pub use error::{CommitError, CopyError, ListError, OpenError, StoreError, WatchEnd, WatchError};
 pub use event::{Batch, Event, Notice};
 pub use options::{Durability, StoreOptions};
-pub use read::{At, List, Page};
+pub use read::{At, List, Page, Rest};
 pub use stored::{Malformed, Stored};
 pub use watch::Watch;
 
@@ -54,6 +55,7 @@ use feed::Feed;
 use layout::{Floors, Role};
 use lock::Lock;
 use order::{Order, Waiting};
+use pins::{Pin, Pins};
 use room::Room;
 use threads::Threads;
 use writer::{Tasks, Writer};
@@ -78,6 +80,7 @@ struct Inner {
     epoch: u64,
     feed: Arc<Feed>,
     floors: Arc<RwLock<Floors>>,
+    pins: Pins,
     slots: Arc<Semaphore>,
     // Dropped in this order: the writer ends when it can have no more orders, then the threads are
     // waited for, then the lock is given back.
@@ -125,13 +128,15 @@ impl Store {
         })?;
         let feed = Arc::new(Feed::new(options.bounds(), header.revision));
         let floors = Arc::new(RwLock::new(header.floors));
+        let retention = options.retention();
+        let pins = retention.pins.clone();
         let (orders, queue) = channel();
         let threads = Threads::start(path, &options, Arc::clone(&feed), |checkpoints| Writer {
             conn,
             orders: queue,
             feed: Arc::clone(&feed),
             floors: Arc::clone(&floors),
-            retention: options.retention(),
+            retention,
             growth: Growth::new(checkpoints),
             tasks: Tasks::new(Instant::now()),
             room: Room::new(options.max_bytes),
@@ -149,6 +154,7 @@ impl Store {
                 epoch: header.epoch,
                 feed,
                 floors,
+                pins,
                 slots: Arc::new(Semaphore::new(WAITING_KIB as usize)),
                 orders,
                 threads,
@@ -261,7 +267,25 @@ impl Store {
     /// # Errors
     /// As [`WatchError`] says.
     pub fn watch(&self, prefix: impl Into<Arc<str>>, from: u64) -> Result<Watch, WatchError> {
-        let prefix = prefix.into();
+        self.begin(prefix.into(), from, None)
+    }
+
+    /// As [`Self::watch`], and history that this watch has not told yet does not grow too old for
+    /// it. The limits on the number and the bytes of changes still end it.
+    ///
+    /// # Errors
+    /// As [`WatchError`] says.
+    pub fn watch_pinned(
+        &self,
+        prefix: impl Into<Arc<str>>,
+        from: u64,
+    ) -> Result<Watch, WatchError> {
+        // Before the look at the floor, or it could rise in between.
+        let pin = self.inner.pins.pin(from);
+        self.begin(prefix.into(), from, Some(pin))
+    }
+
+    fn begin(&self, prefix: Arc<str>, from: u64, pin: Option<Pin>) -> Result<Watch, WatchError> {
         let current = self.revision();
         if from > current {
             return Err(WatchError::Future { current });
@@ -276,6 +300,7 @@ impl Store {
             Arc::clone(&self.inner.feed),
             Arc::clone(&self.inner.threads.scans),
             self.inner.options.progress_every,
+            pin,
         )
         .ok_or(WatchError::Closed)
     }

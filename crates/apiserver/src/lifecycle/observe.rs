@@ -6,7 +6,9 @@ use futures::stream::{self, BoxStream, StreamExt};
 
 use super::ObjectPath;
 use super::feed::{Observed, Seen};
-use crate::store::{At, Batch, Event, List, ListError, Store, Stored, Watch, WatchEnd, WatchError};
+use crate::store::{
+    At, Batch, Event, List, ListError, Rest, Store, StoreError, Stored, Watch, WatchEnd, WatchError,
+};
 
 /// Objects read at a time.
 const PAGE: usize = 500;
@@ -16,8 +18,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// All objects whose keys begin with `prefix`, and their changes, until the store is closed.
 ///
 /// An object that changes while the list is read may be shown in an older state after a newer
-/// one; its newest state always comes last. When changes were missed, everything is shown again
-/// after [`Observed::Restart`].
+/// one; its newest state always comes last. The list may take longer than history is kept. When
+/// changes were missed, everything is shown again after [`Observed::Restart`].
 pub fn observe(store: Store, prefix: impl Into<String>) -> BoxStream<'static, Observed> {
     let reader = Reader {
         store,
@@ -46,14 +48,22 @@ struct Reader {
 
 enum Phase {
     Begin,
-    /// Everything after `from` is still to be watched.
-    List {
-        from: u64,
-        after: Option<String>,
-    },
+    List(Box<Listing>),
     Watch(Box<Watch>),
     /// What went wrong needs time.
     Pause,
+}
+
+/// A list that is read page by page while changes go on.
+///
+/// Each page is of its own moment. Changes from before the page are handed on before it, so that
+/// no page can be older than a change that was handed on, and the wait for a page is all that a
+/// change ever waits.
+struct Listing {
+    watch: Watch,
+    /// Changes up to this revision are handed on before the next page.
+    until: u64,
+    after: Option<String>,
 }
 
 /// The store is closed.
@@ -61,83 +71,120 @@ struct Closed;
 
 impl Reader {
     async fn step(&mut self) -> Result<Vec<Observed>, Closed> {
-        match &mut self.phase {
-            Phase::Begin => {
-                let from = self.store.revision();
-                self.phase = Phase::List { from, after: None };
-                Ok(vec![Observed::Restart])
-            }
+        match std::mem::replace(&mut self.phase, Phase::Pause) {
+            Phase::Begin => self.begin(),
             Phase::Pause => {
                 tokio::time::sleep(self.pause).await;
                 self.pause = (self.pause * 2).min(LONGEST_PAUSE);
                 self.phase = Phase::Begin;
                 Ok(Vec::new())
             }
-            Phase::List { from, after } => {
-                let (from, after) = (*from, after.take());
-                self.list(from, after).await
-            }
-            Phase::Watch(watch) => {
-                let outcome = watch.next().await;
-                self.watched(outcome)
-            }
+            Phase::List(listing) => self.list(listing).await,
+            Phase::Watch(mut watch) => match watch.next().await {
+                Ok(batch) => {
+                    self.phase = Phase::Watch(watch);
+                    Ok(changes(&batch))
+                }
+                Err(end) => {
+                    let watch = self.resume(&watch, &end)?;
+                    self.phase = watch.map_or(Phase::Pause, |watch| Phase::Watch(Box::new(watch)));
+                    Ok(Vec::new())
+                }
+            },
         }
     }
 
-    async fn list(&mut self, from: u64, after: Option<String>) -> Result<Vec<Observed>, Closed> {
+    fn begin(&mut self) -> Result<Vec<Observed>, Closed> {
+        let from = self.store.revision();
+        match self.store.watch_pinned(self.prefix.as_str(), from) {
+            Ok(watch) => {
+                let listing = Listing {
+                    watch,
+                    until: from,
+                    after: None,
+                };
+                self.phase = Phase::List(Box::new(listing));
+                Ok(vec![Observed::Restart])
+            }
+            Err(WatchError::Closed) => Err(Closed),
+            Err(WatchError::Compacted { .. } | WatchError::Future { .. }) => Ok(Vec::new()),
+        }
+    }
+
+    /// Changes that come before the next page, else the page.
+    async fn list(&mut self, mut listing: Box<Listing>) -> Result<Vec<Observed>, Closed> {
+        if listing.watch.revision() < listing.until {
+            match listing.watch.pending().await {
+                Ok(Some(batch)) => {
+                    self.phase = Phase::List(listing);
+                    return Ok(changes(&batch));
+                }
+                // The latest are on their way to the watch.
+                Ok(None) => {}
+                Err(end) => {
+                    if let Some(watch) = self.resume(&listing.watch, &end)? {
+                        listing.watch = watch;
+                        self.phase = Phase::List(listing);
+                    }
+                    return Ok(Vec::new());
+                }
+            }
+        }
         let list = List {
             prefix: self.prefix.clone(),
-            after,
+            after: listing.after.take(),
             limit: Some(PAGE),
-            // The watch goes on from before the first page, so pages need not be of one moment.
             at: At::Latest,
+            rest: Rest::Peek,
         };
         let page = match self.store.list(list).await {
             Ok(page) => page,
-            Err(ListError::Compacted { .. } | ListError::Future { .. }) => {
-                return Ok(self.restart());
-            }
-            Err(ListError::Store(error)) => {
+            Err(ListError::Store(StoreError::Closed)) => return Err(Closed),
+            Err(error) => {
                 tracing::warn!(%error, prefix = self.prefix, "objects cannot be listed; trying again");
-                return Ok(self.restart());
+                return Ok(Vec::new());
             }
         };
         let mut observed: Vec<Observed> = page.items.iter().filter_map(put).collect();
         if page.remaining == 0 {
-            match self.store.watch(self.prefix.as_str(), from) {
-                Ok(watch) => self.phase = Phase::Watch(Box::new(watch)),
-                Err(WatchError::Closed) => return Err(Closed),
-                Err(WatchError::Compacted { .. } | WatchError::Future { .. }) => {
-                    return Ok(self.restart());
-                }
-            }
             self.pause = FIRST_PAUSE;
+            self.phase = Phase::Watch(Box::new(listing.watch));
             observed.push(Observed::Synced);
         } else {
-            let after = page.items.last().map(|last| last.key.to_string());
-            self.phase = Phase::List { from, after };
+            listing.after = page.items.last().map(|last| last.key.to_string());
+            listing.until = self.store.revision();
+            self.phase = Phase::List(listing);
         }
         Ok(observed)
     }
 
-    fn watched(&mut self, outcome: Result<Batch, WatchEnd>) -> Result<Vec<Observed>, Closed> {
-        match outcome {
-            Ok(batch) => {
-                let changes = batch.events.iter();
-                Ok(changes.filter_map(|notice| change(notice)).collect())
+    /// A watch that goes on where one ended; none if changes were missed.
+    fn resume(&self, ended: &Watch, end: &WatchEnd) -> Result<Option<Watch>, Closed> {
+        let resumed = match end {
+            WatchEnd::Closed => return Err(Closed),
+            WatchEnd::Lagged => self
+                .store
+                .watch_pinned(self.prefix.as_str(), ended.revision()),
+            WatchEnd::Compacted { floor } => Err(WatchError::Compacted { floor: *floor }),
+            WatchEnd::Store(error) => {
+                tracing::warn!(%error, prefix = self.prefix, "changes cannot be read; reading all again");
+                return Ok(None);
             }
-            Err(WatchEnd::Closed) => Err(Closed),
-            Err(end) => {
-                tracing::warn!(%end, prefix = self.prefix, "changes were missed; reading all again");
-                Ok(self.restart())
+        };
+        match resumed {
+            Ok(watch) => Ok(Some(watch)),
+            Err(WatchError::Closed) => Err(Closed),
+            Err(error) => {
+                tracing::warn!(%error, prefix = self.prefix, "changes were missed; reading all again");
+                Ok(None)
             }
         }
     }
+}
 
-    fn restart(&mut self) -> Vec<Observed> {
-        self.phase = Phase::Pause;
-        Vec::new()
-    }
+fn changes(batch: &Batch) -> Vec<Observed> {
+    let changes = batch.events.iter();
+    changes.filter_map(|notice| change(notice)).collect()
 }
 
 fn change(event: &Event) -> Option<Observed> {
@@ -244,6 +291,7 @@ mod tests {
         for number in 0..64 {
             create(&store, &format!("/core/pods/d/{number:02}")).await;
         }
+        store.compact(store.revision()).await.unwrap();
         let mut restarted = false;
         let mut after = 0;
         while after < 64 {
@@ -254,6 +302,94 @@ mod tests {
             }
         }
         assert!(restarted);
+    }
+
+    #[tokio::test]
+    async fn slow_feed_goes_on_without_a_restart() {
+        let (_folder, store) = open(StoreOptions {
+            watch_changes: 4,
+            ring_changes: 4,
+            ..StoreOptions::default()
+        });
+        let mut feed = observe(store.clone(), "/");
+        assert_eq!(next(&mut feed).await, "restart");
+        assert_eq!(next(&mut feed).await, "synced");
+        for number in 0..64 {
+            create(&store, &format!("/core/pods/d/{number:02}")).await;
+        }
+        for number in 0..64 {
+            let put = next(&mut feed).await;
+            assert!(
+                put.starts_with(&format!("put pods. d/{number:02}")),
+                "{put}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn initial_list_may_take_longer_than_history_is_kept() {
+        let (_folder, store) = open(StoreOptions {
+            history: Duration::from_millis(1),
+            short_history: Duration::from_millis(1),
+            ring_changes: 1,
+            watch_changes: 4,
+            ..StoreOptions::default()
+        });
+        for number in 0..=2 * PAGE {
+            create(&store, &format!("/core/pods/d/{number:04}")).await;
+        }
+        let mut feed = observe(store.clone(), "/");
+        assert_eq!(next(&mut feed).await, "restart");
+        assert!(next(&mut feed).await.starts_with("put pods. d/0000"));
+        // Changes enough that the queue of the watch overflows, and time enough that the writer
+        // looks for old history.
+        for number in 0..16 {
+            create(&store, &format!("/core/pods/a/{number:02}")).await;
+        }
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+        create(&store, "/core/pods/a/last").await;
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+        create(&store, "/core/pods/z/other").await;
+        let mut seen = std::collections::BTreeSet::new();
+        let mut synced = false;
+        while !(synced && seen.contains("z/other")) {
+            let observed = next(&mut feed).await;
+            assert_ne!(observed, "restart");
+            synced |= observed == "synced";
+            if let Some(put) = observed.strip_prefix("put pods. ") {
+                seen.extend(put.split(' ').next().map(str::to_owned));
+            }
+        }
+        assert_eq!(seen.len(), 2 * PAGE + 16 + 2);
+    }
+
+    #[tokio::test]
+    async fn object_deleted_while_the_list_is_read_is_gone_in_the_end() {
+        let (_folder, store) = open(StoreOptions::default());
+        let mut last = 0;
+        for number in 0..=PAGE {
+            last = create(&store, &format!("/core/pods/d/{number:04}")).await;
+        }
+        let mut feed = observe(store.clone(), "/");
+        assert_eq!(next(&mut feed).await, "restart");
+        assert!(next(&mut feed).await.starts_with("put pods. d/0000"));
+        let key = format!("/core/pods/d/{PAGE:04}");
+        store.commit(Change::delete(&key, last)).await.unwrap();
+        let again = create(&store, &key).await;
+        store.commit(Change::delete(&key, again)).await.unwrap();
+        let gone = format!("gone pods. d/{PAGE:04}");
+        create(&store, "/core/pods/z/end").await;
+        let (mut all, mut synced) = (Vec::new(), false);
+        while !(synced
+            && all
+                .last()
+                .is_some_and(|last: &String| last.contains("z/end")))
+        {
+            all.push(next(&mut feed).await);
+            synced |= all.last().is_some_and(|last| last == "synced");
+        }
+        let mut of_key = all.iter().filter(|one| one.contains(&format!("{PAGE:04}")));
+        assert_eq!(of_key.next_back(), Some(&gone));
     }
 
     #[test]

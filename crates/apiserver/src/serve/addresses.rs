@@ -10,7 +10,7 @@ use super::shared::Target;
 use crate::builtin::service;
 use crate::schema::findings::Findings;
 use crate::status::{ApiError, FieldError};
-use crate::store::{At, List};
+use crate::store::List;
 
 /// A write of a Service's turn: held from the look at what is taken until the write is done.
 pub(crate) async fn turn<'e>(
@@ -33,12 +33,7 @@ pub(crate) async fn assign(
     if !target.is("", "services") {
         return Ok(found.0);
     }
-    let list = List {
-        prefix: target.resource.prefix(None),
-        after: None,
-        limit: None,
-        at: At::Latest,
-    };
+    let list = List::all(target.resource.prefix(None));
     let page = exchange.shared.store.list(list).await;
     let page = page.map_err(ApiError::internal)?;
     let mut taken = HashSet::new();

@@ -13,7 +13,7 @@ use super::selection::Selection;
 use super::shared::Target;
 use super::transform::{self, ListMeta};
 use crate::status::ApiError;
-use crate::store::{At, List, ListError, Stored};
+use crate::store::{At, List, ListError, Rest, Stored};
 
 /// Items of one read of the store while selectors pick from them.
 const CHUNK: usize = 2000;
@@ -160,6 +160,7 @@ pub(crate) async fn find(
                 Some(CHUNK)
             },
             at: start.at,
+            rest: if everything { Rest::Count } else { Rest::Peek },
         };
         let page = exchange.shared.store.list(list).await;
         let page = page.map_err(|error| refusal(error, &start, selection))?;

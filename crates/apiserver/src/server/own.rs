@@ -17,7 +17,7 @@ use crate::serve::options::{DeleteOptions, Propagation};
 use crate::serve::own::{Own, OwnWrite};
 use crate::serve::shared::{Shared, object_at};
 use crate::status::ApiError;
-use crate::store::{At, List, Stored};
+use crate::store::{At, List, Rest, Stored};
 
 /// Objects read at a time.
 const PAGE: usize = 500;
@@ -124,6 +124,7 @@ impl Hub for OwnHub {
                 after,
                 limit: Some(PAGE),
                 at: At::Latest,
+                rest: Rest::Peek,
             };
             let page = self.0.store.list(list).await.map_err(ApiError::internal)?;
             let end = page.items.last().map(|stored| stored.key.to_string());

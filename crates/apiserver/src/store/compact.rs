@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::layout::Floors;
+use super::pins::Pins;
 
 /// The longest that one step goes on before it lets the writer go on.
 const SLICE: Duration = Duration::from_millis(5);
@@ -22,6 +23,8 @@ pub(super) struct Retention {
     pub(super) history_changes: u64,
     pub(super) short_history: Duration,
     pub(super) short_lived: Vec<String>,
+    /// What is needed although it is old.
+    pub(super) pins: Pins,
 }
 
 /// What one step did.
@@ -111,13 +114,14 @@ impl Retention {
             next: None,
         };
         let forced = forced.max(revision.saturating_sub(self.history_changes));
+        let pinned = self.pins.lowest();
         let all = Class {
             name: "",
             keep: self.history,
             now,
         };
         self.cut(conn, &mut step, &all, rows, deadline, |old| {
-            old.revision <= forced || all.is_old(old)
+            old.revision <= forced || (old.revision <= pinned && all.is_old(old))
         })?;
         if !step.more && step.floors.exactly("") < forced {
             raise(conn, &mut step.floors, "", forced)?;
@@ -129,7 +133,7 @@ impl Retention {
                 now,
             };
             self.cut(conn, &mut step, &short, rows, deadline, |old| {
-                short.is_old(old)
+                old.revision <= pinned && short.is_old(old)
             })?;
         }
         Ok(step)
@@ -327,6 +331,27 @@ mod tests {
         let step = fixture.step(1);
         assert!(step.more);
         assert_eq!(step.floors.exactly(""), 2);
+    }
+
+    #[test]
+    fn old_history_is_kept_while_it_is_pinned() {
+        let mut fixture = fixture(&[(10 * MINUTE, POD), (9 * MINUTE, LEASE), (0, POD)]);
+        let pin = fixture.retention.pins.pin(2);
+        let step = fixture.step(10);
+        assert_eq!((step.floors.exactly(""), step.cut), (2, 1));
+        fixture.floors = step.floors;
+        assert_eq!(fixture.step(10).cut, 0);
+        pin.raise(3);
+        assert_eq!(fixture.step(10).cut, 1);
+    }
+
+    #[test]
+    fn pinned_history_is_cut_at_the_number_of_changes() {
+        let mut fixture = fixture(&[(10 * MINUTE, POD), (9 * MINUTE, POD), (0, POD)]);
+        let _pin = fixture.retention.pins.pin(1);
+        // The revision of the fixture is 100.
+        fixture.retention.history_changes = 97;
+        assert_eq!(fixture.step(10).floors.exactly(""), 3);
     }
 
     #[test]

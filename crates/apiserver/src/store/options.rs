@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use super::compact::Retention;
 use super::feed::Bounds;
 use super::layout::{self, Role};
+use super::pins::Pins;
 
 /// How a store is kept.
 #[derive(Debug, Clone)]
@@ -102,6 +103,7 @@ impl StoreOptions {
             history_changes: self.history_changes,
             short_history: self.short_history.min(self.history),
             short_lived: self.short_lived.clone(),
+            pins: Pins::default(),
         }
     }
 

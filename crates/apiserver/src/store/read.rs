@@ -21,6 +21,17 @@ pub struct List {
     pub limit: Option<usize>,
     /// As of when.
     pub at: At,
+    /// What is said of objects after the last one.
+    pub rest: Rest,
+}
+
+/// What a list with a limit says of objects after its last one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rest {
+    /// Their number, which takes as long as there are objects.
+    Count,
+    /// Whether there are any.
+    Peek,
 }
 
 /// As of when a list is.
@@ -39,7 +50,7 @@ pub struct Page {
     pub items: Vec<Stored>,
     /// The revision as of which the list is.
     pub revision: u64,
-    /// How many more there are after the last item.
+    /// How many more there are after the last item; with [`Rest::Peek`] 1 stands for any number.
     pub remaining: u64,
 }
 
@@ -51,6 +62,7 @@ impl List {
             after: None,
             limit: None,
             at: At::Latest,
+            rest: Rest::Count,
         }
     }
 
@@ -137,7 +149,11 @@ fn list_now(conn: &Connection, list: &List, revision: u64) -> rusqlite::Result<P
     let items = rows.collect::<Result<Vec<_>, _>>()?;
     let remaining = match items.last() {
         Some(shown) if Some(items.len()) == list.limit => {
-            count_now(conn, &format!("{}\0", shown.key), &end)?
+            let first = format!("{}\0", shown.key);
+            match list.rest {
+                Rest::Count => count_now(conn, &first, &end)?,
+                Rest::Peek => i64::from(is_any_now(conn, &first, &end)?),
+            }
         }
         _ => 0,
     };
@@ -155,6 +171,11 @@ fn limit(list: &List) -> i64 {
 
 fn count_now(conn: &Connection, first: &str, end: &str) -> rusqlite::Result<i64> {
     conn.prepare_cached("SELECT count(*) FROM cur WHERE key >= ? AND key < ?")?
+        .query_row([first, end], |row| row.get(0))
+}
+
+fn is_any_now(conn: &Connection, first: &str, end: &str) -> rusqlite::Result<bool> {
+    conn.prepare_cached("SELECT EXISTS(SELECT 1 FROM cur WHERE key >= ? AND key < ?)")?
         .query_row([first, end], |row| row.get(0))
 }
 
@@ -184,12 +205,13 @@ fn list_past(conn: &Connection, list: &List, revision: u64) -> rusqlite::Result<
     };
     let limit = list.limit.unwrap_or(usize::MAX);
     let items: Vec<Stored> = merged.by_ref().take(limit).collect::<Result<_, _>>()?;
+    let next = merged.next().transpose()?;
     drop(merged);
     let remaining = match items.last() {
-        Some(shown) if items.len() == limit => {
+        Some(shown) if next.is_some() && list.rest == Rest::Count => {
             count_past(conn, &format!("{}\0", shown.key), &end, revision)?
         }
-        _ => 0,
+        _ => i64::from(next.is_some()),
     };
     Ok(Page {
         items,

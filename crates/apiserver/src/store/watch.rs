@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use super::error::WatchEnd;
 use super::event::Batch;
 use super::feed::{Feed, Round, Subscription};
+use super::pins::Pin;
 use super::readers::Lane;
 use super::replay::replay;
 
@@ -21,6 +22,8 @@ pub struct Watch {
     subscription: Subscription,
     /// Everything up to this revision was told.
     told: u64,
+    /// Keeps the history after `told`.
+    pin: Option<Pin>,
     progress_every: Duration,
     next_progress: Instant,
 }
@@ -32,6 +35,7 @@ impl Watch {
         feed: Arc<Feed>,
         scans: Arc<Lane>,
         progress_every: Duration,
+        pin: Option<Pin>,
     ) -> Option<Self> {
         let subscription = feed.subscribe(&prefix)?;
         Some(Self {
@@ -40,6 +44,7 @@ impl Watch {
             scans,
             subscription,
             told: from,
+            pin,
             progress_every,
             next_progress: Instant::now() + progress_every,
         })
@@ -89,13 +94,36 @@ impl Watch {
         match self.subscription.waiting() {
             Ok(round) => self.take(&round),
             Err(TryRecvError::Empty) if dispatched > self.told => {
-                self.told = dispatched;
+                self.tell(dispatched);
                 Some(Batch {
                     events: Vec::new(),
                     revision: dispatched,
                 })
             }
             Err(_) => None,
+        }
+    }
+
+    /// As [`Self::next`], without waiting for a change; none if all that has happened was told.
+    ///
+    /// # Errors
+    /// As [`WatchEnd`] says; the watch is over then.
+    pub async fn pending(&mut self) -> Result<Option<Batch>, WatchEnd> {
+        while self.told < self.subscription.from {
+            if let Some(batch) = self.past().await? {
+                return Ok(Some(batch));
+            }
+        }
+        match self.progress() {
+            None if self.subscription.lagged() => Err(WatchEnd::Lagged),
+            batch => Ok(batch),
+        }
+    }
+
+    fn tell(&mut self, revision: u64) {
+        self.told = revision;
+        if let Some(pin) = &self.pin {
+            pin.raise(revision);
         }
     }
 
@@ -113,7 +141,7 @@ impl Watch {
                 .await?;
             (replayed.events, replayed.until)
         };
-        self.told = until;
+        self.tell(until);
         Ok((!events.is_empty()).then_some(Batch {
             events,
             revision: until,
@@ -128,7 +156,7 @@ impl Watch {
             .cloned()
             .collect();
         let revision = events.last()?.revision();
-        self.told = revision;
+        self.tell(revision);
         self.next_progress = Instant::now() + self.progress_every;
         Some(Batch { events, revision })
     }

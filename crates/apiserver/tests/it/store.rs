@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use drover_apiserver::store::{
-    At, Batch, Change, CommitError, Event, List, ListError, OpenError, Store, StoreOptions, Watch,
-    WatchEnd, WatchError,
+    At, Batch, Change, CommitError, Event, List, ListError, OpenError, Rest, Store, StoreOptions,
+    Watch, WatchEnd, WatchError,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -146,6 +146,7 @@ async fn list(store: &Store, model: &Model, at: u8, after: u8, limit: u8, number
         } else {
             At::Exact(revision)
         },
+        rest: Rest::Count,
     };
     let (limit, after) = (list.limit.unwrap_or(usize::MAX), list.after.clone());
     let exact = list.at == At::Exact(revision);
