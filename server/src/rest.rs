@@ -39,7 +39,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use http::HeaderValue;
-use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
+use http::header::CACHE_CONTROL;
 use tower_http::set_header::SetResponseHeaderLayer;
 use utoipa::OpenApi as _;
 use utoipa_axum::router::OpenApiRouter;
@@ -167,15 +167,11 @@ pub fn document() -> serde_json::Value {
 /// All routes of this module.
 pub fn router(state: RestState) -> Router {
     let (router, _) = documented().split_for_parts();
-    let set =
-        |name, value| SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value));
     router
         .route("/v1/openapi.json", server::openapi(&document()))
-        .layer(set(CACHE_CONTROL, "no-store"))
-        .layer(set(X_CONTENT_TYPE_OPTIONS, "nosniff"))
-        .layer(set(
-            CONTENT_SECURITY_POLICY,
-            "default-src 'none'; frame-ancestors 'none'",
+        .layer(SetResponseHeaderLayer::overriding(
+            CACHE_CONTROL,
+            HeaderValue::from_static("no-store"),
         ))
         .with_state(state)
 }

@@ -3,45 +3,81 @@
 //! Everything under `/k8s/clusters/` has this server's origin, but its content is the clusters':
 //! through `…/proxy/` any pod may answer with a page or a script.
 
+use drover_api::agent::REFUSED_HEADER;
 use http::header::{
-    CONTENT_SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue, LOCATION, SET_COOKIE,
-    X_CONTENT_TYPE_OPTIONS,
+    CONTENT_SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue, LOCATION, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{StatusCode, Uri};
 
-/// Headers by which an answer would speak for the whole origin, or have browsers do so later.
-const SPEAK_FOR_ORIGIN: [HeaderName; 20] = [
-    SET_COOKIE,
-    HeaderName::from_static("accept-ch"),
-    HeaderName::from_static("access-control-allow-credentials"),
-    HeaderName::from_static("access-control-allow-headers"),
-    HeaderName::from_static("access-control-allow-methods"),
-    HeaderName::from_static("access-control-allow-origin"),
-    HeaderName::from_static("access-control-expose-headers"),
-    HeaderName::from_static("access-control-max-age"),
-    HeaderName::from_static("alt-svc"),
-    HeaderName::from_static("clear-site-data"),
-    HeaderName::from_static("critical-ch"),
-    HeaderName::from_static("nel"),
-    HeaderName::from_static("origin-agent-cluster"),
-    HeaderName::from_static("refresh"),
-    HeaderName::from_static("report-to"),
-    HeaderName::from_static("reporting-endpoints"),
-    HeaderName::from_static("service-worker-allowed"),
-    HeaderName::from_static("set-login"),
-    HeaderName::from_static("strict-transport-security"),
-    HeaderName::from_static("www-authenticate"),
+/// Headers of an answer that go on to the client, beside those of [`PASSED_PREFIXES`]: what describes
+/// the content, its caching and the request, and what Kubernetes and protocol upgrades need.
+///
+/// Browsers obey each header that they know for the whole origin (cookies, CORS, reports, storage,
+/// sign-in), and new browsers know new ones, so every other header is removed.
+const PASSED: &[&str] = &[
+    "accept",
+    "accept-patch",
+    "accept-post",
+    "accept-ranges",
+    "age",
+    "allow",
+    "audit-id",
+    "cache-control",
+    "content-digest",
+    "content-disposition",
+    "content-encoding",
+    "content-language",
+    "content-length",
+    "content-location",
+    "content-range",
+    "content-security-policy",
+    "content-type",
+    "date",
+    "deprecation",
+    "digest",
+    REFUSED_HEADER,
+    "etag",
+    "expires",
+    "last-modified",
+    "link",
+    "location",
+    "pragma",
+    "range",
+    "repr-digest",
+    "retry-after",
+    "sec-websocket-accept",
+    "sec-websocket-extensions",
+    "sec-websocket-protocol",
+    "sec-websocket-version",
+    "server",
+    "sunset",
+    "vary",
+    "via",
+    "warning",
 ];
+/// A program's own headers, such as `X-Kubernetes-Pf-Flowschema-Uid` and
+/// `X-Stream-Protocol-Version`. RFC 6648 ended this prefix for standards, so browsers learn none
+/// of them. gRPC and container registries have prefixes of their own.
+const PASSED_PREFIXES: &[&str] = &["x-", "grpc-", "docker-"];
+/// Headers that a reverse proxy in front of this server would obey and serve a file of its own.
+const OBEYED_BY_PROXIES: &[&str] = &["x-accel-", "x-sendfile", "x-lighttpd-"];
 
-/// Takes from an answer what would speak for this server's origin, and locks it up: whatever it
+/// Removes from an answer what would speak for this server's origin, and locks it up: whatever it
 /// says that it is, since a browser may read its `Content-Type` in another way than we would.
 pub(super) fn isolate(headers: &mut HeaderMap) {
-    for name in &SPEAK_FOR_ORIGIN {
+    let removed: Vec<HeaderName> = headers.keys().filter(|n| !passes(n)).cloned().collect();
+    for name in removed {
         headers.remove(name);
     }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     // Beside a policy of the answer's own: browsers enforce each of them.
     headers.append(CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
+}
+
+fn passes(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    PASSED.contains(&name) || begins(PASSED_PREFIXES) && !begins(OBEYED_BY_PROXIES)
 }
 
 /// Whether a browser wants an answer as a page, a frame, a script or the like (Fetch Metadata,
@@ -152,12 +188,70 @@ mod tests {
         headers.insert("access-control-allow-origin", "*".parse().unwrap());
         headers.insert("content-security-policy", "default-src *".parse().unwrap());
         headers.insert("x-mine", "stays".parse().unwrap());
+        // Names of today, of proxies, and one that no browser knows yet.
+        for name in [
+            "accept-ch",
+            "activate-storage-access",
+            "alt-svc",
+            "integrity-policy",
+            "nel",
+            "no-vary-search",
+            "origin-trial",
+            "refresh",
+            "report-to",
+            "service-worker-allowed",
+            "set-login",
+            "sourcemap",
+            "speculation-rules",
+            "strict-transport-security",
+            "supports-loading-mode",
+            "use-as-dictionary",
+            "www-authenticate",
+            "x-accel-redirect",
+            "x-sendfile",
+            "header-of-the-future",
+        ] {
+            headers.insert(name, "x".parse().unwrap());
+        }
         isolate(&mut headers);
         let policies: Vec<_> = headers.get_all(CONTENT_SECURITY_POLICY).iter().collect();
         assert_eq!(policies, ["default-src *", "sandbox"]);
         assert_eq!(headers["x-content-type-options"], "nosniff");
         assert_eq!(headers["x-mine"], "stays");
         assert_eq!(headers.len(), 5);
+    }
+
+    #[test]
+    fn headers_that_kubernetes_clients_need_pass() {
+        for name in [
+            "allow",
+            "audit-id",
+            "cache-control",
+            "content-encoding",
+            "content-length",
+            "content-type",
+            "date",
+            "drover-refused",
+            "etag",
+            "grpc-status",
+            "last-modified",
+            "location",
+            "retry-after",
+            "sec-websocket-accept",
+            "sec-websocket-protocol",
+            "vary",
+            "warning",
+            "x-kubernetes-pf-flowschema-uid",
+            "x-kubernetes-pf-prioritylevel-uid",
+            "x-stream-protocol-version",
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.append(name, "one".parse().unwrap());
+            headers.append(name, "two".parse().unwrap());
+            isolate(&mut headers);
+            let values: Vec<_> = headers.get_all(name).iter().collect();
+            assert_eq!(values, ["one", "two"], "{name}");
+        }
     }
 
     #[test]

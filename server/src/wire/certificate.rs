@@ -101,6 +101,11 @@ impl Certificate {
         self.shown.clone()
     }
 
+    /// Whether the operator gave it, in files.
+    pub(super) fn is_given(&self) -> bool {
+        matches!(self.kept, Kept::Files(_))
+    }
+
     /// What clients shall trust, PEM; `None` if the chain ends at an authority that they know.
     pub(super) fn trust(&self) -> Option<&str> {
         self.trust.as_deref()

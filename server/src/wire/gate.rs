@@ -4,28 +4,71 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
+use http::header::{CONTENT_SECURITY_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderMap, HeaderValue};
 
+use super::certificate::Certificate;
 use crate::hub::lease::{Leadership, Standing};
 use crate::status::Status;
 use crate::ui;
 
+/// What a browser may do with an answer that has no policy of its own: nothing, in no frame.
+const POLICY: &str =
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// One year, for this host only: other hosts of the domain are not ours.
+const HSTS: &str = "max-age=31536000";
+
+/// Whether browsers are told to use this host over TLS only (HSTS, RFC 6797).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hsts {
+    /// With a certificate of the operator's.
+    On,
+    /// With a certificate of the server's own authority. Browsers ignore HSTS there, except those
+    /// that were given the authority; a new authority would shut these out for a year.
+    Off,
+}
+
+impl Hsts {
+    pub(super) fn with(certificate: &Certificate) -> Self {
+        if certificate.is_given() {
+            Self::On
+        } else {
+            Self::Off
+        }
+    }
+}
+
 /// The routes of all modules, behind what holds for every request.
-pub(super) fn stand_before(routes: Router, leadership: Leadership) -> Router {
+pub(super) fn stand_before(routes: Router, leadership: Leadership, hsts: Hsts) -> Router {
     routes
         .fallback(ui::screen_or_nothing)
         .method_not_allowed_fallback(async || Status::method_not_allowed())
-        .layer(middleware::from_fn_with_state(
-            leadership,
-            only_when_serving,
-        ))
+        .layer(middleware::from_fn_with_state((leadership, hsts), stand))
 }
 
-/// A server that waits for its turn answers nothing but questions about its health.
-async fn only_when_serving(
-    State(leadership): State<Leadership>,
+async fn stand(
+    State((leadership, hsts)): State<(Leadership, Hsts)>,
     request: Request,
     next: Next,
 ) -> Response {
+    let mut response = only_when_serving(&leadership, request, next).await;
+    protect(response.headers_mut(), hsts);
+    response
+}
+
+/// Sets what browsers are told with every answer. The web UI and clusters' answers have policies of
+/// their own.
+fn protect(headers: &mut HeaderMap, hsts: Hsts) {
+    let policy = headers.entry(CONTENT_SECURITY_POLICY);
+    policy.or_insert(HeaderValue::from_static(POLICY));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if hsts == Hsts::On {
+        headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(HSTS));
+    }
+}
+
+/// A server that waits for its turn answers nothing but questions about its health.
+async fn only_when_serving(leadership: &Leadership, request: Request, next: Next) -> Response {
     let standing = leadership.standing();
     if standing.may_serve() || matches!(request.uri().path(), "/livez" | "/readyz" | "/metrics") {
         return next.run(request).await;
@@ -38,4 +81,23 @@ async fn only_when_serving(
         _ => "this server is not serving yet; try again in some seconds".to_owned(),
     };
     Status::unavailable(message, 5).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn browsers_are_told_to_use_tls_with_a_given_certificate_only() {
+        for (hsts, wanted) in [(Hsts::On, Some(HSTS)), (Hsts::Off, None)] {
+            let router = stand_before(Router::new(), Leadership::alone(), hsts);
+            let answer = router.oneshot(Request::new(Body::empty())).await.unwrap();
+            let header = answer.headers().get(STRICT_TRANSPORT_SECURITY);
+            assert_eq!(header.map(|v| v.to_str().unwrap()), wanted, "{hsts:?}");
+        }
+        assert_eq!(Hsts::with(&Certificate::self_signed()), Hsts::Off);
+    }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::{Extension, Router, middleware};
 
 use super::certificate::Certificate;
-use super::{Base, ServerOptions, StartError, gate};
+use super::gate::{self, Hsts};
+use super::{Base, ServerOptions, StartError};
 use crate::audit::{Audit, Destination};
 use crate::controllers::Controllers;
 use crate::demo;
@@ -136,7 +137,7 @@ pub(super) fn build(
         .merge(rules)
         .merge(ui::router())
         .merge(proxy::router(road));
-    let routes = gate::stand_before(routes, base.leadership.clone());
+    let routes = gate::stand_before(routes, base.leadership.clone(), Hsts::with(certificate));
     Ok(routes.layer(Extension(policy)))
 }
 

@@ -139,12 +139,7 @@ impl Whole {
     }
 
     async fn call_with(&self, route: &Route, headers: &[(&str, &str)]) -> (StatusCode, Value) {
-        let path = route
-            .path
-            .replace("{name}", "shop")
-            .replace("{id}", "bcdfghjkmnpq")
-            .replace("{code}", "BCDF-GHJK");
-        let path = path.replace("{*rest}", "shop/api/v1/pods");
+        let path = path_of(route);
         let headers = headers.iter().copied();
         self.ask(route.method.clone(), &path, headers, "{}".into())
             .await
@@ -183,6 +178,14 @@ impl Whole {
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         (code, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
     }
+}
+
+/// A path of a route, each parameter replaced by a value of its form.
+fn path_of(route: &Route) -> String {
+    let path = route.path.replace("{name}", "shop");
+    let path = path.replace("{id}", "bcdfghjkmnpq");
+    let path = path.replace("{code}", "BCDF-GHJK");
+    path.replace("{*rest}", "shop/api/v1/pods")
 }
 
 fn cancelled() -> CancellationToken {

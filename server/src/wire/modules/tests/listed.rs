@@ -132,6 +132,46 @@ async fn answers_of_the_api_cannot_act_in_a_browser() {
         assert_eq!(header("cache-control"), Some("no-store"));
         assert!(header("content-security-policy").is_some_and(|p| p.contains("'none'")));
     }
+    // Every route, a method and a path that no route has, and pages for people.
+    let listed = ROUTES
+        .iter()
+        .map(|route| (route.method.clone(), path_of(route)));
+    let others = [
+        (Method::PUT, "/livez"),
+        (Method::GET, "/nothing.json"),
+        (Method::GET, "/v1/nothing"),
+        (Method::GET, "/clusters"),
+        (Method::GET, "/v1/providers/shop/callback?code=x&state=y"),
+    ];
+    let others = others.map(|(method, path)| (method, path.to_owned()));
+    for (method, path) in listed.chain(others) {
+        for accept in ["*/*", "text/html"] {
+            let request = Request::builder()
+                .method(method.clone())
+                .uri(&path)
+                .header("accept", accept)
+                .extension(ConnectInfo(SocketAddr::from(([192, 0, 2, 1], 4711))));
+            let request = request.body(Body::empty()).unwrap();
+            let response = whole.router.clone().oneshot(request).await.unwrap();
+            let headers = response.headers();
+            let policies: Vec<_> = headers.get_all("content-security-policy").iter().collect();
+            let [policy] = policies[..] else {
+                panic!("{method} {path}: {policies:?}");
+            };
+            let policy = policy.to_str().unwrap();
+            for part in [
+                "default-src 'none'",
+                "base-uri 'none'",
+                "frame-ancestors 'none'",
+            ] {
+                assert!(policy.contains(part), "{method} {path}: {policy}");
+            }
+            assert_eq!(
+                headers["x-content-type-options"], "nosniff",
+                "{method} {path}"
+            );
+        }
+    }
 }
 
 #[tokio::test]
