@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::Parser;
 use drover_api::group::AGENT_NAMESPACE;
 
+use crate::server::ProxyUrl;
+
 /// Connects a Kubernetes cluster to a Drover server.
 ///
 /// Runs in the cluster, installed by the manifest of "drover cluster import"; which server, as
@@ -50,6 +52,18 @@ pub struct Args {
         default_value = "info"
     )]
     pub log: String,
+
+    /// HTTP proxy between the cluster and the server: http://[USER:PASSWORD@]HOST:PORT
+    ///
+    /// The agent asks it with CONNECT for a connection to the server, and speaks TLS with the server
+    /// inside.
+    #[arg(long, env = "HTTPS_PROXY", hide_env_values = true, value_name = "URL")]
+    pub https_proxy: Option<ProxyUrl>,
+
+    /// Hosts, .suffixes, addresses and networks that are reached without the proxy, separated by
+    /// commas
+    #[arg(long, env = "NO_PROXY", value_name = "LIST")]
+    pub no_proxy: Option<String>,
 
     /// Threads that do the work
     #[arg(long, env = "DROVER_AGENT_THREADS", value_name = "NUMBER", default_value_t = 2,

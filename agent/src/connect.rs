@@ -25,7 +25,7 @@ use crate::lanes::{self, Lanes};
 use crate::registration::{
     BINDING_CONFIG_MAP, Membership, Registrar, RegistrationError, Store, StoreError,
 };
-use crate::server::{BindingError, CallError, DialError, Server, ServerBinding};
+use crate::server::{BindingError, CallError, DialError, Proxy, Server, ServerBinding};
 use crate::status::StatusBoard;
 
 /// Between looks at whether the manifest names another server by now.
@@ -108,6 +108,8 @@ pub struct Replica {
     /// Address of this machine from which the server is dialled; the system's choice if there is
     /// none.
     pub source: Option<IpAddr>,
+    /// HTTP proxy through which the server is dialled; none if unset.
+    pub proxy: Option<Proxy>,
     /// Ends the agent.
     pub shutdown: CancellationToken,
 }
@@ -198,7 +200,9 @@ impl Replica {
     /// Everything up to an open tunnel.
     async fn join(&self, trust_memory: bool) -> Result<Joined, ConnectError> {
         let binding = Arc::new(self.binding().await?);
-        let server = Server::new(Arc::clone(&binding))?.dialled_from(self.source);
+        let server = Server::new(Arc::clone(&binding))?
+            .dialled_from(self.source)
+            .dialled_through(self.proxy.clone());
         let registrar = Registrar {
             store: &self.store,
             binding: &binding,

@@ -2,6 +2,7 @@
 
 mod call;
 mod dial;
+mod proxy;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -18,6 +19,7 @@ use crate::registration::data;
 
 pub use call::CallError;
 pub use dial::{DialError, Skew};
+pub use proxy::{HopError, Proxy, ProxyUrl, ProxyUrlError};
 
 /// Key of the binding ConfigMap that holds the Cluster's UID.
 const CLUSTER_UID: &str = data::CLUSTER_UID;
@@ -111,6 +113,7 @@ pub struct Server {
     name: ServerName<'static>,
     tls: Arc<ClientConfig>,
     source: Option<IpAddr>,
+    proxy: Option<Proxy>,
 }
 
 impl std::fmt::Debug for Server {
@@ -140,6 +143,7 @@ impl Server {
             name,
             tls: Arc::new(tls),
             source: None,
+            proxy: None,
         })
     }
 
@@ -148,6 +152,13 @@ impl Server {
     #[must_use]
     pub const fn dialled_from(mut self, source: Option<IpAddr>) -> Self {
         self.source = source;
+        self
+    }
+
+    /// The same server, dialled through this proxy.
+    #[must_use]
+    pub fn dialled_through(mut self, proxy: Option<Proxy>) -> Self {
+        self.proxy = proxy;
         self
     }
 

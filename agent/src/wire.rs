@@ -21,6 +21,7 @@ use crate::lanes::refusals::Refusals;
 use crate::lanes::tokens::LaneTokens;
 use crate::registration::Store;
 use crate::report::{Reporter, Source};
+use crate::server::Proxy;
 use crate::status::StatusBoard;
 use crate::upstream::{Upstream, UpstreamError, boxed};
 
@@ -82,12 +83,16 @@ pub fn install_crypto() {
 async fn run(args: &Args) -> Result<(), StartError> {
     let config = cluster(args).await?;
     let shutdown = CancellationToken::new();
-    let replica = assemble(
+    let mut replica = assemble(
         &config,
         &args.namespace,
         replica_name(args),
         shutdown.clone(),
     )?;
+    replica.proxy = args
+        .https_proxy
+        .as_ref()
+        .map(|url| Proxy::new(url, args.no_proxy.as_deref()));
     let probes = match args.health_listen {
         Some(address) => {
             let probes = Probes::bind(address, replica.board.subscribe()).await;
@@ -192,6 +197,7 @@ pub fn assemble_on(
         }),
         protocols: Version::KNOWN.to_vec(),
         source: None,
+        proxy: None,
         shutdown,
     }
 }

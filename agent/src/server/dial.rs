@@ -12,12 +12,14 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::Server;
+use super::{HopError, Server};
 
 /// Most time to resolve the server's name.
 const DNS_TIMEOUT: Duration = Duration::from_secs(10);
 /// Most time for TCP to one address.
 const TCP_TIMEOUT: Duration = Duration::from_secs(10);
+/// Most time for the answer of an HTTP proxy, which dials the server meanwhile.
+const PROXY_TIMEOUT: Duration = Duration::from_secs(15);
 /// Most time for the TLS handshake.
 const TLS_TIMEOUT: Duration = Duration::from_secs(10);
 /// Addresses of one name that are tried.
@@ -55,7 +57,7 @@ impl std::fmt::Display for Skew {
 pub enum DialError {
     /// The name has no address.
     #[error(
-        "the server's name {host} cannot be resolved ({why}): check DNS in this cluster, or the server-url setting"
+        "the name {host} cannot be resolved ({why}): check DNS in this cluster, the server-url setting and HTTPS_PROXY"
     )]
     Dns {
         /// The name.
@@ -85,6 +87,15 @@ pub enum DialError {
         /// What the system said.
         #[source]
         source: io::Error,
+    },
+    /// The HTTP proxy opened no connection to the server.
+    #[error("no way through the HTTP proxy at {address}: {source}")]
+    Proxy {
+        /// Where the proxy is.
+        address: SocketAddr,
+        /// Its answer.
+        #[source]
+        source: HopError,
     },
     /// The certificate was not issued by a root of the manifest.
     #[error(
@@ -133,6 +144,7 @@ impl DialError {
             Self::TcpRefused { .. } => "ConnectionRefused",
             Self::TcpTimeout { .. } => "ConnectionTimedOut",
             Self::Tcp { .. } => "ConnectionFailed",
+            Self::Proxy { .. } => "ProxyFailed",
             Self::TlsUnknownAuthority => "TLSUnknownAuthority",
             Self::TlsNameMismatch { .. } => "TLSNameMismatch",
             Self::TlsExpired { .. } => "TLSCertificateExpired",
@@ -160,7 +172,7 @@ async fn connect(source: Option<IpAddr>, address: SocketAddr) -> io::Result<TcpS
 impl Server {
     /// A fresh, verified connection.
     pub async fn dial(&self) -> Result<TlsStream<ReadAhead<TcpStream>>, DialError> {
-        let (tcp, address) = self.tcp().await?;
+        let (tcp, address) = self.connected().await?;
         let connector = TlsConnector::from(self.tls.clone());
         let connecting = connector.connect(self.name.clone(), ReadAhead::new(tcp));
         match tokio::time::timeout(TLS_TIMEOUT, connecting).await {
@@ -173,14 +185,30 @@ impl Server {
         }
     }
 
-    /// Tries the name's addresses in order; the last failure tells.
-    async fn tcp(&self) -> Result<(TcpStream, SocketAddr), DialError> {
+    /// TCP to the server: its own address, or that of the proxy on the way.
+    async fn connected(&self) -> Result<(TcpStream, SocketAddr), DialError> {
         let binding = self.binding();
+        let proxy = self.proxy.as_ref();
+        let Some(hop) = proxy.and_then(|proxy| proxy.of(&binding.authority())) else {
+            return self.tcp(&binding.host, binding.port).await;
+        };
+        let (host, port) = hop.address();
+        let (stream, address) = self.tcp(&host, port).await?;
+        let silent = || HopError(format!("no answer in {} s", PROXY_TIMEOUT.as_secs()));
+        let opened = tokio::time::timeout(PROXY_TIMEOUT, hop.open(stream))
+            .await
+            .unwrap_or_else(|_| Err(silent()));
+        let stream = opened.map_err(|source| DialError::Proxy { address, source })?;
+        Ok((stream, address))
+    }
+
+    /// Tries the name's addresses in order; the last failure tells.
+    async fn tcp(&self, host: &str, port: u16) -> Result<(TcpStream, SocketAddr), DialError> {
         let dns = |why: String| DialError::Dns {
-            host: binding.host.clone(),
+            host: host.to_owned(),
             why,
         };
-        let lookup = tokio::net::lookup_host((binding.host.as_str(), binding.port));
+        let lookup = tokio::net::lookup_host((host, port));
         let addresses = tokio::time::timeout(DNS_TIMEOUT, lookup)
             .await
             .map_err(|_| dns(format!("no answer within {} s", DNS_TIMEOUT.as_secs())))?

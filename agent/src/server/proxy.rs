@@ -1,0 +1,190 @@
+//! An HTTP proxy between the agent and the server: `CONNECT` (RFC 9110 §9.3.6), then TLS to the
+//! server inside. The proxy sees the server's host and port and nothing else.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use http::Uri;
+use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+use hyper_util::rt::TokioIo;
+use thiserror::Error;
+use tokio::net::TcpStream;
+use tower::ServiceExt as _;
+
+/// URL of an HTTP proxy, from `HTTPS_PROXY`; may hold a user name and a password.
+#[derive(Clone)]
+pub struct ProxyUrl(String);
+
+impl std::fmt::Debug for ProxyUrl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ProxyUrl")
+    }
+}
+
+/// The text is no URL of a proxy that the agent can use. The text itself may hold a password, so the
+/// error does not repeat it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("write http://[USER:PASSWORD@]HOST:PORT; no other kind of proxy can be used")]
+pub struct ProxyUrlError;
+
+impl FromStr for ProxyUrl {
+    type Err = ProxyUrlError;
+
+    fn from_str(text: &str) -> Result<Self, ProxyUrlError> {
+        let uri: Uri = text.parse().map_err(|_| ProxyUrlError)?;
+        let host = uri.host().is_some_and(|host| !host.is_empty());
+        let plain = uri.scheme_str() == Some("http") && matches!(uri.path(), "" | "/");
+        if !host || !plain || uri.query().is_some() {
+            return Err(ProxyUrlError);
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// Which servers are reached through which proxy.
+#[derive(Clone, Debug)]
+pub struct Proxy(Arc<Matcher>);
+
+impl Proxy {
+    /// `exceptions` is a list in the form of `NO_PROXY`: names, `.suffixes`, addresses and networks,
+    /// separated by commas.
+    pub fn new(url: &ProxyUrl, exceptions: Option<&str>) -> Self {
+        let matcher = Matcher::builder()
+            .https(url.0.clone())
+            .no(exceptions.unwrap_or_default());
+        Self(Arc::new(matcher.build()))
+    }
+
+    /// The proxy for `https://authority`, if one is used for it.
+    pub(super) fn of(&self, authority: &str) -> Option<Hop> {
+        let server: Uri = format!("https://{authority}").parse().ok()?;
+        let proxy = self.0.intercept(&server)?;
+        Some(Hop { proxy, server })
+    }
+}
+
+/// The proxy on the way to one server.
+pub(super) struct Hop {
+    proxy: Intercept,
+    server: Uri,
+}
+
+/// Why the proxy opened no connection to the server: its refusal, or how it broke off.
+#[derive(Debug, Error)]
+#[error(
+    "{0}; allow CONNECT to the server's host and port there, and put a user name and a password into \
+     HTTPS_PROXY if the proxy wants them"
+)]
+pub struct HopError(pub(super) String);
+
+impl Hop {
+    /// Host of the proxy, without brackets, and its port.
+    pub(super) fn address(&self) -> (String, u16) {
+        let uri = self.proxy.uri();
+        let host = uri.host().unwrap_or_default();
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        (host.to_owned(), uri.port_u16().unwrap_or(80))
+    }
+
+    /// Asks the proxy at the other end of `stream` for a connection to the server.
+    pub(super) async fn open(&self, stream: TcpStream) -> Result<TcpStream, HopError> {
+        let mut stream = Some(TokioIo::new(stream));
+        let connected = tower::service_fn(move |_: Uri| {
+            let stream = stream.take();
+            async move { stream.ok_or_else(|| std::io::Error::other("a proxy is asked once")) }
+        });
+        let mut tunnel = Tunnel::new(self.proxy.uri().clone(), connected);
+        if let Some(authorization) = self.proxy.basic_auth() {
+            tunnel = tunnel.with_auth(authorization.clone());
+        }
+        let opened = tunnel.oneshot(self.server.clone()).await;
+        opened
+            .map(TokioIo::into_inner)
+            .map_err(|error| HopError(crate::upstream::chain(&error)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn proxy_url_is_http_with_a_host_and_never_shown() {
+        for text in [
+            "",
+            "proxy:3128",
+            "https://proxy:3128",
+            "socks5://proxy:1080",
+            "http://proxy:3128/path",
+            "http://proxy:3128?query",
+        ] {
+            assert!(text.parse::<ProxyUrl>().is_err(), "{text}");
+        }
+        let url: ProxyUrl = "http://ann:hunter2@proxy:3128".parse().unwrap();
+        let shown = format!("{url:?} {:?}", Proxy::new(&url, None));
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+
+    #[test]
+    fn exceptions_are_reached_without_the_proxy() {
+        let url: ProxyUrl = "http://[2001:db8::1]:3128".parse().unwrap();
+        let proxy = Proxy::new(&url, Some(".corp.example,10.0.0.0/8"));
+        assert!(proxy.of("drover.corp.example:8443").is_none());
+        assert!(proxy.of("10.1.2.3:8443").is_none());
+        let hop = proxy.of("drover.example.com:8443").unwrap();
+        assert_eq!(hop.address(), ("2001:db8::1".to_owned(), 3128));
+    }
+
+    /// Opens a connection through a proxy that answers so; gives the result and the proxy's request.
+    async fn through(answer: &'static str) -> (Result<(), HopError>, String) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let url: ProxyUrl = format!("http://ann:hunter2@{address}").parse().unwrap();
+        let hop = Proxy::new(&url, None).of("drover.example:8443").unwrap();
+        let proxy = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut request = vec![0; 4096];
+            let read = stream.read(&mut request).await.unwrap();
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            String::from_utf8_lossy(&request[..read]).into_owned()
+        };
+        let client = async {
+            let stream = TcpStream::connect(address).await.unwrap();
+            hop.open(stream).await.map(drop)
+        };
+        tokio::join!(client, proxy)
+    }
+
+    #[tokio::test]
+    async fn proxy_is_asked_for_the_server_with_its_own_credential() {
+        let (opened, request) = through("HTTP/1.1 200 OK\r\n\r\n").await;
+        opened.unwrap();
+        assert!(
+            request.starts_with("CONNECT drover.example:8443 HTTP/1.1\r\n"),
+            "{request}"
+        );
+        // ann:hunter2
+        assert!(request.contains("Basic YW5uOmh1bnRlcjI="), "{request}");
+    }
+
+    #[tokio::test]
+    async fn refusal_of_a_proxy_says_what_to_do_and_no_password() {
+        for (answer, wanted) in [
+            (
+                "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n",
+                "authorization required",
+            ),
+            ("HTTP/1.1 403 Forbidden\r\n\r\n", "allow CONNECT"),
+            ("", "end of file"),
+        ] {
+            let (opened, _) = through(answer).await;
+            let error = opened.unwrap_err().to_string();
+            assert!(error.contains(wanted), "{error}");
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+    }
+}
