@@ -3,10 +3,13 @@
 mod access;
 mod audit;
 mod connection;
+#[cfg(feature = "server")]
+mod image;
 mod people;
 mod providers;
 mod road;
 mod roles;
+#[cfg(feature = "server")]
 mod server;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -18,6 +21,8 @@ pub use access::{
 };
 pub use audit::{AuditArgs, AuditFormat};
 pub use connection::{Connection, DurationArg, DurationArgError, ServerUrl, ServerUrlError};
+#[cfg(feature = "server")]
+pub use image::{AgentArgs, AgentCommand, AgentImage, ImageFormat, ImageOptions};
 pub use people::{
     NewPassword, SettingArgs, SettingCommand, SettingName, SettingSet, TokenArgs, TokenCommand,
     TokenCreateArgs, TokenId, UserArgs, UserCommand, UserCreate, UserDelete, UserLink, UserName,
@@ -27,10 +32,11 @@ pub use providers::{
     ProviderArgs, ProviderCommand, ProviderCreate, ProviderDelete, ProviderName, ProviderTest,
 };
 pub use road::{
-    AgentArgs, AgentCommand, AgentImage, ClusterArgs, ClusterCommand, ClusterDelete, ClusterImport,
-    ClusterKubeconfig, ClusterName, CredentialArgs, CredentialKind, ImageFormat, ImageOptions,
+    ClusterArgs, ClusterCommand, ClusterDelete, ClusterImport, ClusterKubeconfig, ClusterName,
+    CredentialArgs, CredentialKind,
 };
 pub use roles::{RoleArgs, RoleCommand, RoleCreate, RoleDelete, RoleName, RoleSet, RoleTyped};
+#[cfg(feature = "server")]
 pub use server::{
     DataFolder, HubArgs, HubBackup, HubCheck, HubCommand, HubKubeconfig, HubRestore, LogFormat,
     Recover, ServerArgs, ServerCommand, ServerImage, ServerOptions, TlsFiles,
@@ -69,6 +75,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run the server
+    #[cfg(feature = "server")]
     Server(Box<ServerArgs>),
     /// Log in to a server and remember it
     Login(LoginArgs),
@@ -97,8 +104,10 @@ pub enum Command {
     /// Read the audit log: who did what, where, and how it ended (administrators)
     Audit(Box<AuditArgs>),
     /// Back up, restore and check the embedded hub
+    #[cfg(feature = "server")]
     Hub(HubArgs),
     /// Get what runs in the clusters
+    #[cfg(feature = "server")]
     Agent(AgentArgs),
     /// Hand kubectl a short-lived token (run by kubectl, from a kubeconfig)
     Credential(CredentialArgs),

@@ -11,15 +11,19 @@ mod config;
 mod credential;
 mod environment;
 mod failure;
+#[cfg(feature = "server")]
 mod hub;
+#[cfg(feature = "server")]
 mod image;
 mod kubeconfig;
 mod login;
 mod output;
 mod patience;
+mod platform;
 mod projects;
 mod providers;
 mod roles;
+#[cfg(feature = "server")]
 mod server;
 mod settings;
 mod table;
@@ -35,7 +39,9 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
 
-use crate::args::{AgentCommand, Args, Command};
+#[cfg(feature = "server")]
+use crate::args::AgentCommand;
+use crate::args::{Args, Command};
 use environment::Environment;
 use failure::Failure;
 
@@ -73,6 +79,7 @@ fn typed(arguments: impl Iterator<Item = OsString>) -> BTreeSet<String> {
 
 fn start(args: Args, environment: &Environment) -> Result<(), Failure> {
     let mut builder = match args.command {
+        #[cfg(feature = "server")]
         Command::Server(_) => tokio::runtime::Builder::new_multi_thread(),
         _ => tokio::runtime::Builder::new_current_thread(),
     };
@@ -85,6 +92,7 @@ fn start(args: Args, environment: &Environment) -> Result<(), Failure> {
 
 async fn run(command: Command, environment: &Environment) -> Result<(), Failure> {
     match command {
+        #[cfg(feature = "server")]
         Command::Server(args) => server::run(*args).await,
         Command::Login(args) => login::login(&args, environment).await,
         Command::Logout(args) => login::logout(&args, environment).await,
@@ -99,7 +107,9 @@ async fn run(command: Command, environment: &Environment) -> Result<(), Failure>
         Command::Provider(args) => providers::run(&args, environment).await,
         Command::Setting(args) => settings::run(&args, environment).await,
         Command::Audit(args) => audit::run(&args, environment).await,
+        #[cfg(feature = "server")]
         Command::Hub(args) => hub::run(args).await,
+        #[cfg(feature = "server")]
         Command::Agent(args) => match args.command {
             AgentCommand::Image(args) => image::of_agent(&args.image),
         },

@@ -3,23 +3,44 @@
 //! `wire` builds everything; `main` only starts it.
 
 pub mod args;
+#[cfg(feature = "server")]
 pub mod audit;
+#[cfg(feature = "server")]
 pub mod backoff;
 pub mod cli;
+#[cfg(feature = "server")]
 pub mod controllers;
+#[cfg(feature = "server")]
 pub mod demo;
+#[cfg(feature = "server")]
 pub mod hub;
+#[cfg(feature = "server")]
 pub mod identity;
+#[cfg(feature = "server")]
 pub mod listen;
+#[cfg(feature = "server")]
 pub mod networks;
+mod pem;
+#[cfg(feature = "server")]
 pub mod proxy;
+pub mod randomness;
+#[cfg(feature = "server")]
 pub mod registration;
+#[cfg(feature = "server")]
 pub mod rest;
+#[cfg(feature = "server")]
 pub mod routes;
+#[cfg(feature = "server")]
 pub mod settings;
+#[cfg(feature = "server")]
 pub mod status;
+#[cfg(feature = "server")]
 pub mod telemetry;
+#[cfg(feature = "server")]
 pub mod tunnels;
+#[cfg(feature = "server")]
 mod turns;
+#[cfg(feature = "server")]
 pub mod ui;
+#[cfg(feature = "server")]
 pub mod wire;

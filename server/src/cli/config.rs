@@ -1,17 +1,17 @@
 //! The file of logins: which servers, their authorities, and the tokens of the logins.
 //!
-//! The tokens in it are worth as much as the logins, so the file is the user's alone (mode 0600)
-//! and an error about it never shows what is in it.
+//! The tokens in it are worth as much as the logins, so only the user may read the file (mode 0600 on
+//! Unix) and an error about it never shows what is in it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use drover_api::rest::Secret;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::platform::{create_private_folder, mode_for_others, private_file};
 use crate::args::ServerUrl;
 
 /// A file of logins greater than this is none.
@@ -139,8 +139,7 @@ impl ConfigFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Config::default()),
             Err(error) => return Err(failed(error)),
         };
-        let mode = file.metadata().map_err(failed)?.permissions().mode() & 0o7777;
-        if mode & 0o077 != 0 {
+        if let Some(mode) = mode_for_others(&file.metadata().map_err(failed)?) {
             return Err(ConfigError::OpenToOthers {
                 path: self.path.clone(),
                 mode,
@@ -176,16 +175,8 @@ impl ConfigFile {
             source,
         };
         let directory = self.path.parent().unwrap_or_else(|| Path::new("."));
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(directory)
-            .map_err(failed)?;
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
+        create_private_folder(directory).map_err(failed)?;
+        let lock = private_file(OpenOptions::new().create(true).truncate(false).write(true))
             .open(self.path.with_extension("lock"))
             .map_err(failed)?;
         lock.lock().map_err(failed)?;
@@ -208,10 +199,7 @@ pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut name = target.file_name().unwrap_or_default().to_os_string();
     name.push(format!(".{}.new", std::process::id()));
     let new = target.with_file_name(name);
-    let written = OpenOptions::new()
-        .create_new(true)
-        .write(true)
-        .mode(0o600)
+    let written = private_file(OpenOptions::new().create_new(true).write(true))
         .open(&new)
         .and_then(|mut file| {
             file.write_all(content)?;

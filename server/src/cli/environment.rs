@@ -18,9 +18,9 @@ const MAX_TOKEN_BYTES: u64 = 4096;
 /// The variables that no flag stands for.
 #[derive(Debug, Default)]
 pub(crate) struct Environment {
-    /// `$HOME`.
+    /// `$HOME`; on Windows `%USERPROFILE%` where that is not set.
     pub(crate) home: Option<PathBuf>,
-    /// `$XDG_CONFIG_HOME`.
+    /// `$XDG_CONFIG_HOME`; on Windows `%APPDATA%` where that is not set.
     pub(crate) xdg_config_home: Option<PathBuf>,
     /// `$KUBECONFIG`.
     pub(crate) kubeconfig: Option<std::ffi::OsString>,
@@ -49,10 +49,11 @@ impl Environment {
                 .filter(|v| !v.is_empty())
                 .map(PathBuf::from)
         };
+        let windows = |name| cfg!(windows).then(|| path(name)).flatten();
         let text = |name| std::env::var(name).ok().filter(|v| !v.is_empty());
         Self {
-            home: path("HOME"),
-            xdg_config_home: path("XDG_CONFIG_HOME"),
+            home: path("HOME").or_else(|| windows("USERPROFILE")),
+            xdg_config_home: path("XDG_CONFIG_HOME").or_else(|| windows("APPDATA")),
             kubeconfig: std::env::var_os("KUBECONFIG"),
             token: text("DROVER_TOKEN").map(Secret::new),
             exec_info: text("KUBERNETES_EXEC_INFO"),

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use super::call::CallError;
 use super::config::ConfigError;
+#[cfg(feature = "server")]
 use super::image::ImageError;
 use super::kubeconfig::KubeconfigError;
 use super::terminal::{AskError, PrintError};
@@ -29,6 +30,7 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Print(#[from] PrintError),
     /// The agent's image could not be made.
+    #[cfg(feature = "server")]
     #[error(transparent)]
     Image(#[from] ImageError),
     /// A kubeconfig could not be written or merged.
@@ -52,12 +54,14 @@ pub(crate) enum Failure {
         source: std::io::Error,
     },
     /// The server ended with an error, or its hub could not be worked on.
+    #[cfg(feature = "server")]
     #[error(transparent)]
     Server(Box<dyn Error + Send + Sync>),
     /// No runtime could be started.
     #[error("cannot start: {0}")]
     Start(#[source] std::io::Error),
     /// What was named is not there.
+    #[cfg(feature = "server")]
     #[error("{0}")]
     Absent(String),
     /// Everything else, already a sentence with advice.
@@ -67,6 +71,7 @@ pub(crate) enum Failure {
 
 impl Failure {
     /// That of the server, or of its hub.
+    #[cfg(feature = "server")]
     pub(crate) fn server(error: impl Error + Send + Sync + 'static) -> Self {
         Self::Server(Box::new(error))
     }
@@ -77,6 +82,7 @@ impl Failure {
             Self::Usage(_) | Self::Ask(AskError::Nobody { .. }) => 2,
             Self::NotLoggedIn(_) => 3,
             Self::Call(error) => error.exit_code(),
+            #[cfg(feature = "server")]
             Self::Absent(_) => 5,
             Self::Trust(_) => 6,
             Self::TimedOut(_) => 7,

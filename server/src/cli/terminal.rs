@@ -1,10 +1,10 @@
 //! Standard input, output and error as a person or a pipe has them.
 
 use std::io::{self, BufRead, IsTerminal, Write};
-use std::os::fd::AsFd;
 
 use drover_api::rest::Secret;
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
+use super::platform::{close_output, hidden};
 
 /// A password or an answer longer than this is a mistake.
 const MAX_LINE_BYTES: usize = 16 * 1024;
@@ -90,8 +90,7 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), PrintError> {
 /// Closes standard output, so that the reader of a pipe sees its end while this program runs on.
 pub(crate) fn finish_output() -> Result<(), PrintError> {
     io::stdout().lock().flush()?;
-    let nowhere = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
-    rustix::stdio::dup2_stdout(&nowhere).map_err(|error| PrintError::Write(error.into()))
+    close_output().map_err(PrintError::Write)
 }
 
 /// Says something to the person, beside the output.
@@ -138,12 +137,16 @@ pub(crate) fn ask_password(
     instead: &'static str,
 ) -> Result<Secret, AskError> {
     someone_there(what, instead)?;
-    let quiet = NoEcho::start().map_err(|source| AskError::Terminal { what, source })?;
-    prompt(question);
-    let line = read_line(what);
-    drop(quiet);
+    let line = hidden(
+        || prompt(question),
+        || read_line(what),
+        |source| AskError::Terminal { what, source },
+    );
     notice("");
-    line.map(Secret::new)
+    match line {
+        Ok(line) if line.is_empty() => Err(AskError::Empty(what)),
+        line => line.map(Secret::new),
+    }
 }
 
 /// Asks for a new password, twice.
@@ -206,28 +209,6 @@ fn line_text(mut line: Vec<u8>, what: &'static str) -> Result<String, AskError> 
         return Err(AskError::Empty(what));
     }
     String::from_utf8(line).map_err(|_| AskError::Unusable(what))
-}
-
-/// The terminal shows nothing of what is typed while this lives.
-struct NoEcho(Termios);
-
-impl NoEcho {
-    fn start() -> io::Result<Self> {
-        let stdin = io::stdin();
-        let before = tcgetattr(stdin.as_fd())?;
-        let mut quiet = before.clone();
-        quiet.local_modes.remove(LocalModes::ECHO);
-        // What was typed ahead of the question was shown; it is no password.
-        tcsetattr(stdin.as_fd(), OptionalActions::Flush, &quiet)?;
-        Ok(Self(before))
-    }
-}
-
-impl Drop for NoEcho {
-    fn drop(&mut self) {
-        // Nothing better can be done about a terminal that has gone.
-        let _gone = tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &self.0);
-    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use aws_lc_rs::error::Unspecified;
 use aws_lc_rs::hkdf::{HKDF_SHA256, Salt};
 use aws_lc_rs::hmac;
-use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use drover_access::proof::PublicKey;
 use k8s_openapi::api::core::v1::Secret;
@@ -16,6 +15,7 @@ use thiserror::Error;
 
 use super::HubError;
 use super::secret::{Data, create_or_read, entry, secret};
+use crate::randomness::{NoRandomness, random};
 
 /// Secret of the keys that sign plans for clusters' nodes; one entry a key.
 ///
@@ -203,20 +203,6 @@ fn new_challenge_key() -> Result<Secret, KeysError> {
     let key = random::<32>().map_err(|_| KeysError::Random)?;
     let data = Data::from([(CHALLENGE_ENTRY.to_owned(), key.to_vec())]);
     Ok(secret(CHALLENGE_KEY, "Opaque", data))
-}
-
-/// The system gave no randomness.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the system's random generator failed")]
-pub struct NoRandomness;
-
-/// Fresh random bytes.
-pub fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
-    let mut bytes = [0; N];
-    SystemRandom::new()
-        .fill(&mut bytes)
-        .map_err(|_| NoRandomness)?;
-    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -27,9 +27,9 @@ use super::authenticator::is_idle;
 use super::limits::{LoginLimits, RetryAfter};
 use super::providers::sign_in::still_stands;
 use super::tokens::{self, TokenError, TokenWish};
-use crate::hub::keys::{NoRandomness, random};
 use crate::hub::{Hub, call};
 use crate::networks::network;
+use crate::randomness::{NoRandomness, random};
 use crate::settings::Settings;
 use crate::status::Status;
 

@@ -13,11 +13,9 @@ use serde_json::json;
 use thiserror::Error;
 
 use super::administrators::is_administrator;
-use super::passwords::{
-    PasswordError, Passwords, create_hash, random_password, read_hash, write_hash,
-};
-use crate::hub::keys::NoRandomness;
+use super::passwords::{PasswordError, Passwords, create_hash, read_hash, write_hash};
 use crate::hub::{Hub, HubError, call};
+use crate::randomness::{NoRandomness, random_password};
 
 /// Name of the first administrator.
 pub const NAME: &str = "admin";

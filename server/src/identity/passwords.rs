@@ -12,9 +12,9 @@ use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 use tokio::sync::Semaphore;
 
-use crate::hub::keys::{NoRandomness, random};
 use crate::hub::secret::{Data, entry, secret};
 use crate::hub::{Hub, HubError, call};
+use crate::randomness::{NoRandomness, random_password};
 use crate::status::Status;
 
 /// Characters that a password has at least and at most.
@@ -72,16 +72,6 @@ pub fn check_rules(password: &str) -> Result<(), PasswordError> {
     } else {
         Err(PasswordError::Rule("must have 12 to 512 characters"))
     }
-}
-
-/// A random password for a person to type once: 20 characters, 100 bits.
-pub fn random_password() -> Result<SecretString, NoRandomness> {
-    const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-    let text: String = random::<20>()?
-        .iter()
-        .map(|byte| char::from(ALPHABET[usize::from(byte & 31)]))
-        .collect();
-    Ok(SecretString::from(text))
 }
 
 /// Hashes and checks passwords off the async threads, a bounded number at once; cheap to clone.
@@ -298,12 +288,5 @@ mod tests {
             .verify("correct horse".into(), Some("$argon2id$".into()))
             .await;
         assert!(matches!(damaged, Err(PasswordError::Hash)));
-    }
-
-    #[test]
-    fn random_passwords_keep_the_rules_and_differ() {
-        let (one, two) = (random_password().unwrap(), random_password().unwrap());
-        assert!(check_rules(one.expose_secret()).is_ok());
-        assert_ne!(one.expose_secret(), two.expose_secret());
     }
 }

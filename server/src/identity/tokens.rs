@@ -15,9 +15,9 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 use super::authenticator::is_idle;
-use crate::hub::keys::{NoRandomness, random};
 use crate::hub::lease::Leadership;
 use crate::hub::{Hub, HubError, call, only};
+use crate::randomness::{NoRandomness, random};
 use crate::status::Status;
 
 /// Longest to wait until memory shows what was written; after that the hub is asked instead.

@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use thiserror::Error;
 use uuid::Uuid;
 
-use crate::hub::keys::{NoRandomness, random};
+use crate::randomness::{NoRandomness, random};
 
 /// How long a challenge is good.
 const LIFE: SignedDuration = SignedDuration::from_secs(60);

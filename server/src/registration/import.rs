@@ -17,7 +17,7 @@ use super::decide::{Refusal, TokenState};
 use super::manifest::Manifest;
 use super::register::{current_cluster, refusal, token_state};
 use crate::hub::call;
-use crate::hub::keys::random;
+use crate::randomness::random;
 use crate::settings::Settings;
 use crate::status::Status;
 

@@ -22,11 +22,11 @@ use super::caller::Administrator;
 use super::page::PageQuery;
 use super::sight::created_at;
 use super::spec;
-use crate::hub::keys::random;
 use crate::hub::secret::{Data, secret};
 use crate::hub::{HubError, call, only};
 use crate::identity::providers::configured::{UseError, secret_of};
 use crate::identity::providers::trial;
+use crate::randomness::random;
 use crate::status::Status;
 
 /// Longest to wait until memory shows what was written.

@@ -17,8 +17,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::hub::admission::judge::judge;
-use crate::hub::keys::random;
 use crate::hub::{Hub, Mirror, call, only};
+use crate::randomness::random;
 use crate::status::Status;
 
 /// Longest to wait until memory shows what was written.

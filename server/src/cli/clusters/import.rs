@@ -11,11 +11,20 @@ use crate::args::ClusterImport;
 use crate::cli::call::Client;
 use crate::cli::failure::Failure;
 use crate::cli::patience::{Next, wait_for};
+use crate::cli::platform::CLOSES_OUTPUT;
 use crate::cli::table::until;
-use crate::cli::terminal::{finish_output, notice, print};
+use crate::cli::terminal::{finish_output, notice, output_is_screen, print};
 
 /// Makes the Cluster if there is none, and prints what joins it.
 pub(super) async fn import(client: &Client, args: &ClusterImport) -> Result<(), Failure> {
+    if args.wait && !CLOSES_OUTPUT && !output_is_screen() {
+        return Err(Failure::Usage(
+            "on Windows, --wait cannot be used in a pipe: the reader would wait for this program, \
+             and this program for the cluster. Write the manifest to a file, apply the file, and \
+             see `drover cluster get NAME`"
+                .to_owned(),
+        ));
+    }
     ensure(client, args).await?;
     let request = ImportRequest {
         ttl_seconds: args.ttl.map(|ttl| ttl.0.as_secs()),

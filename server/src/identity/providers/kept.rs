@@ -13,9 +13,9 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::hub::keys::NoRandomness;
 use crate::hub::secret::{Data, entry, secret};
 use crate::hub::{Hub, HubError, call};
+use crate::randomness::NoRandomness;
 
 /// Tries when somebody else changes the same Secret.
 const TRIES: usize = 5;

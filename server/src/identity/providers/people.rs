@@ -16,8 +16,8 @@ use serde_json::json;
 use thiserror::Error;
 
 use super::{seen, standing};
-use crate::hub::keys::{NoRandomness, random};
 use crate::hub::{Hub, HubError, call, only};
+use crate::randomness::{NoRandomness, random};
 
 /// Longest to wait until memory shows what was written.
 pub(super) const VISIBLE_WITHIN: Duration = Duration::from_secs(5);

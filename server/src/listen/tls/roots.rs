@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use rustls::RootCertStore;
 use rustls::client::verify_server_cert_signed_by_trust_anchor;
 use rustls::crypto::aws_lc_rs::default_provider;
@@ -13,6 +11,7 @@ use rustls_pki_types::{CertificateDer, UnixTime};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 use super::{TlsError, read};
+use crate::pem::to_pem;
 
 /// Certificates of authorities, one at least.
 #[derive(Clone, Debug)]
@@ -104,28 +103,12 @@ fn foreign_block(text: &str) -> Option<&str> {
         .find(|label| *label != "CERTIFICATE")
 }
 
-/// Certificates as a PEM file.
-pub(crate) fn to_pem(certificates: &[CertificateDer<'_>]) -> String {
-    let mut pem = String::new();
-    for certificate in certificates {
-        pem.push_str("-----BEGIN CERTIFICATE-----\n");
-        let body = STANDARD.encode(certificate);
-        let mut rest = body.as_str();
-        while !rest.is_empty() {
-            let (line, after) = rest.split_at(rest.len().min(64));
-            pem.push_str(line);
-            pem.push('\n');
-            rest = after;
-        }
-        pem.push_str("-----END CERTIFICATE-----\n");
-    }
-    pem
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use std::time::Duration;
 
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
     use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 
     use super::*;

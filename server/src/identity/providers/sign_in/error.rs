@@ -8,12 +8,12 @@ use thiserror::Error;
 use tokio::task::JoinError;
 
 use crate::hub::HubError;
-use crate::hub::keys::NoRandomness;
 use crate::identity::limits::RetryAfter;
 use crate::identity::providers::configured::UseError;
 use crate::identity::providers::kept::KeptError;
 use crate::identity::providers::people::PeopleError;
 use crate::identity::tokens::TokenError;
+use crate::randomness::NoRandomness;
 use crate::status::Status;
 
 /// Why somebody did not get in.

@@ -1,0 +1,69 @@
+//! Linux and macOS.
+
+use std::fs::{DirBuilder, Metadata, OpenOptions};
+use std::io;
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
+/// Creates a folder and its missing parents, with mode 0700.
+pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// A file created with these options has mode 0600.
+pub(crate) fn private_file(options: &mut OpenOptions) -> &mut OpenOptions {
+    options.mode(0o600)
+}
+
+/// The file's mode, if it lets other users in.
+pub(crate) fn mode_for_others(file: &Metadata) -> Option<u32> {
+    let mode = file.permissions().mode() & 0o7777;
+    (mode & 0o077 != 0).then_some(mode)
+}
+
+/// Standard output can be closed while the program runs on.
+pub(crate) const CLOSES_OUTPUT: bool = true;
+
+/// Closes standard output, so that the reader of a pipe sees its end while this program runs on.
+pub(crate) fn close_output() -> io::Result<()> {
+    let nowhere = OpenOptions::new().write(true).open("/dev/null")?;
+    Ok(rustix::stdio::dup2_stdout(&nowhere)?)
+}
+
+/// Prompts and reads a line while the terminal does not show typed characters.
+pub(crate) fn hidden<E>(
+    prompt: impl FnOnce(),
+    read: impl FnOnce() -> Result<String, E>,
+    failed: impl FnOnce(io::Error) -> E,
+) -> Result<String, E> {
+    let quiet = NoEcho::start().map_err(failed)?;
+    prompt();
+    let line = read();
+    drop(quiet);
+    line
+}
+
+/// The terminal shows nothing of what is typed while this lives.
+struct NoEcho(Termios);
+
+impl NoEcho {
+    fn start() -> io::Result<Self> {
+        let stdin = io::stdin();
+        let before = tcgetattr(stdin.as_fd())?;
+        let mut quiet = before.clone();
+        quiet.local_modes.remove(LocalModes::ECHO);
+        // What was typed ahead of the question was shown; it is no password.
+        tcsetattr(stdin.as_fd(), OptionalActions::Flush, &quiet)?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for NoEcho {
+    fn drop(&mut self) {
+        // Nothing better can be done about a terminal that has gone.
+        let _gone = tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &self.0);
+    }
+}

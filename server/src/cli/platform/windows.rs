@@ -1,0 +1,40 @@
+//! Windows: a new file inherits the access list of its folder, and the folders of `%APPDATA%` are
+//! the user's alone.
+
+use std::fs::{DirBuilder, Metadata, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// Creates a folder and its missing parents.
+pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).create(folder)
+}
+
+/// The options need no change: the folder decides who reads the file.
+pub(crate) fn private_file(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+/// Files have no mode.
+pub(crate) fn mode_for_others(_file: &Metadata) -> Option<u32> {
+    None
+}
+
+/// The standard library cannot close standard output here.
+pub(crate) const CLOSES_OUTPUT: bool = false;
+
+/// Does nothing; see [`CLOSES_OUTPUT`].
+#[expect(clippy::unnecessary_wraps, reason = "Unix has the same signature")]
+pub(crate) fn close_output() -> io::Result<()> {
+    Ok(())
+}
+
+/// Prompts and reads a line from the console while it does not show typed characters.
+pub(crate) fn hidden<E>(
+    prompt: impl FnOnce(),
+    _read: impl FnOnce() -> Result<String, E>,
+    failed: impl FnOnce(io::Error) -> E,
+) -> Result<String, E> {
+    prompt();
+    rpassword::read_password().map_err(failed)
+}

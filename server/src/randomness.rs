@@ -1,0 +1,44 @@
+//! Random bytes and random passwords, from the operating system's generator.
+
+use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
+use secrecy::SecretString;
+use thiserror::Error;
+
+/// The system gave no randomness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the system's random generator failed")]
+pub struct NoRandomness;
+
+/// Fresh random bytes.
+pub fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
+    let mut bytes = [0; N];
+    SystemRandom::new()
+        .fill(&mut bytes)
+        .map_err(|_| NoRandomness)?;
+    Ok(bytes)
+}
+
+/// A random password for a user to type once: 20 characters, 100 bits.
+pub fn random_password() -> Result<SecretString, NoRandomness> {
+    const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let text: String = random::<20>()?
+        .iter()
+        .map(|byte| char::from(ALPHABET[usize::from(byte & 31)]))
+        .collect();
+    Ok(SecretString::from(text))
+}
+
+#[cfg(all(test, feature = "server"))]
+mod tests {
+    use secrecy::ExposeSecret as _;
+
+    use super::*;
+    use crate::identity::passwords::check_rules;
+
+    #[test]
+    fn random_passwords_keep_the_rules_and_differ() {
+        let (one, two) = (random_password().unwrap(), random_password().unwrap());
+        assert!(check_rules(one.expose_secret()).is_ok());
+        assert_ne!(one.expose_secret(), two.expose_secret());
+    }
+}
