@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use drover_e2e::with_causes;
 
-use crate::{demo, images, kubernetes, pictures, schemas, weaken};
+use crate::{demo, images, kubernetes, pictures, release, schemas, weaken};
 
 /// Build, demonstration and weakening recipes of Drover.
 #[derive(Parser)]
@@ -20,6 +20,8 @@ enum Recipe {
     Demo(demo::Demo),
     /// The server's and the agent's images: static programs, and nothing else
     Images(images::Images),
+    /// One folder with programs, images, charts and checksums
+    Release(release::Release),
     /// Pictures of the web UI for README.md, in docs/images
     Pictures,
     /// The schemas, paths and discovery that crates/apiserver serves, from the Kubernetes module
@@ -46,6 +48,7 @@ fn start(recipe: Recipe) -> Result<(), Box<dyn Error>> {
         Recipe::Kubernetes(recipe) => recipe.run().map_err(Into::into),
         Recipe::Demo(demo) => demo.run().map_err(Into::into),
         Recipe::Images(images) => images.run().map_err(Into::into),
+        Recipe::Release(release) => release.run().map_err(Into::into),
         Recipe::Pictures => pictures::run().map_err(Into::into),
         Recipe::ApiserverSchemas(schemas) => schemas.run().map_err(Into::into),
         Recipe::Weaken(weaken) => weaken.run().map_err(Into::into),

@@ -8,7 +8,8 @@ use std::process::{Command, ExitStatus};
 
 use crate::build::{cargo, target};
 
-const TARGET: &str = "x86_64-unknown-linux-musl";
+/// The programs in the images are built for this target: they need no file of a system.
+pub(crate) const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
 /// The archives, and what writes each.
 const IMAGES: [(&str, [&str; 2]); 2] = [
     ("drover.tar", ["server", "image"]),
@@ -47,6 +48,13 @@ pub(crate) struct Images {
 }
 
 impl Images {
+    /// The recipe that writes into this folder.
+    pub(crate) const fn into_folder(folder: PathBuf) -> Self {
+        Self {
+            folder: Some(folder),
+        }
+    }
+
     pub(crate) fn run(self) -> Result<(), ImagesError> {
         let mut build = cargo();
         build
@@ -56,11 +64,11 @@ impl Images {
                 "--package=drover-agent",
                 "--bins",
             ])
-            .args(["--target", TARGET])
+            .args(["--target", STATIC_TARGET])
             // Their C parts are compiled against musl too.
             .env("CC_x86_64_unknown_linux_musl", "musl-gcc");
         run("cargo build", &mut build)?;
-        let programs = target().join(TARGET).join("image");
+        let programs = target().join(STATIC_TARGET).join("image");
         let folder = self.folder.unwrap_or_else(target);
         for (name, words) in IMAGES {
             let file = folder.join(name);

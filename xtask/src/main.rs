@@ -6,6 +6,7 @@ mod demo;
 mod images;
 mod kubernetes;
 mod pictures;
+mod release;
 mod schemas;
 mod weaken;
 

@@ -1,0 +1,106 @@
+//! `xtask release`: one folder with everything that an installation needs: programs, images, charts
+//! and checksums. docs/install/programs.md lists the files.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+use drover_e2e::{BuildError, Tool};
+
+use crate::build::{cargo, root, target};
+use crate::images::{Images, ImagesError, STATIC_TARGET};
+
+/// The command line for Windows is built for this target, with Debian's MinGW.
+const WINDOWS_TARGET: &str = "x86_64-pc-windows-gnu";
+
+/// Why there is no release.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReleaseError {
+    /// The images could not be made.
+    #[error(transparent)]
+    Images(#[from] ImagesError),
+    /// Helm is not there.
+    #[error(transparent)]
+    Helm(#[from] BuildError),
+    /// A program could not be started.
+    #[error("start {program}")]
+    Start {
+        program: &'static str,
+        source: io::Error,
+    },
+    /// A program failed and has printed why.
+    #[error("`{program}` failed ({status}); `.ci/install release` installs what it needs")]
+    Failed {
+        program: &'static str,
+        status: ExitStatus,
+    },
+    /// A file could not be written.
+    #[error("write {path}")]
+    Write { path: PathBuf, source: io::Error },
+}
+
+/// `xtask release`.
+#[derive(clap::Args)]
+pub(crate) struct Release {
+    /// Folder to write the files into; created if missing
+    #[arg(long)]
+    folder: PathBuf,
+}
+
+impl Release {
+    pub(crate) fn run(self) -> Result<(), ReleaseError> {
+        let write = |path: &Path| {
+            let path = path.to_owned();
+            move |source| ReleaseError::Write { path, source }
+        };
+        fs::create_dir_all(&self.folder).map_err(write(&self.folder))?;
+        let folder = fs::canonicalize(&self.folder).map_err(write(&self.folder))?;
+        Images::into_folder(folder.clone()).run()?;
+        run("cargo build", &mut windows_build())?;
+        for (target_name, program, file) in [
+            (STATIC_TARGET, "drover", "drover-linux-amd64"),
+            (WINDOWS_TARGET, "drover.exe", "drover-windows-amd64.exe"),
+        ] {
+            let built = target().join(target_name).join("image").join(program);
+            let file = folder.join(file);
+            fs::copy(built, &file).map_err(write(&file))?;
+        }
+        let helm = Tool::Helm.locate_blocking()?;
+        for chart in ["drover", "drover-agent"] {
+            let mut package = Command::new(&helm);
+            package
+                .args(["package", "--destination"])
+                .arg(&folder)
+                .arg(root().join("charts").join(chart));
+            run("helm package", &mut package)?;
+        }
+        let sums = folder.join("SHA256SUMS");
+        let mut sum = Command::new("sh");
+        sum.current_dir(&folder).args([
+            "-c",
+            "rm -f SHA256SUMS && sha256sum drover* >SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS && \
+             cat SHA256SUMS",
+        ]);
+        run("sha256sum", &mut sum)?;
+        fs::metadata(&sums).map(drop).map_err(write(&sums))
+    }
+}
+
+/// Builds the command line without the server.
+fn windows_build() -> Command {
+    let mut build = cargo();
+    build
+        .args(["build", "--locked", "--profile=image"])
+        .args(["--package=drover-server", "--bin=drover"])
+        .args(["--no-default-features", "--target", WINDOWS_TARGET]);
+    build
+}
+
+fn run(program: &'static str, command: &mut Command) -> Result<(), ReleaseError> {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(ReleaseError::Failed { program, status }),
+        Err(source) => Err(ReleaseError::Start { program, source }),
+    }
+}
