@@ -8,4 +8,6 @@ mod cli;
 #[cfg(test)]
 mod corpus;
 #[cfg(test)]
+mod documents;
+#[cfg(test)]
 mod road;

@@ -10,6 +10,7 @@ mod admission;
 mod agents;
 mod charts;
 mod conditions;
+mod documents;
 mod hub;
 mod identity;
 mod people;
