@@ -80,6 +80,8 @@ pub(crate) fn account_token(data: &[u8]) {
     };
     assert!(UserToken::parse(text).is_none() && RegistrationToken::parse(text).is_none());
     assert_eq!(token.expose(), text);
+    let mut bound = token.bound_objects().iter();
+    assert!(bound.next().is_none_or(|account| account.uid.is_some()));
 }
 
 /// What is in effect is always valid.

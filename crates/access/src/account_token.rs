@@ -14,6 +14,10 @@ use serde_json::Value;
 
 use crate::names::AccountName;
 
+mod bound;
+
+pub use bound::{BoundKind, BoundObject};
+
 /// Longest token that is read, in bytes; those of Kubernetes have about 1 KiB.
 const LONGEST: usize = 8 * 1024;
 
@@ -33,6 +37,7 @@ pub struct AccountToken {
     text: SecretString,
     digest: TokenDigest,
     expires_at: Timestamp,
+    bound: Vec<BoundObject>,
 }
 
 impl AccountToken {
@@ -62,6 +67,7 @@ impl AccountToken {
             text: SecretString::from(text),
             digest,
             expires_at,
+            bound: bound::objects(&claims),
         })
     }
 
@@ -78,6 +84,12 @@ impl AccountToken {
     /// When it ends by its own word; no hub takes it longer.
     pub fn expires_at(&self) -> Timestamp {
         self.expires_at
+    }
+
+    /// The objects whose deletion ends the token, the service account first; empty if the claims do
+    /// not name the account's UID. Believe them only after the hub accepted the token.
+    pub fn bound_objects(&self) -> &[BoundObject] {
+        &self.bound
     }
 }
 

@@ -1,9 +1,16 @@
 //! Service accounts of the hub, by tokens that only the hub can judge (TokenReview).
 //!
-//! A verdict is remembered for `FRESH`. A token on which something open stands is shown to the
-//! hub again and again, so that what was open ends soon after the hub has withdrawn it: within five
-//! seconds as long as at most a thousand tokens have something open.
+//! The hub is asked about a token once. From then on the server follows the objects that the token
+//! is bound to (the account, a Secret, a Pod, a Node), and the token is withdrawn when one of them
+//! is deleted. Open streams cost no reviews: a followed token is reviewed again every
+//! `REVIEW_EVERY`, all tokens together at most ten times a second.
+//!
+//! A token whose objects cannot be followed (its claims do not name them, or the hub does not let the
+//! server list them) is polled: a verdict counts for `FRESH`, and a token with open streams is
+//! reviewed again after that, all polled tokens together at most a hundred times a second.
 
+mod followed;
+mod known;
 mod review;
 
 use std::collections::HashMap;
@@ -22,6 +29,9 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+pub use self::followed::Followable;
+use self::followed::{Bond, Followed};
+use self::known::{Accepted, Known, make_room};
 use self::review::review;
 use super::lookup::LookupError;
 use crate::hub::{Hub, HubError};
@@ -35,8 +45,10 @@ const BURST_OF_A_NETWORK: NonZeroU32 = NonZeroU32::new(60).expect("60 is not zer
 const BURST_OF_ALL: NonZeroU32 = NonZeroU32::new(1000).expect("1000 is not zero");
 /// Networks that are counted before those are forgotten that have been quiet.
 const NETWORKS: usize = 20_000;
-/// How long a verdict in favour counts without asking again.
+/// How long a verdict in favour of a polled token counts without asking again.
 const FRESH: Duration = Duration::from_secs(2);
+/// How long a verdict in favour of a followed token counts without asking again.
+const REVIEW_EVERY: Duration = Duration::from_mins(10);
 /// How long a verdict against counts.
 const REFUSED_FOR: Duration = Duration::from_secs(5);
 /// How long something open may stand on the last verdict in favour when the hub gives no other.
@@ -54,8 +66,10 @@ const DOUBT: Duration = Duration::from_millis(500);
 const LOOKS: u8 = 10;
 /// Time between looks at what something open stands on.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Reviews of a look; when more are due, the next look goes on with those that wait longest.
-const REVIEWS_A_LOOK: usize = 250;
+/// Reviews of a look, of polled tokens and of followed tokens; when more are due, the next look goes
+/// on with those that wait longest.
+const POLLED_A_LOOK: usize = 50;
+const FOLLOWED_A_LOOK: usize = 5;
 /// Reviews at one time of what something open stands on.
 const AT_ONCE: usize = 8;
 
@@ -85,32 +99,8 @@ struct SharedState {
     /// Networks from which the hub has accepted a token, and when it last did.
     proven: Mutex<HashMap<IpAddr, Instant>>,
     known: Mutex<HashMap<TokenDigest, Known>>,
+    followed: Followed,
     places: Semaphore,
-}
-
-enum Known {
-    /// The hub is asked for the first time.
-    Asked(Review),
-    /// The hub did not take it.
-    Refused(Instant),
-    Accepted(Box<Accepted>),
-}
-
-struct Accepted {
-    account: Account,
-    /// When the hub was asked.
-    at: Instant,
-    /// When a request or something open last stood on it.
-    used: Instant,
-    /// The token itself, as long as something may be open that stands on it.
-    token: Option<Arc<AccountToken>>,
-    /// Something open has stood on it since the last look.
-    open: bool,
-    /// Looks since something open or a request stood on it.
-    unused: u8,
-    /// It waits for a review because something is open.
-    queued: bool,
-    again: Option<Review>,
 }
 
 impl std::fmt::Debug for Accounts {
@@ -130,6 +120,7 @@ impl Accounts {
                 all_strangers: RateLimiter::direct(of_all),
                 proven: Mutex::default(),
                 known: Mutex::default(),
+                followed: Followed::default(),
                 places: Semaphore::new(AT_ONCE),
             }),
         }
@@ -155,8 +146,8 @@ impl Accounts {
         Ok(account)
     }
 
-    /// What something open stands on that was begun with this token; from then on the hub is asked
-    /// about it until nobody asks here any more.
+    /// What something open stands on that was begun with this token; from then on the token is
+    /// looked after until nobody asks here any more.
     pub fn standing(&self, token: TokenDigest) -> Standing {
         let mut known = self.shared.known.lock();
         let Some(Known::Accepted(accepted)) = known.get_mut(&token) else {
@@ -164,18 +155,20 @@ impl Accounts {
         };
         accepted.used = Instant::now();
         (accepted.open, accepted.unused) = (true, 0);
-        if accepted.at.elapsed() < HELD_FOR {
+        if accepted.held.elapsed() < HELD_FOR {
             Standing::Good
         } else {
             Standing::Unsure
         }
     }
 
-    /// Shows the hub again, until `stop`, the tokens that something open stands on.
-    pub async fn review_regularly(self, stop: CancellationToken) {
+    /// Looks, until `stop`, after the tokens that something open stands on: follows the objects that
+    /// they are bound to, and shows the hub again those that are due.
+    pub async fn review_regularly(self, followable: Followable, stop: CancellationToken) {
         let reviewing = async {
             loop {
                 tokio::time::sleep(LOOK_EVERY).await;
+                self.shared.followed.begin(&self.hub, followable, &stop);
                 for token in self.due() {
                     tokio::spawn(self.clone().review_in_turn(token));
                 }
@@ -197,7 +190,12 @@ impl Accounts {
                 accepted.used = Instant::now();
                 accepted.unused = 0;
                 accepted.token.get_or_insert_with(|| Arc::clone(&token));
-                if accepted.at.elapsed() < FRESH {
+                let bond = accepted.look_at_bond(&self.shared.followed);
+                if bond == Bond::Gone {
+                    known.insert(digest, Known::Refused(Instant::now()));
+                    return Ok(Answer::Known(None));
+                }
+                if accepted.at.elapsed() < fresh(bond) {
                     return Ok(Answer::Known(Some(accepted.account.clone())));
                 }
                 return Ok(Answer::Asked(self.again(accepted, &token)));
@@ -241,31 +239,30 @@ impl Accounts {
     /// Tokens to be reviewed now: those with something open, the longest waiting first.
     fn due(&self) -> Vec<Arc<AccountToken>> {
         let mut known = self.shared.known.lock();
-        let accepted = known.values_mut().filter_map(|known| match known {
-            Known::Accepted(accepted) => Some(accepted),
-            Known::Asked(_) | Known::Refused(_) => None,
-        });
-        let mut due = Vec::new();
-        for accepted in accepted {
-            accepted.unused = accepted.unused.saturating_add(1);
-            let forgotten = accepted.unused > LOOKS && !accepted.open && !accepted.queued;
-            accepted.token.take_if(|_| forgotten);
-            if accepted.open
-                && !accepted.queued
-                && accepted.at.elapsed() >= FRESH
-                && let Some(token) = accepted.token.clone()
-            {
-                due.push((token, accepted));
+        let (mut polled, mut followed, mut gone) = (Vec::new(), Vec::new(), Vec::new());
+        for (digest, known) in known.iter_mut() {
+            let Known::Accepted(accepted) = known else {
+                continue;
+            };
+            accepted.grow_unused();
+            if !accepted.open && !accepted.queued {
+                continue;
+            }
+            let bond = accepted.look_at_bond(&self.shared.followed);
+            let due = !accepted.queued && accepted.at.elapsed() >= fresh(bond);
+            match bond {
+                Bond::Gone => gone.push(*digest),
+                Bond::Stands if due => followed.push(&mut **accepted),
+                Bond::Unknown if due => polled.push(&mut **accepted),
+                Bond::Stands | Bond::Unknown => {}
             }
         }
-        due.sort_by_key(|(_, accepted)| accepted.at);
-        due.truncate(REVIEWS_A_LOOK);
-        due.into_iter()
-            .map(|(token, accepted)| {
-                (accepted.open, accepted.queued) = (false, true);
-                token
-            })
-            .collect()
+        let mut due = first(polled, POLLED_A_LOOK);
+        due.extend(first(followed, FOLLOWED_A_LOOK));
+        for digest in gone {
+            known.insert(digest, Known::Refused(Instant::now()));
+        }
+        due
     }
 
     async fn review_in_turn(self, token: Arc<AccountToken>) {
@@ -328,11 +325,13 @@ impl Accounts {
         match (result, known.get_mut(&digest)) {
             (Ok(Some(account)), Some(Known::Accepted(accepted))) => {
                 accepted.account = account.clone();
-                accepted.at = at;
+                (accepted.at, accepted.held) = (at, at);
                 (accepted.again, accepted.queued) = (None, false);
             }
             (Ok(Some(account)), _) => {
-                known.insert(digest, Known::accepted(account, token, at));
+                let accepted = Accepted::new(account, token, at);
+                self.shared.followed.want(&accepted.bound);
+                known.insert(digest, Known::Accepted(Box::new(accepted)));
             }
             (Ok(None), _) => {
                 known.insert(digest, Known::Refused(Instant::now()));
@@ -347,44 +346,24 @@ impl Accounts {
     }
 }
 
-impl Known {
-    fn accepted(account: &Account, token: &Arc<AccountToken>, at: Instant) -> Self {
-        Self::Accepted(Box::new(Accepted {
-            account: account.clone(),
-            at,
-            used: at,
-            token: Some(Arc::clone(token)),
-            open: false,
-            unused: 0,
-            queued: false,
-            again: None,
-        }))
+/// How long a verdict in favour counts.
+fn fresh(bond: Bond) -> Duration {
+    match bond {
+        Bond::Stands => REVIEW_EVERY,
+        Bond::Gone | Bond::Unknown => FRESH,
     }
 }
 
-/// Forgets what is of no use, and if that is not enough the accepted tokens used longest ago on
-/// which nothing open stands.
-fn make_room(known: &mut HashMap<TokenDigest, Known>) {
-    known.retain(|_, known| match known {
-        Known::Asked(_) => true,
-        Known::Refused(at) => at.elapsed() < REFUSED_FOR,
-        Known::Accepted(accepted) => accepted.used.elapsed() < KNOWN_FOR,
-    });
-    if known.len() + ROOM <= REMEMBERED {
-        return;
-    }
-    let mut old: Vec<_> = known
-        .iter()
-        .map(|(digest, known)| match known {
-            Known::Asked(_) => (Instant::now(), *digest),
-            Known::Refused(at) => (*at, *digest),
-            Known::Accepted(accepted) => (accepted.used, *digest),
-        })
-        .collect();
-    old.sort_by_key(|(used, _)| *used);
-    for (_, digest) in old.into_iter().take(ROOM) {
-        known.remove(&digest);
-    }
+/// Queues those that wait longest for a review, at most `limit`.
+fn first(mut due: Vec<&mut Accepted>, limit: usize) -> Vec<Arc<AccountToken>> {
+    due.sort_by_key(|accepted| accepted.at);
+    due.truncate(limit);
+    let queue = |accepted: &mut Accepted| {
+        let token = accepted.token.clone()?;
+        (accepted.open, accepted.queued) = (false, true);
+        Some(token)
+    };
+    due.into_iter().filter_map(queue).collect()
 }
 
 enum Answer {

@@ -16,6 +16,7 @@ use crate::hub::admission::install::Installer;
 use crate::hub::admission::review::{self, Reviews};
 use crate::hub::admission::standing::{RulesStanding, Standing as Rules};
 use crate::hub::lease::{Leadership, Standing};
+use crate::identity::accounts::Followable;
 use crate::identity::providers::state;
 use crate::identity::{
     Authenticator, Devices, LastUse, Logins, Passwords, Providers, Refresher, SignIns, SignOuts,
@@ -174,7 +175,12 @@ fn identity(base: &Base) -> Authenticator {
     let last_use = LastUse::default();
     let authenticator = Authenticator::new(base.hub.clone(), last_use.clone());
     let accounts = authenticator.accounts().clone();
-    base.spawn(accounts.review_regularly(base.stop.clone()));
+    let followable = if base.hub_asks_in_process {
+        Followable::Everything
+    } else {
+        Followable::AccountsAndPods
+    };
+    base.spawn(accounts.review_regularly(followable, base.stop.clone()));
     base.spawn(last_use.write_regularly(base.hub.clone(), base.stop.clone()));
     base.spawn(tokens::purge_regularly(
         base.hub.clone(),

@@ -4,8 +4,18 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 
+use drover_access::account_token::BoundKind;
+use k8s_openapi::api::authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
+use kube::Api;
+use kube::api::{DeleteParams, PostParams};
+
+use super::followed::Object;
 use super::review::account;
 use super::*;
+use crate::hub::connect::{HubOptions, connect};
+use crate::hub::embedded::place::Place;
+use crate::hub::follow::Sink as _;
 use crate::hub::{Keys, Stores};
 
 const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
@@ -102,6 +112,24 @@ fn token(number: usize) -> AccountToken {
     AccountToken::parse(&text).unwrap()
 }
 
+/// A token whose claims name the account that it is bound to.
+fn bound_token(number: usize) -> AccountToken {
+    let claims = json!({"sub": PULLER, "jti": number, "kubernetes.io": {
+        "namespace": "apps", "serviceaccount": {"name": "puller", "uid": "u1"},
+    }});
+    let text = format!("e30.{}.x", URL_SAFE_NO_PAD.encode(claims.to_string()));
+    AccountToken::parse(&text).unwrap()
+}
+
+fn accepted(account: &Account, token: AccountToken) -> Known {
+    let account = Account {
+        token: token.digest(),
+        ..account.clone()
+    };
+    let accepted = Accepted::new(&account, &Arc::new(token), Instant::now());
+    Known::Accepted(Box::new(accepted))
+}
+
 #[tokio::test(start_paused = true)]
 async fn many_requests_with_one_token_are_one_review() {
     let judge = Judge::default();
@@ -178,7 +206,11 @@ async fn what_something_open_stands_on_is_withdrawn_soon_after_the_hub_withdrew_
     let judge = Judge::default();
     let accounts = judge.accounts();
     let stop = CancellationToken::new();
-    tokio::spawn(accounts.clone().review_regularly(stop.clone()));
+    tokio::spawn(
+        accounts
+            .clone()
+            .review_regularly(Followable::Everything, stop.clone()),
+    );
     let account = accounts.identify(token(0), HERE).await.unwrap().unwrap();
     let hold = async |seconds: u32| {
         for _ in 0..seconds {
@@ -200,7 +232,11 @@ async fn a_silent_hub_withdraws_nothing_for_a_while_and_lets_nobody_in() {
     let judge = Judge::default();
     let accounts = judge.accounts();
     let stop = CancellationToken::new();
-    tokio::spawn(accounts.clone().review_regularly(stop.clone()));
+    tokio::spawn(
+        accounts
+            .clone()
+            .review_regularly(Followable::Everything, stop.clone()),
+    );
     let account = accounts.identify(token(0), HERE).await.unwrap().unwrap();
     judge.is(IS_DOWN);
     let mut held = Duration::ZERO;
@@ -223,7 +259,7 @@ async fn memory_keeps_the_accounts_used_last_and_no_token_that_nothing_open_stan
     let account = accounts.identify(token(0), HERE).await.unwrap().unwrap();
     {
         let mut known = accounts.shared.known.lock();
-        let one = || Known::accepted(&account, &Arc::new(token(0)), Instant::now());
+        let one = || accepted(&account, token(0));
         known.extend((1..REMEMBERED).map(|number| (token(number).digest(), one())));
     }
     tokio::time::advance(FRESH).await;
@@ -234,7 +270,11 @@ async fn memory_keeps_the_accounts_used_last_and_no_token_that_nothing_open_stan
     assert_eq!(accounts.standing(newest.unwrap().token), Standing::Good);
     assert_eq!(accounts.standing(token(7).digest()), Standing::Good);
     let stop = CancellationToken::new();
-    tokio::spawn(accounts.clone().review_regularly(stop.clone()));
+    tokio::spawn(
+        accounts
+            .clone()
+            .review_regularly(Followable::Everything, stop.clone()),
+    );
     for _ in 0..20 {
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(accounts.standing(token(7).digest()), Standing::Good);
@@ -260,7 +300,11 @@ async fn many_open_tokens_are_reviewed_few_at_a_time() {
             .unwrap();
     }
     let stop = CancellationToken::new();
-    tokio::spawn(accounts.clone().review_regularly(stop.clone()));
+    tokio::spawn(
+        accounts
+            .clone()
+            .review_regularly(Followable::Everything, stop.clone()),
+    );
     let reviews = judge.reviews();
     judge.most.store(0, Ordering::SeqCst);
     for _ in 0..5 {
@@ -306,6 +350,186 @@ async fn one_refusal_by_a_hub_in_trouble_withdraws_nothing() {
     judge.is(REFUSES_ONCE);
     accounts.identify(token(0), HERE).await.unwrap().unwrap();
     assert_eq!(accounts.standing(account.token), Standing::Good);
+}
+
+/// Reviews in one minute in which this many followed tokens have something open, and in the first
+/// half minute in which a review of all of them is due.
+async fn reviews_of_open_streams(count: usize) -> (usize, usize) {
+    let judge = Judge::default();
+    let accounts = judge.accounts();
+    let account = accounts.identify(bound_token(0), HERE).await.unwrap();
+    let account = account.unwrap();
+    let tokens: Vec<_> = (0..count).map(bound_token).collect();
+    let open: Vec<_> = tokens.iter().map(AccountToken::digest).collect();
+    let known = tokens
+        .into_iter()
+        .map(|token| (token.digest(), accepted(&account, token)));
+    accounts.shared.known.lock().extend(known);
+    let followed = accounts.shared.followed.sink(BoundKind::ServiceAccount);
+    followed.replace(vec![("apps/puller".to_owned(), Object::new("u1", "1"))]);
+    let stop = CancellationToken::new();
+    tokio::spawn(
+        accounts
+            .clone()
+            .review_regularly(Followable::Everything, stop.clone()),
+    );
+    let hold = async |seconds: u32| {
+        let before = judge.reviews();
+        for _ in 0..seconds {
+            followed.touch();
+            for token in &open {
+                assert_eq!(accounts.standing(*token), Standing::Good);
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        judge.reviews() - before
+    };
+    let quiet = hold(60).await;
+    for _ in 0..8 {
+        tokio::time::advance(Duration::from_secs(59)).await;
+        assert_eq!(hold(1).await, 0);
+    }
+    tokio::time::advance(Duration::from_secs(59)).await;
+    let due = hold(31).await;
+    stop.cancel();
+    (quiet, due)
+}
+
+#[tokio::test(start_paused = true)]
+async fn reviews_do_not_grow_with_the_open_streams_of_followed_tokens() {
+    assert_eq!(reviews_of_open_streams(10).await, (0, 10));
+    let (quiet, due) = reviews_of_open_streams(5_000).await;
+    assert_eq!(quiet, 0);
+    assert!((200..=310).contains(&due), "{due} reviews in 30 s");
+}
+
+#[tokio::test(start_paused = true)]
+async fn deleted_account_withdraws_its_tokens_without_a_review() {
+    let judge = Judge::default();
+    let accounts = judge.accounts();
+    let followed = accounts.shared.followed.sink(BoundKind::ServiceAccount);
+    followed.replace(vec![("apps/puller".to_owned(), Object::new("u1", "1"))]);
+    let stop = CancellationToken::new();
+    tokio::spawn(
+        accounts
+            .clone()
+            .review_regularly(Followable::Everything, stop.clone()),
+    );
+    let identify = async |number| accounts.identify(bound_token(number), HERE).await.unwrap();
+    let (open, idle) = (identify(0).await.unwrap(), identify(1).await.unwrap());
+    assert_eq!(accounts.standing(open.token), Standing::Good);
+    assert_eq!(identify(1).await, Some(idle));
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    followed.remove(Some("apps"), "puller");
+    // One token has something open, the other one is shown again.
+    assert_eq!(accounts.standing(open.token), Standing::Good);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(accounts.standing(open.token), Standing::Withdrawn);
+    assert_eq!(identify(1).await, None);
+    assert_eq!(judge.reviews(), 2);
+    stop.cancel();
+}
+
+/// A client that counts the token reviews that pass through it.
+fn counted(client: kube::Client) -> (kube::Client, Arc<AtomicUsize>) {
+    let reviews = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&reviews);
+    let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+        let review = request.uri().path().ends_with("/tokenreviews");
+        counter.fetch_add(usize::from(review), Ordering::SeqCst);
+        let client = client.clone();
+        async move { client.send(request).await }
+    });
+    (kube::Client::new(service, "default"), reviews)
+}
+
+#[tokio::test]
+async fn embedded_hub_withdraws_a_token_within_five_seconds_of_what_it_is_bound_to() {
+    const PROMISE: Duration = Duration::from_secs(5);
+    let folder = tempfile::tempdir().unwrap();
+    let options = HubOptions::Embedded(Place::new(folder.path()));
+    let connection = connect(&options).await.unwrap();
+    let (client, reviews) = counted(connection.client());
+    let named = |name: &str| kube::api::ObjectMeta {
+        name: Some(name.to_owned()),
+        ..kube::api::ObjectMeta::default()
+    };
+    let robots: Api<ServiceAccount> = Api::namespaced(client.clone(), "default");
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), "default");
+    let params = PostParams::default();
+    robots
+        .create(
+            &params,
+            &ServiceAccount {
+                metadata: named("robot"),
+                ..ServiceAccount::default()
+            },
+        )
+        .await
+        .unwrap();
+    let secret = Secret {
+        metadata: named("s"),
+        ..Secret::default()
+    };
+    let secret = secrets.create(&params, &secret).await.unwrap();
+    let issue = async |bound: Option<BoundObjectReference>| {
+        let spec = TokenRequestSpec {
+            bound_object_ref: bound,
+            ..TokenRequestSpec::default()
+        };
+        let request = TokenRequest {
+            spec: Some(spec),
+            ..TokenRequest::default()
+        };
+        let made = robots
+            .create_token_request("robot", &params, &request)
+            .await;
+        let text = made.unwrap().status.unwrap().token.unwrap();
+        AccountToken::parse(&text).unwrap()
+    };
+    let of_secret = issue(Some(BoundObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("Secret".to_owned()),
+        name: Some("s".to_owned()),
+        uid: secret.metadata.uid,
+    }))
+    .await;
+    let of_account = issue(None).await;
+    let accounts = Accounts::new(Hub::new(client, Stores::new(), Keys::generate().unwrap()));
+    let stop = CancellationToken::new();
+    tokio::spawn(
+        accounts
+            .clone()
+            .review_regularly(Followable::Everything, stop.clone()),
+    );
+    let identify = async |token| accounts.identify(token, HERE).await.unwrap().unwrap().token;
+    let (of_secret, of_account) = (identify(of_secret).await, identify(of_account).await);
+    let hold = async |token, limit: Duration| {
+        let begun = Instant::now();
+        while begun.elapsed() < limit && accounts.standing(token) == Standing::Good {
+            let _ = accounts.standing(of_account);
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        accounts.standing(token)
+    };
+    // The first look follows the kinds; then the hub is not asked any more.
+    assert_eq!(
+        hold(of_secret, Duration::from_secs(2)).await,
+        Standing::Good
+    );
+    let before = reviews.load(Ordering::SeqCst);
+    assert_eq!(hold(of_secret, PROMISE).await, Standing::Good);
+    assert_eq!(reviews.load(Ordering::SeqCst), before);
+    secrets.delete("s", &DeleteParams::default()).await.unwrap();
+    assert_eq!(hold(of_secret, PROMISE).await, Standing::Withdrawn);
+    assert_eq!(accounts.standing(of_account), Standing::Good);
+    robots
+        .delete("robot", &DeleteParams::default())
+        .await
+        .unwrap();
+    assert_eq!(hold(of_account, PROMISE).await, Standing::Withdrawn);
+    assert_eq!(reviews.load(Ordering::SeqCst), before);
+    stop.cancel();
 }
 
 #[test]

@@ -13,6 +13,7 @@ use drover_api::kinds::{
 };
 use drover_server::audit::{Audit, Destination};
 use drover_server::hub::{Hub, Keys, Stores};
+use drover_server::identity::accounts::Followable;
 use drover_server::identity::{Authenticator, LastUse};
 use drover_server::proxy::{self, OpenStreams, Road, watch_permits};
 use drover_server::telemetry::Metrics;
@@ -166,7 +167,7 @@ impl Rig {
         let watched = authenticator.clone();
         let watching = watch_permits(open.clone(), stores.clone(), watched, stop.clone());
         tokio::spawn(watching);
-        tokio::spawn(accounts.review_regularly(stop.clone()));
+        tokio::spawn(accounts.review_regularly(Followable::Everything, stop.clone()));
         let address = listen(proxy::router(road), stop.clone()).await;
         Self {
             stores,

@@ -1,0 +1,174 @@
+//! The objects that a service account's token is bound to, as its claims name them.
+//!
+//! The API server rejects the token when one of them is deleted (KEP-1205, KEP-4193).
+
+use serde_json::Value;
+
+/// Prefix of the claims of tokens that Kubernetes stores in Secrets.
+const OF_SECRETS: &str = "kubernetes.io/serviceaccount/";
+
+/// Kind of a bound object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoundKind {
+    /// The account itself.
+    ServiceAccount,
+    /// A Secret: of the token itself, or named in a TokenRequest.
+    Secret,
+    /// The Pod that the token was issued for.
+    Pod,
+    /// The Node that the token was issued for.
+    Node,
+}
+
+impl BoundKind {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::ServiceAccount, Self::Secret, Self::Pod, Self::Node];
+}
+
+/// One object that a token is bound to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundObject {
+    /// Its kind.
+    pub kind: BoundKind,
+    /// Its namespace; empty for a Node.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its UID; `None` for the Secret that holds the token, which the claims name without UID.
+    pub uid: Option<String>,
+}
+
+/// The objects that the claims name, the account first; empty if the account's UID is missing or
+/// another part cannot be read.
+pub(super) fn objects(claims: &Value) -> Vec<BoundObject> {
+    let objects = match claims.get("kubernetes.io") {
+        Some(subject) => of_request(subject),
+        None => of_secret(claims),
+    };
+    objects.unwrap_or_default()
+}
+
+/// Claims of a token that a TokenRequest made.
+fn of_request(subject: &Value) -> Option<Vec<BoundObject>> {
+    let namespace = text(subject, "namespace")?;
+    let named = |kind, key: &str, namespace: &str| match subject.get(key) {
+        None => Some(None),
+        Some(object) => {
+            let (name, uid) = (text(object, "name")?, text(object, "uid")?);
+            Some(Some(BoundObject {
+                kind,
+                namespace: namespace.to_owned(),
+                name,
+                uid: Some(uid),
+            }))
+        }
+    };
+    let account = named(BoundKind::ServiceAccount, "serviceaccount", &namespace)??;
+    let secret = named(BoundKind::Secret, "secret", &namespace)?;
+    let pod = named(BoundKind::Pod, "pod", &namespace)?;
+    // Beside a Pod, the Node only tells where the Pod runs.
+    let node = match &pod {
+        Some(_) => None,
+        None => named(BoundKind::Node, "node", "")?,
+    };
+    let bound = [Some(account), secret, pod, node];
+    Some(bound.into_iter().flatten().collect())
+}
+
+/// Claims of a token that Kubernetes stores in a Secret.
+fn of_secret(claims: &Value) -> Option<Vec<BoundObject>> {
+    let claim = |name: &str| text(claims, &format!("{OF_SECRETS}{name}"));
+    let namespace = claim("namespace")?;
+    Some(vec![
+        BoundObject {
+            kind: BoundKind::ServiceAccount,
+            namespace: namespace.clone(),
+            name: claim("service-account.name")?,
+            uid: Some(claim("service-account.uid")?),
+        },
+        BoundObject {
+            kind: BoundKind::Secret,
+            namespace,
+            name: claim("secret.name")?,
+            uid: None,
+        },
+    ])
+}
+
+/// A text that is not empty.
+fn text(value: &Value, key: &str) -> Option<String> {
+    let text = value.get(key)?.as_str()?;
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn claims_name_the_objects_that_a_token_is_bound_to() {
+        let bound = |kind, namespace: &str, name: &str, uid: Option<&str>| BoundObject {
+            kind,
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            uid: uid.map(str::to_owned),
+        };
+        let account = || bound(BoundKind::ServiceAccount, "apps", "puller", Some("u1"));
+        let named = |mut more: Value| {
+            more["namespace"] = "apps".into();
+            more["serviceaccount"] = json!({"name": "puller", "uid": "u1"});
+            json!({"kubernetes.io": more})
+        };
+        let of_secret = json!({
+            "kubernetes.io/serviceaccount/namespace": "apps",
+            "kubernetes.io/serviceaccount/secret.name": "puller-token",
+            "kubernetes.io/serviceaccount/service-account.name": "puller",
+            "kubernetes.io/serviceaccount/service-account.uid": "u1",
+        });
+        let one = |name: &str| json!({"name": name, "uid": format!("{name}-uid")});
+        for (what, claims, wanted) in [
+            ("an account alone", named(json!({})), vec![account()]),
+            (
+                "a Secret",
+                named(json!({"secret": one("s")})),
+                vec![
+                    account(),
+                    bound(BoundKind::Secret, "apps", "s", Some("s-uid")),
+                ],
+            ),
+            (
+                "a Pod and its Node",
+                named(json!({"pod": one("p"), "node": one("n")})),
+                vec![account(), bound(BoundKind::Pod, "apps", "p", Some("p-uid"))],
+            ),
+            (
+                "a Node",
+                named(json!({"node": one("n")})),
+                vec![account(), bound(BoundKind::Node, "", "n", Some("n-uid"))],
+            ),
+            (
+                "a token in a Secret",
+                of_secret,
+                vec![
+                    account(),
+                    bound(BoundKind::Secret, "apps", "puller-token", None),
+                ],
+            ),
+            (
+                "a Pod without UID",
+                named(json!({"pod": {"name": "p"}})),
+                Vec::new(),
+            ),
+            (
+                "an account without UID",
+                json!({"kubernetes.io": {"namespace": "apps", "serviceaccount": {"name": "a"}}}),
+                Vec::new(),
+            ),
+            ("no claims of Kubernetes", json!({}), Vec::new()),
+        ] {
+            assert_eq!(objects(&claims), wanted, "{what}");
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! The objects that service accounts' tokens are bound to, followed on the hub by their metadata.
+//!
+//! A kind is followed from the first accepted token on that is bound to an object of the kind. As
+//! long as a token's objects are followed, the hub need not be asked about the token.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use drover_access::account_token::{BoundKind, BoundObject};
+use k8s_openapi::api::core::v1::{Node, Pod, Secret, ServiceAccount};
+use kube::api::{ApiResource, DynamicObject};
+use parking_lot::RwLock;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::hub::Hub;
+use crate::hub::follow::{Form, Sink, follow_into};
+
+/// Silence of the hub after which its objects are not known any more: a watch ends every 45 s.
+const CURRENT_FOR: Duration = Duration::from_secs(90);
+
+/// Which kinds the server may list on its hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Followable {
+    /// All that tokens can be bound to: the embedded hub.
+    Everything,
+    /// Service accounts and Pods. A hub elsewhere gives the server no right to list all Secrets.
+    AccountsAndPods,
+}
+
+impl Followable {
+    fn includes(self, kind: BoundKind) -> bool {
+        match (self, kind) {
+            (Self::Everything, _) | (_, BoundKind::ServiceAccount | BoundKind::Pod) => true,
+            (Self::AccountsAndPods, BoundKind::Secret | BoundKind::Node) => false,
+        }
+    }
+}
+
+/// Whether the objects that a token is bound to are still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bond {
+    /// All of them are.
+    Stands,
+    /// An object that was there is deleted.
+    Gone,
+    /// Only the hub can tell.
+    Unknown,
+}
+
+/// One object of a token, and whether it was seen on the hub.
+#[derive(Clone, Debug)]
+pub(super) struct Bound {
+    kind: BoundKind,
+    key: String,
+    uid: Option<String>,
+    seen: bool,
+}
+
+impl From<&BoundObject> for Bound {
+    fn from(object: &BoundObject) -> Self {
+        Self {
+            kind: object.kind,
+            key: key(Some(&object.namespace), &object.name),
+            uid: object.uid.clone(),
+            seen: false,
+        }
+    }
+}
+
+/// The followed objects of every kind; cheap to clone.
+#[derive(Clone, Default)]
+pub(super) struct Followed(Arc<[FollowedKind; BoundKind::ALL.len()]>);
+
+#[derive(Default)]
+struct FollowedKind {
+    wanted: AtomicBool,
+    begun: AtomicBool,
+    seen: RwLock<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    /// When the hub last proved that the objects are current.
+    contact: Option<Instant>,
+    objects: HashMap<String, Object>,
+}
+
+/// What is kept of an object.
+#[derive(Debug)]
+pub(super) struct Object {
+    uid: String,
+    version: String,
+    deleting: bool,
+    /// When this version was heard of.
+    at: Instant,
+}
+
+impl Followed {
+    /// Has the kinds of these objects followed from now on.
+    pub(super) fn want(&self, bound: &[Bound]) {
+        for one in bound {
+            self.kind(one.kind).wanted.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Begins to follow, until `stop`, each kind that is wanted and not followed yet.
+    pub(super) fn begin(&self, hub: &Hub, followable: Followable, stop: &CancellationToken) {
+        for kind in BoundKind::ALL {
+            let followed = self.kind(kind);
+            if followable.includes(kind)
+                && followed.wanted.load(Ordering::Relaxed)
+                && !followed.begun.swap(true, Ordering::Relaxed)
+            {
+                let (resource, sink) = (resource(kind), self.sink(kind));
+                tokio::spawn(follow_into(hub.client(), resource, sink, stop.clone()));
+            }
+        }
+    }
+
+    /// Whether a token holds that the hub accepted in a review begun at `reviewed`; and since when
+    /// that is known.
+    ///
+    /// An object that was seen with its UID and is not there any more never comes back. A Secret
+    /// that the token names without UID counts in the version that the review saw.
+    pub(super) fn bond(&self, bound: &mut [Bound], reviewed: Instant) -> (Bond, Option<Instant>) {
+        if bound.is_empty() {
+            return (Bond::Unknown, None);
+        }
+        let (mut bond, mut since) = (Bond::Stands, None);
+        for one in bound {
+            let seen = self.kind(one.kind).seen.read();
+            match seen.bond(one, reviewed) {
+                Bond::Gone => return (Bond::Gone, None),
+                Bond::Unknown => bond = Bond::Unknown,
+                Bond::Stands => {
+                    one.seen = true;
+                    since = since.map_or(seen.contact, |since| seen.contact.min(Some(since)));
+                }
+            }
+        }
+        (bond, since)
+    }
+
+    /// Where what the hub tells of a kind goes.
+    pub(super) fn sink(&self, kind: BoundKind) -> Of {
+        Of(self.clone(), kind)
+    }
+
+    fn kind(&self, kind: BoundKind) -> &FollowedKind {
+        let [account, secret, pod, node] = &*self.0;
+        match kind {
+            BoundKind::ServiceAccount => account,
+            BoundKind::Secret => secret,
+            BoundKind::Pod => pod,
+            BoundKind::Node => node,
+        }
+    }
+}
+
+impl Seen {
+    fn bond(&self, bound: &Bound, reviewed: Instant) -> Bond {
+        let current = |at: Instant| at.elapsed() < CURRENT_FOR;
+        if !self.contact.is_some_and(current) {
+            return Bond::Unknown;
+        }
+        let lost = if bound.seen && bound.uid.is_some() {
+            Bond::Gone
+        } else {
+            Bond::Unknown
+        };
+        let Some(object) = self.objects.get(&bound.key) else {
+            return lost;
+        };
+        match &bound.uid {
+            Some(uid) if *uid != object.uid => lost,
+            Some(_) if object.deleting && bound.kind == BoundKind::ServiceAccount => lost,
+            // The API server accepts the token until some time after this.
+            _ if object.deleting => Bond::Unknown,
+            None if object.at > reviewed => Bond::Unknown,
+            Some(_) | None => Bond::Stands,
+        }
+    }
+}
+
+/// The objects of one kind.
+pub(super) struct Of(Followed, BoundKind);
+
+impl Of {
+    fn seen(&self) -> parking_lot::RwLockWriteGuard<'_, Seen> {
+        self.0.kind(self.1).seen.write()
+    }
+}
+
+impl Sink for Of {
+    type Object = (String, Object);
+    const FORM: Form = Form::Metadata;
+
+    fn read(object: DynamicObject) -> Option<(String, Object)> {
+        let metadata = object.metadata;
+        let key = key(metadata.namespace.as_deref(), &metadata.name?);
+        let object = Object {
+            uid: metadata.uid?,
+            version: metadata.resource_version.unwrap_or_default(),
+            deleting: metadata.deletion_timestamp.is_some(),
+            at: Instant::now(),
+        };
+        Some((key, object))
+    }
+
+    fn replace(&self, objects: Vec<(String, Object)>) {
+        let mut seen = self.seen();
+        let mut before = std::mem::take(&mut seen.objects);
+        for (key, object) in objects {
+            let same = |old: &Object| (&old.uid, &old.version) == (&object.uid, &object.version);
+            let object = before.remove(&key).filter(same).unwrap_or(object);
+            seen.objects.insert(key, object);
+        }
+        seen.contact = Some(Instant::now());
+    }
+
+    fn apply(&self, (key, object): (String, Object)) {
+        let mut seen = self.seen();
+        seen.objects.insert(key, object);
+        seen.contact = Some(Instant::now());
+    }
+
+    fn remove(&self, namespace: Option<&str>, name: &str) {
+        let mut seen = self.seen();
+        seen.objects.remove(&key(namespace, name));
+        seen.contact = Some(Instant::now());
+    }
+
+    fn touch(&self) {
+        self.seen().contact = Some(Instant::now());
+    }
+}
+
+/// Tells an object from all others of its kind; no name holds a slash.
+fn key(namespace: Option<&str>, name: &str) -> String {
+    format!("{}/{name}", namespace.unwrap_or_default())
+}
+
+fn resource(kind: BoundKind) -> ApiResource {
+    match kind {
+        BoundKind::ServiceAccount => ApiResource::erase::<ServiceAccount>(&()),
+        BoundKind::Secret => ApiResource::erase::<Secret>(&()),
+        BoundKind::Pod => ApiResource::erase::<Pod>(&()),
+        BoundKind::Node => ApiResource::erase::<Node>(&()),
+    }
+}
+
+#[cfg(test)]
+impl Object {
+    /// An object that is not being deleted, heard of now.
+    pub(super) fn new(uid: &str, version: &str) -> Self {
+        Self {
+            uid: uid.to_owned(),
+            version: version.to_owned(),
+            deleting: false,
+            at: Instant::now(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bound(kind: BoundKind, uid: Option<&str>) -> Bound {
+        Bound::from(&BoundObject {
+            kind,
+            namespace: "apps".to_owned(),
+            name: "a".to_owned(),
+            uid: uid.map(str::to_owned),
+        })
+    }
+
+    fn one(object: Object) -> Vec<(String, Object)> {
+        vec![("apps/a".to_owned(), object)]
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_object_that_was_seen_and_is_not_there_any_more_ends_the_bond() {
+        for kind in BoundKind::ALL {
+            let followed = Followed::default();
+            let (hub, mut bound) = (followed.sink(kind), [bound(kind, Some("u1"))]);
+            let mut bond = || followed.bond(&mut bound, Instant::now()).0;
+            assert_eq!(bond(), Bond::Unknown, "nothing is listed yet");
+            hub.replace(Vec::new());
+            assert_eq!(
+                bond(),
+                Bond::Unknown,
+                "the list may be older than the object"
+            );
+            hub.replace(one(Object::new("u1", "1")));
+            assert_eq!(bond(), Bond::Stands);
+            let mut deleting = Object::new("u1", "2");
+            deleting.deleting = true;
+            hub.replace(one(deleting));
+            let wanted = match kind {
+                BoundKind::ServiceAccount => Bond::Gone,
+                BoundKind::Secret | BoundKind::Pod | BoundKind::Node => Bond::Unknown,
+            };
+            assert_eq!(bond(), wanted, "it is being deleted");
+            hub.replace(one(Object::new("u2", "3")));
+            assert_eq!(bond(), Bond::Gone, "another object has its name");
+            hub.remove(Some("apps"), "a");
+            assert_eq!(bond(), Bond::Gone);
+            tokio::time::advance(CURRENT_FOR).await;
+            assert_eq!(bond(), Bond::Unknown, "the hub is silent");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_secret_without_uid_counts_in_the_version_that_was_reviewed() {
+        let followed = Followed::default();
+        let hub = followed.sink(BoundKind::Secret);
+        let mut bound = [bound(BoundKind::Secret, None)];
+        let mut bond = |reviewed| followed.bond(&mut bound, reviewed).0;
+        let before = Instant::now();
+        tokio::time::advance(Duration::from_secs(1)).await;
+        hub.replace(one(Object::new("u1", "1")));
+        assert_eq!(bond(before), Bond::Unknown);
+        let reviewed = Instant::now();
+        assert_eq!(bond(reviewed), Bond::Stands);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        hub.replace(one(Object::new("u1", "1")));
+        assert_eq!(bond(reviewed), Bond::Stands, "it is listed again");
+        hub.replace(one(Object::new("u1", "2")));
+        assert_eq!(bond(reviewed), Bond::Unknown, "another token may be in it");
+        hub.remove(Some("apps"), "a");
+        assert_eq!(bond(Instant::now()), Bond::Unknown);
+    }
+}
