@@ -2,16 +2,21 @@
 //!
 //! Before anybody has said who they are, a connection may cost one file, some KiB, and
 //! bounded time: for the handshake, and for the headers. One network (an IPv4 address or an IPv6
-//! /64) gets a part of the connections only. The network is the connection's own: who stands
-//! behind a balancer that hides addresses shares the balancer's part.
+//! /64) gets a part of the connections only, and so do wider networks. The network is the
+//! connection's own: who stands behind a balancer that hides addresses shares the balancer's part.
+//!
+//! The listener accepts for ever: a connection that gets no place is closed at once. Some places are
+//! for agents only.
 
 mod absence;
+mod activity;
 pub mod address;
 pub mod files;
 mod place;
 mod prompt;
 pub mod tls;
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -20,13 +25,13 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
+use axum::response::{IntoResponse as _, Response};
 use drover_tunnel::ReadAhead;
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -35,10 +40,13 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
 use self::absence::notice_absence;
+pub use self::activity::Patience;
+use self::activity::Tracked;
 pub use self::place::Place;
+use self::place::{Places, Purpose};
 use self::prompt::Prompt;
 use crate::backoff::Backoff;
-use crate::networks::Shares;
+use crate::status::Status;
 
 /// Largest header section of a request; client-go sends long tokens and group lists.
 pub const HEADER_BYTES: usize = 256 * 1024;
@@ -51,6 +59,11 @@ const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
 /// How often a silent HTTP/2 connection is asked whether it lives, and how long it may think.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
 
+/// Time for a connection to end after it was asked to.
+const GOODBYE: Duration = Duration::from_secs(5);
+/// Routes by which agents connect.
+const OF_AGENTS: [&str; 3] = ["/v1/agent/register", "/v1/agent/challenge", "/v1/connect"];
+
 /// What connections may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -59,11 +72,20 @@ pub struct Limits {
     /// Longest time for the headers of an HTTP/1.1 request, waiting for its first byte included,
     /// and for the preface of an HTTP/2 connection.
     pub headers: Duration,
-    /// Connections at once; further ones wait in the system's queue.
+    /// Connections at once; further ones are for agents only. Agents that have proved themselves do
+    /// not count.
     pub connections: usize,
-    /// Connections at once from one network; further ones are closed. Agents that have proved
-    /// themselves do not count.
+    /// Connections at once from one network; further ones are for agents only.
     pub per_network: usize,
+    /// Connections at once that are for agents only, half of them for networks from which agents
+    /// have proved themselves; further ones are closed.
+    pub agents: usize,
+    /// The same from one network, of either half.
+    pub agents_per_network: usize,
+    /// How long an agent may take to prove itself on such a connection.
+    pub prove: Duration,
+    /// How long connections on which nobody is signed in may stay open.
+    pub patience: Patience,
     /// How long requests in flight may go on when the server ends.
     pub drain: Duration,
 }
@@ -75,6 +97,13 @@ impl Limits {
         headers: Duration::from_secs(30),
         connections: 20_000,
         per_network: 1_000,
+        agents: 2_000,
+        agents_per_network: 50,
+        prove: Duration::from_secs(20),
+        patience: Patience {
+            idle: Duration::from_mins(1),
+            stalled: Duration::from_mins(15),
+        },
         drain: Duration::from_secs(10),
     };
 }
@@ -91,26 +120,22 @@ pub async fn serve(
     stop: CancellationToken,
 ) {
     let connections = TaskTracker::new();
-    let places = Arc::new(Semaphore::new(limits.connections));
-    let shares = Shares::new(limits.connections, limits.per_network);
+    let places = Places::new(limits);
     let acceptor = TlsAcceptor::from(tls);
     let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
     let accepting = async {
-        // The semaphore is never closed, so this ends only with the future.
-        while let Ok(of_all) = Arc::clone(&places).acquire_owned().await {
+        loop {
             let (stream, peer) = accept(&listener, &mut backoff).await;
-            let Some(share) = shares.take(peer.ip()) else {
-                tracing::debug!(%peer, "closed: too many connections from this network");
+            let Some(place) = places.take(peer.ip(), false) else {
+                tracing::debug!(%peer, "closed: too many connections");
                 continue;
             };
-            let place = Place::new(share);
             let (acceptor, router, stop) = (acceptor.clone(), router.clone(), stop.clone());
             connections.spawn(async move {
                 if let Some(stream) = shake_hands(&acceptor, stream, peer, limits).await {
                     converse(stream, (peer, &place), router, limits, &stop).await;
                 }
                 place.release();
-                drop(of_all);
             });
         }
     };
@@ -179,41 +204,72 @@ async fn converse(
     let service = service_fn(move |mut request: http::Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
         request.extensions_mut().insert(place.clone());
-        router.clone().oneshot(request.map(Body::new))
+        answer(router.clone(), request.map(Body::new), place.clone())
     });
     let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    let abandoned = abandoned(place, limits);
     let result = if is_http2 {
         let stream = TokioIo::new(Prompt::new(stream, limits.headers));
         let connection = pin!(http2().serve_connection(stream, service));
-        until(connection, http2::Connection::graceful_shutdown, stop).await
+        let shut_down = http2::Connection::graceful_shutdown;
+        until(connection, shut_down, stop, abandoned).await
     } else {
         let connection = http1(limits).serve_connection(TokioIo::new(stream), service);
         let connection = pin!(connection.with_upgrades());
-        until(
-            connection,
-            http1::UpgradeableConnection::graceful_shutdown,
-            stop,
-        )
-        .await
+        let shut_down = http1::UpgradeableConnection::graceful_shutdown;
+        until(connection, shut_down, stop, abandoned).await
     };
-    if let Err(error) = result {
-        tracing::debug!(%peer, error = &error as &dyn std::error::Error, "connection ended");
+    match result {
+        Some(Ok(())) => {}
+        Some(Err(error)) => {
+            tracing::debug!(%peer, error = &error as &dyn std::error::Error, "connection ended");
+        }
+        None => tracing::debug!(%peer, "connection closed: nobody is signed in on it"),
     }
 }
 
-/// Drives a connection to its end, which it is asked to come to at `stop`.
+/// Answers a request, which is in flight until its answer is sent.
+async fn answer(
+    router: Router,
+    request: http::Request<Body>,
+    place: Place,
+) -> Result<Response, Infallible> {
+    let request_in_flight = place.activity().begin();
+    let serves = place.purpose() == Purpose::All || OF_AGENTS.contains(&request.uri().path());
+    let response = if serves {
+        router.oneshot(request).await?
+    } else {
+        let full = "the server serves connected agents and users only: too many connections";
+        Status::unavailable(full, 5).into_response()
+    };
+    Ok(response.map(|body| Body::new(Tracked::new(body, request_in_flight))))
+}
+
+/// Returns when a connection is to be closed because of what its client does not do.
+async fn abandoned(place: &Place, limits: Limits) {
+    match place.purpose() {
+        Purpose::All => place.activity().abandoned(limits.patience).await,
+        Purpose::Agents => sleep(limits.prove).await,
+    }
+}
+
+/// Drives a connection to its end, which it is asked to come to at `stop` and when it is `abandoned`;
+/// `None` if an abandoned connection does not end in time.
 async fn until<C: Future>(
     mut connection: Pin<&mut C>,
     shut_down: impl Fn(Pin<&mut C>),
     stop: &CancellationToken,
-) -> C::Output {
+    abandoned: impl Future<Output = ()>,
+) -> Option<C::Output> {
     tokio::select! {
-        result = connection.as_mut() => result,
+        result = connection.as_mut() => return Some(result),
         () = stop.cancelled() => {
             shut_down(connection.as_mut());
-            connection.await
+            return Some(connection.await);
         }
+        () = abandoned => shut_down(connection.as_mut()),
     }
+    timeout(GOODBYE, connection).await.ok()
 }
 
 fn http1(limits: Limits) -> http1::Builder {

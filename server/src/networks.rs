@@ -1,89 +1,83 @@
-//! Where strangers come from, and how much of a thing one place may hold at once.
+//! Where clients come from, and how much of a thing one network may hold or ask for.
+//!
+//! An attacker may own a whole IPv6 /48, and so 65,536 networks of one client each. So each address
+//! counts at three prefixes at once: the client's, and two wider ones, which get a larger share of
+//! the whole, but never all of it.
 
-use std::collections::HashMap;
+mod agents;
+mod rates;
+mod shares;
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
 
 use axum::extract::ConnectInfo;
 use http::Extensions;
-use parking_lot::Mutex;
+
+pub use self::agents::AgentNetworks;
+pub use self::rates::{Quota, Rates, Wait};
+pub use self::shares::{Share, Shares, has_room};
+
+/// Prefix lengths at which an address counts, the client's first.
+const IPV4_WIDTHS: [u8; 3] = [32, 24, 16];
+const IPV6_WIDTHS: [u8; 3] = [64, 56, 48];
+
+/// Stands for an address that the listener does not tell.
+pub const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 /// What one person commands: an IPv4 address, or a whole IPv6 /64.
 pub fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX))),
-        v4 @ IpAddr::V4(_) => v4,
-    }
+    prefixes(address)[0].first
 }
 
 /// Where a request comes from. Those of which the listener does not tell it share one place.
 pub fn sender(request: &Extensions) -> IpAddr {
     let peer = request.get::<ConnectInfo<SocketAddr>>();
-    let nowhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-    peer.map_or(nowhere, |ConnectInfo(peer)| peer.ip())
+    peer.map_or(NOWHERE, |ConnectInfo(peer)| peer.ip())
 }
 
-/// A bounded number of places, of which each network holds at most a part; clones share them.
-#[derive(Clone, Debug)]
-pub struct Shares(Arc<Inner>);
-
-#[derive(Debug)]
-struct Inner {
-    all: usize,
-    each: usize,
-    held: Mutex<Held>,
+/// The addresses that begin with the same bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Prefix {
+    first: IpAddr,
+    length: u8,
 }
 
-#[derive(Debug, Default)]
-struct Held {
-    all: usize,
-    by_network: HashMap<IpAddr, usize>,
-}
-
-/// A place; free again when dropped.
-#[derive(Debug)]
-#[must_use = "the place is free again when this is dropped"]
-pub struct Share {
-    of: Shares,
-    network: IpAddr,
-}
-
-impl Shares {
-    /// `all` places, of which one network may hold `each`.
-    pub fn new(all: usize, each: usize) -> Self {
-        Self(Arc::new(Inner {
-            all,
-            each,
-            held: Mutex::default(),
-        }))
-    }
-
-    /// A place for somebody at this address; `None` while all, or their network's, are taken.
-    pub fn take(&self, address: IpAddr) -> Option<Share> {
-        let network = network(address);
-        let mut held = self.0.held.lock();
-        let mine = held.by_network.get(&network).copied().unwrap_or(0);
-        if held.all >= self.0.all || mine >= self.0.each {
-            return None;
-        }
-        held.all += 1;
-        held.by_network.insert(network, mine + 1);
-        Some(Share {
-            of: self.clone(),
-            network,
-        })
-    }
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        let mut held = self.of.0.held.lock();
-        held.all = held.all.saturating_sub(1);
-        match held.by_network.get_mut(&self.network) {
-            Some(mine) if *mine > 1 => *mine -= 1,
-            _ => drop(held.by_network.remove(&self.network)),
+impl Prefix {
+    /// The prefix of this length that holds an address; a length beyond the address's is its own.
+    pub fn of(address: IpAddr, length: u8) -> Self {
+        match address.to_canonical() {
+            IpAddr::V4(v4) => {
+                let length = length.min(32);
+                let mask = u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or(0);
+                Self {
+                    first: Ipv4Addr::from_bits(v4.to_bits() & mask).into(),
+                    length,
+                }
+            }
+            IpAddr::V6(v6) => {
+                let length = length.min(128);
+                let mask = u128::MAX.checked_shl(128 - u32::from(length)).unwrap_or(0);
+                Self {
+                    first: Ipv6Addr::from_bits(v6.to_bits() & mask).into(),
+                    length,
+                }
+            }
         }
     }
+
+    /// Whether an address is in it.
+    pub fn contains(self, address: IpAddr) -> bool {
+        Self::of(address, self.length) == self
+    }
+}
+
+/// The prefixes at which an address counts, the longest first.
+fn prefixes(address: IpAddr) -> [Prefix; 3] {
+    let widths = match address.to_canonical() {
+        IpAddr::V4(_) => IPV4_WIDTHS,
+        IpAddr::V6(_) => IPV6_WIDTHS,
+    };
+    widths.map(|width| Prefix::of(address, width))
 }
 
 #[cfg(test)]
@@ -102,22 +96,16 @@ mod tests {
     }
 
     #[test]
-    fn one_network_leaves_places_to_others_and_gives_its_own_back() {
-        let shares = Shares::new(3, 2);
-        let address = |last: u8| IpAddr::from([192, 0, 2, last]);
-        let first = shares.take(address(1));
-        let second = shares.take(address(1));
-        assert!(first.is_some() && second.is_some());
-        assert!(shares.take(address(1)).is_none());
-        let other = shares.take(address(2));
-        assert!(other.is_some());
-        assert!(shares.take(address(3)).is_none(), "all are taken");
-        drop((first, second));
-        assert!(shares.take(address(1)).is_some());
-        drop(other);
-        assert!(
-            shares.0.held.lock().by_network.is_empty(),
-            "nothing is kept"
-        );
+    fn prefix_contains_the_addresses_that_begin_alike() {
+        let prefix = |address: &str, length| Prefix::of(address.parse().unwrap(), length);
+        let holds = |prefix: Prefix, address: &str| prefix.contains(address.parse().unwrap());
+        assert!(holds(prefix("10.1.2.3", 8), "10.200.0.1"));
+        assert!(!holds(prefix("10.1.2.3", 8), "11.0.0.1"));
+        assert!(holds(prefix("2001:db8::", 48), "2001:db8:0:ffff::1"));
+        assert!(!holds(prefix("2001:db8::", 48), "2001:db8:1::1"));
+        assert!(holds(prefix("0.0.0.0", 0), "192.0.2.1"));
+        assert!(!holds(prefix("0.0.0.0", 0), "::1"), "another family");
+        assert!(holds(prefix("::", 0), "2001:db8::1"));
+        assert!(holds(prefix("192.0.2.1", 32), "::ffff:192.0.2.1"));
     }
 }

@@ -13,7 +13,7 @@ pub mod notice;
 pub mod pin;
 pub mod register;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -22,66 +22,114 @@ use axum::response::{IntoResponse as _, Response};
 use axum::{Json, Router};
 use drover_access::same_origin::Head;
 use drover_api::agent::{Challenge, ChallengeRequest, RegisterRequest, RegisterResponse};
+use drover_api::ids::ClusterUid;
 use drover_api::rest::{Import, ImportRequest};
-use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota};
-use http::HeaderValue;
+use governor::DefaultDirectRateLimiter;
 use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE};
+use http::{Extensions, HeaderValue};
 use secrecy::{ExposeSecret as _, SecretString};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use self::challenge::Challenges;
 use self::connect::ChallengeRate;
+use self::decide::Refusal;
 use self::notice::Notices;
+use self::register::refusal;
 use crate::hub::Hub;
 use crate::identity::Authenticator;
-use crate::networks::network;
+use crate::listen::Place;
+use crate::networks::{Quota, Rates, sender};
 use crate::rest::audited::identify;
 use crate::rest::body;
 use crate::rest::caller::check_token;
 use crate::rest::sight::{Sight, place_of_cluster};
-use crate::rest::strangers::StrangersJson;
+use crate::rest::strangers::AgentsJson;
 use crate::settings::Settings;
 use crate::status::Status;
 use crate::tunnels::Tunnels;
 
-/// Requests of agents that make the hub work: at once, and then each second.
+/// Requests of agents that make the hub work: at once, and then each second. As many again are for
+/// networks from which agents have proved their keys.
 const BURST: NonZeroU32 = NonZeroU32::new(200).expect("200 is not zero");
 const PER_SECOND: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
-/// The same from one network, so that a stranger leaves most of it to others.
-const NETWORK_BURST: NonZeroU32 = NonZeroU32::new(40).expect("40 is not zero");
-const NETWORK_PER_SECOND: NonZeroU32 = NonZeroU32::new(5).expect("5 is not zero");
-/// Networks whose rate is remembered before those at rest are forgotten.
-const MOST_NETWORKS: usize = 16_384;
+/// Manifests that are asked for with a registration token. They have a budget of their own, for
+/// anybody can ask for one.
+const MANIFEST_BURST: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
+const MANIFESTS_PER_SECOND: NonZeroU32 = NonZeroU32::new(10).expect("10 is not zero");
+/// The same from one network, and from wider ones, so that a stranger leaves most of it to others.
+const OF_A_NETWORK: [Quota; 3] = [
+    Quota::per_second(5).burst(40),
+    Quota::per_second(12).burst(80),
+    Quota::per_second(25).burst(100),
+];
 
 /// How often agents make the hub work, by network and in all.
 #[derive(Debug)]
 struct RegistrationRate {
-    network: DefaultKeyedRateLimiter<Option<IpAddr>>,
+    networks: Rates,
     all: DefaultDirectRateLimiter,
+    of_known: DefaultDirectRateLimiter,
+    manifests: DefaultDirectRateLimiter,
+}
+
+/// What a request makes the hub work for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Work {
+    /// A Cluster that exists, from any network.
+    Cluster,
+    /// A Cluster that exists, from a network from which an agent has proved its key.
+    ClusterOfKnown,
+    /// A manifest, for a token that may be invented.
+    Manifest,
 }
 
 impl Default for RegistrationRate {
     fn default() -> Self {
-        let each = Quota::per_second(NETWORK_PER_SECOND).allow_burst(NETWORK_BURST);
-        let all = Quota::per_second(PER_SECOND).allow_burst(BURST);
+        let limiter = |rate, burst| {
+            DefaultDirectRateLimiter::direct(governor::Quota::per_second(rate).allow_burst(burst))
+        };
         Self {
-            network: DefaultKeyedRateLimiter::keyed(each),
-            all: DefaultDirectRateLimiter::direct(all),
+            networks: Rates::new(OF_A_NETWORK),
+            all: limiter(PER_SECOND, BURST),
+            of_known: limiter(PER_SECOND, BURST),
+            manifests: limiter(MANIFESTS_PER_SECOND, MANIFEST_BURST),
         }
     }
 }
 
 impl RegistrationRate {
-    fn check(&self, peer: Option<SocketAddr>) -> Result<(), Status> {
-        if self.network.len() > MOST_NETWORKS {
-            self.network.retain_recent();
-        }
-        let busy = || Status::too_many_requests("too many agents register at once", 2);
+    fn check(&self, from: IpAddr, work: Work) -> Result<(), Status> {
         // What its network may not do does not count for the others.
-        let network = peer.map(|peer| network(peer.ip()));
-        self.network.check_key(&network).map_err(|_| busy())?;
-        self.all.check().map_err(|_| busy())
+        self.check_network(from)?;
+        self.check_all(work)
+    }
+
+    fn check_network(&self, from: IpAddr) -> Result<(), Status> {
+        self.networks.check(&(), from).map_err(|_| busy())
+    }
+
+    fn check_all(&self, work: Work) -> Result<(), Status> {
+        let all = match work {
+            Work::Cluster => &self.all,
+            Work::ClusterOfKnown => &self.of_known,
+            Work::Manifest => &self.manifests,
+        };
+        all.check().map_err(|_| busy())
+    }
+}
+
+fn busy() -> Status {
+    Status::too_many_requests("too many agents register at once", 2)
+}
+
+/// The budget of a request for a Cluster that exists.
+fn cluster_work(request: &Extensions) -> Work {
+    let place = request.get::<Place>();
+    if place.is_some_and(|place| place.is_agents_network(sender(request))) {
+        Work::ClusterOfKnown
+    } else {
+        Work::Cluster
     }
 }
 
@@ -136,14 +184,18 @@ impl RegistrationState {
         }
     }
 
+    fn is_cluster(&self, uid: &ClusterUid) -> bool {
+        self.hub.stores().clusters.by_uid(uid.as_str()).is_some()
+    }
+
     /// What a manifest of now says of the server: its address, and its authority.
     pub(crate) fn reached_at(&self) -> (String, Option<Arc<str>>) {
         (self.settings.server_url(), self.trust.clone())
     }
 
     /// Refuses when agents make the hub work too hard.
-    fn slow_down(&self, peer: Option<SocketAddr>) -> Result<(), Status> {
-        self.rate.check(peer)
+    fn slow_down(&self, request: &Extensions) -> Result<(), Status> {
+        self.rate.check(sender(request), cluster_work(request))
     }
 }
 
@@ -169,10 +221,15 @@ async fn register(
     State(state): State<RegistrationState>,
     request: Request,
 ) -> Result<Json<RegisterResponse>, Status> {
-    let peer = connect::peer(request.extensions());
-    state.slow_down(peer)?;
+    state.rate.check_network(sender(request.extensions()))?;
+    let work = cluster_work(request.extensions());
     let headers = request.headers().clone();
-    let StrangersJson(asked) = StrangersJson::from_request(request, &state).await?;
+    let AgentsJson(asked) = AgentsJson::<RegisterRequest>::from_request(request, &state).await?;
+    // A request that names no Cluster costs the hub nothing, and leaves the budget to agents.
+    if !state.is_cluster(&asked.cluster_uid) {
+        return Err(refusal(&Refusal::NoSuchCluster));
+    }
+    state.rate.check_all(work)?;
     register::register(&state, &headers, &asked).await.map(Json)
 }
 
@@ -184,7 +241,7 @@ async fn challenge(
     request: Request,
 ) -> Result<Json<Challenge>, Status> {
     let peer = connect::peer(request.extensions());
-    let StrangersJson(asked) = StrangersJson::from_request(request, &state).await?;
+    let AgentsJson(asked) = AgentsJson::from_request(request, &state).await?;
     connect::challenge(&state, peer, &asked).map(Json)
 }
 
@@ -201,7 +258,9 @@ async fn import_manifest(
     State(state): State<RegistrationState>,
     request: Request,
 ) -> Result<Response, Status> {
-    state.slow_down(connect::peer(request.extensions()))?;
+    state
+        .rate
+        .check(sender(request.extensions()), Work::Manifest)?;
     let headers = request.headers();
     let token = register::presented(headers)?;
     let text = headers
@@ -253,9 +312,40 @@ mod tests {
     #[test]
     fn a_stranger_who_registers_again_and_again_keeps_no_other_network_out() {
         let rate = RegistrationRate::default();
-        let peer = |n: u8| Some(SocketAddr::from(([192, 0, 2, n], 1)));
-        let allowed = (0..1000).filter(|_| rate.check(peer(1)).is_ok()).count();
+        let peer = |n: u8| IpAddr::from([192, 0, 2, n]);
+        let check = |n| rate.check(peer(n), Work::Cluster);
+        let allowed = (0..1000).filter(|_| check(1).is_ok()).count();
         assert!((40..60).contains(&allowed), "{allowed}");
-        assert!(rate.check(peer(2)).is_ok());
+        assert!(check(2).is_ok());
+    }
+
+    #[test]
+    fn flood_of_registrations_from_one_48_leaves_half_to_others() {
+        let rate = RegistrationRate::default();
+        let from = |site, n| IpAddr::from([0x2001, 0xdb8, site, n, 0, 0, 0, 1]);
+        let allowed = (0..=u16::MAX).filter(|n| rate.check(from(0, *n), Work::Cluster).is_ok());
+        let allowed = allowed.count();
+        assert!((100..150).contains(&allowed), "{allowed}");
+        assert!(rate.check(from(1, 0), Work::Cluster).is_ok());
+    }
+
+    #[test]
+    fn flood_from_many_networks_leaves_budgets_to_known_agents() {
+        let rate = RegistrationRate::default();
+        for n in 0..=u16::MAX {
+            let [high, low] = n.to_be_bytes();
+            let _ = rate.check(IpAddr::from([high, low, 0, 1]), Work::Manifest);
+        }
+        assert!(
+            rate.check_all(Work::Cluster).is_ok(),
+            "agents that register"
+        );
+        let refused = (0..=u16::MAX).filter(|n| {
+            let [high, low] = n.to_be_bytes();
+            let from = IpAddr::from([high, low, 0, 1]);
+            rate.check(from, Work::Cluster).is_err()
+        });
+        assert!(refused.count() > 1000);
+        assert!(rate.check_all(Work::ClusterOfKnown).is_ok());
     }
 }

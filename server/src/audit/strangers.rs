@@ -14,10 +14,12 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::record::{Outcome, Record, Stage};
-use crate::networks::network;
+use crate::networks::{NOWHERE, has_room, network};
 
 /// Networks and outcomes that are counted apart.
 const MOST: usize = 64;
+/// The same of one network.
+const OF_A_NETWORK: usize = 16;
 /// Records written whole: at once, and then one each so often.
 const WHOLE_BURST: u32 = 32;
 const WHOLE_EVERY: Duration = Duration::from_secs(2);
@@ -103,7 +105,7 @@ impl Strangers {
             slot.count += 1;
             return Fate::Counted { first: false };
         }
-        if room && self.slots.len() < MOST && self.may_write_whole(now) {
+        if room && self.has_slot(source) && self.may_write_whole(now) {
             let slot = Slot::new(now, received, 0);
             self.slots.insert((source, cause), slot);
             record.cut_target(TARGET_BYTES);
@@ -116,6 +118,15 @@ impl Strangers {
         });
         slot.count += 1;
         Fate::Counted { first }
+    }
+
+    /// Whether there is a slot for one more cause from this network.
+    fn has_slot(&self, source: Option<IpAddr>) -> bool {
+        let sources = self
+            .slots
+            .keys()
+            .map(|(source, _)| source.unwrap_or(NOWHERE));
+        has_room(sources, source.unwrap_or(NOWHERE), (MOST, OF_A_NETWORK))
     }
 
     fn may_write_whole(&mut self, now: Instant) -> bool {
@@ -285,5 +296,19 @@ mod tests {
         let fate = strangers.take_in(record([192, 0, 2, 1], "BadPath"), now, false);
         assert!(matches!(fate, Fate::Counted { first: true }));
         assert_eq!(strangers.due(now + WINDOWS.0).len(), 1);
+    }
+
+    #[test]
+    fn flood_from_one_16_leaves_the_source_of_others_in_the_log() {
+        let now = Instant::now();
+        let mut strangers = Strangers::new(now);
+        for n in 0..=255_u8 {
+            // Over time, so that records may be written whole.
+            let now = now + WHOLE_EVERY * u32::from(n);
+            let _ = strangers.take_in(record([198, 51, n, 1], "NoIdentity"), now, true);
+        }
+        let later = now + WHOLE_EVERY * 300;
+        let fate = strangers.take_in(record([192, 0, 2, 1], "NoIdentity"), later, true);
+        assert!(matches!(fate, Fate::Whole(_)));
     }
 }

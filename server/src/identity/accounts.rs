@@ -23,7 +23,7 @@ use drover_access::account_token::{AccountToken, TokenDigest};
 use drover_access::identity::Account;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
-use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLimiter};
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -35,13 +35,16 @@ use self::known::{Accepted, Known, make_room};
 use self::review::review;
 use super::lookup::LookupError;
 use crate::hub::{Hub, HubError};
-use crate::networks::network;
+use crate::networks::{self, Rates, network};
 
-/// Reviews a second of tokens that the hub has not accepted before, for one network and for all
+/// Reviews a second of tokens that the hub has not accepted before, for one network, wider ones, and for all
 /// together; as many as of two, and of five, seconds may come at once after a quiet time.
-const OF_A_NETWORK: NonZeroU32 = NonZeroU32::new(30).expect("30 is not zero");
+const OF_A_NETWORK: [networks::Quota; 3] = [
+    networks::Quota::per_second(30).burst(60),
+    networks::Quota::per_second(60).burst(250),
+    networks::Quota::per_second(100).burst(500),
+];
 const OF_ALL: NonZeroU32 = NonZeroU32::new(200).expect("200 is not zero");
-const BURST_OF_A_NETWORK: NonZeroU32 = NonZeroU32::new(60).expect("60 is not zero");
 const BURST_OF_ALL: NonZeroU32 = NonZeroU32::new(1000).expect("1000 is not zero");
 /// Networks that are counted before those are forgotten that have been quiet.
 const NETWORKS: usize = 20_000;
@@ -94,7 +97,7 @@ pub struct Accounts {
 }
 
 struct SharedState {
-    strangers: DefaultKeyedRateLimiter<IpAddr>,
+    strangers: Rates,
     all_strangers: DefaultDirectRateLimiter,
     /// Networks from which the hub has accepted a token, and when it last did.
     proven: Mutex<HashMap<IpAddr, Instant>>,
@@ -111,12 +114,11 @@ impl std::fmt::Debug for Accounts {
 
 impl Accounts {
     pub(super) fn new(hub: Hub) -> Self {
-        let of_a_network = Quota::per_second(OF_A_NETWORK).allow_burst(BURST_OF_A_NETWORK);
         let of_all = Quota::per_second(OF_ALL).allow_burst(BURST_OF_ALL);
         Self {
             hub,
             shared: Arc::new(SharedState {
-                strangers: RateLimiter::keyed(of_a_network),
+                strangers: Rates::new(OF_A_NETWORK),
                 all_strangers: RateLimiter::direct(of_all),
                 proven: Mutex::default(),
                 known: Mutex::default(),
@@ -213,16 +215,14 @@ impl Accounts {
 
     fn admit_stranger(&self, network: IpAddr) -> Result<(), LookupError> {
         let shared = &*self.shared;
-        if shared.strangers.len() > NETWORKS {
-            shared.strangers.retain_recent();
-        }
-        let too_many = |_| LookupError::TooMany;
-        shared.strangers.check_key(&network).map_err(too_many)?;
+        let limited = shared.strangers.check(&(), network);
+        limited.map_err(|_| LookupError::TooMany)?;
         let proven = shared.proven.lock().get(&network).copied();
         if proven.is_some_and(|at| at.elapsed() < KNOWN_FOR) {
             return Ok(());
         }
-        shared.all_strangers.check().map_err(too_many)
+        let limited = shared.all_strangers.check();
+        limited.map_err(|_| LookupError::TooMany)
     }
 
     /// Where accounts come from, new tokens come from, too: those are not kept out by others'.

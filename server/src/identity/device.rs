@@ -28,7 +28,7 @@ use super::limits::{LoginLimits, RetryAfter};
 use super::providers::sign_in::still_stands;
 use super::tokens::{self, TokenError, TokenWish};
 use crate::hub::{Hub, call};
-use crate::networks::network;
+use crate::networks::has_room;
 use crate::randomness::{NoRandomness, random};
 use crate::settings::Settings;
 use crate::status::Status;
@@ -267,9 +267,8 @@ fn begin(
     now: Timestamp,
 ) -> Result<Codes, DeviceError> {
     waiting.retain(|_, wish| wish.waits(now));
-    let (all, of_one) = WAITING;
-    let here = |wish: &&Wish| network(wish.shown.source) == network(source);
-    if waiting.len() >= all || waiting.values().filter(here).count() >= of_one {
+    let sources = waiting.values().map(|wish| wish.shown.source);
+    if !has_room(sources, source, WAITING) {
         return Err(DeviceError::TooMany(RetryAfter::A_MINUTE));
     }
     let user = code(random()?);

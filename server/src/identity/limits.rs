@@ -12,6 +12,7 @@
 mod failures;
 
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -26,19 +27,22 @@ use icu_normalizer::DecomposingNormalizerBorrowed;
 use parking_lot::Mutex;
 
 use self::failures::{Failures, Origin, Outcome};
-use crate::networks::network;
+use crate::networks::{self, Rates, Wait, network};
 
-/// Attempts a minute from one address.
-const ADDRESS: NonZeroU32 = NonZeroU32::new(60).expect("60 is not zero");
+/// Attempts a minute from one address, and from the wider networks that it belongs to.
+const ADDRESS: [u32; 3] = [60, 120, 240];
 /// Attempts a minute for one user from one address.
 const PAIR: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
 /// Attempts a minute for one user from all unfamiliar addresses.
 const USER: NonZeroU32 = NonZeroU32::new(40).expect("40 is not zero");
-/// Sign-ins a minute that one address begins or ends at providers with a page of their own.
-const BEGUN: NonZeroU32 = NonZeroU32::new(120).expect("120 is not zero");
+/// Sign-ins a minute that one address, and the wider networks that it belongs to, begin or end at
+/// providers with a page of their own.
+const BEGUN: [u32; 3] = [120, 240, 480];
 /// Codes a minute that one user looks at or confirms.
 const CODES: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
-/// Attempts a minute at one directory from all unfamiliar addresses: it may lock accounts.
+/// Attempts a minute at one directory from one unfamiliar address, from the wider networks that it
+/// belongs to, and from all: the directory may lock accounts.
+const DIRECTORY_BY_NETWORK: [u32; 3] = [60, 75, 150];
 const DIRECTORY: NonZeroU32 = NonZeroU32::new(300).expect("300 is not zero");
 /// Budgets that are kept before full ones are forgotten.
 const KEPT: usize = 20_000;
@@ -70,12 +74,13 @@ pub struct LoginLimits(Arc<Budgets>);
 
 struct Budgets {
     clock: DefaultClock,
-    address: DefaultKeyedRateLimiter<IpAddr>,
+    address: Rates,
     pair: DefaultKeyedRateLimiter<(String, IpAddr)>,
     user: DefaultKeyedRateLimiter<String>,
-    begun: DefaultKeyedRateLimiter<IpAddr>,
+    begun: Rates,
     accounts: Mutex<Failures>,
     directory: DefaultKeyedRateLimiter<String>,
+    directory_by_network: Rates<String>,
     codes: DefaultKeyedRateLimiter<String>,
     familiar: Mutex<HashMap<String, HashSet<IpAddr>>>,
 }
@@ -90,12 +95,13 @@ impl Default for LoginLimits {
     fn default() -> Self {
         Self(Arc::new(Budgets {
             clock: DefaultClock::default(),
-            address: RateLimiter::keyed(Quota::per_minute(ADDRESS)),
+            address: rates(ADDRESS),
             pair: RateLimiter::keyed(Quota::per_minute(PAIR)),
             user: RateLimiter::keyed(Quota::per_minute(USER)),
-            begun: RateLimiter::keyed(Quota::per_minute(BEGUN)),
+            begun: rates(BEGUN),
             accounts: Mutex::default(),
             directory: RateLimiter::keyed(Quota::per_minute(DIRECTORY)),
+            directory_by_network: rates(DIRECTORY_BY_NETWORK),
             codes: RateLimiter::keyed(Quota::per_minute(CODES)),
             familiar: Mutex::new(HashMap::new()),
         }))
@@ -113,7 +119,7 @@ impl LoginLimits {
             |not_until: NotUntil<_>| RetryAfter(not_until.wait_time_from(budgets.clock.now()));
         let familiar = self.is_familiar(&user, address);
         if !familiar {
-            budgets.address.check_key(&address).map_err(spent)?;
+            budgets.address.check(&(), address)?;
         }
         budgets
             .pair
@@ -127,12 +133,7 @@ impl LoginLimits {
 
     /// Counts a sign-in that an address begins or ends at a provider with a page of its own.
     pub fn check_begin(&self, address: IpAddr) -> Result<(), RetryAfter> {
-        let budgets = &*self.0;
-        if budgets.begun.len() > KEPT {
-            budgets.begun.retain_recent();
-        }
-        let spent = budgets.begun.check_key(&network(address));
-        spent.map_err(|not_until| RetryAfter(not_until.wait_time_from(budgets.clock.now())))
+        Ok(self.0.begun.check(&(), address)?)
     }
 
     /// Counts an attempt with a password of a directory, whose people are not the local users.
@@ -164,12 +165,19 @@ impl LoginLimits {
             outcome: Outcome::Failed,
         };
         if origin == Origin::Unfamiliar
-            && let Err(not_until) = budgets.directory.check_key(&provider.to_owned())
+            && let Err(after) = self.check_directory(provider, address)
         {
             attempt.outcome = Outcome::NotSent;
-            return Err(RetryAfter(not_until.wait_time_from(budgets.clock.now())));
+            return Err(after);
         }
         Ok(attempt)
+    }
+
+    fn check_directory(&self, provider: &str, address: IpAddr) -> Result<(), RetryAfter> {
+        let (budgets, provider) = (&*self.0, provider.to_owned());
+        budgets.directory_by_network.check(&provider, address)?;
+        let spent = budgets.directory.check_key(&provider);
+        spent.map_err(|not_until| RetryAfter(not_until.wait_time_from(budgets.clock.now())))
     }
 
     /// Counts a code of a program's log-in that a user looks at or confirms.
@@ -209,9 +217,6 @@ impl LoginLimits {
 
     fn forget_if_many(&self) {
         let budgets = &*self.0;
-        if budgets.address.len() > KEPT {
-            budgets.address.retain_recent();
-        }
         if budgets.pair.len() > KEPT {
             budgets.pair.retain_recent();
         }
@@ -222,6 +227,16 @@ impl LoginLimits {
             budgets.directory.retain_recent();
         }
     }
+}
+
+impl From<Wait> for RetryAfter {
+    fn from(Wait(time): Wait) -> Self {
+        Self(time)
+    }
+}
+
+fn rates<K: Clone + Eq + Hash>(a_minute: [u32; 3]) -> Rates<K> {
+    Rates::new(a_minute.map(networks::Quota::per_minute))
 }
 
 /// An attempt with a password of a directory; failed unless its end says otherwise.
@@ -380,7 +395,20 @@ mod tests {
     fn spraying_names_from_one_place_is_slow() {
         let limits = LoginLimits::default();
         let passed = (0..200).filter(|i| limits.check(&format!("u{i}"), address(1)).is_ok());
-        assert_eq!(passed.count(), ADDRESS.get() as usize);
+        assert_eq!(passed.count(), ADDRESS[0] as usize);
+    }
+
+    #[test]
+    fn spraying_names_from_one_48_leaves_a_directory_to_others() {
+        let limits = LoginLimits::default();
+        let of_site = |site, n| IpAddr::from([0x2001, 0xdb8, site, n, 0, 0, 0, 1]);
+        let passed = (0..5000).filter(|n| {
+            let login = format!("u{n}");
+            limits.check_at("corp", &login, of_site(0, *n)).is_ok()
+        });
+        let passed = passed.count();
+        assert!(passed <= 160, "{passed} of 300 a minute");
+        assert!(limits.check_at("corp", "ann", of_site(1, 0)).is_ok());
     }
 
     #[test]

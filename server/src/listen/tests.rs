@@ -1,8 +1,11 @@
 //! What strangers can do to the listener, over real sockets and TLS.
 
+mod floods;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::routing::{get, post};
+use drover_api::ids::ClusterUid;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -21,6 +24,13 @@ const QUICK: Limits = Limits {
     headers: Duration::from_millis(300),
     connections: 4,
     per_network: 4,
+    agents: 0,
+    agents_per_network: 0,
+    prove: Duration::from_millis(300),
+    patience: Patience {
+        idle: Duration::from_millis(300),
+        stalled: SOON,
+    },
     drain: Duration::from_millis(300),
 };
 
@@ -59,11 +69,21 @@ impl Listening {
             .route(
                 "/proved",
                 get(
-                    |axum::Extension(place): axum::Extension<Place>| async move {
-                        place.release();
+                    |axum::Extension(place): axum::Extension<Place>,
+                     ConnectInfo(peer): ConnectInfo<SocketAddr>| async move {
+                        place.proved(&ClusterUid::new("u"), peer.ip());
                     },
                 ),
-            );
+            )
+            .route(
+                "/signed-in",
+                get(
+                    |axum::Extension(place): axum::Extension<Place>| async move {
+                        place.authenticated();
+                    },
+                ),
+            )
+            .route("/v1/connect", get(async || ()));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let tls = Shown::new(&serving).unwrap().server_config().unwrap();
@@ -179,9 +199,13 @@ async fn whoever_says_nothing_is_sent_away_and_others_are_served() {
     slow.write_all(b"GET / HTTP/1.1\r\nHost: local")
         .await
         .unwrap();
-    let answer = server.exchange(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    let answer = timeout(SOON, answer).await.expect("a place becomes free");
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    // Connections that find no place are closed at once: the client tries again.
+    let answered = async {
+        while is_served_from(&server, [127, 0, 0, 1], "/").await.is_none() {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(SOON, answered).await.expect("a place becomes free");
     let mut nothing = Vec::new();
     let closed = timeout(SOON, silent.read_to_end(&mut nothing)).await;
     closed.expect("the silent one is closed").ok();
@@ -191,8 +215,12 @@ async fn whoever_says_nothing_is_sent_away_and_others_are_served() {
     assert!(!read_all(&mut slow).await.contains("200"));
 }
 
-/// Whether the server lets a connection from this local address get as far as an answer.
-async fn is_served_from(server: &Listening, from: [u8; 4], path: &str) -> Option<impl Sized> {
+/// The status and the connection, if the server lets one from this local address get an answer.
+async fn answered_from(
+    server: &Listening,
+    from: [u8; 4],
+    path: &str,
+) -> Option<(String, client::TlsStream<TcpStream>)> {
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::from((from, 0))).unwrap();
     let stream = socket.connect(server.address).await.unwrap();
@@ -207,7 +235,13 @@ async fn is_served_from(server: &Listening, from: [u8; 4], path: &str) -> Option
     let mut first = [0; 12];
     let read = timeout(SOON, stream.read_exact(&mut first)).await;
     read.expect("an end").ok()?;
-    assert_eq!(&first, b"HTTP/1.1 200");
+    Some((String::from_utf8_lossy(&first[9..]).into_owned(), stream))
+}
+
+/// Whether the server lets a connection from this local address get as far as an answer.
+async fn is_served_from(server: &Listening, from: [u8; 4], path: &str) -> Option<impl Sized> {
+    let (status, stream) = answered_from(server, from, path).await?;
+    assert_eq!(status, "200");
     Some(stream)
 }
 
@@ -216,6 +250,7 @@ async fn one_network_cannot_take_every_connection() {
     let limits = Limits {
         connections: 10,
         per_network: 2,
+        agents: 0,
         ..Limits::SERVER
     };
     let server = Listening::start(limits).await;
@@ -239,6 +274,7 @@ async fn connections_of_agents_that_proved_themselves_leave_their_place_to_other
     let limits = Limits {
         connections: 10,
         per_network: 1,
+        agents: 0,
         ..Limits::SERVER
     };
     let server = Listening::start(limits).await;

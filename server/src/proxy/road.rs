@@ -30,6 +30,7 @@ use super::{Road, isolation};
 use crate::audit::{
     Asked, Outcome, Person, Place, Record, RequestId, Stage, Subject, short_method,
 };
+use crate::listen;
 use crate::networks;
 use crate::telemetry::ROAD_TARGET;
 
@@ -149,6 +150,9 @@ impl Road {
         let from = networks::sender(&head.extensions);
         let who = self.authenticator.principal((&*head).into(), from).await?;
         subject.person = Some(Person::from(&who));
+        if let Some(connection) = head.extensions.get::<listen::Place>() {
+            connection.authenticated();
+        }
         let by_session = who.is_session();
         // 3. Whether they may go there. Somebody who may not learns nothing about what exists.
         let (permit, uid) = self.permit(&who, &path.cluster, name)?;

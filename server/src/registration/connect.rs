@@ -1,7 +1,6 @@
 //! `POST /v1/agent/challenge` and `GET /v1/connect`: from a proved key to an attached tunnel.
 
 use std::net::SocketAddr;
-use std::num::NonZeroU32;
 
 use axum::extract::ConnectInfo;
 use axum::response::{IntoResponse as _, Response};
@@ -14,7 +13,6 @@ use drover_api::kinds::Cluster;
 use drover_tunnel::protocol::{self, Version};
 use drover_tunnel::tunnel::Driver;
 use drover_tunnel::{OpenOptions, Tunnel, ws};
-use governor::{DefaultKeyedRateLimiter, Quota};
 use http::{HeaderMap, Request, StatusCode};
 use hyper::upgrade::OnUpgrade;
 use jiff::Timestamp;
@@ -26,7 +24,7 @@ use super::decide::{Refusal, bound_key};
 use super::register::{current_cluster, refusal, version};
 use crate::controllers::removal::is_held;
 use crate::listen::Place;
-use crate::networks::network;
+use crate::networks::{NOWHERE, Quota, Rates, sender};
 use crate::status::Status;
 use crate::tunnels::AttachedAgent;
 
@@ -34,35 +32,28 @@ use crate::tunnels::AttachedAgent;
 const MOST_PROOF: usize = 4096;
 /// Longest name of a replica, in characters.
 const MOST_REPLICA: usize = 253;
-/// Challenges that one network may ask for one Cluster: at once, and then each second.
-const BURST: NonZeroU32 = NonZeroU32::new(30).expect("30 is not zero");
-const PER_SECOND: NonZeroU32 = NonZeroU32::new(2).expect("2 is not zero");
-/// Networks and Clusters whose rate is remembered; beyond it old ones are dropped.
-const MOST_RATES: usize = 16_384;
+/// Challenges that may be asked for one Cluster: from one network, and from wider ones.
+const CHALLENGES: [Quota; 3] = [
+    Quota::per_second(2).burst(30),
+    Quota::per_second(4).burst(60),
+    Quota::per_second(8).burst(120),
+];
 
 /// How often challenges are asked for, by Cluster and network.
 #[derive(Debug)]
-pub struct ChallengeRate(DefaultKeyedRateLimiter<(ClusterUid, Option<std::net::IpAddr>)>);
+pub struct ChallengeRate(Rates<ClusterUid>);
 
 impl Default for ChallengeRate {
     fn default() -> Self {
-        Self(DefaultKeyedRateLimiter::keyed(
-            Quota::per_second(PER_SECOND).allow_burst(BURST),
-        ))
+        Self(Rates::new(CHALLENGES))
     }
 }
 
 impl ChallengeRate {
     fn check(&self, cluster: &ClusterUid, peer: Option<SocketAddr>) -> Result<(), Status> {
-        if self.0.len() > MOST_RATES {
-            self.0.retain_recent();
-        }
-        let slow = || Status::too_many_requests("this cluster's agents connect too often", 5);
-        if self.0.len() > 2 * MOST_RATES {
-            return Err(slow());
-        }
-        let key = (cluster.clone(), peer.map(|peer| network(peer.ip())));
-        self.0.check_key(&key).map_err(|_| slow())
+        let slow = |_| Status::too_many_requests("this cluster's agents connect too often", 5);
+        let from = peer.map_or(NOWHERE, |peer| peer.ip());
+        self.0.check(cluster, from).map_err(slow)
     }
 }
 
@@ -119,7 +110,7 @@ pub async fn connect(state: RegistrationState, mut request: axum::extract::Reque
         .insert(protocol::VERSION_HEADER, protocol::chosen(proved.protocol));
     // From here on the cluster's bound of tunnels counts it.
     if let Some(place) = request.extensions().get::<Place>() {
-        place.release();
+        place.proved(&proved.cluster, sender(request.extensions()));
     }
     tokio::spawn(serve(state, proved, upgrade));
     Response::from_parts(head, axum::body::Body::empty())
@@ -136,7 +127,7 @@ async fn prove(state: &RegistrationState, request: &Request<()>) -> Result<Prove
         .challenges
         .check(key, &proof.cluster_uid, &proof.nonce, now)
         .map_err(challenge_refused)?;
-    let cluster = living_cluster(state, &proof.cluster_uid, peer(request.extensions())).await?;
+    let cluster = living_cluster(state, &proof.cluster_uid, request.extensions()).await?;
     let bound = bound_key(&cluster).ok_or_else(not_registered)?;
     let bound = PublicKey::parse(bound).map_err(|error| Status::internal(error.to_string()))?;
     let message = connect_message(&proof.cluster_uid, &proof.nonce, &proof.replica);
@@ -181,7 +172,7 @@ async fn prove(state: &RegistrationState, request: &Request<()>) -> Result<Prove
 async fn living_cluster(
     state: &RegistrationState,
     uid: &ClusterUid,
-    peer: Option<SocketAddr>,
+    request: &http::Extensions,
 ) -> Result<std::sync::Arc<Cluster>, Status> {
     let known = state.hub.stores().clusters.by_uid(uid.as_str());
     let known = known.ok_or_else(|| refusal(&Refusal::NoSuchCluster))?;
@@ -192,7 +183,7 @@ async fn living_cluster(
     if bound_key(&known).is_some() {
         return Ok(known);
     }
-    state.slow_down(peer)?;
+    state.slow_down(request)?;
     let current = current_cluster(&state.hub, uid).await?;
     current
         .map(std::sync::Arc::new)

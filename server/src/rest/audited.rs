@@ -20,6 +20,7 @@ use tokio::time::Instant;
 
 use crate::audit::{Asked, Audit, Outcome, Person, Record, Stage, Subject, short_method};
 use crate::identity::Authenticator;
+use crate::listen::Place;
 use crate::proxy::{REQUEST_ID, Verb};
 use crate::status::Status;
 
@@ -80,6 +81,9 @@ pub(crate) async fn identify(
 ) -> Result<Identity, Status> {
     let identity = authenticator.identify(head).await?;
     Noted::of(extensions).who(Person::from(&identity));
+    if let Some(place) = extensions.get::<Place>() {
+        place.authenticated();
+    }
     Ok(identity)
 }
 

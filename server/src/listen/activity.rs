@@ -1,0 +1,171 @@
+//! What happens on a connection, to close those on which nobody is signed in and nothing happens.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use http_body::{Frame, SizeHint};
+use parking_lot::Mutex;
+use tokio::time::{Instant, sleep_until};
+
+/// The requests of one connection; clones share them.
+#[derive(Clone, Debug)]
+pub(super) struct Activity(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    is_authenticated: bool,
+    in_flight: usize,
+    /// When a request last began or ended.
+    changed: Instant,
+}
+
+/// How long a connection without an authenticated request may stay open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// While no request is in flight.
+    pub idle: Duration,
+    /// While requests are in flight, and none begins or ends.
+    pub stalled: Duration,
+}
+
+impl Default for Activity {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(State {
+            is_authenticated: false,
+            in_flight: 0,
+            changed: Instant::now(),
+        })))
+    }
+}
+
+impl Activity {
+    /// A request begins; it ends when the guard is dropped.
+    pub(super) fn begin(&self) -> InFlight {
+        let mut state = self.0.lock();
+        state.in_flight += 1;
+        state.changed = Instant::now();
+        InFlight(self.clone())
+    }
+
+    pub(super) fn authenticated(&self) {
+        self.0.lock().is_authenticated = true;
+    }
+
+    /// Returns when the connection is to be closed.
+    pub(super) async fn abandoned(&self, patience: Patience) {
+        while let Some(due) = self.due(patience) {
+            if due <= Instant::now() {
+                return;
+            }
+            sleep_until(due).await;
+        }
+        std::future::pending::<()>().await;
+    }
+
+    /// When the connection is to be closed if nothing happens; `None` if somebody is signed in.
+    fn due(&self, patience: Patience) -> Option<Instant> {
+        let state = self.0.lock();
+        let within = if state.in_flight == 0 {
+            patience.idle
+        } else {
+            patience.stalled
+        };
+        (!state.is_authenticated).then(|| state.changed + within)
+    }
+}
+
+/// A request in flight.
+#[derive(Debug)]
+pub(super) struct InFlight(Activity);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        let mut state = self.0.0.lock();
+        state.in_flight = state.in_flight.saturating_sub(1);
+        state.changed = Instant::now();
+    }
+}
+
+/// An answer's body, whose request is in flight until the body is sent or dropped.
+pub(super) struct Tracked {
+    body: Body,
+    _request: InFlight,
+}
+
+impl Tracked {
+    pub(super) fn new(body: Body, request: InFlight) -> Self {
+        Self {
+            body,
+            _request: request,
+        }
+    }
+}
+
+impl http_body::Body for Tracked {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+    use tokio::time::advance;
+
+    use super::*;
+
+    const PATIENCE: Patience = Patience {
+        idle: Duration::from_mins(1),
+        stalled: Duration::from_mins(10),
+    };
+
+    #[tokio::test(start_paused = true)]
+    async fn connection_without_authenticated_request_is_closed_when_idle() {
+        let activity = Activity::default();
+        advance(Duration::from_secs(59)).await;
+        assert!(activity.abandoned(PATIENCE).now_or_never().is_none());
+        drop(activity.begin());
+        advance(Duration::from_secs(59)).await;
+        assert!(activity.abandoned(PATIENCE).now_or_never().is_none());
+        advance(Duration::from_secs(1)).await;
+        assert!(activity.abandoned(PATIENCE).now_or_never().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn request_in_flight_keeps_its_connection_open_for_a_bounded_time() {
+        let activity = Activity::default();
+        let request = activity.begin();
+        advance(Duration::from_secs(599)).await;
+        assert!(activity.abandoned(PATIENCE).now_or_never().is_none());
+        advance(Duration::from_secs(1)).await;
+        assert!(activity.abandoned(PATIENCE).now_or_never().is_some());
+        drop(request);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn authenticated_connection_stays_open_when_idle() {
+        let activity = Activity::default();
+        let mut abandoned = Box::pin(activity.abandoned(PATIENCE));
+        assert!((&mut abandoned).now_or_never().is_none());
+        activity.authenticated();
+        advance(Duration::from_hours(24)).await;
+        assert!(abandoned.now_or_never().is_none());
+    }
+}

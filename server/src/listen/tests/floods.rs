@@ -1,0 +1,131 @@
+//! Floods of connections from many networks.
+
+use http_body_util::Empty;
+use hyper::client::conn::http2 as client_http2;
+
+use super::*;
+
+const CONNECT: &str = "/v1/connect";
+
+/// The connections from these addresses that are served anything.
+async fn flood(server: &Listening, from: impl Iterator<Item = [u8; 4]>) -> Vec<impl Sized> {
+    let mut held = Vec::new();
+    for address in from {
+        held.extend(is_served_from(server, address, CONNECT).await);
+    }
+    held
+}
+
+#[tokio::test]
+async fn flood_from_one_16_leaves_connections_to_others() {
+    let limits = Limits {
+        connections: 12,
+        per_network: 2,
+        agents: 0,
+        ..Limits::SERVER
+    };
+    let server = Listening::start(limits).await;
+    let held = flood(&server, (0..20).map(|n| [127, 1, n, 1])).await;
+    assert_eq!(held.len(), 6, "half of them");
+    let held = flood(&server, (0..5).map(|n| [127, 2, 0, n + 1])).await;
+    assert_eq!(held.len(), 4, "a third, for a /24");
+}
+
+#[tokio::test]
+async fn agents_connect_while_others_hold_all_general_places() {
+    let limits = Limits {
+        connections: 4,
+        per_network: 1,
+        agents: 4,
+        agents_per_network: 1,
+        ..Limits::SERVER
+    };
+    let server = Listening::start(limits).await;
+    let held = flood(&server, (0..4).map(|n| [127, n + 1, 0, 1])).await;
+    assert_eq!(held.len(), 4);
+    let (status, _user) = answered_from(&server, [127, 9, 0, 1], "/").await.unwrap();
+    assert_eq!(status, "503", "the places left are for agents");
+    let (status, _agent) = answered_from(&server, [127, 10, 0, 1], CONNECT)
+        .await
+        .unwrap();
+    assert_eq!(status, "200");
+    assert!(
+        answered_from(&server, [127, 11, 0, 1], CONNECT)
+            .await
+            .is_none(),
+        "it is closed, and does not wait"
+    );
+}
+
+#[tokio::test]
+async fn known_agents_reconnect_while_many_networks_hold_all_other_places() {
+    let limits = Limits {
+        connections: 4,
+        per_network: 1,
+        agents: 4,
+        agents_per_network: 1,
+        ..Limits::SERVER
+    };
+    let server = Listening::start(limits).await;
+    let agent = [127, 100, 0, 1];
+    drop(is_served_from(&server, agent, "/proved").await);
+    let held = flood(&server, (0..20).map(|n| [127, n + 1, 0, 1])).await;
+    assert_eq!(
+        held.len(),
+        6,
+        "all general places, and half of those of agents"
+    );
+    assert!(is_served_from(&server, agent, CONNECT).await.is_some());
+}
+
+#[tokio::test]
+async fn agents_place_is_free_again_when_no_key_is_proved_in_time() {
+    let limits = Limits {
+        agents: 2,
+        agents_per_network: 1,
+        connections: 0,
+        prove: Duration::from_millis(300),
+        ..Limits::SERVER
+    };
+    let server = Listening::start(limits).await;
+    let (_, mut silent) = answered_from(&server, [127, 1, 0, 1], CONNECT)
+        .await
+        .unwrap();
+    read_all(&mut silent).await;
+    let again = async {
+        while is_served_from(&server, [127, 2, 0, 1], CONNECT)
+            .await
+            .is_none()
+        {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(SOON, again).await.expect("a place becomes free");
+}
+
+#[tokio::test]
+async fn idle_http2_connection_is_closed_unless_somebody_is_signed_in_on_it() {
+    let limits = Limits {
+        patience: QUICK.patience,
+        ..Limits::SERVER
+    };
+    let server = Listening::start(limits).await;
+    let open = async |path: &str| {
+        let stream = TokioIo::new(server.connect(b"h2").await);
+        let (mut sender, connection) = client_http2::handshake(TokioExecutor::new(), stream)
+            .await
+            .unwrap();
+        let connection = tokio::spawn(connection);
+        let request = http::Request::get(format!("https://localhost{path}"));
+        let request = request.body(Empty::<bytes::Bytes>::new()).unwrap();
+        let answer = sender.send_request(request).await.unwrap();
+        assert_eq!(answer.status(), 200);
+        (sender, connection)
+    };
+    let (_sender, anonymous) = open("/").await;
+    let (sender, _connection) = open("/signed-in").await;
+    let closed = timeout(SOON, anonymous).await;
+    assert!(closed.expect("it is closed").is_ok());
+    sleep(QUICK.patience.idle * 2).await;
+    assert!(!sender.is_closed());
+}

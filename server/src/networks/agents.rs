@@ -1,0 +1,81 @@
+//! Networks from which agents have proved their clusters' keys.
+
+use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use drover_api::ids::ClusterUid;
+use parking_lot::Mutex;
+
+use super::network;
+
+/// Networks that are remembered of one cluster, so that one cluster's agent cannot make others' be
+/// forgotten.
+const OF_A_CLUSTER: usize = 4;
+/// Clusters whose networks are remembered.
+const MAX_CLUSTERS: usize = 20_000;
+
+/// Networks from which agents have proved their clusters' keys since the server started. Their agents
+/// find slots that others cannot take. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct AgentNetworks(Arc<Mutex<Inner>>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    by_cluster: HashMap<ClusterUid, VecDeque<IpAddr>>,
+    clusters_at: HashMap<IpAddr, usize>,
+}
+
+impl AgentNetworks {
+    /// Remembers that an agent of this cluster has proved its key from there.
+    pub fn proved(&self, cluster: &ClusterUid, address: IpAddr) {
+        let network = network(address);
+        let mut inner = self.0.lock();
+        let inner = &mut *inner;
+        let is_new = !inner.by_cluster.contains_key(cluster);
+        if is_new && inner.by_cluster.len() >= MAX_CLUSTERS {
+            return;
+        }
+        let networks = inner.by_cluster.entry(cluster.clone()).or_default();
+        if let Some(at) = networks.iter().position(|known| *known == network) {
+            networks.remove(at);
+            networks.push_back(network);
+            return;
+        }
+        networks.push_back(network);
+        *inner.clusters_at.entry(network).or_default() += 1;
+        if networks.len() > OF_A_CLUSTER
+            && let Some(oldest) = networks.pop_front()
+        {
+            match inner.clusters_at.get_mut(&oldest) {
+                Some(count) if *count > 1 => *count -= 1,
+                _ => drop(inner.clusters_at.remove(&oldest)),
+            }
+        }
+    }
+
+    /// Whether an agent has proved its cluster's key from there.
+    pub fn is_known(&self, address: IpAddr) -> bool {
+        self.0.lock().clusters_at.contains_key(&network(address))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_cluster_is_known_from_few_networks_and_displaces_no_other() {
+        let networks = AgentNetworks::default();
+        let address = |n: u8| IpAddr::from([192, 0, 2, n]);
+        let (one, other) = (ClusterUid::new("1"), ClusterUid::new("2"));
+        networks.proved(&other, address(0));
+        for n in 0..=255 {
+            networks.proved(&one, address(n));
+        }
+        assert!(networks.is_known(address(0)), "of the other cluster");
+        assert!(!networks.is_known(address(251)));
+        assert!((252..=255).all(|n| networks.is_known(address(n))));
+        assert_eq!(networks.0.lock().clusters_at.len(), OF_A_CLUSTER + 1);
+    }
+}

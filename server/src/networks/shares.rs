@@ -1,0 +1,213 @@
+//! How much of a thing one network may hold at once.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::{Prefix, prefixes};
+
+/// A bounded number of places, of which each network holds at most a part; clones share them.
+///
+/// A /56 or IPv4 /24 holds at most a quarter, and a /48 or IPv4 /16 at most half, unless that is less
+/// than twice what one network may hold.
+#[derive(Clone, Debug)]
+pub struct Shares(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    all: usize,
+    /// For each of an address's prefixes.
+    each: [usize; 3],
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    all: usize,
+    by_prefix: HashMap<Prefix, usize>,
+}
+
+/// A place; free again when dropped.
+#[derive(Debug)]
+#[must_use = "the place is free again when this is dropped"]
+pub struct Share {
+    of: Shares,
+    prefixes: [Prefix; 3],
+}
+
+impl Shares {
+    /// `all` places, of which one network may hold `each`.
+    pub fn new(all: usize, each: usize) -> Self {
+        Self(Arc::new(Inner {
+            all,
+            each: most(all, each),
+            held: Mutex::default(),
+        }))
+    }
+
+    /// A place for somebody at this address; `None` while all, or their network's, are taken.
+    pub fn take(&self, address: IpAddr) -> Option<Share> {
+        let prefixes = prefixes(address);
+        let mut held = self.0.held.lock();
+        let is_free = |(prefix, most): (&Prefix, &usize)| {
+            held.by_prefix.get(prefix).copied().unwrap_or(0) < *most
+        };
+        let is_full = held.all >= self.0.all || !prefixes.iter().zip(&self.0.each).all(is_free);
+        if is_full {
+            return None;
+        }
+        held.all += 1;
+        for prefix in prefixes {
+            *held.by_prefix.entry(prefix).or_default() += 1;
+        }
+        Some(Share {
+            of: self.clone(),
+            prefixes,
+        })
+    }
+}
+
+/// Whether one more address has room among those held: the same rule as [`Shares`], for those who keep
+/// what is held themselves. `limits` are for all, and for one network.
+pub fn has_room(
+    held: impl Iterator<Item = IpAddr>,
+    address: IpAddr,
+    limits: (usize, usize),
+) -> bool {
+    let (mine, most) = (prefixes(address), most(limits.0, limits.1));
+    let (mut all, mut counts) = (0, [0; 3]);
+    for other in held {
+        all += 1;
+        for ((count, mine), other) in counts.iter_mut().zip(mine).zip(prefixes(other)) {
+            *count += usize::from(mine == other);
+        }
+    }
+    all < limits.0 && counts.iter().zip(most).all(|(count, most)| *count < most)
+}
+
+/// What each of an address's prefixes may hold.
+fn most(all: usize, each: usize) -> [usize; 3] {
+    let of_wider = |part: usize| part.max(each.saturating_mul(2)).min(all);
+    [each, of_wider(all / 4), of_wider(all / 2)]
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut held = self.of.0.held.lock();
+        held.all = held.all.saturating_sub(1);
+        for prefix in &self.prefixes {
+            match held.by_prefix.get_mut(prefix) {
+                Some(mine) if *mine > 1 => *mine -= 1,
+                _ => drop(held.by_prefix.remove(prefix)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn one_network_leaves_places_to_others_and_gives_its_own_back() {
+        let shares = Shares::new(3, 2);
+        let address = |last: u8| IpAddr::from([192, 0, 2, last]);
+        let first = shares.take(address(1));
+        let second = shares.take(address(1));
+        assert!(first.is_some() && second.is_some());
+        assert!(shares.take(address(1)).is_none());
+        let other = shares.take(address(2));
+        assert!(other.is_some());
+        assert!(shares.take(address(3)).is_none(), "all are taken");
+        drop((first, second));
+        assert!(shares.take(address(1)).is_some());
+        drop(other);
+        assert!(shares.0.held.lock().by_prefix.is_empty(), "nothing is kept");
+    }
+
+    /// The `n`th /64 of 2001:db8::/48.
+    fn of_one_site(n: u16) -> IpAddr {
+        IpAddr::from([0x2001, 0xdb8, 0, n, 0, 0, 0, 1])
+    }
+
+    /// How many of these get one of 512 places, of which one network may hold 32; and who else does.
+    fn flood(from: impl Iterator<Item = IpAddr>, other: IpAddr) -> (usize, bool) {
+        let mut held: Vec<IpAddr> = Vec::new();
+        for address in from {
+            if has_room(held.iter().copied(), address, (512, 32)) {
+                held.push(address);
+            }
+        }
+        let other = has_room(held.iter().copied(), other, (512, 32));
+        (held.len(), other)
+    }
+
+    #[test]
+    fn flood_from_one_48_leaves_half_of_the_places() {
+        let other = "2001:db8:1::1".parse().unwrap();
+        assert_eq!(
+            flood((0..3000).map(|n| of_one_site(n * 20)), other),
+            (256, true)
+        );
+    }
+
+    #[test]
+    fn flood_from_one_56_leaves_three_quarters_of_the_places() {
+        let other = of_one_site(0x100);
+        assert_eq!(
+            flood((0..3000).map(|n| of_one_site(n & 0xff)), other),
+            (128, true)
+        );
+    }
+
+    #[test]
+    fn flood_from_one_ipv4_16_leaves_half_of_the_places() {
+        let of_one = |n: u16| {
+            let [high, low] = (n * 20).to_be_bytes();
+            IpAddr::from([198, 51, high, low])
+        };
+        let other = IpAddr::from([192, 0, 2, 1]);
+        assert_eq!(flood((0..3000).map(of_one), other), (256, true));
+    }
+
+    fn address() -> impl Strategy<Value = IpAddr> {
+        prop_oneof![
+            (0..3_u16, 0..0x300_u16, 0..2_u16)
+                .prop_map(|(site, net, host)| [0x2001, 0xdb8, site, net, 0, 0, 0, host].into()),
+            (0..3_u8, 0..3_u8, 0..4_u8).prop_map(|(a, b, c)| [10, a, b, c].into()),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn no_prefix_exceeds_its_share(
+            all in 1..64_usize,
+            each in 1..16_usize,
+            steps in proptest::collection::vec((address(), any::<u8>()), 0..200),
+        ) {
+            let shares = Shares::new(all, each);
+            let mut taken: Vec<(IpAddr, Share)> = Vec::new();
+            for (address, n) in steps {
+                if n < 64 && !taken.is_empty() {
+                    drop(taken.swap_remove(usize::from(n) % taken.len()));
+                } else if let Some(share) = shares.take(address) {
+                    taken.push((address, share));
+                }
+                prop_assert!(taken.len() <= all);
+                let mut counts = HashMap::<Prefix, usize>::new();
+                for (address, _) in &taken {
+                    for (prefix, most) in prefixes(*address).into_iter().zip(shares.0.each) {
+                        let count = counts.entry(prefix).or_default();
+                        *count += 1;
+                        prop_assert!(*count <= most, "{prefix:?} holds {count} of {most}");
+                    }
+                }
+                prop_assert_eq!(&counts, &shares.0.held.lock().by_prefix);
+            }
+        }
+    }
+}
