@@ -87,6 +87,7 @@ pub(crate) const SERVED: &[Served] = &[
             "configmaps",
             "endpoints",
             "events",
+            "limitranges",
             "namespaces",
             "namespaces/finalize",
             "namespaces/status",
@@ -103,6 +104,8 @@ pub(crate) const SERVED: &[Served] = &[
             "pods/log",
             "pods/resize",
             "pods/status",
+            "resourcequotas",
+            "resourcequotas/status",
             "secrets",
             "serviceaccounts",
             "serviceaccounts/token",
@@ -142,8 +145,44 @@ pub(crate) const SERVED: &[Served] = &[
         ],
     ),
     v1(
+        "autoscaling",
+        &[
+            "horizontalpodautoscalers",
+            "horizontalpodautoscalers/status",
+        ],
+    ),
+    Served {
+        group: "autoscaling",
+        version: "v2",
+        resources: &[
+            "horizontalpodautoscalers",
+            "horizontalpodautoscalers/status",
+        ],
+    },
+    v1(
         "batch",
         &["cronjobs", "cronjobs/status", "jobs", "jobs/status"],
+    ),
+    v1(
+        "certificates.k8s.io",
+        &[
+            "certificatesigningrequests",
+            "certificatesigningrequests/approval",
+            "certificatesigningrequests/status",
+        ],
+    ),
+    v1(
+        "networking.k8s.io",
+        &[
+            "ingressclasses",
+            "ingresses",
+            "ingresses/status",
+            "networkpolicies",
+        ],
+    ),
+    v1(
+        "policy",
+        &["poddisruptionbudgets", "poddisruptionbudgets/status"],
     ),
     v1(
         "rbac.authorization.k8s.io",
@@ -154,6 +193,17 @@ pub(crate) const SERVED: &[Served] = &[
             "roles",
         ],
     ),
+    v1("storage.k8s.io", &["storageclasses"]),
+    v1(
+        "admissionregistration.k8s.io",
+        &[
+            "mutatingwebhookconfigurations",
+            "validatingadmissionpolicies",
+            "validatingadmissionpolicies/status",
+            "validatingadmissionpolicybindings",
+            "validatingwebhookconfigurations",
+        ],
+    ),
     v1(
         "apiextensions.k8s.io",
         &[
@@ -161,6 +211,7 @@ pub(crate) const SERVED: &[Served] = &[
             "customresourcedefinitions/status",
         ],
     ),
+    v1("scheduling.k8s.io", &["priorityclasses"]),
     v1("coordination.k8s.io", &["leases"]),
     v1("discovery.k8s.io", &["endpointslices"]),
 ];

@@ -1,14 +1,19 @@
 //! The kinds that are compiled in: what Kubernetes publishes about them (`schemas/`, written by
 //! `cargo xtask apiserver-schemas`), and in the submodules what it does beyond that.
 
+mod admission;
 mod apps;
+pub(crate) mod autoscaling;
 mod batch;
+mod certificates;
 mod core;
 mod discovery;
 mod kinds;
 pub(crate) mod metadata;
 pub mod names;
+mod networking;
 mod pod;
+mod policy;
 mod published;
 mod rbac;
 pub mod service;
@@ -27,12 +32,36 @@ pub(crate) use published::{
     ApiResource, DEFINITIONS, PATHS, Published, committed_columns, published,
 };
 
-/// All built-in resources, with their schemas; read once, then shared.
-pub fn catalog() -> Catalog {
-    CATALOG.clone()
+/// Which built-in kinds a server serves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Kinds {
+    /// Those that a hub needs.
+    #[default]
+    Hub,
+    /// Beside them those that the charts of workloads use, such as Ingress. The server stores,
+    /// defaults and validates them; no controller acts on them.
+    Cluster,
 }
 
-static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
+/// The built-in resources of a hub, with their schemas; read once, then shared.
+pub fn catalog() -> Catalog {
+    catalog_of(Kinds::Hub)
+}
+
+/// Built-in resources, with their schemas; read once, then shared.
+pub fn catalog_of(kinds: Kinds) -> Catalog {
+    match kinds {
+        Kinds::Hub => HUB.clone(),
+        Kinds::Cluster => CLUSTER.clone(),
+    }
+}
+
+static HUB: LazyLock<Catalog> = LazyLock::new(|| {
+    let all = CLUSTER.iter();
+    Catalog::new(all.filter(|resource| !is_of_clusters(resource)).cloned())
+});
+
+static CLUSTER: LazyLock<Catalog> = LazyLock::new(|| {
     let published = published();
     Catalog::new(published.lists.iter().flat_map(|list| {
         list.resources
@@ -41,6 +70,27 @@ static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
             .map(|resource| Arc::new(served(published, list, resource)))
     }))
 });
+
+/// Whether only [`Kinds::Cluster`] has it.
+fn is_of_clusters(resource: &Resource) -> bool {
+    matches!(
+        (
+            resource.group_version.group.as_str(),
+            resource.plural.as_str()
+        ),
+        ("", "limitranges" | "resourcequotas")
+            | (
+                "admissionregistration.k8s.io"
+                    | "autoscaling"
+                    | "certificates.k8s.io"
+                    | "networking.k8s.io"
+                    | "policy"
+                    | "scheduling.k8s.io"
+                    | "storage.k8s.io",
+                _
+            )
+    )
+}
 
 /// The schema of `metadata` of every object.
 pub fn object_meta() -> Arc<Node> {
@@ -83,8 +133,11 @@ fn served(published: &Published, list: &published::List, resource: &ApiResource)
             .collect(),
         status: has("status"),
         scale: has("scale").then(scale_paths),
-        // Events are stored in the core group's shape.
-        storage: group != "events.k8s.io",
+        // Events are stored in the core group's shape, autoscalers in that of `v2`.
+        storage: !matches!(
+            (group, version),
+            ("events.k8s.io", _) | ("autoscaling", "v1")
+        ),
         schema: published
             .kind(group, version, &resource.kind)
             .unwrap_or_default(),
@@ -167,6 +220,7 @@ fn selectable(group: &str, plural: &str) -> &'static [&'static str] {
         ("", "services") => &["spec.clusterIP", "spec.type"],
         ("apps", "replicasets") => &["status.replicas"],
         ("batch", "jobs") => &["status.successful"],
+        ("certificates.k8s.io", _) => &["spec.signerName"],
         _ => &[],
     }
 }
@@ -214,13 +268,14 @@ fn text_at(object: &Value, path: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{catalog, selected_field};
+    use super::{Kinds, catalog, catalog_of, selected_field};
     use crate::schema::{ListType, PatchStrategy, Shape};
 
     #[test]
     fn every_published_kind_that_is_served_has_its_schema() {
-        let catalog = catalog();
-        assert_eq!(catalog.iter().count(), 33);
+        assert_eq!(catalog().iter().count(), 33);
+        let catalog = catalog_of(Kinds::Cluster);
+        assert_eq!(catalog.iter().count(), 48);
         for resource in catalog.iter() {
             assert!(
                 matches!(resource.schema.shape, Shape::Object { .. }),
@@ -237,7 +292,7 @@ mod tests {
 
     #[test]
     fn lists_of_a_pod_merge_by_their_published_keys() {
-        let catalog = catalog();
+        let catalog = catalog_of(Kinds::Cluster);
         let pods = catalog.find("", "v1", "pods").unwrap();
         let containers = pods
             .schema
@@ -264,7 +319,7 @@ mod tests {
 
     #[test]
     fn an_object_is_written_back_as_its_go_type_would() {
-        let catalog = catalog();
+        let catalog = catalog_of(Kinds::Cluster);
         let pods = catalog.find("", "v1", "pods").unwrap();
         let mut pod = json!({
             "apiVersion": "v1", "kind": "Pod", "bogus": 1,
@@ -297,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_value_of_another_type_is_told_as_go_tells_it() {
-        let catalog = catalog();
+        let catalog = catalog_of(Kinds::Cluster);
         let deployments = catalog.find("apps", "v1", "deployments").unwrap();
         let mut wrong = json!({"spec": {"replicas": "3"}});
         let error = deployments.schema.decode(&mut wrong).unwrap_err();
@@ -310,7 +365,7 @@ mod tests {
 
     #[test]
     fn a_jobs_success_is_selected_by_another_name() {
-        let catalog = catalog();
+        let catalog = catalog_of(Kinds::Cluster);
         let jobs = catalog.find("batch", "v1", "jobs").unwrap();
         let field = |job| selected_field(jobs, &job, "status.successful");
         assert_eq!(field(json!({"status": {"succeeded": 2}})), "2");

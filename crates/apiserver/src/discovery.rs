@@ -104,18 +104,7 @@ struct Group {
 }
 
 fn all_groups(catalog: &Catalog) -> Vec<Group> {
-    let mut groups: Vec<Group> = published()
-        .lists
-        .iter()
-        .map(|list| {
-            let (group, version) = list.group_version();
-            Group {
-                name: group.to_owned(),
-                versions: vec![(version.to_owned(), list.resources.clone())],
-                origin: Origin::BuiltIn,
-            }
-        })
-        .collect();
+    let mut groups = built_in(catalog);
     let mut custom: BTreeMap<&str, BTreeMap<&str, Vec<ApiResource>>> = BTreeMap::new();
     for resource in catalog.iter().filter(|one| one.origin == Origin::Custom) {
         custom
@@ -136,6 +125,33 @@ fn all_groups(catalog: &Catalog) -> Vec<Group> {
             versions,
             origin: Origin::Custom,
         });
+    }
+    groups
+}
+
+/// The built-in groups with what the catalog has of them.
+fn built_in(catalog: &Catalog) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for list in &published().lists {
+        let (group, version) = list.group_version();
+        let mut resources = list.resources.clone();
+        resources.retain(|resource| {
+            let plural = resource.name.split('/').next().unwrap_or_default();
+            let found = catalog.find(group, version, plural);
+            found.is_some_and(|found| found.origin == Origin::BuiltIn)
+        });
+        if resources.is_empty() {
+            continue;
+        }
+        let resources = (version.to_owned(), resources);
+        match groups.last_mut().filter(|last| last.name == group) {
+            Some(last) => last.versions.push(resources),
+            None => groups.push(Group {
+                name: group.to_owned(),
+                versions: vec![resources],
+                origin: Origin::BuiltIn,
+            }),
+        }
     }
     groups
 }

@@ -157,6 +157,7 @@ enum Source<'a> {
     BuiltIn {
         path: &'static str,
         lines: &'static str,
+        catalog: &'a Catalog,
     },
     Custom {
         group_version: &'a GroupVersion,
@@ -167,7 +168,12 @@ enum Source<'a> {
 fn documents(catalog: &Catalog) -> Vec<Source<'_>> {
     let mut all: Vec<Source<'_>> = builtin::PATHS
         .iter()
-        .map(|(path, lines)| Source::BuiltIn { path, lines })
+        .filter(|(path, _)| is_any_served(catalog, path))
+        .map(|(path, lines)| Source::BuiltIn {
+            path,
+            lines,
+            catalog,
+        })
         .collect();
     let mut custom: BTreeMap<&GroupVersion, Vec<&Arc<Resource>>> = BTreeMap::new();
     for resource in catalog.iter().filter(|one| one.origin == Origin::Custom) {
@@ -187,6 +193,33 @@ fn documents(catalog: &Catalog) -> Vec<Source<'_>> {
     all
 }
 
+/// The group and the version of a path such as `apis/apps/v1`, and what follows them.
+fn group_version(path: &str) -> (&str, &str, &str) {
+    let (group, rest) = match path.strip_prefix("apis/") {
+        Some(rest) => rest.split_once('/').unwrap_or((rest, "")),
+        None => ("", path.strip_prefix("api/").unwrap_or_default()),
+    };
+    let (version, rest) = rest.split_once('/').unwrap_or((rest, ""));
+    (group, version, rest)
+}
+
+/// Whether the catalog has a built-in resource of the document's group and version.
+fn is_any_served(catalog: &Catalog, path: &str) -> bool {
+    let (group, version, _) = group_version(path);
+    catalog.iter().any(|resource| {
+        let own = &resource.group_version;
+        resource.origin == Origin::BuiltIn && own.group == group && own.version == version
+    })
+}
+
+/// Whether a path is the list of a group's version, or of a resource that the catalog has.
+fn is_served(catalog: &Catalog, path: &str) -> bool {
+    let (group, version, rest) = group_version(path.trim_start_matches('/'));
+    let inside = rest.strip_prefix("namespaces/{namespace}/");
+    let plural = inside.unwrap_or(rest).split('/').next().unwrap_or_default();
+    plural.is_empty() || catalog.find(group, version, plural).is_some()
+}
+
 impl Source<'_> {
     fn path(&self) -> String {
         match self {
@@ -204,8 +237,9 @@ impl Source<'_> {
 
     fn body(&self) -> Vec<u8> {
         match self {
-            Self::BuiltIn { lines, .. } => {
-                let paths: Vec<(&str, &str)> = entries(lines).collect();
+            Self::BuiltIn { lines, catalog, .. } => {
+                let paths = entries(lines).filter(|(path, _)| is_served(catalog, path));
+                let paths: Vec<(&str, &str)> = paths.collect();
                 built_in(&paths, &BTreeMap::new())
             }
             Self::Custom { resources, .. } => custom::document(resources),
@@ -281,6 +315,28 @@ mod tests {
     fn read(path: &str) -> Value {
         let documents = Documents::new(all().into());
         serde_json::from_slice(&documents.document(path).unwrap().body).unwrap()
+    }
+
+    #[test]
+    fn hub_describes_no_kinds_of_clusters() {
+        for (kinds, is_cluster) in [
+            (builtin::Kinds::Hub, false),
+            (builtin::Kinds::Cluster, true),
+        ] {
+            let catalog = builtin::catalog_of(kinds);
+            let group = crate::discovery::group(&catalog, "autoscaling");
+            let preferred = group.map(|group| group["preferredVersion"]["version"].clone());
+            assert_eq!(preferred, is_cluster.then(|| "v2".into()));
+            let documents = Documents::new(catalog.into());
+            let ingresses = documents.document("apis/networking.k8s.io/v1");
+            assert_eq!(ingresses.is_some(), is_cluster);
+            let core = documents.document("api/v1").unwrap();
+            let core: Value = serde_json::from_slice(&core.body).unwrap();
+            let paths = core["paths"].as_object().unwrap();
+            assert!(paths.contains_key("/api/v1/namespaces/{namespace}/pods"));
+            let limits = "/api/v1/namespaces/{namespace}/limitranges";
+            assert_eq!(paths.contains_key(limits), is_cluster);
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard, WaitForCancellationFutureOw
 use crate::access::{
     Admission, AdmitAll, Authenticate, Authorizer, Keys, Rbac, Tokens, TokensOptions,
 };
-use crate::builtin;
+use crate::builtin::{self, Kinds};
 use crate::discovery;
 use crate::lifecycle::{self, LifecycleOptions};
 use crate::openapi;
@@ -53,8 +53,8 @@ pub struct Options {
     pub audit: Arc<dyn Audit>,
     /// Answers subresources that the server does not know, and the kinds of `answered`.
     pub connect: Option<Arc<dyn Connect>>,
-    /// Kinds that are stored and served as custom ones are, with no definition of theirs.
-    pub stored: Vec<Resource>,
+    /// Which built-in kinds are served.
+    pub kinds: Kinds,
     /// Kinds that `connect` answers for as a whole, as an aggregated API would.
     pub answered: Vec<Resource>,
     /// How much runs and waits at once.
@@ -78,7 +78,7 @@ impl Options {
             admission: Arc::new(AdmitAll),
             audit: Arc::new(Silent),
             connect: None,
-            stored: Vec::new(),
+            kinds: Kinds::default(),
             answered: Vec::new(),
             bounds: Bounds::default(),
             version: Version::default(),
@@ -137,9 +137,9 @@ impl ApiServer {
         let tokens = Arc::new(Tokens::new(options.tokens, keys, objects));
         let mut authenticators = options.authenticators;
         authenticators.push(Box::new(keys::ServiceAccounts(Arc::clone(&tokens))));
-        let mut catalog = builtin::catalog();
+        let mut catalog = builtin::catalog_of(options.kinds);
         let mut undefined = BTreeSet::new();
-        for resource in options.stored.into_iter().chain(options.answered.clone()) {
+        for resource in options.answered.clone() {
             undefined.insert(resource.group_resource());
             catalog.insert(Arc::new(resource));
         }

@@ -2,6 +2,7 @@
 //! built-in kinds, JSONPath for custom ones).
 
 mod age;
+mod cluster;
 mod core;
 mod jsonpath;
 mod pods;
@@ -77,7 +78,8 @@ pub fn cells(resource: &Resource, object: &Value, now: Timestamp) -> Vec<Value> 
         "PersistentVolumeClaim" => core::claim(&view),
         "RoleBinding" | "ClusterRoleBinding" => core::role_binding(&view),
         "Lease" => core::lease(&view),
-        _ => vec![view.name(), field(metadata, "creationTimestamp").clone()],
+        kind => cluster::cells(kind, &view)
+            .unwrap_or_else(|| vec![view.name(), field(metadata, "creationTimestamp").clone()]),
     }
 }
 

@@ -75,8 +75,7 @@ fn resource(group: &str, kind: &str, names: &Value, scope: &str) -> Option<Resou
     let definition = json!({"spec": {
         "group": group, "scope": scope, "names": names,
         "versions": [{
-            "name": if group == "policy" { "v1" } else { "v1beta1" }, "served": true,
-            "storage": true, "subresources": if group == "policy" { json!({"status": {}}) } else { json!({}) },
+            "name": "v1beta1", "served": true, "storage": true,
             "schema": {"openAPIV3Schema": {
                 "type": "object", "description": format!("{kind} of a simulated cluster"),
                 "x-kubernetes-preserve-unknown-fields": true,
@@ -104,14 +103,4 @@ pub(crate) fn answered() -> Vec<Resource> {
             ..resource
         })
         .collect()
-}
-
-/// Kinds that manifests bring and that are only stored: nothing here acts on them.
-pub(crate) fn stored() -> Vec<Resource> {
-    let names = json!({
-        "kind": "PodDisruptionBudget", "plural": "poddisruptionbudgets",
-        "singular": "poddisruptionbudget", "shortNames": ["pdb"],
-    });
-    let budget = resource("policy", "PodDisruptionBudget", &names, "Namespaced");
-    budget.into_iter().collect()
 }

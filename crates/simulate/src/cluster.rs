@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use axum::Router;
 use drover_apiserver::access::Caller;
+use drover_apiserver::builtin::Kinds;
 use drover_apiserver::serve::Version;
 use drover_apiserver::server::{ApiServer, Options};
 use drover_apiserver::store::{Durability, StoreOptions};
@@ -188,7 +189,7 @@ fn api(
         ..Version::default()
     };
     api.lifecycle.root_ca = Some(root_ca.to_owned());
-    api.stored = answers::stored();
+    api.kinds = Kinds::Cluster;
     api.answered = answers::answered();
     api.connect = Some(Arc::new(Answers {
         world: Arc::clone(world),

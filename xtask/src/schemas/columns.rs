@@ -13,6 +13,11 @@ const IMPORTS: &[(&str, &str)] = &[
     ("apiv1", "io.k8s.api.core.v1"),
     ("appsv1", "io.k8s.api.apps.v1"),
     ("autoscalingv1", "io.k8s.api.autoscaling.v1"),
+    ("autoscalingv2", "io.k8s.api.autoscaling.v2"),
+    ("certificatesv1beta1", "io.k8s.api.certificates.v1"),
+    ("networkingv1", "io.k8s.api.networking.v1"),
+    ("schedulingv1", "io.k8s.api.scheduling.v1"),
+    ("storagev1", "io.k8s.api.storage.v1"),
     ("batchv1", "io.k8s.api.batch.v1"),
     ("rbacv1beta1", "io.k8s.api.rbac.v1"),
     ("rbacv1", "io.k8s.api.rbac.v1"),
@@ -46,7 +51,12 @@ pub(super) fn columns(
                 && let Some(columns) = declared.get(name)
                 && !kind.ends_with("List")
             {
-                kinds.insert(kind.to_owned(), Value::from(columns.clone()));
+                // Two printers have shorter names than their kinds.
+                let kind = match kind {
+                    "MutatingWebhook" | "ValidatingWebhook" => format!("{kind}Configuration"),
+                    kind => kind.to_owned(),
+                };
+                kinds.insert(kind, Value::from(columns.clone()));
             }
         }
     }

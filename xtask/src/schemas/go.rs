@@ -39,7 +39,38 @@ const PACKAGES: &[(&str, &str, &str, &str)] = &[
         "io.k8s.api.autoscaling.v1",
         "",
     ),
+    (
+        "k8s.io/api",
+        "autoscaling/v2",
+        "io.k8s.api.autoscaling.v2",
+        "",
+    ),
+    (
+        "k8s.io/api",
+        "admissionregistration/v1",
+        "io.k8s.api.admissionregistration.v1",
+        "",
+    ),
+    (
+        "k8s.io/api",
+        "certificates/v1",
+        "io.k8s.api.certificates.v1",
+        "",
+    ),
+    (
+        "k8s.io/api",
+        "networking/v1",
+        "io.k8s.api.networking.v1",
+        "",
+    ),
     ("k8s.io/api", "policy/v1", "io.k8s.api.policy.v1", ""),
+    (
+        "k8s.io/api",
+        "scheduling/v1",
+        "io.k8s.api.scheduling.v1",
+        "",
+    ),
+    ("k8s.io/api", "storage/v1", "io.k8s.api.storage.v1", ""),
     (
         "k8s.io/apimachinery",
         "pkg/apis/meta/v1",

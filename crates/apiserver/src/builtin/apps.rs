@@ -227,7 +227,7 @@ fn deployment(spec: &Value, at: &Path<'_>, found: &mut Findings) {
 }
 
 /// Checks a number or percentage, and returns it.
-fn amount(value: &Value, name: &str, at: &Path<'_>, found: &mut Findings) -> i64 {
+pub(super) fn amount(value: &Value, name: &str, at: &Path<'_>, found: &mut Findings) -> i64 {
     match field(value, name) {
         Value::String(text) => {
             let digits = text.strip_suffix('%').unwrap_or_default();
@@ -247,7 +247,7 @@ fn amount(value: &Value, name: &str, at: &Path<'_>, found: &mut Findings) -> i64
     }
 }
 
-fn at_most_all(value: &Value, name: &str, at: &Path<'_>, found: &mut Findings) {
+pub(super) fn at_most_all(value: &Value, name: &str, at: &Path<'_>, found: &mut Findings) {
     let percent = text(value, name).strip_suffix('%').map(str::parse::<i64>);
     if matches!(percent, Some(Ok(percent)) if percent > 100) {
         let said = "must not be greater than 100%";

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{apps, batch, core, discovery, names, pod, rbac, service, storage};
+use super::{
+    admission, apps, autoscaling, batch, certificates, core, discovery, names, networking, pod,
+    policy, rbac, service, storage,
+};
 use crate::resource::Resource;
 use crate::schema::Part;
 use crate::schema::findings::Findings;
@@ -31,7 +34,13 @@ pub(crate) fn fill(resource: &Resource, value: &mut Value) {
         ("", "Service") => service::fill(value),
         ("", "PersistentVolume") => storage::fill_volume(value),
         ("", "PersistentVolumeClaim") => storage::fill_claim(value),
+        ("", "LimitRange") => policy::fill_limits(value),
+        ("admissionregistration.k8s.io", kind) => admission::fill(kind, value),
         ("apps", kind) => apps::fill(kind, value),
+        ("autoscaling", _) => autoscaling::fill(&resource.group_version.version, value),
+        ("networking.k8s.io", kind) => networking::fill(kind, value),
+        ("scheduling.k8s.io", _) => default(value, "preemptionPolicy", "PreemptLowerPriority"),
+        ("storage.k8s.io", _) => storage::fill_class(value),
         ("batch", kind) => batch::fill(kind, value),
         ("rbac.authorization.k8s.io", _) => rbac::fill(value),
         ("discovery.k8s.io", _) => discovery::fill(value),
@@ -90,7 +99,13 @@ pub(crate) fn prepare_create(resource: &Resource, value: &mut Value) {
             apps::set_template_generation(value, 1);
             put(value, "status", None);
         }
-        ("apps", "Deployment" | "StatefulSet" | "ReplicaSet") | ("batch", "CronJob") => {
+        ("certificates.k8s.io", _) => certificates::prepare_create(value),
+        ("apps", "Deployment" | "StatefulSet" | "ReplicaSet")
+        | ("batch", "CronJob")
+        | ("", "ResourceQuota")
+        | ("autoscaling" | "policy", _)
+        | ("networking.k8s.io", "Ingress")
+        | ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => {
             put(value, "status", None);
         }
         ("rbac.authorization.k8s.io", _) => rbac::prepare(value),
@@ -109,7 +124,16 @@ fn counts_generation(resource: &Resource) -> bool {
     match of(resource) {
         ("", kind) => kind == "Pod",
         ("apps", kind) => kind != "ControllerRevision",
-        ("batch" | "discovery.k8s.io" | "apiextensions.k8s.io", _) => true,
+        (
+            "admissionregistration.k8s.io"
+            | "apiextensions.k8s.io"
+            | "batch"
+            | "discovery.k8s.io"
+            | "networking.k8s.io"
+            | "policy"
+            | "scheduling.k8s.io",
+            _,
+        ) => true,
         _ => false,
     }
 }
@@ -127,6 +151,7 @@ pub(crate) fn prepare_update(resource: &Resource, new: &mut Value, old: &Value, 
             keep(new, "spec");
             match of(resource) {
                 ("apps", "Deployment") => keep_metadata(new, old, "labels"),
+                ("certificates.k8s.io", _) => certificates::keep_verdicts(new, old),
                 ("", "Pod") => {
                     keep_metadata(new, old, "ownerReferences");
                     pod::keep_quality(new, old);
@@ -137,10 +162,11 @@ pub(crate) fn prepare_update(resource: &Resource, new: &mut Value, old: &Value, 
         Part::Finalize => keep(new, "status"),
         Part::EphemeralContainers => pod::only_ephemeral(new, old),
         Part::Resize => pod::only_resources(new, old),
+        Part::Approval => certificates::only_conditions(new, old),
     }
     if part == Part::Main {
         match of(resource) {
-            ("", "Namespace") => keep(new, "spec"),
+            ("", "Namespace") | ("certificates.k8s.io", _) => keep(new, "spec"),
             ("", "Secret") if matches!(field(new, "type").as_str(), None | Some("")) => {
                 keep(new, "type");
             }
@@ -175,6 +201,10 @@ fn has_changed(resource: &Resource, new: &Value, old: &Value) -> bool {
     match of(resource) {
         ("apps", "Deployment") => {
             field(new, "spec") != field(old, "spec") || metadata("annotations")
+        }
+        // These have no spec.
+        (_, "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration") => {
+            field(new, "webhooks") != field(old, "webhooks")
         }
         ("discovery.k8s.io", _) => {
             let body = |value: &Value| {
@@ -215,6 +245,17 @@ pub(crate) fn validate(resource: &Resource, value: &Value, found: &mut Findings)
         ("batch", kind) => batch::validate(kind, value, found),
         ("rbac.authorization.k8s.io", kind) => rbac::validate(kind, value, found),
         ("coordination.k8s.io", _) => core::lease(value, found),
+        ("", "ResourceQuota") => policy::quota(value, found),
+        ("", "LimitRange") => policy::limits(value, found),
+        ("admissionregistration.k8s.io", kind) => admission::validate(kind, value, found),
+        ("autoscaling", _) => {
+            autoscaling::validate(&resource.group_version.version, value, None, found);
+        }
+        ("certificates.k8s.io", _) => certificates::validate(value, found),
+        ("networking.k8s.io", kind) => networking::validate_new(kind, value, found),
+        ("policy", _) => policy::budget(value, found),
+        ("scheduling.k8s.io", _) => policy::priority(value, found),
+        ("storage.k8s.io", _) => storage::class(value, found),
         ("discovery.k8s.io", _) => discovery::validate(value, found),
         ("apiextensions.k8s.io", _) => {
             let metadata = field(value, "metadata");
@@ -252,9 +293,17 @@ pub(crate) fn validate_update(
         if resource.group_version.group == "apps" {
             apps::status(new, found);
         }
-        if of(resource) == ("", "Node") {
-            core::node_status(new, found);
+        match of(resource) {
+            ("", "Node") => core::node_status(new, found),
+            ("autoscaling", _) => autoscaling::status(new, found),
+            ("certificates.k8s.io", _) => certificates::status_update(new, old, part, found),
+            ("policy", _) => policy::budget_status(new, found),
+            _ => {}
         }
+        return;
+    }
+    if part == Part::Approval {
+        certificates::status_update(new, old, part, found);
         return;
     }
     match of(resource) {
@@ -282,7 +331,15 @@ pub(crate) fn validate_update(
         }
         ("", "Node") => core::node_update(new, old, found),
         ("", "PersistentVolumeClaim") => storage::claim_update(new, old, found),
+        ("", "ResourceQuota") => policy::quota_update(new, old, found),
         ("apps", kind) => apps::validate_update(kind, new, old, found),
+        ("autoscaling", _) => {
+            let version = &resource.group_version.version;
+            autoscaling::validate(version, new, Some(old), found);
+        }
+        ("networking.k8s.io", kind) => networking::update(kind, new, old, found),
+        ("scheduling.k8s.io", _) => policy::priority_update(new, old, found),
+        ("storage.k8s.io", _) => storage::class_update(new, old, found),
         ("batch", kind) => batch::validate_update(kind, new, old, found),
         ("rbac.authorization.k8s.io", kind) => {
             rbac::validate(kind, new, found);

@@ -6,6 +6,7 @@ use regex::Regex;
 
 const LABEL: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const SUBDOMAIN: &str = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
+const WILDCARD: &str = r"\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
 const DNS_1035: &str = "[a-z]([-a-z0-9]*[a-z0-9])?";
 const QUALIFIED: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const LABEL_VALUE: &str = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?";
@@ -38,6 +39,7 @@ macro_rules! pattern {
 
 pattern!(is_label, LABEL);
 pattern!(is_subdomain, SUBDOMAIN);
+pattern!(is_wildcard, WILDCARD);
 pattern!(is_dns_1035, DNS_1035);
 pattern!(is_qualified, QUALIFIED);
 pattern!(is_label_value, LABEL_VALUE);
@@ -78,6 +80,21 @@ pub fn dns_subdomain(text: &str) -> Vec<String> {
              '-' or '.', and must start and end with an alphanumeric character",
             SUBDOMAIN,
             &["example.com"],
+        ));
+    }
+    found
+}
+
+/// A subdomain of RFC 1123 below a wildcard, such as `*.example.com`.
+pub fn wildcard_subdomain(text: &str) -> Vec<String> {
+    let mut found = too_long(text, 253, "characters");
+    if !is_wildcard(text) {
+        found.push(regex_message(
+            "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS \
+             subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and \
+             end with an alphanumeric character",
+            WILDCARD,
+            &["*.example.com"],
         ));
     }
     found

@@ -17,7 +17,7 @@ const DISCOVERY: &str = include_str!("../../schemas/discovery.json");
 const COLUMNS: &str = include_str!("../../schemas/columns.json");
 
 /// Paths of each group's version, one on each line.
-pub(crate) const PATHS: [(&str, &str); 10] = [
+pub(crate) const PATHS: [(&str, &str); 18] = [
     ("api/v1", include_str!("../../schemas/paths/api__v1.json")),
     (
         "apis/apps/v1",
@@ -36,16 +36,48 @@ pub(crate) const PATHS: [(&str, &str); 10] = [
         include_str!("../../schemas/paths/apis__authorization.k8s.io__v1.json"),
     ),
     (
+        "apis/autoscaling/v2",
+        include_str!("../../schemas/paths/apis__autoscaling__v2.json"),
+    ),
+    (
+        "apis/autoscaling/v1",
+        include_str!("../../schemas/paths/apis__autoscaling__v1.json"),
+    ),
+    (
         "apis/batch/v1",
         include_str!("../../schemas/paths/apis__batch__v1.json"),
+    ),
+    (
+        "apis/certificates.k8s.io/v1",
+        include_str!("../../schemas/paths/apis__certificates.k8s.io__v1.json"),
+    ),
+    (
+        "apis/networking.k8s.io/v1",
+        include_str!("../../schemas/paths/apis__networking.k8s.io__v1.json"),
+    ),
+    (
+        "apis/policy/v1",
+        include_str!("../../schemas/paths/apis__policy__v1.json"),
     ),
     (
         "apis/rbac.authorization.k8s.io/v1",
         include_str!("../../schemas/paths/apis__rbac.authorization.k8s.io__v1.json"),
     ),
     (
+        "apis/storage.k8s.io/v1",
+        include_str!("../../schemas/paths/apis__storage.k8s.io__v1.json"),
+    ),
+    (
+        "apis/admissionregistration.k8s.io/v1",
+        include_str!("../../schemas/paths/apis__admissionregistration.k8s.io__v1.json"),
+    ),
+    (
         "apis/apiextensions.k8s.io/v1",
         include_str!("../../schemas/paths/apis__apiextensions.k8s.io__v1.json"),
+    ),
+    (
+        "apis/scheduling.k8s.io/v1",
+        include_str!("../../schemas/paths/apis__scheduling.k8s.io__v1.json"),
     ),
     (
         "apis/coordination.k8s.io/v1",
@@ -95,15 +127,23 @@ pub(crate) struct Published {
 }
 
 /// The order of groups in `/apis`, by their priority in kube-apiserver.
-const GROUPS: [&str; 10] = [
+const GROUPS: [&str; 18] = [
     "v1",
     "apps/v1",
     "events.k8s.io/v1",
     "authentication.k8s.io/v1",
     "authorization.k8s.io/v1",
+    "autoscaling/v2",
+    "autoscaling/v1",
     "batch/v1",
+    "certificates.k8s.io/v1",
+    "networking.k8s.io/v1",
+    "policy/v1",
     "rbac.authorization.k8s.io/v1",
+    "storage.k8s.io/v1",
+    "admissionregistration.k8s.io/v1",
     "apiextensions.k8s.io/v1",
+    "scheduling.k8s.io/v1",
     "coordination.k8s.io/v1",
     "discovery.k8s.io/v1",
 ];

@@ -1,7 +1,8 @@
-//! PersistentVolume and PersistentVolumeClaim.
+//! PersistentVolume, PersistentVolumeClaim and StorageClass.
 
 use serde_json::Value;
 
+use super::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
 use crate::schema::look::{default, field, list, make, object, text, texts};
@@ -98,5 +99,51 @@ pub(super) fn claim_update(new: &Value, old: &Value, found: &mut Findings) {
         let said = "spec is immutable after creation except resources.requests and \
                     volumeAttributesClassName for bound claims";
         found.forbidden(&Path::new("spec"), said);
+    }
+}
+
+pub(super) fn fill_class(class: &mut Value) {
+    default(class, "reclaimPolicy", "Delete");
+    default(class, "volumeBindingMode", "Immediate");
+}
+
+pub(super) fn class(class: &Value, found: &mut Findings) {
+    let at = Path::new("provisioner");
+    let provisioner = text(class, "provisioner").to_lowercase();
+    if provisioner.is_empty() {
+        found.required(&at, "");
+    } else {
+        let wrong = names::qualified_name(&provisioner);
+        found.all_invalid(&at, &provisioner, wrong);
+    }
+    for (name, known) in [
+        ("reclaimPolicy", ["Delete", "Retain"]),
+        ("volumeBindingMode", ["Immediate", "WaitForFirstConsumer"]),
+    ] {
+        found.maybe_one_of(&Path::new(name), text(class, name), &known);
+    }
+    let under = Path::new("allowedTopologies");
+    for (index, term) in list(class, "allowedTopologies").iter().enumerate() {
+        let at = under.index(index);
+        let under = at.child("matchLabelExpressions");
+        for (index, expression) in list(term, "matchLabelExpressions").iter().enumerate() {
+            let at = under.index(index);
+            if list(expression, "values").is_empty() {
+                found.required(&at.child("values"), "");
+            }
+            let key = text(expression, "key");
+            found.all_invalid(&at.child("key"), key, names::qualified_name(key));
+        }
+    }
+}
+
+pub(super) fn class_update(new: &Value, old: &Value, found: &mut Findings) {
+    for name in [
+        "parameters",
+        "provisioner",
+        "reclaimPolicy",
+        "volumeBindingMode",
+    ] {
+        found.immutable(&Path::new(name), field(new, name), field(old, name));
     }
 }

@@ -23,6 +23,8 @@ pub enum Part {
     EphemeralContainers,
     /// What a Pod's containers have of cpu and memory (`pods/resize`).
     Resize,
+    /// The verdict on a CertificateSigningRequest (`certificatesigningrequests/approval`).
+    Approval,
 }
 
 impl Resource {

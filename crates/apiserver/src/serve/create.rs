@@ -2,7 +2,7 @@
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::commit::{self, Edit, Live, Next, Outcome};
 use super::exchange::Exchange;
@@ -97,6 +97,7 @@ pub(crate) async fn ready(
         ));
     }
     metadata::remove(&mut object, "resourceVersion");
+    note_requester(exchange, target, &mut object);
     let withheld = accounts::admit(exchange, target, &mut object).await?;
     let clashes = addresses::assign(exchange, target, &mut object).await?;
     let weight = Weight::of_values(&target.resource, &[&object]);
@@ -121,6 +122,30 @@ pub(crate) async fn ready(
     };
     exchange.shared.admission.admit(review).await?;
     Ok(object)
+}
+
+/// A CertificateSigningRequest says who made it, and nobody else says so.
+fn note_requester(exchange: &Exchange, target: &Target, object: &mut Value) {
+    if !target.is("certificates.k8s.io", "certificatesigningrequests") {
+        return;
+    }
+    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let caller = &exchange.caller;
+    let extra = (!caller.extra.is_empty()).then(|| json!(caller.extra));
+    let uid = (!caller.uid.is_empty()).then(|| json!(caller.uid));
+    for (name, value) in [
+        ("username", Some(json!(caller.name))),
+        ("uid", uid),
+        ("groups", Some(json!(caller.groups))),
+        ("extra", extra),
+    ] {
+        match value {
+            Some(value) => spec.insert(name.to_owned(), value),
+            None => spec.remove(name),
+        };
+    }
 }
 
 /// Refuses a new object where none may be made; else says what must stay as it was seen until the

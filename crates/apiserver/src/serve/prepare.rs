@@ -50,6 +50,7 @@ pub(crate) fn part(target: &Target) -> Part {
         "finalize" => Part::Finalize,
         "ephemeralcontainers" => Part::EphemeralContainers,
         "resize" => Part::Resize,
+        "approval" => Part::Approval,
         _ => Part::Main,
     }
 }

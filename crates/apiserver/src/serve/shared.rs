@@ -21,6 +21,7 @@ use super::sending::Sending;
 use crate::access::{
     Admission, Authenticate, Authorizer, Caller, Impersonation, Objects, Rbac, Tokens,
 };
+use crate::builtin::autoscaling;
 use crate::discovery;
 use crate::openapi;
 use crate::resource::{Catalog, GroupResource, Origin, Resource};
@@ -166,6 +167,11 @@ pub(crate) fn stored_schema(catalog: &Catalog, resource: &Resource) -> Arc<Node>
     )
 }
 
+fn is_old_autoscaler(resource: &Resource) -> bool {
+    let version = &resource.group_version;
+    version.group == "autoscaling" && version.version == "v1"
+}
+
 fn is_new_event(resource: &Resource) -> bool {
     resource.group_version.group == "events.k8s.io" && resource.plural == "events"
 }
@@ -215,6 +221,8 @@ impl Target {
         object["apiVersion"] = self.resource.group_version.to_string().into();
         if is_new_event(&self.resource) {
             events::from_stored(&mut object);
+        } else if is_old_autoscaler(&self.resource) {
+            autoscaling::to_v1(&mut object);
         } else if self.resource.origin == Origin::Custom {
             // Its defaults may be younger than the object.
             self.stored_schema.apply_defaults(&mut object);
@@ -234,6 +242,8 @@ impl Target {
         }
         if is_new_event(&self.resource) {
             events::to_stored(&mut object);
+        } else if is_old_autoscaler(&self.resource) {
+            autoscaling::from_v1(&mut object);
         } else if self.resource.origin == Origin::Custom && !self.resource.storage {
             self.stored_schema.prune(&mut object);
         }

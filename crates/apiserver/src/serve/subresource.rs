@@ -16,7 +16,9 @@ use super::request::ResourcePath;
 use super::resources::{patch_route, update_route};
 use super::shared::{Target, object_at};
 use super::{answer, create, incoming, list, metadata};
-use crate::access::{Operation, Review, ReviewKind, Reviews, issue_requested};
+use crate::access::{
+    Attributes, Operation, Review, ReviewKind, Reviews, Target as AccessTarget, issue_requested,
+};
 use crate::builtin;
 use crate::merge::{self, MergeKind, UpdateOptions};
 use crate::resource::Origin;
@@ -42,11 +44,19 @@ pub(crate) async fn route(
     let is_part = match path.subresource.as_str() {
         "status" => resource.status,
         "ephemeralcontainers" | "resize" => core && resource.plural == "pods",
+        "approval" => target.is("certificates.k8s.io", "certificatesigningrequests"),
         _ => false,
     };
     if path.rest.is_empty() && exchange.method != Method::HEAD {
         match (resource.plural.as_str(), path.subresource.as_str(), verb) {
             (_, _, "get") if is_part => return list::get(exchange, target).await,
+            (_, "approval", "update" | "patch") if is_part => {
+                check_signer(exchange, target).await?;
+                return match verb {
+                    "patch" => patch_route(exchange, target).await,
+                    _ => update_route(exchange, target).await,
+                };
+            }
             (_, _, "update") if is_part => return update_route(exchange, target).await,
             (_, _, "patch") if is_part => return patch_route(exchange, target).await,
             (_, "scale", "get" | "update" | "patch") if resource.scale.is_some() => {
@@ -62,6 +72,36 @@ pub(crate) async fn route(
         }
     }
     elsewhere(exchange, target, path).await
+}
+
+/// Who approves or denies a certificate needs the right to approve for its signer, by name or for
+/// the signer's whole domain (admission plugin `CertificateApproval`).
+async fn check_signer(exchange: &Exchange, target: &Target) -> Result<(), ApiError> {
+    let request = object_at(&exchange.shared.store, &target.key()).await?;
+    let request = request.ok_or_else(|| target.not_found())?;
+    let signer = request["spec"]["signerName"].as_str().unwrap_or_default();
+    let domain = signer.split('/').next().unwrap_or_default();
+    let may = |name: &str| {
+        let attributes = Attributes {
+            caller: &exchange.caller,
+            verb: "approve",
+            target: AccessTarget::Resource {
+                group: target.group(),
+                version: "*",
+                resource: "signers",
+                subresource: "",
+                namespace: "",
+                name,
+            },
+        };
+        exchange.shared.authorizer.authorize(&attributes).allowed
+    };
+    if may(signer) || may(&format!("{domain}/*")) {
+        return Ok(());
+    }
+    Err(target.forbidden(format!(
+        "user not permitted to approve requests with signerName {signer:?}"
+    )))
 }
 
 /// Asks the embedding program about what is made of an object, or begun with it.

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{cells, columns, conditions};
-use crate::builtin::catalog;
+use crate::builtin::{Kinds, catalog_of};
 use crate::resource::Resource;
 
 fn now() -> Timestamp {
@@ -12,7 +12,7 @@ fn now() -> Timestamp {
 }
 
 fn row(group: &str, plural: &str, object: &Value) -> Vec<Value> {
-    let catalog = catalog();
+    let catalog = catalog_of(Kinds::Cluster);
     let resource = catalog.find(group, "v1", plural).unwrap();
     let cells = cells(resource, object, now());
     assert_eq!(cells.len(), columns(resource).len(), "{plural}");
@@ -22,7 +22,7 @@ fn row(group: &str, plural: &str, object: &Value) -> Vec<Value> {
 #[test]
 fn every_kind_has_a_cell_for_each_of_its_columns() {
     let empty = json!({"metadata": {"name": "x"}});
-    for resource in catalog().iter() {
+    for resource in catalog_of(Kinds::Cluster).iter() {
         assert_eq!(
             cells(resource, &empty, now()).len(),
             columns(resource).len(),
@@ -70,7 +70,7 @@ fn a_pod_shows_what_its_containers_do() {
     pod["metadata"]["deletionTimestamp"] = Value::Null;
     assert_eq!(row("", "pods", &pod)[2], "Init:0/1");
     pod["status"]["phase"] = "Succeeded".into();
-    let catalog = catalog();
+    let catalog = catalog_of(Kinds::Cluster);
     let pods = catalog.find("", "v1", "pods").unwrap();
     assert_eq!(conditions(pods, &pod).unwrap()[0]["reason"], "Succeeded");
 }
@@ -186,4 +186,53 @@ fn a_custom_kinds_columns_are_its_own() {
             "FirstPort"
         ]
     );
+}
+
+#[test]
+fn kinds_of_clusters_show_what_charts_bring() {
+    let created = "2026-01-01T00:57:00Z";
+    let ingress = json!({
+        "metadata": {"name": "web", "creationTimestamp": created},
+        "spec": {"ingressClassName": "nginx", "tls": [{}], "rules": [
+            {"host": "a.io"}, {"host": "b.io"}, {"host": "c.io"}, {"host": "d.io"}]},
+        "status": {"loadBalancer": {"ingress": [{"hostname": "lb"}, {"ip": "10.0.0.1"}]}},
+    });
+    assert_eq!(
+        row("networking.k8s.io", "ingresses", &ingress),
+        [
+            "web",
+            "nginx",
+            "a.io,b.io,c.io + 1 more...",
+            "10.0.0.1,lb",
+            "80, 443",
+            "3m"
+        ]
+    );
+    let autoscaler = json!({
+        "apiVersion": "autoscaling/v1",
+        "metadata": {"name": "web", "creationTimestamp": created},
+        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "minReplicas": 1,
+            "maxReplicas": 3, "targetCPUUtilizationPercentage": 80},
+        "status": {"currentReplicas": 2, "currentCPUUtilizationPercentage": 7},
+    });
+    let shown = row("autoscaling", "horizontalpodautoscalers", &autoscaler);
+    assert_eq!(shown[1..4], ["Deployment/web", "cpu: 7%/80%", "1"]);
+    assert_eq!(shown[4..6], [3, 2]);
+    let budget = json!({"metadata": {"name": "web", "creationTimestamp": created},
+        "spec": {"maxUnavailable": "25%"}, "status": {"disruptionsAllowed": 1}});
+    let shown = row("policy", "poddisruptionbudgets", &budget);
+    assert_eq!(shown[1..3], ["N/A", "25%"]);
+    let class = json!({
+        "metadata": {"name": "fast", "creationTimestamp": created, "annotations": {
+            "storageclass.kubernetes.io/is-default-class": "true"}},
+        "provisioner": "a.io/disk", "reclaimPolicy": "Retain"});
+    let shown = row("storage.k8s.io", "storageclasses", &class);
+    assert_eq!(
+        shown[..4],
+        ["fast (default)", "a.io/disk", "Retain", "Immediate"]
+    );
+    let quota = json!({"metadata": {"name": "q", "creationTimestamp": created},
+        "status": {"hard": {"pods": "4", "limits.cpu": "2"}, "used": {"pods": "1"}}});
+    let shown = row("", "resourcequotas", &quota);
+    assert_eq!(shown[1..3], ["pods: 1/4", "limits.cpu: 0/2"]);
 }
