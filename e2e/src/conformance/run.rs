@@ -1,8 +1,9 @@
 //! Runs a script on both servers and compares what they answered.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Value, json};
 
 use super::answer;
@@ -17,6 +18,8 @@ use crate::error::with_causes;
 
 /// What a controller does is done within this time, or not at all.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Requests of one step that are under way at once.
+const TOGETHER: usize = 16;
 /// Between two questions whether it is done.
 const PAUSE: Duration = Duration::from_millis(60);
 
@@ -195,6 +198,7 @@ impl<'a> Walk<'a> {
                 until: Some(until),
                 expect,
             } => self.ask_until(request, until, *expect).await?,
+            Action::Together { request, count, .. } => self.ask_together(request, *count).await?,
             Action::Watch { request, id } => self.open(request, id).await?,
             Action::Read { id, events } => {
                 let stream = self.streams.get_mut(id);
@@ -228,6 +232,37 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Sends a request many times; the answer says how many answers were alike, and how many
+    /// names there are in them.
+    async fn ask_together(&self, request: &Request, count: usize) -> Result<Value, String> {
+        let asks = (0..count).map(|index| {
+            let mut variables = self.variables.clone();
+            variables.insert("i".to_owned(), format!("{index:03}"));
+            async move { whole(self.side.send(request, &variables).await?).await }
+        });
+        let answers: Vec<Value> = stream::iter(asks)
+            .buffer_unordered(TOGETHER)
+            .try_collect()
+            .await?;
+        let mut alike: BTreeMap<String, usize> = BTreeMap::new();
+        let mut names = BTreeSet::new();
+        for answer in &answers {
+            let body = &answer["body"];
+            let reason = body["reason"].as_str().unwrap_or_default();
+            let said = format!("{} {reason}", answer["code"]);
+            *alike.entry(said.trim_end().to_owned()).or_default() += 1;
+            names.extend(body["metadata"]["name"].as_str());
+        }
+        let codes: BTreeSet<u64> = answers
+            .iter()
+            .filter_map(|answer| answer["code"].as_u64())
+            .collect();
+        Ok(json!({
+            "code": codes.first(), "codes": codes,
+            "body": {"answers": alike, "names": names.len()},
+        }))
+    }
+
     async fn open(&mut self, request: &Request, id: &str) -> Result<Value, String> {
         let answer = self.side.send(request, &self.variables).await?;
         if !answer.status().is_success() {
@@ -256,8 +291,16 @@ impl<'a> Walk<'a> {
         let Some(answer) = self.answers.last() else {
             return Ok(());
         };
-        let Action::Ask { expect, until, .. } = &step.action else {
-            return Ok(());
+        let (expect, until) = match &step.action {
+            Action::Ask { expect, until, .. } => (expect, until.as_ref()),
+            Action::Together { expect, .. } => {
+                let codes = answer["codes"].as_array();
+                if codes.is_some_and(|codes| codes.contains(&json!(expect))) {
+                    return Ok(());
+                }
+                return Err(format!("no answer has the code {expect}: {answer}"));
+            }
+            _ => return Ok(()),
         };
         if answer["code"] != *expect {
             let (name, code) = (self.side.name, &answer["code"]);

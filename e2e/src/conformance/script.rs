@@ -70,11 +70,21 @@ pub(super) enum Action {
         /// Asks again until this holds.
         until: Option<Until>,
     },
+    /// Sends a request many times, several at a time; `${i}` is the number of each.
+    Together {
+        request: Request,
+        /// A status code that some of the answers have.
+        expect: u16,
+        count: usize,
+    },
     /// Opens a watch, whose events later steps read.
     Watch { request: Request, id: String },
     /// Reads events of a watch.
     Read { id: String, events: Events },
 }
+
+/// Requests of one step.
+const MOST_TOGETHER: usize = 1000;
 
 /// How many events a step reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,6 +179,8 @@ struct Written {
     #[serde(default)]
     until: Option<Until>,
     #[serde(default)]
+    together: Option<usize>,
+    #[serde(default)]
     capture: BTreeMap<String, String>,
     #[serde(default)]
     only: Vec<String>,
@@ -184,13 +196,28 @@ impl TryFrom<Written> for Step {
         let watched = written.watch.take();
         let read = written.read.take();
         let action = match (asked, watched, read) {
-            (Some(line), None, None) => Action::Ask {
-                request: request(&line, &mut written).map_err(|why| wrong(&why))?,
-                expect: written
+            (Some(line), None, None) => {
+                let request = request(&line, &mut written).map_err(|why| wrong(&why))?;
+                let expect = written
                     .expect
-                    .ok_or_else(|| wrong("`expect` says with which code Kubernetes answers"))?,
-                until: written.until.take(),
-            },
+                    .ok_or_else(|| wrong("`expect` says with which code Kubernetes answers"))?;
+                match (written.together, written.until.take()) {
+                    (None, until) => Action::Ask {
+                        request,
+                        expect,
+                        until,
+                    },
+                    (Some(count @ 1..=MOST_TOGETHER), None) => Action::Together {
+                        request,
+                        expect,
+                        count,
+                    },
+                    (Some(_), None) => return Err(wrong("`together` is 1 to 1000")),
+                    (Some(_), Some(_)) => {
+                        return Err(wrong("it has both `together` and `until`"));
+                    }
+                }
+            }
             (None, Some(path), None) => Action::Watch {
                 request: request(&format!("GET {path}"), &mut written)
                     .map_err(|why| wrong(&why))?,
@@ -319,6 +346,17 @@ mod tests {
             request.headers["Content-Type"],
             "application/apply-patch+yaml"
         );
+    }
+
+    #[test]
+    fn many_requests_are_sent_once_and_not_waited_for() {
+        let text = "{step: p, request: GET /x, expect: 200, together: 3}";
+        let Action::Together { count, .. } = step(text).unwrap().action else {
+            panic!("it sends several");
+        };
+        assert_eq!(count, 3);
+        let error = step("{step: p, request: GET /x, expect: 200, together: 0}").unwrap_err();
+        assert!(error.contains("together"), "{error}");
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! The embedded API, served on this machine.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use drover_apiserver::access::{Authenticate, AuthenticateError, Authenticated, Caller};
+use drover_apiserver::builtin::Kinds;
 use drover_apiserver::server::{ApiServer, Options};
 use futures::future::BoxFuture;
 use tokio::net::TcpListener;
@@ -13,6 +15,10 @@ use crate::command::Failure;
 
 /// As kube-apiserver is told by [`drover_e2e::ControlPlane`].
 const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
+
+/// How long versions can be read: kube-apiserver's compaction, as this test sets it, keeps them as
+/// long.
+const HISTORY: Duration = Duration::from_secs(5);
 
 /// Whoever has it is the administrator.
 pub(crate) const TOKEN: &str = "conformance";
@@ -56,6 +62,8 @@ impl Embedded {
         options.tokens.issuers = vec![ISSUER.to_owned()];
         options.tokens.audiences = vec![ISSUER.to_owned()];
         let authority = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
+        options.kinds = Kinds::Cluster;
+        options.store.history = HISTORY;
         options.lifecycle.root_ca = Some(authority.cert.pem());
         let server = ApiServer::open(options).await?;
         let listener = TcpListener::bind("127.0.0.1:0").await?;

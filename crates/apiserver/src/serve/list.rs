@@ -138,6 +138,12 @@ impl Found {
     }
 }
 
+/// Objects of one page. A list of any version comes whole, as from kube-apiserver's watch cache.
+fn page_size(options: &ListOptions) -> Option<usize> {
+    let any = options.resource_version == "0" && options.continue_token.is_empty();
+    options.limit.filter(|_| !any)
+}
+
 /// Finds the objects that are selected, all as of one revision.
 pub(crate) async fn find(
     exchange: &Exchange,
@@ -149,16 +155,13 @@ pub(crate) async fn find(
         return one(exchange, selection, key).await;
     }
     let everything = selection.is_everything();
+    let limit = page_size(options);
     let mut items: Vec<Stored> = Vec::new();
     loop {
         let list = List {
             prefix: selection.only.as_ref().unwrap_or(&selection.prefix).clone(),
             after: start.after.clone(),
-            limit: if everything {
-                options.limit
-            } else {
-                Some(CHUNK)
-            },
+            limit: if everything { limit } else { Some(CHUNK) },
             at: start.at,
             rest: if everything { Rest::Count } else { Rest::Peek },
         };
@@ -172,7 +175,7 @@ pub(crate) async fn find(
             if everything || selection.takes(&stored)? {
                 items.push(stored);
             }
-            if options.limit.is_some_and(|limit| items.len() >= limit) {
+            if limit.is_some_and(|limit| items.len() >= limit) {
                 return Ok(page_of(items, page.revision, left, selection));
             }
         }

@@ -55,7 +55,8 @@ pub(crate) async fn watch(
     let selection = Selection::of(target, options)?;
     let from = start_version(options)?;
     let encoder = Encoder::new(target.clone(), selection, shape, table);
-    let deadline = Instant::now() + lifetime(options);
+    let now = Instant::now();
+    let deadline = now + lifetime(options);
     let mut watching = Watching {
         exchange: Arc::clone(exchange),
         encoder,
@@ -63,7 +64,8 @@ pub(crate) async fn watch(
         source: None,
         waiting: VecDeque::new(),
         next_bookmark: Instant::now() + BOOKMARK_EVERY,
-        last_bookmark: Some(deadline.checked_sub(LAST_BOOKMARK).unwrap_or(deadline)),
+        // A shorter watch gets none.
+        last_bookmark: deadline.checked_sub(LAST_BOOKMARK).filter(|at| *at > now),
         deadline,
         seen: 0,
         over: false,

@@ -161,11 +161,20 @@ async fn one_object_can_be_watched() {
 async fn a_watch_ends_when_it_said_it_would() {
     let hub = Hub::new().await;
     let path =
-        format!("{MAPS}?watch=1&timeoutSeconds=1&allowWatchBookmarks=true&resourceVersion=1");
+        format!("{MAPS}?watch=1&timeoutSeconds=3&allowWatchBookmarks=true&resourceVersion=1");
     let mut lines = Lines::of(&hub, &path).await;
     let last = lines.next().await.unwrap();
     assert_eq!(last["type"], "BOOKMARK");
     while lines.next().await.is_some() {}
+}
+
+#[tokio::test]
+async fn watch_of_a_second_gets_no_bookmark() {
+    let hub = Hub::new().await;
+    let path =
+        format!("{MAPS}?watch=1&timeoutSeconds=1&allowWatchBookmarks=true&resourceVersion=1");
+    let mut lines = Lines::of(&hub, &path).await;
+    assert_eq!(lines.next().await, None);
 }
 
 #[tokio::test]
