@@ -24,6 +24,7 @@ mod read;
 mod readers;
 mod replay;
 mod room;
+mod space;
 mod stored;
 mod threads;
 mod watch;
@@ -122,6 +123,10 @@ impl Store {
         };
         let mut conn = options.connect(path, Role::Write).map_err(failed)?;
         let header = layout::migrate(&mut conn, path)?;
+        if space::convert(&mut conn, path, options.vfs.as_deref()) {
+            conn = options.connect(path, Role::Write).map_err(failed)?;
+        }
+        let history = compact::bytes(&conn).map_err(failed)?;
         lock::sync_folder(path).map_err(|source| OpenError::File {
             path: path.to_owned(),
             source,
@@ -137,6 +142,7 @@ impl Store {
             feed: Arc::clone(&feed),
             floors: Arc::clone(&floors),
             retention,
+            history,
             growth: Growth::new(checkpoints),
             tasks: Tasks::new(Instant::now()),
             room: Room::new(options.max_bytes),

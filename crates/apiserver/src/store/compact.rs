@@ -7,8 +7,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::event::Event;
 use super::layout::Floors;
 use super::pins::Pins;
+use super::space;
 
 /// The longest that one step goes on before it lets the writer go on.
 const SLICE: Duration = Duration::from_millis(5);
@@ -21,6 +23,7 @@ const TOGETHER: u32 = 8;
 pub(super) struct Retention {
     pub(super) history: Duration,
     pub(super) history_changes: u64,
+    pub(super) history_bytes: u64,
     pub(super) short_history: Duration,
     pub(super) short_lived: Vec<String>,
     /// What is needed although it is old.
@@ -34,6 +37,10 @@ pub(super) struct Step {
     pub(super) floors: Floors,
     /// How many rows it cut off.
     pub(super) cut: usize,
+    /// How many bytes of history these were.
+    pub(super) cut_bytes: u64,
+    /// How many pages it gave back to the disk.
+    pub(super) pages: usize,
     /// Whether another step has something to do already.
     pub(super) more: bool,
     /// When else the next row is old enough to be worth a step; none if there is no row.
@@ -51,6 +58,7 @@ struct Old {
     revision: u64,
     at_ms: i64,
     short_lived: bool,
+    bytes: u64,
 }
 
 /// A class of keys whose history is cut off at its own age.
@@ -85,17 +93,56 @@ pub(super) fn now_ms() -> i64 {
 }
 
 impl Retention {
-    /// Cuts off at most `rows` rows that are too old, or not after `forced`.
+    /// Cuts off at most `rows` rows that are too old, too many bytes of all the `bytes` that
+    /// there are, or not after `forced`.
     pub(super) fn step(
         &self,
         conn: &Connection,
         floors: &Floors,
-        revision: u64,
+        (revision, bytes): (u64, u64),
         forced: u64,
         rows: usize,
     ) -> rusqlite::Result<Step> {
         let deadline = Instant::now() + SLICE;
-        self.step_until(deadline, conn, floors, (revision, forced), rows)
+        let start = floors.exactly("");
+        let forced = match self.excess(conn, start, bytes, rows)? {
+            Some(excess) => forced.max(excess),
+            None => forced,
+        };
+        let mut step = self.step_until(deadline, conn, floors, (revision, forced), rows)?;
+        let left = bytes.saturating_sub(step.cut_bytes);
+        step.more |= step.cut > 0 && left > self.history_bytes;
+        if !step.more {
+            let shrunk = space::shrink(conn, deadline)?;
+            (step.pages, step.more) = (shrunk.pages, shrunk.more);
+        }
+        Ok(step)
+    }
+
+    /// The last of the oldest rows that have to go because there are too many bytes.
+    fn excess(
+        &self,
+        conn: &Connection,
+        after: u64,
+        bytes: u64,
+        rows: usize,
+    ) -> rusqlite::Result<Option<u64>> {
+        let mut excess = bytes.saturating_sub(self.history_bytes);
+        let mut last = None;
+        if excess == 0 {
+            return Ok(last);
+        }
+        let limit = i64::try_from(rows).unwrap_or(i64::MAX);
+        let mut statement = conn.prepare_cached(OLDEST)?;
+        let mut found = statement.query(params![after.cast_signed(), limit])?;
+        while excess > 0
+            && let Some(row) = found.next()?
+        {
+            let old = self.old(row)?;
+            excess = excess.saturating_sub(old.bytes);
+            last = Some(old.revision);
+        }
+        Ok(last)
     }
 
     fn step_until(
@@ -110,6 +157,8 @@ impl Retention {
         let mut step = Step {
             floors: floors.clone(),
             cut: 0,
+            cut_bytes: 0,
+            pages: 0,
             more: false,
             next: None,
         };
@@ -157,7 +206,9 @@ impl Retention {
         let mut delete = conn.prepare_cached("DELETE FROM log WHERE rev = ?")?;
         for old in self.oldest(conn, start, rows, &too_old)? {
             if all || old.short_lived {
-                step.cut += delete.execute([old.revision.cast_signed()])?;
+                let cut = delete.execute([old.revision.cast_signed()])?;
+                step.cut += cut;
+                step.cut_bytes += if cut > 0 { old.bytes } else { 0 };
             }
             end = old.revision;
             // Only now, so that every step gets somewhere, however slow the disk is.
@@ -210,6 +261,7 @@ impl Retention {
         Ok(Old {
             revision: row.get::<_, i64>(0)?.cast_unsigned(),
             at_ms: row.get(1)?,
+            bytes: row.get::<_, i64>(3)?.cast_unsigned(),
             short_lived: self
                 .short_lived
                 .iter()
@@ -218,7 +270,26 @@ impl Retention {
     }
 }
 
-const OLDEST: &str = "SELECT rev, at, key FROM log WHERE rev > ? ORDER BY rev LIMIT ?";
+/// SQLite finds the length of a blob without reading the blob.
+const OLDEST: &str = "SELECT rev, at, key, length(key) + coalesce(length(previous), 0) FROM log
+    WHERE rev > ? ORDER BY rev LIMIT ?";
+
+/// The bytes of all history.
+pub(super) fn bytes(conn: &Connection) -> rusqlite::Result<u64> {
+    let sql = "SELECT coalesce(sum(length(key) + coalesce(length(previous), 0)), 0) FROM log";
+    conn.query_row(sql, [], |row| row.get(0).map(i64::cast_unsigned))
+}
+
+/// The bytes of history that an event leaves, as [`bytes`] counts them.
+pub(super) fn bytes_of(event: &Event) -> u64 {
+    let previous = match event {
+        Event::Put { previous, .. } => previous.as_ref(),
+        Event::Delete { stored, .. } => Some(stored),
+    };
+    let value = previous.map_or(0, |stored| stored.value.len());
+    // SQLite counts the characters of a text.
+    (event.key().chars().count() + value) as u64
+}
 
 fn ms(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
@@ -352,6 +423,26 @@ mod tests {
         // The revision of the fixture is 100.
         fixture.retention.history_changes = 97;
         assert_eq!(fixture.step(10).floors.exactly(""), 3);
+    }
+
+    #[test]
+    fn history_is_cut_at_the_number_of_bytes() {
+        let mut fixture = fixture(&[(0, POD), (0, POD), (0, POD), (0, POD)]);
+        let row = POD.len() as u64;
+        let bytes = bytes(&fixture.conn).unwrap();
+        assert_eq!(bytes, 4 * row);
+        fixture.retention.history_bytes = 2 * row;
+        let (conn, floors) = (&fixture.conn, &fixture.floors);
+        let step = |bytes, rows| {
+            let step = fixture.retention.step(conn, floors, (100, bytes), 0, rows);
+            step.unwrap()
+        };
+        let first = step(bytes, 1);
+        assert_eq!((first.cut_bytes, first.more), (row, true));
+        let second = step(bytes - row, 10);
+        assert_eq!(second.cut_bytes, row);
+        assert_eq!(second.floors.exactly(""), 3);
+        assert_eq!(step(2 * row, 10).cut, 0);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::error::OpenError;
+use super::space;
 
 /// "KAPI", in `PRAGMA application_id`.
 const APPLICATION: i32 = 0x4b41_5049;
@@ -166,6 +167,7 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<Header, Open
         path: path.to_owned(),
         source,
     };
+    space::prepare(conn).map_err(failed)?;
     // The mode is a property of the file, and a backup's is another.
     let mode: String = conn
         .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))

@@ -18,6 +18,8 @@ pub struct StoreOptions {
     pub history: Duration,
     /// At most so many changes are kept.
     pub history_changes: u64,
+    /// At most so many bytes of changes are kept: keys, and what was there before each change.
+    pub history_bytes: u64,
     /// How long the history of `short_lived` is kept.
     pub short_history: Duration,
     /// Prefixes of keys that change much and whose history nobody needs for long.
@@ -65,6 +67,7 @@ impl Default for StoreOptions {
         Self {
             history: Duration::from_mins(5),
             history_changes: 200_000,
+            history_bytes: 256 << 20,
             short_history: Duration::from_mins(1),
             short_lived: [
                 "/core/events/",
@@ -101,6 +104,7 @@ impl StoreOptions {
         Retention {
             history: self.history,
             history_changes: self.history_changes,
+            history_bytes: self.history_bytes,
             short_history: self.short_history.min(self.history),
             short_lived: self.short_lived.clone(),
             pins: Pins::default(),

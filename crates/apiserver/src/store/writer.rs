@@ -48,6 +48,8 @@ pub(super) struct Writer {
     pub(super) feed: Arc<Feed>,
     pub(super) floors: Arc<RwLock<Floors>>,
     pub(super) retention: Retention,
+    /// The bytes of history there are.
+    pub(super) history: u64,
     pub(super) growth: Growth,
     pub(super) tasks: Tasks,
     pub(super) room: Room,
@@ -86,6 +88,8 @@ impl Tasks {
 struct Written {
     outcomes: Vec<Outcome>,
     revision: u64,
+    /// Bytes of history after it.
+    history: u64,
     step: Option<Step>,
 }
 
@@ -194,13 +198,17 @@ impl Writer {
         let mut written = Written {
             outcomes: Vec::with_capacity(batch.len()),
             revision: before,
+            history: self.history,
             step: None,
         };
         for waiting in batch {
             let outcome = waiting
                 .change
                 .make(&transaction, written.revision + 1, now)?;
-            written.revision += u64::from(matches!(outcome, Outcome::Made(_)));
+            if let Outcome::Made(event) = &outcome {
+                written.revision += 1;
+                written.history += compact::bytes_of(event);
+            }
             written.outcomes.push(outcome);
         }
         if written.revision > before {
@@ -214,9 +222,11 @@ impl Writer {
                 batch.len() * 2 + 64
             };
             let forced = self.tasks.forced;
-            let step =
-                self.retention
-                    .step(&transaction, &floors, written.revision, forced, rows)?;
+            let held = (written.revision, written.history);
+            let step = self
+                .retention
+                .step(&transaction, &floors, held, forced, rows)?;
+            written.history = written.history.saturating_sub(step.cut_bytes);
             written.step = Some(step);
         }
         transaction.commit()?;
@@ -226,7 +236,8 @@ impl Writer {
     /// Tells watchers, then the makers.
     fn answer(&mut self, batch: Vec<Waiting>, written: Written) {
         let bytes = batch.iter().map(|waiting| waiting.change.weight()).sum();
-        let cut = written.step.as_ref().map_or(0, |step| step.cut);
+        let step = written.step.as_ref();
+        let cut = step.map_or(0, |step| step.cut + step.pages);
         self.growth.wrote(batch.len() + cut, bytes);
         let changed = written.revision > self.feed.revision();
         match written.step {
@@ -237,6 +248,10 @@ impl Writer {
             }
             None if changed => self.tasks.looks.changed(Instant::now()),
             None => {}
+        }
+        self.history = written.history;
+        if changed && self.history > self.retention.history_bytes {
+            self.tasks.looks.force();
         }
         let mut events = Vec::new();
         let answers: Vec<_> = written
@@ -375,6 +390,7 @@ impl Writer {
             let cause = ffi::Error::new(ffi::SQLITE_CORRUPT);
             rusqlite::Error::SqliteFailure(cause, Some(error.to_string()))
         })?;
+        self.history = compact::bytes(&conn)?;
         self.conn = conn;
         self.room.reset();
         *self.floors.write() = header.floors;

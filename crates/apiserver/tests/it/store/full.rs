@@ -71,3 +71,61 @@ async fn history_makes_room_for_what_is_there_now() {
         "{watch:?}"
     );
 }
+
+#[tokio::test]
+async fn history_is_kept_to_its_number_of_bytes() {
+    let fixture = fixture_with(StoreOptions {
+        history_bytes: 64 << 10,
+        ..StoreOptions::default()
+    });
+    let first = fixture.create("a", "0").await;
+    let mut last = first;
+    for number in 0..500 {
+        last = fixture
+            .update("a", last, &format!("{number}{}", "x".repeat(3000)))
+            .await;
+    }
+    let watch = fixture.store.watch("/", first);
+    assert!(
+        matches!(watch, Err(WatchError::Compacted { .. })),
+        "{watch:?}"
+    );
+    fixture.store.watch("/", last - 5).unwrap();
+    // About 21 values fit.
+    for _ in 0..100 {
+        if Store::check(fixture.store.path()).unwrap().changes < 30 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("{:?}", Store::check(fixture.store.path()));
+}
+
+#[tokio::test]
+async fn file_shrinks_when_objects_and_their_history_are_gone() {
+    let fixture = fixture();
+    let mut all = Vec::new();
+    for number in 0..1000 {
+        let name = format!("n{number}");
+        all.push((fixture.create(&name, &"x".repeat(3000)).await, name));
+    }
+    let before = fixture.store.figures().await.unwrap().bytes;
+    assert!(before > 3 << 20, "{before}");
+    for (revision, name) in all {
+        fixture.delete(&name, revision).await;
+    }
+    fixture.store.compact(u64::MAX).await.unwrap();
+    for _ in 0..200 {
+        if fixture.store.figures().await.unwrap().bytes < before / 2 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let path = fixture.store.path().to_owned();
+    let closed = fixture.store.closed();
+    drop(fixture.store);
+    closed.await;
+    let after = std::fs::metadata(&path).unwrap().len();
+    assert!(after < before / 2, "{after} of {before} bytes");
+    assert_eq!(Store::check(&path).unwrap().problems, Vec::<String>::new());
+}

@@ -143,3 +143,46 @@ async fn nobody_else_may_read_the_files() {
         assert_eq!(mode & 0o077, 0, "{}", file.path().display());
     }
 }
+
+#[tokio::test]
+async fn file_of_an_older_program_is_converted_so_that_it_can_shrink() {
+    let folder = tempfile::tempdir().unwrap();
+    let mode = || {
+        let conn = rusqlite::Connection::open(path(&folder)).unwrap();
+        conn.pragma_query_value(None, "auto_vacuum", |row| row.get::<_, i64>(0))
+            .unwrap()
+    };
+    rusqlite::Connection::open(path(&folder))
+        .unwrap()
+        .execute_batch(include_str!("v1.sql"))
+        .unwrap();
+    assert_eq!(mode(), 0);
+    // What a start left that was ended while it copied.
+    let copy = folder.path().join("store.db-converting");
+    std::fs::write(&copy, "half a copy").unwrap();
+    let store = open(folder.path(), StoreOptions::default());
+    assert!(!copy.exists());
+    let fixture = Fixture {
+        store,
+        folder: tempfile::tempdir().unwrap(),
+    };
+    let pair = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+    assert_eq!(
+        fixture.specs(At::Latest).await,
+        [pair("a", "two"), pair("c", "one")]
+    );
+    fixture.update("a", 4, "three").await;
+    let backup = folder.path().join("backup.db");
+    fixture.store.backup(&backup).await.unwrap();
+    let closed = fixture.store.closed();
+    drop(fixture.store);
+    closed.await;
+    assert_eq!(mode(), 2);
+    for file in [path(&folder), backup] {
+        assert_eq!(Store::check(&file).unwrap().problems, Vec::<String>::new());
+    }
+    // A start that was ended after the copy leaves no copy of Secrets for ever.
+    std::fs::write(&copy, "a whole copy").unwrap();
+    open(folder.path(), StoreOptions::default());
+    assert!(!copy.exists());
+}
