@@ -5,12 +5,13 @@
 //! | an AuthProvider | it says who somebody is, an administrator included |
 //! | where agents find the server, and which image they run | the agent may do everything in every cluster |
 //! | whoever administers Drover, by their User object or by a role | nobody shuts out those above them |
+//! | owner references and finalizers of every kind of Drover | the garbage collector deletes an object whose owner does not exist, so the right to update would include the right to delete |
 
 use drover_api::group::GROUP;
 use serde_json::Value;
 
 use super::roles::{Giver, Known, Person};
-use super::{Operation, Refusal, Write};
+use super::{Operation, Refusal, Write, roles};
 use crate::grants::Grants;
 use crate::names::UserName;
 use crate::setting::Setting;
@@ -33,11 +34,19 @@ enum Matter {
     Setting,
     Image,
     User,
+    /// Owner references or finalizers, by the field's name.
+    Ownership(&'static str),
 }
+
+/// Fields with which an update deletes an object later, or prevents its deletion.
+const OWNERSHIP: [&str; 2] = ["ownerReferences", "finalizers"];
 
 fn matter(write: &Write<'_>) -> Option<Matter> {
     if write.group != GROUP || !write.subresource.is_empty() {
         return None;
+    }
+    if let Some(field) = changed_ownership(write) {
+        return Some(Matter::Ownership(field));
     }
     let deleted = write.operation == Operation::Delete;
     let stored = write.operation != Operation::Create;
@@ -53,10 +62,19 @@ fn matter(write: &Write<'_>) -> Option<Matter> {
     }
 }
 
+/// Which of [`OWNERSHIP`] a write changes. Roles, bindings and projects have a stricter rule: nobody
+/// but the server changes theirs, see [`roles`].
+fn changed_ownership(write: &Write<'_>) -> Option<&'static str> {
+    if write.operation == Operation::Delete || roles::concerns(write) {
+        return None;
+    }
+    let mut fields = OWNERSHIP.into_iter();
+    fields.find(|field| write.changes(&format!("/metadata/{field}")))
+}
+
 /// Labels and annotations are nobody's rights.
 fn changes_somebody(write: &Write<'_>) -> bool {
-    let parts = ["/spec", "/metadata/ownerReferences", "/metadata/finalizers"];
-    write.operation == Operation::Delete || parts.iter().any(|part| write.changes(part))
+    write.operation == Operation::Delete || write.changes("/spec")
 }
 
 /// Whom a write changes or deletes, if it does that to somebody.
@@ -88,6 +106,11 @@ pub(super) fn admit(
             format!("{:?} administers Drover", write.called())
         }
         Matter::User => return Ok(()),
+        Matter::Ownership(field) => format!(
+            "metadata.{field} of {} decides when Kubernetes deletes {:?}",
+            write.resource,
+            write.called()
+        ),
     };
     if writer.administers(known) {
         return Ok(());

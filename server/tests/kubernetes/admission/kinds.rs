@@ -51,7 +51,7 @@ pub(super) fn users() -> Vec<Row> {
             json!({ "spec": { "enabled": false } }),
             "",
         ),
-        patch(PERSON, "users/ann", owned(), ""),
+        patch(PERSON, "users/ann", owned(), "administer Drover"),
         row(PERSON, Method::DELETE, at("ann"), json!({}), ""),
         patch(PERSON, "users/ann", waived, "mustChangePassword"),
         patch(JANE, "users/ann/status", seen, "only Drover's server"),
@@ -109,6 +109,11 @@ fn owned() -> Value {
     json!({ "metadata": { "ownerReferences": [{
         "apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "1",
     }] } })
+}
+
+/// Kubernetes would not delete this one before somebody removes the finalizer.
+fn held() -> Value {
+    json!({ "metadata": { "finalizers": ["example.com/stay"] } })
 }
 
 fn at(user: &str) -> String {
@@ -221,6 +226,12 @@ pub(super) fn administered() -> Vec<Row> {
                 refused,
             ),
         ]);
+        for path in ["clusters/shop", "settings/token-default-ttl"] {
+            rows.extend([
+                patch(writer, path, owned(), refused),
+                patch(writer, path, held(), refused),
+            ]);
+        }
     }
     rows
 }

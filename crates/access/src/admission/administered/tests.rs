@@ -158,9 +158,9 @@ fn nobody_shuts_out_those_above_them() {
         let renamed = with("spec", "displayName", json!("Nobody"));
         check(&write("users", name, Some(&old), Some(&renamed)), everybody);
         let owned = with("metadata", "ownerReferences", json!([{ "uid": "1" }]));
-        check(&write("users", name, Some(&old), Some(&owned)), everybody);
+        check(&write("users", name, Some(&old), Some(&owned)), false);
         let kept = with("metadata", "finalizers", json!(["example.com/stay"]));
-        check(&write("users", name, Some(&old), Some(&kept)), everybody);
+        check(&write("users", name, Some(&old), Some(&kept)), false);
         let noted = with("metadata", "labels", json!({ "mine": "yes" }));
         check(&write("users", name, Some(&old), Some(&noted)), true);
     }
@@ -168,4 +168,39 @@ fn nobody_shuts_out_those_above_them() {
         &write("users", "new", None, Some(&spec("new", plain))),
         true,
     );
+}
+
+#[test]
+fn update_does_not_become_delete_through_an_owner_or_a_finalizer() {
+    let plain = json!({ "metadata": { "uid": "1" }, "spec": { "value": "1d", "enabled": true } });
+    let with = |field: &str, value: Value| {
+        let mut object = plain.clone();
+        object["metadata"][field] = value;
+        object
+    };
+    let owned = with(
+        "ownerReferences",
+        json!([{ "kind": "ConfigMap", "uid": "1" }]),
+    );
+    let held = with("finalizers", json!(["example.com/stay"]));
+    let kinds = [
+        ("settings", "token-default-ttl"),
+        ("clusters", "shop"),
+        ("users", "joe"),
+        // A kind that a later version adds.
+        ("others", "one"),
+    ];
+    for (resource, name) in kinds {
+        for changed in [&owned, &held] {
+            check(&write(resource, name, Some(&plain), Some(changed)), false);
+            check(&write(resource, name, Some(changed), Some(&plain)), false);
+            check(&write(resource, name, None, Some(changed)), false);
+            check(&write(resource, name, Some(changed), Some(changed)), true);
+            check(&write(resource, name, Some(changed), None), true);
+            // The rest of the object changes as well.
+            let mut both = changed.clone();
+            both["spec"]["displayName"] = json!("Other");
+            check(&write(resource, name, Some(&plain), Some(&both)), false);
+        }
+    }
 }
