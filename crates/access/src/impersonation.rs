@@ -33,6 +33,12 @@ pub enum ImpersonationError {
     ForeignGroup(String),
 }
 
+/// Whether a client asks to act as another user, in whatever form. Check the caller's right before
+/// [`requested`]: its errors tell which user names exist.
+pub fn is_requested(headers: &HeaderMap) -> bool {
+    headers.keys().any(|name| is_impersonation(name.as_str()))
+}
+
 /// The identity that a client asks to act as; `None` if it asks for nothing.
 ///
 /// `resolve` finds the UID of an enabled user by name. Call before the headers are stripped.
@@ -40,7 +46,7 @@ pub fn requested(
     headers: &HeaderMap,
     resolve: impl Fn(&str) -> Option<UserUid>,
 ) -> Result<Option<KubernetesIdentity>, ImpersonationError> {
-    if !headers.keys().any(|name| is_impersonation(name.as_str())) {
+    if !is_requested(headers) {
         return Ok(None);
     }
     if headers.contains_key(IMPERSONATE_UID) {

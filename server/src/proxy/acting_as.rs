@@ -1,7 +1,7 @@
 //! `kubectl --as` through Drover: acting as another of Drover's people.
 //!
 //! Both sides must allow it. The hub's side: a role of the person's there lets them impersonate
-//! users. The cluster's side:
+//! users; it is checked before any name is resolved. The cluster's side:
 //! its own RBAC, asked with a SubjectAccessReview about the person's name there, because the
 //! account that carries the request may impersonate everybody who has a binding (CVE-2026-44945).
 //!
@@ -41,14 +41,10 @@ impl Road {
         permit: &Permit,
         cluster: &str,
     ) -> Result<Option<KubernetesIdentity>, Refusal> {
-        let users = &self.hub.stores().users;
-        let resolve = |name: &str| {
-            let user = users.by_name(name).filter(|user| may_be_acted_as(user))?;
-            user.metadata.uid.clone().map(UserUid::new)
-        };
-        let Some(asked) = impersonation::requested(headers, resolve)? else {
+        if !impersonation::is_requested(headers) {
             return Ok(None);
-        };
+        }
+        // Before any name is resolved: a caller without the right gets one answer for every name.
         let Holder::Person { identity: who, .. } = permit.holder() else {
             return Err(Refusal::MayNotActAs);
         };
@@ -60,6 +56,14 @@ impl Road {
         if !grants.may_act_as_others(holder, permit.target()) {
             return Err(Refusal::MayNotActAs);
         }
+        let users = &self.hub.stores().users;
+        let resolve = |name: &str| {
+            let user = users.by_name(name).filter(|user| may_be_acted_as(user))?;
+            user.metadata.uid.clone().map(UserUid::new)
+        };
+        let Some(asked) = impersonation::requested(headers, resolve)? else {
+            return Ok(None);
+        };
         // Asked for by UID, a user must be there as well.
         let user = users.by_uid(asked.user().uid().as_str());
         if !user.is_some_and(|user| may_be_acted_as(&user)) {

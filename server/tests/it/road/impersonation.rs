@@ -175,3 +175,29 @@ async fn cluster_that_cannot_be_asked_has_not_agreed() {
     assert_eq!(got.code(), 503, "{:?}", got.body);
     assert!(cluster.seen.lock().is_empty());
 }
+
+// Attack group 26: user names are not for every caller.
+#[tokio::test]
+async fn impersonation_without_the_right_reveals_no_user_name() {
+    let rig = super::members::rig().await;
+    let cluster = Cluster::echo();
+    let _attached = cluster.attach(&rig, "a", "r1").await;
+    let by_bob = async |pairs: &[(&str, &str)]| acting(&rig, &rig.bob, "a", pairs).await;
+    let there = by_bob(&[(USER, "ann")]).await;
+    assert_eq!(there.code(), 403);
+    for pairs in [
+        &[(USER, "nobody-of-this-name")][..],
+        &[(USER, "drover:user:uid-ann")],
+        &[(USER, "drover:user:none")],
+        &[(USER, "system:admin")],
+        &[(USER, "")],
+        &[(USER, "ann"), (USER, "ann")],
+        &[(USER, "ann"), ("impersonate-uid", "uid-ann")],
+        &[(GROUP, "system:masters")],
+    ] {
+        let other = by_bob(pairs).await;
+        assert_eq!(other.code(), 403, "{pairs:?}");
+        assert_eq!(other.body, there.body, "{pairs:?}");
+    }
+    assert!(cluster.seen.lock().is_empty());
+}

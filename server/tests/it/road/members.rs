@@ -58,7 +58,7 @@ fn bound(name: &str, role: &str, cluster: &str, user: &str) -> ClusterRoleTempla
 }
 
 /// Bob reads pods in `a`.
-async fn rig() -> Rig {
+pub(super) async fn rig() -> Rig {
     let rig = Rig::new().await;
     rig.stores
         .role_templates
