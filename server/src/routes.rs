@@ -141,8 +141,9 @@ pub const ROUTES: &[Route] = &[
     route(Method::GET, "/v1/session", Right::AnyToken),
     route(Method::POST, "/v1/session", Right::Anyone),
     route(Method::DELETE, "/v1/sessions", Right::Person),
-    route(Method::GET, "/v1/settings", Right::Administrator),
-    route(Method::PUT, "/v1/settings/{name}", Right::Administrator),
+    route(Method::GET, "/v1/settings", Right::Role),
+    // Settings that affect security are for administrators: the handler decides.
+    route(Method::PUT, "/v1/settings/{name}", Right::Role),
     route(Method::GET, "/v1/tokens", Right::Person),
     route(Method::POST, "/v1/tokens", Right::Person),
     route(Method::DELETE, "/v1/tokens/{id}", Right::Person),

@@ -23,7 +23,7 @@
 //! | a person of Drover | make a bootstrap token | likewise |
 //! | anybody | set a setting to what it cannot be | it would not take effect |
 //! | anybody | have an AuthProvider read one of the server's own Secrets | it would be sent to whoever the provider is |
-//! | whoever does not administer Drover | write AuthProviders, change an administrator, say which agent runs, or change owner references and finalizers | see [`admit_by_roles`] |
+//! | whoever does not administer Drover | write AuthProviders or settings that affect security, change an administrator, say which agent runs, or change owner references and finalizers | see [`admit_by_roles`] |
 //! | anybody | give by a role, a binding or a project what they do not have | see [`roles`] |
 //!
 //! A *back door* is a right with which somebody becomes an administrator of Drover: see

@@ -134,6 +134,27 @@ impl Setting {
         }
     }
 
+    /// Whether only those who administer Drover may write it: it decides what runs in clusters, how
+    /// long credentials and groups count, or what the logs tell.
+    ///
+    /// The other settings are defaults for tokens that ask for no lifetime. A user may ask for any
+    /// lifetime up to `token-max-ttl` anyway.
+    pub const fn needs_administrator(self) -> bool {
+        match self {
+            Self::ServerUrl
+            | Self::AgentImageRegistry
+            | Self::AgentImage
+            | Self::AgentImagePullPolicy
+            | Self::TokenMaxTtl
+            | Self::SessionTtl
+            | Self::SessionIdleTtl
+            | Self::LogFilter
+            | Self::GroupsRefresh
+            | Self::ProviderGrace => true,
+            Self::TokenDefaultTtl | Self::KubeconfigTokenTtl => false,
+        }
+    }
+
     /// Checks a value; the empty one always returns to the default.
     pub fn check(self, value: &str) -> Result<(), SettingError> {
         let error = |problem| {

@@ -41,7 +41,7 @@
 //! | `GET /v1/access/explain` | user | → [`Explanation`] |
 //! | `POST /v1/kubeconfig` | user | [`KubeconfigRequest`] → [`KubeconfigResponse`] |
 //! | `GET /v1/import/manifest` | a registration token as bearer | → YAML |
-//! | `GET /v1/settings`, `PUT /v1/settings/{name}` | administrator | → [`List`]`<`[`SettingView`]`>`; [`SettingUpdate`] → [`SettingView`] |
+//! | `GET /v1/settings`, `PUT /v1/settings/{name}` | who may see, or write, settings; those that affect security: administrator | → [`List`]`<`[`SettingView`]`>`; [`SettingUpdate`] → [`SettingView`] |
 //! | `GET /v1/audit` | administrator | → [`AuditList`] |
 //! | `GET /v1/version`, `GET /v1/openapi.json` | anyone | → [`Version`]; the document |
 
@@ -425,6 +425,9 @@ wire! {
         /// Why `value` is not in effect.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,
+        /// Why the caller cannot change it, with the missing right; unset if the caller can.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        read_only: Option<String>,
     }
 }
 wire! {

@@ -96,6 +96,7 @@ impl Page for SettingView {
             ("Set to", or_nothing(Some(&self.value))),
             ("Default", or_nothing(Some(&self.default))),
             ("Problem", or_nothing(self.problem.as_deref())),
+            ("Read-only", or_nothing(self.read_only.as_deref())),
         ])
     }
 }
@@ -114,10 +115,12 @@ mod tests {
             in_effect: "90d".to_owned(),
             default: "90d".to_owned(),
             problem: None,
+            read_only: None,
         };
         let wrong = SettingView {
             value: "forever".to_owned(),
             problem: Some("write a length of time, for example 30d".to_owned()),
+            read_only: Some("only those who administer Drover change it".to_owned()),
             ..plain.clone()
         };
         let now = Timestamp::UNIX_EPOCH;

@@ -1,8 +1,9 @@
-//! The server's settings, for administrators.
+//! The server's settings, for users whose roles on the hub allow it.
 
 use std::time::Duration;
 
 use axum::extract::State;
+use drover_access::grants::Place;
 use drover_access::setting::Setting;
 use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_api::kinds::{self, SettingSpec};
@@ -12,7 +13,8 @@ use serde_json::json;
 
 use super::RestState;
 use super::body::{Json, Name};
-use super::caller::Administrator;
+use super::caller::OnHub;
+use super::sight::Sight;
 use crate::hub::{HubError, call};
 use crate::settings::Settings;
 use crate::status::Status;
@@ -20,7 +22,18 @@ use crate::status::Status;
 /// Longest to wait until memory shows what was written.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 
-fn view(state: &RestState, setting: Setting) -> SettingView {
+/// Why a caller cannot change a setting; the hub's admission rules say the same.
+fn read_only(sight: &Sight, setting: Setting) -> Option<String> {
+    if setting.needs_administrator() {
+        let may = sight.grants().administers(sight.who());
+        let why = "this setting affects security: only those who administer Drover change it";
+        return (!may).then(|| why.to_owned());
+    }
+    let missing = sight.must("update", "settings", &Place::Hub).err();
+    missing.map(|status| status.message().to_owned())
+}
+
+fn view(state: &RestState, sight: &Sight, setting: Setting) -> SettingView {
     let value = state.settings.wanted(setting);
     SettingView {
         name: setting.name().to_owned(),
@@ -30,6 +43,7 @@ fn view(state: &RestState, setting: Setting) -> SettingView {
         problem: Settings::check(setting, &value)
             .err()
             .or_else(|| state.settings.overruled(setting).map(str::to_owned)),
+        read_only: read_only(sight, setting),
         value,
     }
 }
@@ -39,11 +53,12 @@ fn view(state: &RestState, setting: Setting) -> SettingView {
     responses((status = 200, body = List<SettingView>)))]
 pub(super) async fn list(
     State(state): State<RestState>,
-    _caller: Administrator,
+    OnHub { caller, .. }: OnHub<kinds::Setting>,
 ) -> axum::Json<List<SettingView>> {
+    let sight = Sight::of(state.hub.stores(), &caller);
     let items = Setting::ALL
         .into_iter()
-        .map(|setting| view(&state, setting))
+        .map(|setting| view(&state, &sight, setting))
         .collect();
     axum::Json(List {
         items,
@@ -57,11 +72,15 @@ pub(super) async fn list(
     responses((status = 200, body = SettingView)))]
 pub(super) async fn update(
     State(state): State<RestState>,
-    _caller: Administrator,
+    OnHub { caller, .. }: OnHub<kinds::Setting>,
     Name(name): Name,
     Json(request): Json<SettingUpdate>,
 ) -> Result<axum::Json<SettingView>, Status> {
     let setting = Setting::parse(&name).ok_or_else(|| Status::not_found("Setting", &name))?;
+    let sight = Sight::of(state.hub.stores(), &caller);
+    if let Some(why) = read_only(&sight, setting) {
+        return Err(Status::forbidden(why));
+    }
     Settings::check(setting, &request.value).map_err(|error| Status::invalid("value", error))?;
     let written = write(&state, setting, &request.value).await?;
     state
@@ -70,7 +89,7 @@ pub(super) async fn update(
         .settings
         .wait_for(&written, VISIBLE_WITHIN)
         .await;
-    Ok(axum::Json(view(&state, setting)))
+    Ok(axum::Json(view(&state, &sight, setting)))
 }
 
 async fn write(

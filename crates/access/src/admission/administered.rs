@@ -3,7 +3,8 @@
 //! | what | why |
 //! |---|---|
 //! | an AuthProvider | it says who somebody is, an administrator included |
-//! | where agents find the server, and which image they run | the agent may do everything in every cluster |
+//! | settings that affect security ([`Setting::needs_administrator`]) | they decide which agent runs in every cluster, and how long credentials count |
+//! | the agent image of a cluster | the agent may do everything in its cluster |
 //! | whoever administers Drover, by their User object or by a role | nobody shuts out those above them |
 //! | owner references and finalizers of every kind of Drover | the garbage collector deletes an object whose owner does not exist, so the right to update would include the right to delete |
 
@@ -15,13 +16,6 @@ use super::{Operation, Refusal, Write, roles};
 use crate::grants::Grants;
 use crate::names::UserName;
 use crate::setting::Setting;
-
-/// Settings that decide what runs in the clusters.
-const SETTINGS: [Setting; 3] = [
-    Setting::AgentImage,
-    Setting::AgentImageRegistry,
-    Setting::ServerUrl,
-];
 
 /// Whether a write depends on whether its writer administers Drover.
 pub(super) fn concerns(write: &Write<'_>) -> bool {
@@ -50,11 +44,11 @@ fn matter(write: &Write<'_>) -> Option<Matter> {
     }
     let deleted = write.operation == Operation::Delete;
     let stored = write.operation != Operation::Create;
-    let named = |setting: &Setting| setting.name() == write.called();
     match write.resource {
         "authproviders" => Some(Matter::Provider),
         "settings" if deleted || write.changes("/spec/value") => {
-            SETTINGS.iter().any(named).then_some(Matter::Setting)
+            let setting = Setting::parse(write.called())?;
+            setting.needs_administrator().then_some(Matter::Setting)
         }
         "clusters" if !deleted && write.changes("/spec/agent/image") => Some(Matter::Image),
         "users" if stored && changes_somebody(write) => Some(Matter::User),
@@ -97,10 +91,7 @@ pub(super) fn admit(
     };
     let what = match matter {
         Matter::Provider => "an AuthProvider says who somebody is".to_owned(),
-        Matter::Setting => format!(
-            "the setting {:?} decides what runs in every cluster",
-            write.called()
-        ),
+        Matter::Setting => format!("the setting {:?} affects security", write.called()),
         Matter::Image => "spec.agent.image decides what runs in the cluster with all rights".into(),
         Matter::User if above_others(write, changed, known) => {
             format!("{:?} administers Drover", write.called())

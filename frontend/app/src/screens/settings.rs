@@ -137,8 +137,11 @@ fn SettingRow(name: String, settings: Settings, editing: Editing) -> impl IntoVi
         let settings = settings.get();
         settings.iter().find(|setting| setting.name == of).cloned()
     });
-    let begin = name.clone();
-    let label = format!("Change {name}");
+    let begin = StoredValue::new(name.clone());
+    let label = StoredValue::new(format!("Change {name}"));
+    let read_only = Memo::new(move |_| {
+        setting.with(|setting| setting.as_ref().and_then(|it| it.read_only.clone()))
+    });
     let shown = move || {
         setting.get().map(|setting| {
             let (tone, words) = standing(&setting);
@@ -159,10 +162,13 @@ fn SettingRow(name: String, settings: Settings, editing: Editing) -> impl IntoVi
         <li class="setting">
             <div class="setting-head">
                 <h3><code>{name}</code></h3>
-                <Button on_press=move |()| editing.begin(begin.clone())>
-                    "Change…"<span class="unseen">{label}</span>
-                </Button>
+                <Show when=move || read_only.with(Option::is_none)>
+                    <Button on_press=move |()| editing.begin(begin.get_value())>
+                        "Change…"<span class="unseen">{label.get_value()}</span>
+                    </Button>
+                </Show>
             </div>
+            {move || read_only.get().map(|why| view! { <p class="soft">{format!("Read-only: {why}.")}</p> })}
             {shown}
             <p>{described}</p>
             <p class="soft">{note.concerns}</p>

@@ -181,7 +181,7 @@ pub(super) fn clusters_and_settings() -> Vec<Row> {
             "",
         ),
         patch(PERSON, "settings/session-ttl", value("soon"), "session-ttl"),
-        patch(PERSON, "settings/session-ttl", value("2h"), ""),
+        patch(PERSON, "settings/token-default-ttl", value("2h"), ""),
     ]
 }
 
@@ -200,6 +200,7 @@ pub(super) fn administered() -> Vec<Row> {
     let image = json!({ "spec": { "agent": { "image": "registry.example/agent" } } });
     let url = json!({ "spec": { "value": "https://drover.example" } });
     let registry = json!({ "spec": { "value": "registry.example" } });
+    let longer = |value: &str| json!({ "spec": { "value": value } });
     let refused = "administer Drover";
     let mut rows = vec![row(
         JANE,
@@ -226,6 +227,20 @@ pub(super) fn administered() -> Vec<Row> {
                 refused,
             ),
         ]);
+        for (setting, value) in [
+            ("token-max-ttl", "365d"),
+            ("session-ttl", "365d"),
+            ("session-idle-ttl", "365d"),
+            ("provider-grace", "30d"),
+            ("groups-refresh", "6h"),
+            ("log-filter", "off"),
+            ("agent-image-pull-policy", "Never"),
+        ] {
+            let path = format!("settings/{setting}");
+            rows.push(patch(writer, &path, longer(value), refused));
+            let path = format!("{OURS}/settings/{setting}");
+            rows.push(row(writer, Method::DELETE, path, json!({}), refused));
+        }
         for path in ["clusters/shop", "settings/token-default-ttl"] {
             rows.extend([
                 patch(writer, path, owned(), refused),

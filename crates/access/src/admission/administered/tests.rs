@@ -108,20 +108,6 @@ fn who_comes_from_where_is_for_administrators_to_say() {
 
 #[test]
 fn what_runs_in_the_clusters_is_for_administrators_to_say() {
-    let setting = |value: &str| json!({ "spec": { "value": value } });
-    let (one, other) = (setting("https://one"), setting("https://other"));
-    for (name, everybody) in [
-        ("server-url", false),
-        ("agent-image", false),
-        ("agent-image-registry", false),
-        ("session-ttl", true),
-    ] {
-        check(&write("settings", name, None, Some(&one)), everybody);
-        let changed = write("settings", name, Some(&one), Some(&other));
-        check(&changed, everybody);
-        check(&write("settings", name, Some(&one), None), everybody);
-        check(&write("settings", name, Some(&one), Some(&one)), true);
-    }
     let cluster = |image: Option<&str>| json!({ "spec": { "agent": { "image": image } } });
     let (none, own) = (cluster(None), cluster(Some("evil/agent")));
     for (old, new, everybody) in [
@@ -132,6 +118,24 @@ fn what_runs_in_the_clusters_is_for_administrators_to_say() {
         (Some(&own), &own, true),
     ] {
         check(&write("clusters", "shop", old, Some(new)), everybody);
+    }
+}
+
+#[test]
+fn settings_that_affect_security_are_for_administrators() {
+    let setting = |value: &str| json!({ "spec": { "value": value } });
+    let (one, other) = (setting("1d"), setting("2d"));
+    let everybody = ["kubeconfig-token-ttl", "token-default-ttl"];
+    for name in Setting::ALL.map(Setting::name) {
+        let everybody = everybody.contains(&name);
+        check(&write("settings", name, None, Some(&one)), everybody);
+        let changed = write("settings", name, Some(&one), Some(&other));
+        check(&changed, everybody);
+        check(&write("settings", name, Some(&one), None), everybody);
+        check(&write("settings", name, Some(&one), Some(&one)), true);
+        let mut noted = one.clone();
+        noted["metadata"] = json!({ "labels": { "mine": "yes" } });
+        check(&write("settings", name, Some(&one), Some(&noted)), true);
     }
 }
 

@@ -1,6 +1,13 @@
 //! Every route, called without the right that it demands, or with just that.
 
 use drover_access::token::UserToken;
+use drover_api::group::GROUP;
+use drover_api::ids::RoleUid;
+use drover_api::kinds::{
+    BindingSubject, GlobalRole, GlobalRoleBinding, GlobalRoleBindingSpec, GlobalRoleSpec,
+    RoleReference, UserReference,
+};
+use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use super::*;
 
@@ -216,5 +223,71 @@ async fn a_clusters_owner_imports_it_and_who_sees_it_only_does_not() {
         assert_eq!(code, wanted, "{role:?}: {body}");
         let wrote = whole.writes.load(Ordering::SeqCst) > 0;
         assert_eq!(wrote, writes, "{role:?}");
+    }
+}
+
+/// A role on the hub that lets this user do everything to settings.
+fn lets_write_settings(whole: &Whole, user: &str) {
+    let rules = vec![PolicyRule {
+        api_groups: Some(vec![GROUP.to_owned()]),
+        resources: Some(vec!["settings".to_owned()]),
+        verbs: vec!["*".to_owned()],
+        ..PolicyRule::default()
+    }];
+    let spec = GlobalRoleSpec {
+        rules,
+        ..GlobalRoleSpec::default()
+    };
+    let mut role = GlobalRole::new("settings-manage", spec);
+    role.metadata.uid = Some("role-uid".to_owned());
+    let spec = GlobalRoleBindingSpec {
+        role: RoleReference {
+            name: "settings-manage".to_owned(),
+            uid: Some(RoleUid::new("role-uid")),
+        },
+        subject: BindingSubject {
+            user: Some(UserReference {
+                name: user.to_owned(),
+                uid: Some(UserUid::new(user)),
+            }),
+            group: None,
+        },
+    };
+    let mut binding = GlobalRoleBinding::new("one", spec);
+    binding.metadata.uid = Some("binding-uid".to_owned());
+    whole.stores.global_roles.apply(role);
+    whole.stores.global_role_bindings.apply(binding);
+}
+
+#[tokio::test]
+async fn settings_that_affect_security_are_read_only_without_administration() {
+    let whole = Whole::new();
+    let admin = whole.person(true, TokenPurpose::Session, None);
+    let clerk = whole.person(false, TokenPurpose::Session, None);
+    lets_write_settings(&whole, "user-1");
+    for (token, administers) in [(&admin, true), (&clerk, false)] {
+        let (code, list) = whole
+            .send(Method::GET, "/v1/settings", token, Value::Null)
+            .await;
+        assert_eq!(code, StatusCode::OK, "{list}");
+        for setting in list["items"].as_array().unwrap() {
+            let name = setting["name"].as_str().unwrap();
+            let writable =
+                administers || ["kubeconfig-token-ttl", "token-default-ttl"].contains(&name);
+            assert_eq!(setting["readOnly"].is_null(), writable, "{setting}");
+            let path = format!("/v1/settings/{name}");
+            let body = serde_json::json!({ "value": "" });
+            let (code, answer) = whole.send(Method::PUT, &path, token, body).await;
+            // The hub of this test has no objects.
+            let wanted = if writable {
+                StatusCode::NOT_FOUND
+            } else {
+                StatusCode::FORBIDDEN
+            };
+            assert_eq!(code, wanted, "{name}: {answer}");
+            if !writable {
+                assert_eq!(answer["message"], setting["readOnly"], "{name}");
+            }
+        }
     }
 }
