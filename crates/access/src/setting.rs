@@ -167,9 +167,9 @@ impl Setting {
             return Ok(());
         }
         match self {
-            Self::ServerUrl if !is_https_origin(value) => {
-                error("must be https://host or https://host:port, with no path")
-            }
+            Self::ServerUrl if !is_https_origin(value) => error(
+                "must be https://HOST or https://HOST:PORT, with a port from 1 to 65535 and no path",
+            ),
             Self::AgentImageRegistry | Self::AgentImage if !is_image_part(value) => {
                 error("must be an image reference: visible characters, no spaces, no scheme")
             }
@@ -245,9 +245,7 @@ fn is_https_origin(text: &str) -> bool {
     text.parse::<http::Uri>().is_ok_and(|uri| {
         uri.scheme_str() == Some("https")
             && uri.authority().is_some_and(|authority| {
-                is_host(authority.host())
-                    && !authority.as_str().contains('@')
-                    && !authority.as_str().ends_with(':')
+                is_host(authority.host()) && is_bare_or_has_port(authority)
             })
             && uri.path_and_query().is_none_or(|p| p.as_str() == "/")
     }) && !text.ends_with('/')
@@ -269,6 +267,19 @@ fn is_host(host: &str) -> bool {
                     .all(|b| b.is_ascii_alphanumeric() || b".-".contains(&b))
         }
     }
+}
+
+/// Whether a host is followed by nothing, or by `:` and a port. `http` takes any text for a port.
+fn is_bare_or_has_port(authority: &http::uri::Authority) -> bool {
+    let Some(rest) = authority.as_str().strip_prefix(authority.host()) else {
+        // User information comes first.
+        return false;
+    };
+    rest.is_empty()
+        || rest.strip_prefix(':').is_some_and(|port| {
+            port.bytes().all(|b| b.is_ascii_digit())
+                && port.parse::<u16>().is_ok_and(|port| port != 0)
+        })
 }
 
 fn is_image_part(text: &str) -> bool {
@@ -301,6 +312,16 @@ mod tests {
             (S::ServerUrl, "https://-x.example", false),
             (S::ServerUrl, "https://[::g]", false),
             (S::ServerUrl, "https://a.example:", false),
+            (S::ServerUrl, "https://a.example:65535", true),
+            (S::ServerUrl, "https://a.example:65536", false),
+            (S::ServerUrl, "https://a.example:0", false),
+            (S::ServerUrl, "https://a.example:+443", false),
+            (S::ServerUrl, "https://a.example:-1", false),
+            (S::ServerUrl, "https://a.example:443x", false),
+            (S::ServerUrl, "https://a.example:';id;'", false),
+            (S::ServerUrl, "https://a.example:$(id)", false),
+            (S::ServerUrl, "https://[::1]:';id;'", false),
+            (S::ServerUrl, "https://a:1@a.example:1", false),
             (S::TokenMaxTtl, "90d", true),
             (S::TokenMaxTtl, "0s", false),
             (S::TokenMaxTtl, "-1d", false),

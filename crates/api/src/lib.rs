@@ -20,4 +20,5 @@ pub mod ids;
 pub mod kinds;
 pub mod report;
 pub mod rest;
+pub mod shell;
 pub mod strict;

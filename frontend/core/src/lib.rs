@@ -39,7 +39,7 @@ pub mod search;
 pub mod selection;
 pub mod setting;
 pub mod severity;
-pub mod shell;
+pub use drover_api::shell;
 pub mod sign_in;
 pub mod source;
 pub mod span;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use drover_api::shell;
 use reqwest::Url;
 
 /// Which server a command talks to, as whom, and how patiently.
@@ -89,6 +90,11 @@ impl ServerUrl {
         let mut url = self.0.clone();
         url.set_path(path);
         url
+    }
+
+    /// The command that logs in there, for a shell: a host may hold characters that a shell reads.
+    pub fn login_command(&self) -> String {
+        format!("drover login {}", shell::word(&self.to_string()))
     }
 
     /// `host:port`, always with the port: the default name of a context.

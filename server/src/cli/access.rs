@@ -73,7 +73,7 @@ async fn grant(client: &Client, args: &AccessGrant) -> Result<(), Failure> {
         "{} has the role {:?} now; \"drover access revoke {}\" takes it away.",
         printable(&whom(&member)),
         member.role,
-        member.id
+        drover_api::shell::word(&member.id)
     ));
     Ok(())
 }

@@ -62,7 +62,8 @@ pub(crate) enum CallError {
     },
     /// Its certificate is not believed.
     #[error(
-        "the certificate of {server} is not trusted: {reason}\nLog in again to see and confirm its authority: drover login {server}"
+        "the certificate of {server} is not trusted: {reason}\nLog in again to see and confirm its authority: drover login {}",
+        drover_api::shell::word(server)
     )]
     Untrusted {
         /// Its address.
@@ -321,7 +322,7 @@ impl Client {
         };
         let wait = details.and_then(|details| details.retry_after_seconds);
         let advice = match (code, &self.token, wait) {
-            (401, Some(_), _) => Some(format!("Log in again: drover login {}", self.server)),
+            (401, Some(_), _) => Some(format!("Log in again: {}", self.server.login_command())),
             (429 | 503, _, Some(seconds)) => Some(format!("Try again in {seconds} s.")),
             _ => None,
         };

@@ -151,8 +151,10 @@ fn client(
         .filter(|server| !context.serves(server))
     {
         return Err(Failure::Usage(format!(
-            "the context {:?} is of {}, not of {server}; run: drover login {server}",
-            context.name, context.server
+            "the context {:?} is of {}, not of {server}; run: {}",
+            context.name,
+            context.server,
+            server.login_command()
         )));
     }
     client_of(context, args.request_timeout.0)
@@ -175,7 +177,8 @@ fn not_logged_in(config: &Config, server: &ServerUrl) -> Failure {
         )
     };
     Failure::NotLoggedIn(format!(
-        "not logged in to {server}; run: drover login {server}{known}"
+        "not logged in to {server}; run: {}{known}",
+        server.login_command()
     ))
 }
 
@@ -183,9 +186,9 @@ fn not_logged_in(config: &Config, server: &ServerUrl) -> Failure {
 fn explain(error: CallError, client: &Client) -> Failure {
     match error {
         CallError::Refused(refusal) if refusal.code == 401 => Failure::NotLoggedIn(format!(
-            "the login at {} has ended; run: drover login {}",
+            "the login at {} has ended; run: {}",
             client.server(),
-            client.server()
+            client.server().login_command()
         )),
         other => other.into(),
     }

@@ -146,16 +146,17 @@ pub(crate) fn client_of(
 ) -> Result<Client, Failure> {
     let token = context.token.clone().ok_or_else(|| {
         Failure::NotLoggedIn(format!(
-            "not logged in to {}; run: drover login {}",
-            context.server, context.server
+            "not logged in to {}; run: {}",
+            context.server,
+            context.server.login_command()
         ))
     })?;
     if let Some(end) = context.expires_at.filter(|end| *end <= Timestamp::now()) {
         return Err(Failure::NotLoggedIn(format!(
-            "the login at {} expired {} ago; run: drover login {}",
+            "the login at {} expired {} ago; run: {}",
             context.server,
             super::table::age(end, Timestamp::now()),
-            context.server
+            context.server.login_command()
         )));
     }
     let trust = trust_of(context)?;

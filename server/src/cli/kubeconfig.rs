@@ -142,7 +142,8 @@ fn announce(
         }
         Source::Direct(_) => notice(&format!(
             "kubectl will ask drover for tokens of {server}, and there is no login for it here. \
-             Before using the kubeconfig, run: drover login {server}"
+             Before using the kubeconfig, run: {}",
+            server.login_command()
         )),
     }
     Ok(())

@@ -140,7 +140,9 @@ async fn add(client: &Client, args: &args::ProjectAddNamespace) -> Result<(), Fa
     change(client, &args.project, &patch).await?;
     notice(&format!(
         "The project {:?} gets the namespace {:?}; \"drover project get {}\" says how that goes.",
-        args.project, args.namespace, args.project
+        args.project,
+        args.namespace,
+        drover_api::shell::word(&args.project)
     ));
     Ok(())
 }

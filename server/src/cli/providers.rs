@@ -79,7 +79,8 @@ async fn create(client: &Client, args: &args::ProviderCreate) -> Result<(), Fail
     let made: AuthProviderView = client.post(&["v1", "auth-providers"], &request).await?;
     let name = &made.name;
     notice(&format!(
-        "Made the identity provider {name:?}. Try it: drover provider test {name}"
+        "Made the identity provider {name:?}. Try it: drover provider test {}",
+        drover_api::shell::word(name)
     ));
     Ok(())
 }

@@ -80,7 +80,8 @@ async fn create(client: &Client, args: &args::RoleCreate) -> Result<(), Failure>
         (false, _) => "--cluster NAME",
     };
     notice(&format!(
-        "Made the role {name:?}; \"drover access grant {name} {place} --user NAME\" gives it to somebody."
+        "Made the role {name:?}; \"drover access grant {} {place} --user NAME\" gives it to somebody.",
+        drover_api::shell::word(&name)
     ));
     Ok(())
 }

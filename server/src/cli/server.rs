@@ -167,7 +167,7 @@ async fn recover_on(connection: &Connection, args: &Recover) -> Result<(), Failu
     } else if !user.spec.enabled {
         notice(&format!(
             "The user is disabled; an administrator enables it with: drover user enable {}",
-            args.user
+            drover_api::shell::word(&args.user)
         ));
     }
     Ok(())

@@ -139,7 +139,8 @@ async fn unlink(client: &Client, args: &args::UserUnlink) -> Result<(), Failure>
     let mut identities = user.identities.iter();
     let Some(identity) = identities.find(|one| one.provider == *provider) else {
         return Err(Failure::Other(format!(
-            "the user {name:?} has no identity of {provider:?}; \"drover user get {name}\" shows those there are"
+            "the user {name:?} has no identity of {provider:?}; \"drover user get {}\" shows those there are",
+            drover_api::shell::word(name)
         )));
     };
     if !args.yes {

@@ -6,6 +6,7 @@ use drover_access::setting::Setting;
 use drover_access::token::{ForRegistration, RegistrationToken, issue};
 use drover_api::kinds::{Cluster, ClusterRegistrationToken, ClusterRegistrationTokenSpec};
 use drover_api::rest::{Import, ImportRequest, Secret};
+use drover_api::shell::quoted;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use kube::api::PostParams;
@@ -164,8 +165,10 @@ fn curl(state: &RegistrationState) -> Result<String, Status> {
 }
 
 fn curl_line(url: &str, pin: &str) -> String {
+    let pin = quoted(&format!("sha256//{pin}"));
+    let url = quoted(&format!("{url}/v1/import/manifest"));
     format!(
-        "printf 'Authorization: Bearer %s' \"$DROVER_IMPORT_TOKEN\" | curl --fail --silent --show-error --insecure --pinnedpubkey 'sha256//{pin}' --header @- '{url}/v1/import/manifest' | kubectl apply -f -"
+        "printf 'Authorization: Bearer %s' \"$DROVER_IMPORT_TOKEN\" | curl --fail --silent --show-error --insecure --pinnedpubkey {pin} --header @- {url} | kubectl apply -f -"
     )
 }
 
@@ -207,5 +210,17 @@ mod tests {
             "{line}"
         );
         assert!(!line.contains('?'), "{line}");
+    }
+
+    #[test]
+    fn no_url_leaves_the_quotes_of_the_curl_line() {
+        let line = curl_line("https://a:';id;'", "AAAA=");
+        let url = r"--header @- 'https://a:'\'';id;'\''/v1/import/manifest' |";
+        assert!(line.contains(url), "{line}");
+        let plain = curl_line("https://d:8443", "AAAA=");
+        assert!(
+            plain.contains("--header @- 'https://d:8443/v1/import/manifest' |"),
+            "{plain}"
+        );
     }
 }

@@ -7,6 +7,7 @@ mod frame;
 mod members;
 
 use drover_ui_core::cluster::Health;
+use drover_ui_core::shell;
 use drover_ui_core::url::segment;
 use leptos::prelude::*;
 
@@ -63,7 +64,7 @@ fn Facts() -> impl IntoView {
         <section class="card"><h2>"Conditions"</h2><Conditions cluster=cluster/></section>
         <Components cluster=cluster/>
         <footer class="page-foot">
-            <SameCommand line=Signal::derive(move || format!("drover cluster get {}", name.get()))/>
+            <SameCommand line=Signal::derive(move || format!("drover cluster get {}", shell::word(&name.get())))/>
         </footer>
     }
 }

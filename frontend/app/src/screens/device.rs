@@ -1,6 +1,7 @@
 //! A log-in of a command line, which waits until somebody confirms it here.
 
 use drover_api::rest::DeviceView;
+use drover_ui_core::shell;
 use drover_ui_core::token::ago;
 use drover_ui_core::url::segment;
 use drover_ui_kit::button::{Button, Role, Weight};
@@ -46,7 +47,7 @@ pub(crate) fn Device() -> impl IntoView {
                 Step::Confirmed => view! { <Confirmed/> }.into_any(),
                 Step::Left(view) => view! { <Left view=view/> }.into_any(),
             }}
-            <footer class="page-foot"><SameCommand line=format!("drover login {}", origin())/></footer>
+            <footer class="page-foot"><SameCommand line=format!("drover login {}", shell::word(&origin()))/></footer>
         </div>
     }
 }

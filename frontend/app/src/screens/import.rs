@@ -6,6 +6,7 @@ use drover_api::rest::{ClusterCreate, ClusterView, Import, ImportRequest};
 use drover_ui_core::cluster::{Health, state};
 use drover_ui_core::label;
 use drover_ui_core::problem::Problem;
+use drover_ui_core::shell;
 use drover_ui_core::url::segment;
 use drover_ui_kit::badge::Badge;
 use drover_ui_kit::button::{Button, Role, Weight};
@@ -40,7 +41,8 @@ pub(crate) fn ImportCluster() -> impl IntoView {
         let name = token.with(|token| token.as_ref().map(|(name, _)| name.clone()));
         format!(
             "drover cluster import {} | kubectl apply -f -",
-            name.as_deref().unwrap_or("NAME")
+            name.as_deref()
+                .map_or_else(|| "NAME".to_owned(), shell::word)
         )
     };
     if !gate.is_administrator() {
@@ -179,8 +181,8 @@ fn Command(name: String, import: Import) -> impl IntoView {
     let toasts = expect_context::<Toasts>();
     // The space keeps shells that are set so from writing the line into their history.
     let line = format!(
-        " export DROVER_IMPORT_TOKEN='{}'\n{}",
-        import.registration_token.expose(),
+        " export DROVER_IMPORT_TOKEN={}\n{}",
+        shell::quoted(import.registration_token.expose()),
         import.curl
     );
     let (file, manifest) = (format!("{name}-import.yaml"), import.manifest);

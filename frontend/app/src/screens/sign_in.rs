@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use drover_api::rest::{List, ProviderView, Secret};
 use drover_ui_core::problem::Problem;
+use drover_ui_core::shell;
 use drover_ui_core::sign_in::{Account, Provider, Way, others, way_back};
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::field::{Content, TextField};
@@ -162,7 +163,7 @@ pub(crate) fn SignIn(
                 {move || view! { <Typed account=attempt.account.get() attempt=attempt/> }}
                 <Others attempt=attempt told=told/>
                 <div class="door-foot">
-                    <SameCommand line=format!("drover login {}", origin())/>
+                    <SameCommand line=format!("drover login {}", shell::word(&origin()))/>
                 </div>
             </div>
         </main>

@@ -7,6 +7,7 @@ use drover_api::rest::ClusterView;
 use serde_json::{Value, json};
 
 use super::{Labels, is_drovers};
+use crate::shell;
 
 /// What shall become of labels: each key gets a value or goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -96,14 +97,14 @@ impl Plan {
     }
 
     /// The command that does the same where a kubeconfig has the context `local`; `None` if there
-    /// is nothing to do. Names, keys and values have no letters that a shell takes for something else.
+    /// is nothing to do.
     pub fn command(&self) -> Option<String> {
         if self.patches.is_empty() {
             return None;
         }
         let names = self.patches.iter().map(|patch| patch.name.clone());
         let words = names.chain(self.lines.iter().map(Line::argument));
-        let words: Vec<_> = words.collect();
+        let words: Vec<_> = words.map(|word| shell::word(&word)).collect();
         Some(format!(
             "kubectl --context local label --overwrite clusters.management.drover.dev {}",
             words.join(" ")

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use drover_api::rest::{ClusterCreate, ClusterView, Import, ImportRequest};
+use drover_api::shell;
 use jiff::Timestamp;
 
 use super::values::chart_values;
@@ -83,10 +84,9 @@ async fn ensure(client: &Client, args: &ClusterImport) -> Result<(), Failure> {
 
 /// Two lines for a shell: the token in a variable, never in a URL, and the call that uses it.
 fn curl_lines(import: &Import) -> String {
-    // A token has letters, digits and underscores only; the quotes are for the day it has not.
-    let token = import.registration_token.expose().replace('\'', r"'\''");
+    let token = shell::quoted(import.registration_token.expose());
     format!(
-        "export DROVER_IMPORT_TOKEN='{token}'\n{}\n",
+        "export DROVER_IMPORT_TOKEN={token}\n{}\n",
         import.curl.trim_end()
     )
 }

@@ -43,7 +43,8 @@ fn patch(description: &str) -> Value {
 
 fn command(name: &str, description: &str) -> String {
     format!(
-        "kubectl --context local patch clusters.management.drover.dev {name} --type merge -p {}",
+        "kubectl --context local patch clusters.management.drover.dev {} --type merge -p {}",
+        shell::word(name),
         shell::word(&patch(description).to_string())
     )
 }

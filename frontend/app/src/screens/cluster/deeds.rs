@@ -1,6 +1,7 @@
 //! What can be done with a cluster: a kubeconfig for it, and its end.
 
 use drover_api::rest::{KubeconfigCredential, KubeconfigRequest, KubeconfigResponse};
+use drover_ui_core::shell;
 use drover_ui_core::url::segment;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::code::Code;
@@ -48,7 +49,10 @@ fn KubeconfigForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) ->
         } else {
             ""
         };
-        format!("drover cluster kubeconfig {}{token} --merge", name.get())
+        format!(
+            "drover cluster kubeconfig {}{token} --merge",
+            shell::word(&name.get())
+        )
     });
     let download = move |()| {
         let name = name.get_untracked();
@@ -120,7 +124,7 @@ fn DeleteForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) -> imp
             </p>
             <Refusal sending=sending/>
             <TextField label=format!("Type {} to delete it", name.get_untracked()) value=typed focused=true/>
-            <Code label="Command" text=Signal::derive(move || format!("drover cluster delete {}", name.get()))/>
+            <Code label="Command" text=Signal::derive(move || format!("drover cluster delete {}", shell::word(&name.get())))/>
             <div class="dialog-foot">
                 <Button disabled=sending.busy() on_press=move |()| open.set(false)>"Keep it"</Button>
                 <Button

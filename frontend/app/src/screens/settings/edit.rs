@@ -105,6 +105,7 @@ fn Form(
 }
 
 fn command(name: &str, value: &str) -> String {
+    let name = shell::word(name);
     match value {
         "" => format!("drover setting set {name} --default"),
         value => format!("drover setting set {name} {}", shell::word(value)),

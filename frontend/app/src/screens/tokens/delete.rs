@@ -3,6 +3,7 @@
 use drover_api::rest::TokenView;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::selection::Selection;
+use drover_ui_core::shell;
 use drover_ui_core::token::ending;
 use drover_ui_core::url::segment;
 use drover_ui_kit::code::Code;
@@ -151,6 +152,6 @@ fn named(rows: &[TokenRow]) -> AnyView {
 fn command(rows: &[TokenRow]) -> String {
     let lines = rows
         .iter()
-        .map(|row| format!("drover token delete {}", row.token.id));
+        .map(|row| format!("drover token delete {}", shell::word(&row.token.id)));
     lines.collect::<Vec<_>>().join("\n")
 }
