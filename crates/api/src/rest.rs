@@ -82,6 +82,7 @@ mod access;
 mod audit;
 mod kubeconfig;
 mod provider;
+mod rights;
 mod role;
 mod sign_in;
 
@@ -89,6 +90,7 @@ pub use access::*;
 pub use audit::*;
 pub use kubeconfig::*;
 pub use provider::*;
+pub use rights::*;
 pub use role::*;
 pub use sign_in::*;
 
@@ -346,11 +348,19 @@ wire! {
         /// When the server last heard of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_seen: Option<Timestamp>,
+        /// What the caller may do with it, and where in it.
+        #[serde(default)]
+        rights: ClusterRights,
     }
 }
 impl ClusterView {
-    /// What people see of the object with these parts.
-    pub fn of(meta: ObjectMeta, spec: ClusterSpec, status: Option<ClusterStatus>) -> Self {
+    /// What a caller with these rights sees of the object with these parts.
+    pub fn of(
+        meta: ObjectMeta,
+        spec: ClusterSpec,
+        status: Option<ClusterStatus>,
+        rights: ClusterRights,
+    ) -> Self {
         let status = status.unwrap_or_default();
         let created = meta.creation_timestamp;
         Self {
@@ -370,6 +380,7 @@ impl ClusterView {
             components: status.components,
             agent: status.agent,
             last_seen: status.last_seen.map(|time| time.0),
+            rights,
         }
     }
 }

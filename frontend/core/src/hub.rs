@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use drover_api::kinds::{ClusterSpec, ClusterStatus};
-use drover_api::rest::ClusterView;
+use drover_api::rest::{ClusterRights, ClusterView};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
@@ -44,7 +44,9 @@ pub struct HubCluster {
 
 impl From<HubCluster> for ClusterView {
     fn from(cluster: HubCluster) -> Self {
-        Self::of(cluster.metadata, cluster.spec, cluster.status)
+        // Only administrators read the hub's objects here.
+        let rights = ClusterRights::everything();
+        Self::of(cluster.metadata, cluster.spec, cluster.status, rights)
     }
 }
 

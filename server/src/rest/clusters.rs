@@ -25,9 +25,10 @@ const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 /// Longest description, in characters.
 const DESCRIPTION: usize = 256;
 
-fn view(cluster: &Cluster) -> ClusterView {
+fn view(sight: &Sight, cluster: &Cluster) -> ClusterView {
     let (meta, spec) = (cluster.metadata.clone(), cluster.spec.clone());
-    ClusterView::of(meta, spec, cluster.status.clone())
+    let rights = sight.cluster_rights(cluster);
+    ClusterView::of(meta, spec, cluster.status.clone(), rights)
 }
 
 /// The clusters that the caller may use.
@@ -41,7 +42,9 @@ pub(super) async fn list(
     let sight = Sight::of(state.hub.stores(), &caller);
     let known = |cluster: &Cluster| sight.knows(cluster);
     query
-        .of(&state.hub.stores().clusters, known, view)
+        .of(&state.hub.stores().clusters, known, |cluster| {
+            view(&sight, cluster)
+        })
         .map(axum::Json)
 }
 
@@ -54,8 +57,9 @@ pub(super) async fn read(
     Caller(caller): Caller,
     Name(name): Name,
 ) -> Result<axum::Json<ClusterView>, Status> {
-    let cluster = Sight::of(state.hub.stores(), &caller).cluster(&name)?;
-    Ok(axum::Json(view(&cluster)))
+    let sight = Sight::of(state.hub.stores(), &caller);
+    let cluster = sight.cluster(&name)?;
+    Ok(axum::Json(view(&sight, &cluster)))
 }
 
 /// Makes a cluster, to be joined by what `POST /v1/clusters/{name}/import` gives.
@@ -100,7 +104,8 @@ pub(super) async fn create(
         let owner = members::make_owner::<InCluster>(&state, &caller, &created).await;
         or_take_back(&api, &created, owner).await?;
     }
-    Ok((StatusCode::CREATED, axum::Json(view(&created))))
+    let sight = Sight::of(state.hub.stores(), &caller);
+    Ok((StatusCode::CREATED, axum::Json(view(&sight, &created))))
 }
 
 /// Deletes a cluster: what Drover applied there is removed if it can be reached.

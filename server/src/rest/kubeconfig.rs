@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use drover_access::identity::Identity;
 use drover_access::setting::Setting;
 use drover_api::group::LOCAL_CLUSTER;
-use drover_api::kinds::{Token, TokenPurpose, User};
+use drover_api::kinds::{Cluster, Token, TokenPurpose, User};
 use drover_api::rest::{KubeconfigCredential, KubeconfigRequest, KubeconfigResponse, Secret};
 use http::StatusCode;
 use jiff::Timestamp;
@@ -73,6 +73,8 @@ struct Place {
     name: String,
     /// Absent for the hub, which has no object.
     uid: Option<String>,
+    /// The only namespace in which the caller has a role.
+    namespace: Option<String>,
 }
 
 fn places(state: &RestState, caller: &Identity, names: &[String]) -> Result<Vec<Place>, Status> {
@@ -83,11 +85,7 @@ fn places(state: &RestState, caller: &Identity, names: &[String]) -> Result<Vec<
             .stores()
             .clusters
             .page(None, usize::MAX, |cluster| sight.knows(cluster));
-        let all = clusters.iter().map(|c| Place {
-            name: c.name_any(),
-            uid: c.uid(),
-        });
-        return Ok(all.collect());
+        return Ok(clusters.iter().map(|cluster| of(&sight, cluster)).collect());
     }
     let mut places: Vec<Place> = Vec::with_capacity(names.len());
     for name in names {
@@ -101,15 +99,23 @@ fn places(state: &RestState, caller: &Identity, names: &[String]) -> Result<Vec<
             Place {
                 name: name.clone(),
                 uid: None,
+                namespace: None,
             }
         } else {
-            Place {
-                name: name.clone(),
-                uid: sight.cluster(name)?.uid(),
-            }
+            let cluster = sight.cluster(name)?;
+            of(&sight, &cluster)
         });
     }
     Ok(places)
+}
+
+fn of(sight: &Sight, cluster: &Cluster) -> Place {
+    let rights = sight.cluster_rights(cluster);
+    Place {
+        name: cluster.name_any(),
+        uid: cluster.uid(),
+        namespace: rights.only_namespace().map(str::to_owned),
+    }
 }
 
 async fn make_tokens(
@@ -202,10 +208,11 @@ fn file(
         json!({ "name": place.name, "cluster": cluster })
     });
     let contexts = places.iter().map(|place| {
-        json!({
-            "name": place.name,
-            "context": { "cluster": place.name, "user": entry(place) },
-        })
+        let mut context = json!({ "cluster": place.name, "user": entry(place) });
+        if let Some(namespace) = &place.namespace {
+            context["namespace"] = namespace.as_str().into();
+        }
+        json!({ "name": place.name, "context": context })
     });
     let users = places.iter().zip(tokens).map(|(place, token)| {
         let user = match token {
@@ -256,6 +263,7 @@ mod tests {
         Place {
             name: name.to_owned(),
             uid: Some("uid-1".to_owned()),
+            namespace: None,
         }
     }
 
@@ -283,6 +291,19 @@ mod tests {
         );
         assert_eq!(config["contexts"][1]["context"]["user"], "ann@b");
         assert_eq!(config["users"][1]["user"]["token"], "t2");
+    }
+
+    #[test]
+    fn context_has_the_only_namespace_of_the_caller() {
+        let member = Place {
+            namespace: Some("till".to_owned()),
+            ..place("a")
+        };
+        let places = [member, place("b")];
+        let text = file("https://d:1", None, "ann", &places, &[None, None]).unwrap();
+        let contexts = &parse(&text)["contexts"];
+        assert_eq!(contexts[0]["context"]["namespace"], "till");
+        assert!(contexts[1]["context"]["namespace"].is_null());
     }
 
     #[test]

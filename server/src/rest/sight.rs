@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use drover_access::grants::{Grants, Place, Who};
+use drover_access::grants::{Grants, Place, Question, Who};
 use drover_access::identity::Identity;
 use drover_access::names::{GroupName, UserName};
 use drover_access::permit::Target;
 use drover_api::ids::{ClusterUid, ProviderUid};
 use drover_api::kinds::{BindingSubject, Cluster, Project};
+use drover_api::rest::ClusterRights;
+use drover_rbac::Asked;
 use jiff::Timestamp;
 use kube::{Resource, ResourceExt as _};
 
@@ -109,6 +111,28 @@ impl Sight {
             let has_role = self.grants.has_role_at(self.who(), &place);
             has_role || self.may("get", "projects", &place)
         })
+    }
+
+    /// What they may do with a cluster, and where in it.
+    pub(crate) fn cluster_rights(&self, cluster: &Cluster) -> ClusterRights {
+        let uid = ClusterUid::new(cluster.uid().unwrap_or_default());
+        let asked = Asked::Resource {
+            group: "",
+            resource: "pods",
+            subresource: "",
+            name: "",
+        };
+        let list_pods = Question {
+            cluster: &uid,
+            verb: "list",
+            asked,
+            namespace: None,
+        };
+        let namespaces = self.grants.project_namespaces(self.who(), &uid);
+        ClusterRights {
+            all_namespaces: self.grants.may_be_allowed(self.who(), list_pods),
+            namespaces: namespaces.into_iter().map(str::to_owned).collect(),
+        }
     }
 
     /// Whether their roles allow this to an object of Drover's own at a place.

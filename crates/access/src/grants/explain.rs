@@ -1,9 +1,12 @@
 //! Who can do this, and through which binding.
 
+use std::collections::BTreeSet;
+
 use drover_api::ids::ClusterUid;
 use drover_rbac::{Asked, Rule};
 
-use super::{Grant, Grants, Place};
+use super::held::is_in;
+use super::{Grant, Grants, Place, Who};
 use crate::roles::{Rights, known_group, known_rules};
 
 /// A question about a cluster.
@@ -49,6 +52,26 @@ impl Grants {
                 Some(Answer { grant, through })
             })
             .collect()
+    }
+
+    /// Whether a role of somebody allows what is asked, or may.
+    pub fn may_be_allowed(&self, who: Who<'_>, question: Question<'_>) -> bool {
+        let here = |grant: &&Grant| is_in(&grant.place, question.cluster);
+        let mut grants = self.of(who).filter(here);
+        grants.any(|grant| self.allows(grant, question).is_some())
+    }
+
+    /// The namespaces of a cluster's projects in which a role of somebody allows anything.
+    pub fn project_namespaces(&self, who: Who<'_>, cluster: &ClusterUid) -> BTreeSet<&str> {
+        let projects = self.of(who).filter_map(|grant| match &grant.place {
+            Place::Project(there, project) if there == cluster => {
+                let rights = grant.role.scoped.project.downstream();
+                (!rights.is_empty()).then_some(project)
+            }
+            _ => None,
+        });
+        let namespaces = projects.flat_map(|project| self.namespaces(project));
+        namespaces.map(String::as_str).collect()
     }
 
     fn allows(&self, grant: &Grant, question: Question<'_>) -> Option<Through> {

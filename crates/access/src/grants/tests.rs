@@ -401,6 +401,51 @@ fn a_role_cannot_be_stripped_or_deleted_by_somebody_who_lacks_what_it_says() {
 }
 
 #[test]
+fn namespaces_of_a_member_are_those_of_their_projects_in_the_cluster() {
+    let drovers = rule("management.drover.dev", "projects", "get");
+    let world = World::new()
+        .cluster_role("reader", &[rule("", "pods", "list")])
+        .project_role("worker", &[rule("", "pods", "list")], &[])
+        .project_role("onlooker", &[drovers], &[])
+        .project("p", "a", &["shop", "till"])
+        .project("q", "a", &["shop-test"])
+        .project("r", "b", &["bank"])
+        .project("s", "a", &["stock"])
+        .in_project("one", "worker", "p", &user("ann"))
+        .in_project("two", "worker", "q", &group("drover:oidc:devs"))
+        .in_project("three", "worker", "r", &user("ann"))
+        .in_project("four", "onlooker", "s", &user("ann"))
+        .in_cluster("five", "reader", "a", &user("bob"));
+    let grants = world.gather();
+    let ann = user("ann").in_groups(&["drover:oidc:devs"]);
+    let of = |who: &world::Somebody| {
+        let found = grants.project_namespaces(who.who(), &cluster("a"));
+        found.into_iter().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(of(&ann), "shop shop-test till");
+    assert_eq!(of(&user("bob")), "");
+    let a = cluster("a");
+    let lists = |who: &world::Somebody, namespace| {
+        let asked = Asked::Resource {
+            group: "",
+            resource: "pods",
+            subresource: "",
+            name: "",
+        };
+        let question = Question {
+            cluster: &a,
+            verb: "list",
+            asked,
+            namespace,
+        };
+        grants.may_be_allowed(who.who(), question)
+    };
+    assert!(lists(&ann, Some("till")) && !lists(&ann, None));
+    assert!(lists(&user("bob"), None));
+    assert!(!lists(&user("joe"), None), "a stranger");
+}
+
+#[test]
 fn who_can_do_something_is_told_with_the_binding_that_lets_them() {
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "get")])

@@ -3,6 +3,7 @@
 mod columns;
 mod filters;
 mod list;
+mod namespaces;
 mod refused;
 mod timeline;
 mod view;

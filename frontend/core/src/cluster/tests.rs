@@ -36,6 +36,7 @@ fn cluster(conditions: &[(&str, &str, &str, &str)]) -> ClusterView {
         components: Vec::new(),
         agent: None,
         last_seen: None,
+        rights: drover_api::rest::ClusterRights::default(),
     }
 }
 

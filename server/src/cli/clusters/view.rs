@@ -119,7 +119,7 @@ impl Page for ClusterView {
             )
         });
         let image = self.agent.as_ref().and_then(|agent| agent.image.as_deref());
-        let mut text = describe(&[
+        let mut facts = vec![
             ("Name", self.name.clone()),
             ("UID", self.uid.clone()),
             ("Description", or_nothing(self.description.as_deref())),
@@ -131,7 +131,11 @@ impl Page for ClusterView {
             ("Agent image", or_nothing(image)),
             ("Last seen", or_nothing(seen.as_deref())),
             ("Made", format!("{} ago", age(self.created_at, now))),
-        ]);
+        ];
+        if !self.rights.all_namespaces && !self.rights.namespaces.is_empty() {
+            facts.push(("Your namespaces", self.rights.namespaces.join(", ")));
+        }
+        let mut text = describe(&facts);
         push_section(&mut text, "Conditions", conditions(self, now));
         push_section(&mut text, "Resources", resources(self));
         push_section(&mut text, "Components", components(self));

@@ -1,7 +1,5 @@
 //! What filters a list, on the screen.
 
-use std::sync::Arc;
-
 use drover_ui_core::problem::Problem;
 use drover_ui_core::source::AS_METADATA;
 use drover_ui_core::url::segment;
@@ -58,12 +56,17 @@ fn Namespace(value: RwSignal<String>) -> impl IntoView {
     });
     let known = RwSignal::new(Vec::new());
     let cluster = in_sight.name.get_untracked();
-    spawn_local(async move {
-        // Without the right to list them, or without the cluster, they can still be typed.
-        if let Ok(names) = namespaces(&cluster).await {
-            let _ = known.try_set(names);
-        }
-    });
+    let rights = in_sight.cluster.get_untracked().rights.clone();
+    if rights.all_namespaces || rights.namespaces.is_empty() {
+        spawn_local(async move {
+            // Without the right to list them, or without the cluster, they can still be typed.
+            if let Ok(names) = namespaces(&cluster).await {
+                let _ = known.try_set(names);
+            }
+        });
+    } else {
+        known.set(rights.namespaces);
+    }
     view! {
         <SuggestField label="Namespace" hint="All namespaces" choices=known value=value/>
     }
@@ -75,12 +78,4 @@ async fn namespaces(cluster: &str) -> Result<Vec<String>, Problem> {
     let names: Names = Request::get(path).accepting(AS_METADATA).answer().await?;
     let names = names.items.into_iter();
     Ok(names.map(|named| named.metadata.name).collect())
-}
-
-/// The namespace to ask for.
-pub(super) fn chosen(namespace: RwSignal<String>) -> Memo<Option<Arc<str>>> {
-    Memo::new(move |_| {
-        let namespace = namespace.get();
-        (!namespace.is_empty()).then(|| namespace.into())
-    })
 }

@@ -6,6 +6,7 @@ use drover_ui_core::column::Columns;
 use drover_ui_core::feed::{Progress, Rows};
 use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl;
+use drover_ui_core::namespaces::Scope;
 use drover_ui_core::quantity::count;
 use drover_ui_core::row::{Row, sort};
 use drover_ui_core::search::Query;
@@ -19,7 +20,8 @@ use drover_ui_kit::tally::{Count, Tally};
 use leptos::prelude::*;
 
 use super::columns::{Line, columns, order};
-use super::filters::{Filters, chosen};
+use super::filters::Filters;
+use super::namespaces::ChooseNamespace;
 use super::refused::Refused;
 use super::tone_of;
 use super::view::View;
@@ -33,13 +35,14 @@ use crate::screens::list::{What, counted};
 #[component]
 pub(super) fn KindList(kind: Kind, cluster: String) -> impl IntoView {
     let view = View::of_url(kind, &cluster);
-    let namespace = chosen(view.namespace);
+    let scope = view.namespaces.scope();
     let cluster: Arc<str> = cluster.into();
     let of = Arc::clone(&cluster);
-    let place = kind.namespaced.then_some(view.namespace);
+    let place = kind.namespaced.then_some(view.namespaces.chosen);
     let command = Signal::derive(move || {
-        let namespace = namespace.get();
-        kubectl::list(kind, &of, namespace.as_deref(), view.wide.get())
+        let scope = scope.get();
+        let namespace = scope.namespace();
+        kubectl::list(kind, &of, namespace.map(|it| &**it), view.wide.get())
     });
     let words = RwSignal::new(String::new());
     view! {
@@ -53,8 +56,14 @@ pub(super) fn KindList(kind: Kind, cluster: String) -> impl IntoView {
             <Checkbox label="Wide" checked=view.wide/>
         </div>
         {move || {
-            let listed = Listed { kind, cluster: Arc::clone(&cluster), namespace: namespace.get() };
-            view! { <List listed=listed view=view words=words/> }
+            let scope = scope.get();
+            if let Scope::Choose(names) = scope {
+                words.set(String::new());
+                return view! { <ChooseNamespace namespaces=view.namespaces names=names/> }.into_any();
+            }
+            let namespace = scope.namespace().cloned();
+            let listed = Listed { kind, cluster: Arc::clone(&cluster), namespace };
+            view! { <List listed=listed view=view words=words/> }.into_any()
         }}
         <footer class="page-foot">
             <SameCommand line=command/>

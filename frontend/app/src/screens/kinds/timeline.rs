@@ -7,6 +7,7 @@ use std::sync::Arc;
 use drover_ui_core::event::{Event, Group, MOST, Newest, grouped};
 use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl;
+use drover_ui_core::namespaces::Scope;
 use drover_ui_core::quantity::count;
 use drover_ui_core::search::Query;
 use drover_ui_core::source::Source;
@@ -16,8 +17,9 @@ use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
 use drover_ui_kit::tally::{Count, Tally};
 use leptos::prelude::*;
 
-use super::filters::{Filters, chosen};
+use super::filters::Filters;
 use super::list::{Cut, Reading};
+use super::namespaces::{ChooseNamespace, Namespaces};
 use super::refused::Refused;
 use crate::command::SameCommand;
 use crate::follow::Followed;
@@ -34,7 +36,7 @@ const STEP: usize = 200;
 #[derive(Clone, Copy, Debug)]
 struct View {
     text: RwSignal<String>,
-    namespace: RwSignal<String>,
+    namespaces: Namespaces,
     warning: RwSignal<Option<bool>>,
 }
 
@@ -43,7 +45,7 @@ impl View {
         let own = Kind::EVENTS.list_screen(cluster);
         let view = Self {
             text: RwSignal::default(),
-            namespace: RwSignal::default(),
+            namespaces: Namespaces::of(Kind::EVENTS),
             warning: RwSignal::new(None),
         };
         address::read(&own, move |of| view.read(of));
@@ -55,7 +57,7 @@ impl View {
             };
             let parts = [
                 ("q", view.text.get()),
-                ("namespace", view.namespace.get()),
+                ("namespace", view.namespaces.chosen.get()),
                 ("type", kind.to_owned()),
             ];
             address::path(&own, &parts)
@@ -65,7 +67,7 @@ impl View {
 
     fn read(self, of: &dyn Fn(&str) -> String) {
         self.text.set(of("q"));
-        self.namespace.set(of("namespace"));
+        self.namespaces.read(of("namespace"));
         self.warning.set(match of("type").as_str() {
             "warning" => Some(true),
             "normal" => Some(false),
@@ -83,11 +85,12 @@ impl View {
 #[component]
 pub(super) fn Timeline(cluster: String) -> impl IntoView {
     let view = View::of_url(&cluster);
-    let namespace = chosen(view.namespace);
+    let scope = view.namespaces.scope();
     let of = cluster.clone();
     let command = Signal::derive(move || {
-        let namespace = namespace.get();
-        let list = kubectl::list(Kind::EVENTS, &of, namespace.as_deref(), false);
+        let scope = scope.get();
+        let namespace = scope.namespace();
+        let list = kubectl::list(Kind::EVENTS, &of, namespace.map(|it| &**it), false);
         format!("{list} --sort-by=.lastTimestamp")
     });
     view! {
@@ -96,12 +99,16 @@ pub(super) fn Timeline(cluster: String) -> impl IntoView {
                 label="Filter events".to_owned()
                 hint="words  kind:pod  reason:backoff  -not"
                 text=view.text
-                namespace=Some(view.namespace)
+                namespace=Some(view.namespaces.chosen)
             />
         </div>
         {move || {
-            let (cluster, namespace) = (cluster.clone(), namespace.get());
-            view! { <Events cluster=cluster namespace=namespace view=view/> }
+            let scope = scope.get();
+            if let Scope::Choose(names) = scope {
+                return view! { <ChooseNamespace namespaces=view.namespaces names=names/> }.into_any();
+            }
+            let (cluster, namespace) = (cluster.clone(), scope.namespace().cloned());
+            view! { <Events cluster=cluster namespace=namespace view=view/> }.into_any()
         }}
         <footer class="page-foot"><SameCommand line=command/></footer>
     }

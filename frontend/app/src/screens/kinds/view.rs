@@ -5,6 +5,7 @@ use drover_ui_core::severity::Severity;
 use drover_ui_kit::table::Sorting;
 use leptos::prelude::*;
 
+use super::namespaces::Namespaces;
 use crate::screens::address;
 
 /// The key of the order in which what is wrong comes first.
@@ -23,8 +24,8 @@ pub(super) fn usual() -> Sorting<String> {
 pub(super) struct View {
     /// What was typed.
     pub(super) text: RwSignal<String>,
-    /// The one namespace that is listed; all if it is empty.
-    pub(super) namespace: RwSignal<String>,
+    /// Which namespaces are listed.
+    pub(super) namespaces: Namespaces,
     /// The one state that is shown.
     pub(super) severity: RwSignal<Option<Severity>>,
     /// The order.
@@ -39,7 +40,7 @@ impl View {
         let own = kind.list_screen(cluster);
         let view = Self {
             text: RwSignal::default(),
-            namespace: RwSignal::default(),
+            namespaces: Namespaces::of(kind),
             severity: RwSignal::new(None),
             sorting: RwSignal::new(usual()),
             wide: RwSignal::new(false),
@@ -51,7 +52,7 @@ impl View {
 
     fn read(self, of: &dyn Fn(&str) -> String) {
         self.text.set(of("q"));
-        self.namespace.set(of("namespace"));
+        self.namespaces.read(of("namespace"));
         let state = of("state");
         let severity = Severity::ALL.into_iter().find(|it| it.word() == state);
         self.severity.set(severity);
@@ -77,7 +78,7 @@ impl View {
         let wide = if self.wide.get() { "true" } else { "" };
         let parts = [
             ("q", self.text.get()),
-            ("namespace", self.namespace.get()),
+            ("namespace", self.namespaces.chosen.get()),
             ("state", severity.to_owned()),
             ("sort", format!("{sign}{}", sorting.column)),
             ("wide", wide.to_owned()),

@@ -42,6 +42,7 @@ fn new_cluster(name: &str) -> ClusterView {
         components: Vec::new(),
         agent: None,
         last_seen: None,
+        rights: drover_api::rest::ClusterRights::default(),
     }
 }
 

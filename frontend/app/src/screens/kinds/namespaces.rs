@@ -1,0 +1,85 @@
+//! The namespaces that a list asks for.
+
+use drover_ui_core::kind::Kind;
+use drover_ui_core::namespaces::{Scope, preselected};
+use drover_ui_kit::button::{Button, Weight};
+use drover_ui_kit::notice::{Absence, Nothing};
+use leptos::prelude::*;
+
+use crate::screens::cluster::InSight;
+
+/// Namespaces that have a button of their own; others can be typed.
+const BUTTONS: usize = 50;
+
+/// The namespace that is chosen, and whether the person wants all of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Namespaces {
+    /// The one that is chosen; none if it is empty.
+    pub(super) chosen: RwSignal<String>,
+    all: RwSignal<bool>,
+    kind: Kind,
+}
+
+impl Namespaces {
+    /// Of a list of this kind.
+    pub(super) fn of(kind: Kind) -> Self {
+        Self {
+            chosen: RwSignal::default(),
+            all: RwSignal::new(false),
+            kind,
+        }
+    }
+
+    /// Takes the namespace that the URL names, or the only one in which the person has a role.
+    pub(super) fn read(self, named: String) {
+        let in_sight = expect_context::<InSight>();
+        let chosen = if self.kind.namespaced {
+            let cluster = in_sight.cluster.get_untracked();
+            preselected(named, &cluster.rights)
+        } else {
+            named
+        };
+        self.all.set(false);
+        self.chosen.set(chosen);
+    }
+
+    /// What the list asks for.
+    pub(super) fn scope(self) -> Memo<Scope> {
+        let cluster = expect_context::<InSight>().cluster;
+        Memo::new(move |_| {
+            let (chosen, all) = (self.chosen.get(), self.all.get());
+            let all = all || !self.kind.namespaced;
+            cluster.with(|cluster| Scope::of(&chosen, all, &cluster.rights))
+        })
+    }
+}
+
+/// A list whose person has roles in some namespaces only: they choose one of these.
+#[component]
+pub(super) fn ChooseNamespace(
+    /// What is to be chosen.
+    namespaces: Namespaces,
+    /// Where the person has a role.
+    names: Vec<String>,
+) -> impl IntoView {
+    let (chosen, all) = (namespaces.chosen, namespaces.all);
+    let cluster = expect_context::<InSight>().name.get_untracked();
+    let advice = if names.len() > BUTTONS {
+        format!("Your project roles in {cluster} hold in these namespaces, and in others: type their names above.")
+    } else {
+        format!("Your project roles in {cluster} hold in these namespaces.")
+    };
+    let buttons = names.into_iter().take(BUTTONS).map(|name| {
+        let words = name.clone();
+        view! { <Button on_press=move |()| chosen.set(name.clone())>{words}</Button> }
+    });
+    let buttons = buttons.collect_view();
+    view! {
+        <div class="run-list">
+            <Nothing why=Absence::Empty title="Choose a namespace" advice=advice>
+                {buttons}
+                <Button weight=Weight::Quiet on_press=move |()| all.set(true)>"All namespaces"</Button>
+            </Nothing>
+        </div>
+    }
+}

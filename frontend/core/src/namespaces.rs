@@ -1,0 +1,82 @@
+//! Which namespaces a list asks for, by what the URL says and where the person has a role.
+
+use std::sync::Arc;
+
+use drover_api::rest::ClusterRights;
+
+/// What a list asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All namespaces, or things that are in none.
+    All,
+    /// One namespace.
+    One(Arc<str>),
+    /// Nothing yet: the person has roles in these namespaces only, and chooses one.
+    Choose(Vec<String>),
+}
+
+impl Scope {
+    /// The scope of a list of things in namespaces.
+    pub fn of(namespace: &str, wants_all: bool, rights: &ClusterRights) -> Self {
+        if !namespace.is_empty() {
+            return Self::One(namespace.into());
+        }
+        if wants_all || rights.all_namespaces || rights.namespaces.is_empty() {
+            return Self::All;
+        }
+        Self::Choose(rights.namespaces.clone())
+    }
+
+    /// The namespace, if it is one.
+    pub fn namespace(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::One(namespace) => Some(namespace),
+            Self::All | Self::Choose(_) => None,
+        }
+    }
+}
+
+/// The namespace that a URL names, or the only one in which the person has a role.
+pub fn preselected(named: String, rights: &ClusterRights) -> String {
+    if named.is_empty() {
+        rights.only_namespace().unwrap_or_default().to_owned()
+    } else {
+        named
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(names: &[&str]) -> ClusterRights {
+        ClusterRights {
+            namespaces: names.iter().map(|&name| name.to_owned()).collect(),
+            ..ClusterRights::default()
+        }
+    }
+
+    #[test]
+    fn member_of_one_namespace_gets_that_one() {
+        let rights = member(&["till"]);
+        assert_eq!(preselected(String::new(), &rights), "till");
+        assert_eq!(preselected("bank".to_owned(), &rights), "bank");
+        assert_eq!(preselected(String::new(), &member(&["a", "b"])), "");
+        assert_eq!(preselected(String::new(), &ClusterRights::everything()), "");
+    }
+
+    #[test]
+    fn member_of_several_namespaces_chooses_before_anything_is_asked() {
+        let rights = member(&["a", "b"]);
+        let choice = Scope::Choose(vec!["a".to_owned(), "b".to_owned()]);
+        assert_eq!(Scope::of("", false, &rights), choice);
+        assert_eq!(Scope::of("", true, &rights), Scope::All);
+        assert_eq!(Scope::of("b", false, &rights), Scope::One("b".into()));
+        let wide = ClusterRights {
+            all_namespaces: true,
+            ..rights
+        };
+        assert_eq!(Scope::of("", false, &wide), Scope::All);
+        assert_eq!(Scope::of("", false, &member(&[])), Scope::All);
+    }
+}
