@@ -34,12 +34,10 @@ impl Question {
 
     /// Where it is asked.
     pub fn path(&self) -> String {
-        let (resource, group) = self.resource_and_group();
         let parts = [
             ("cluster", self.cluster.as_str()),
             ("verb", &self.verb),
-            ("group", &group),
-            ("resource", &resource),
+            ("resource", &self.resource),
             ("object", &self.object),
             ("namespace", &self.namespace),
             ("user", &self.user),
@@ -61,7 +59,6 @@ impl Question {
             "" => String::new(),
             text => format!(" --{name}={}", shell::word(text)),
         };
-        let (resource, group) = self.resource_and_group();
         let object = match self.object.as_str() {
             "" => String::new(),
             object => format!(" {}", shell::word(object)),
@@ -71,26 +68,12 @@ impl Question {
             user => option("user", user),
         };
         format!(
-            "drover access explain --cluster={} {} {}{}{}{whom}{object}",
+            "drover access explain --cluster={} {} {}{}{whom}{object}",
             word(&self.cluster, "CLUSTER"),
             word(&self.verb, "VERB"),
-            word(&resource, "RESOURCE"),
-            option("api-group", &group),
+            word(&self.resource, "RESOURCE"),
             option("namespace", &self.namespace),
         )
-    }
-
-    /// `deployments.apps/scale` as `deployments/scale` and `apps`.
-    fn resource_and_group(&self) -> (String, String) {
-        if self.resource.starts_with('/') {
-            return (self.resource.clone(), String::new());
-        }
-        let (named, subresource) = match self.resource.split_once('/') {
-            Some((named, subresource)) => (named, format!("/{subresource}")),
-            None => (self.resource.as_str(), String::new()),
-        };
-        let (plural, group) = named.split_once('.').unwrap_or((named, ""));
-        (format!("{plural}{subresource}"), group.to_owned())
     }
 }
 
@@ -124,6 +107,17 @@ pub fn verdict(answer: &Explanation) -> (Verdict, String) {
     (verdict, words)
 }
 
+/// Which resource the answer is about: its full name, and why the cluster was not asked for it.
+pub fn resource(answer: &Explanation) -> Option<String> {
+    let name = answer.resource.as_ref()?.qualified();
+    Some(match &answer.unresolved {
+        None => format!("Resource: {name}"),
+        Some(why) => format!(
+            "Resource: {name}, from Kubernetes’ own resources. The cluster cannot be asked for its resources: {why}."
+        ),
+    })
+}
+
 /// What is not in the answer, and why.
 pub fn unasked(answer: &Explanation) -> Option<String> {
     let why = answer.unasked.as_deref()?;
@@ -146,6 +140,8 @@ pub fn how(through: &ThroughView) -> String {
 
 #[cfg(test)]
 mod tests {
+    use drover_api::rest::ExplainedResource;
+
     use super::*;
 
     fn question(resource: &str, user: &str) -> Question {
@@ -161,18 +157,14 @@ mod tests {
 
     #[test]
     fn a_resource_is_typed_as_kubectl_has_it() {
-        for (typed, resource, group) in [
-            ("pods", "pods", ""),
-            ("pods/log", "pods%2Flog", ""),
-            (
-                "deployments.apps/scale",
-                "deployments%2Fscale",
-                "&group=apps",
-            ),
-            ("/metrics.x", "%2Fmetrics.x", ""),
+        for (typed, resource) in [
+            ("pods", "pods"),
+            ("deploy", "deploy"),
+            ("pods/log", "pods%2Flog"),
+            ("deployments.apps/scale", "deployments.apps%2Fscale"),
+            ("/metrics.x", "%2Fmetrics.x"),
         ] {
-            let wanted =
-                format!("/v1/access/explain?cluster=berlin&verb=get{group}&resource={resource}");
+            let wanted = format!("/v1/access/explain?cluster=berlin&verb=get&resource={resource}");
             assert_eq!(question(typed, "").path(), wanted, "{typed}");
         }
     }
@@ -185,8 +177,7 @@ mod tests {
         };
         assert_eq!(
             asked.command(),
-            "drover access explain --cluster=berlin get deployments --api-group=apps \
-             --namespace=shop --user=ann"
+            "drover access explain --cluster=berlin get deployments.apps --namespace=shop --user=ann"
         );
         let one = Question {
             object: "store-0".to_owned(),
@@ -206,6 +197,30 @@ mod tests {
     }
 
     #[test]
+    fn answer_names_the_resource_and_why_the_cluster_did_not_say_it() {
+        let mut answer = Explanation {
+            user: None,
+            resource: Some(ExplainedResource {
+                group: "apps".to_owned(),
+                resource: "deployments".to_owned(),
+                subresource: "scale".to_owned(),
+            }),
+            unresolved: None,
+            through: Vec::new(),
+            more: false,
+            unasked: None,
+        };
+        let told = resource(&answer).unwrap();
+        assert_eq!(told, "Resource: deployments.apps/scale");
+        answer.unresolved = Some("no agent of the cluster is connected".to_owned());
+        let told = resource(&answer).unwrap();
+        assert!(
+            told.ends_with("no agent of the cluster is connected."),
+            "{told}"
+        );
+    }
+
+    #[test]
     fn what_only_the_cluster_knows_is_no_promise() {
         let through = |through| ThroughView {
             subject: "drover:user:u1".to_owned(),
@@ -218,6 +233,8 @@ mod tests {
         };
         let answer = |user: Option<&str>, through: Vec<ThroughView>| Explanation {
             user: user.map(str::to_owned),
+            resource: None,
+            unresolved: None,
             through,
             more: false,
             unasked: None,

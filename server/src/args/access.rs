@@ -111,21 +111,22 @@ pub struct AccessRevoke {
 #[command(after_long_help = "\
 Examples:
   drover access explain get pods --cluster berlin --namespace shop
-  drover access explain delete deployments --api-group apps --cluster berlin --user ann
+  drover access explain delete deployments --cluster berlin --user ann
+  drover access explain get certificates.cert-manager.io --cluster berlin
   drover access explain get /metrics --cluster berlin --everybody
 
 What the cluster itself allows beside its roles of Drover is for the cluster to say: kubectl auth can-i")]
 pub struct AccessExplain {
     /// Such as get, list or delete
     pub verb: String,
-    /// The plural, such as pods or pods/log; or a path such as /metrics
+    /// As kubectl takes it: pods, po, pods/log, deployments.apps; or a path such as /metrics
     pub resource: String,
     /// Name of the object; all of them if left out
     pub object: Option<String>,
     /// Name of the cluster
     #[arg(long, value_name = "NAME")]
     pub cluster: String,
-    /// API group, such as apps; the core if left out
+    /// API group, such as apps, if RESOURCE does not name it
     #[arg(long, value_name = "GROUP", default_value = "")]
     pub api_group: String,
     /// Namespace; all of them, and what is in none, if left out

@@ -172,6 +172,18 @@ fn through(one: &ThroughView) -> String {
     }
 }
 
+/// Which resource the answer is about, if the cluster did not say so.
+fn unresolved(answer: &Explanation) -> String {
+    let (Some(why), Some(resource)) = (&answer.unresolved, &answer.resource) else {
+        return String::new();
+    };
+    format!(
+        "The resource was taken to be {}, as the cluster cannot be asked: {}.\n",
+        printable(&resource.qualified()),
+        printable(why)
+    )
+}
+
 /// What is not in the answer, for what cause.
 fn unasked(answer: &Explanation) -> String {
     let why = answer.unasked.as_deref().map(printable);
@@ -189,7 +201,8 @@ impl Page for Explanation {
                 |name| format!("{name:?}: no role"),
             );
             let advice = "ask an owner of the cluster for a role";
-            return format!("{who} allows this here; {advice}.\n{}", unasked(self));
+            let (unresolved, unasked) = (unresolved(self), unasked(self));
+            return format!("{who} allows this here; {advice}.\n{unresolved}{unasked}");
         }
         let mut table = super::table::Table::new(&["WHO", "ROLE", "THROUGH", "BINDING"]);
         for one in &self.through {
@@ -204,6 +217,7 @@ impl Page for Explanation {
         if self.more {
             text.push_str("and more\n");
         }
+        text.push_str(&unresolved(self));
         text.push_str(&unasked(self));
         text
     }

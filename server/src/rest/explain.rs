@@ -1,20 +1,27 @@
 //! Why somebody may or may not: who can do something in a cluster, and by which role.
 
 pub(super) mod beside;
+mod built_in;
+mod discovery;
 mod known;
+mod resource;
 
 use axum::extract::State;
-use drover_access::grants::{Answer, BindingKind, Question, Through as GrantThrough};
+use drover_access::grants::{Answer, BindingKind, Place, Question, Through as GrantThrough};
+use drover_access::identity::Identity;
 use drover_access::names::UserName;
 use drover_api::ids::ClusterUid;
-use drover_api::rest::{Explanation, Through, ThroughView};
+use drover_api::kinds::Cluster;
+use drover_api::rest::{ExplainedResource, Explanation, Through, ThroughView};
 use drover_rbac::Asked;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use serde::Deserialize;
 
 use self::beside::Beside;
+use self::discovery::discover;
 use self::known::{Known, sees_everywhere};
+use self::resource::{Resource, Served, resolve};
 use super::RestState;
 use super::body::Query;
 use super::caller::Caller;
@@ -35,10 +42,12 @@ pub(super) struct ExplainQuery {
     cluster: String,
     /// Such as `get`.
     verb: String,
-    /// API group; the core if absent.
+    /// API group, if `resource` does not name it.
     #[serde(default)]
     group: String,
-    /// Plural, with `/subresource` if it is about one; or a path that begins with `/`.
+    /// As kubectl takes it: `deployments`, `deployment`, `deploy`, `deployments.apps`,
+    /// `deployments.v1.apps`, each with `/subresource` if it is about one; or a path that begins with
+    /// `/`.
     resource: String,
     /// Name of the object; all of them if absent.
     #[serde(default)]
@@ -69,18 +78,21 @@ pub(super) async fn explain(
         sight.must("list", "clusterroletemplatebindings", &place)?;
     }
     let stores = state.hub.stores();
-    let names = asked_about.as_ref().map(|name| names_of(stores, name));
     let uid = ClusterUid::new(cluster.uid().unwrap_or_default());
+    let names = match asked_about.as_deref() {
+        None => None,
+        Some(name) if name == caller.user_name => Some(names_of(stores, name)),
+        Some(name) => Some(other(&state, &sight, &caller, &cluster, name)?),
+    };
+    let (target, unresolved) = target(&state, &caller, &uid, &query).await?;
     let question = Question {
         cluster: &uid,
         verb: &query.verb,
-        asked: asked(&query),
+        asked: target.asked(&query.object),
         namespace: query.namespace.as_deref(),
     };
     // Whatever somebody has in every cluster is for those to know who manage that, and for themselves.
-    let everywhere = asked_about.as_ref() == Some(&caller.user_name)
-        || caller.administrator
-        || sees_everywhere(&sight);
+    let everywhere = asked_about.as_ref() == Some(&caller.user_name) || sees_everywhere(&sight);
     let meant = |subject: &str| {
         let names = names.as_ref();
         names.is_none_or(|names| names.iter().any(|name| name == subject))
@@ -103,7 +115,7 @@ pub(super) async fn explain(
         inside: &sight.grants().downstream(&uid),
         cluster: &uid,
         verb: &query.verb,
-        asked: asked(&query),
+        asked: target.asked(&query.object),
         namespace: query.namespace.as_deref(),
     };
     let (others, unasked) = beside.ask(meant).await;
@@ -112,30 +124,96 @@ pub(super) async fn explain(
     through.truncate(MOST);
     Ok(axum::Json(Explanation {
         user: asked_about,
+        resource: target.words(),
+        unresolved,
         through,
         more,
         unasked,
     }))
 }
 
-fn asked(query: &ExplainQuery) -> Asked<'_> {
-    if query.resource.starts_with('/') {
-        return Asked::Path(&query.resource);
+/// What is asked about, as rules name it.
+enum Target {
+    Path(String),
+    Resource(Resource),
+}
+
+impl Target {
+    fn asked<'a>(&'a self, object: &'a str) -> Asked<'a> {
+        match self {
+            Self::Path(path) => Asked::Path(path),
+            Self::Resource(resource) => Asked::Resource {
+                group: &resource.group,
+                resource: &resource.plural,
+                subresource: &resource.subresource,
+                name: object,
+            },
+        }
     }
-    let (resource, subresource) = query
-        .resource
-        .split_once('/')
-        .unwrap_or((&query.resource, ""));
-    Asked::Resource {
-        group: &query.group,
-        resource,
-        subresource,
-        name: &query.object,
+
+    fn words(&self) -> Option<ExplainedResource> {
+        match self {
+            Self::Path(_) => None,
+            Self::Resource(resource) => Some(ExplainedResource {
+                group: resource.group.clone(),
+                resource: resource.plural.clone(),
+                subresource: resource.subresource.clone(),
+            }),
+        }
     }
 }
 
-/// The names under which a person and their groups appear; none for somebody who is not there, whom
-/// the answer does not give away.
+/// What is asked about, and why the cluster was not asked for its resources, if it was not.
+async fn target(
+    state: &RestState,
+    caller: &Identity,
+    cluster: &ClusterUid,
+    query: &ExplainQuery,
+) -> Result<(Target, Option<String>), Status> {
+    if query.resource.starts_with('/') {
+        return Ok((Target::Path(query.resource.clone()), None));
+    }
+    let asker = caller.user_uid.as_str();
+    let discovered = discover(&state.asking, asker, &state.tunnels, cluster).await;
+    let group = Some(query.group.as_str()).filter(|group| !group.is_empty());
+    let (resolved, unresolved) = match discovered {
+        Ok(kinds) => (resolve(&query.resource, group, Served::All(&kinds)), None),
+        Err(why) => {
+            let kinds = built_in::kinds();
+            let served = Served::BuiltIn(&kinds, &why);
+            (resolve(&query.resource, group, served), Some(why))
+        }
+    };
+    let resource = resolved.map_err(|error| Status::invalid("resource", error.to_string()))?;
+    Ok((Target::Resource(resource), unresolved))
+}
+
+/// The names under which somebody else and their groups appear. The answer is the same for a user
+/// who does not exist and for one whom the caller may not see.
+fn other(
+    state: &RestState,
+    sight: &Sight,
+    caller: &Identity,
+    cluster: &Cluster,
+    name: &str,
+) -> Result<Vec<String>, Status> {
+    let stores = state.hub.stores();
+    // A caller who gives roles may look up anybody by name, as GET /v1/access/people does.
+    let place = place_of_cluster(cluster);
+    let gives = sight.may("create", "clusterroletemplatebindings", &place);
+    if gives && !sight.may("list", "users", &Place::Hub) {
+        state.lookups.check(&caller.user_uid)?;
+    }
+    let names = names_of(stores, name);
+    let uid = ClusterUid::new(cluster.uid().unwrap_or_default());
+    let sees = || gives || Known::to(sight, stores, &uid, &[]).sees(&names);
+    if names.is_empty() || !sees() {
+        return Err(Status::not_found("User", name));
+    }
+    Ok(names)
+}
+
+/// The names under which a person and their groups appear; none for somebody who is not there.
 fn names_of(stores: &Stores, name: &str) -> Vec<String> {
     let Some(user) = stores.users.by_name(name) else {
         return Vec::new();

@@ -41,7 +41,7 @@ impl Default for Lookups {
 }
 
 impl Lookups {
-    fn check(&self, who: &UserUid) -> Result<(), Status> {
+    pub(super) fn check(&self, who: &UserUid) -> Result<(), Status> {
         if self.0.len() > REMEMBERED {
             self.0.retain_recent();
         }

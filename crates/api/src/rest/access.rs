@@ -188,6 +188,13 @@ wire! {
         /// The one who was asked about; absent if everybody was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         user: Option<String>,
+        /// The resource that was meant; absent for a path.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resource: Option<ExplainedResource>,
+        /// Why the resource was looked up among Kubernetes' own and not in the cluster; absent if the
+        /// cluster was asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unresolved: Option<String>,
         /// Every role that allows it, or may; at most 500.
         through: Vec<ThroughView>,
         /// Whether there are more.
@@ -195,6 +202,34 @@ wire! {
         /// Why the bindings that the cluster has beside Drover's are not among them; absent if they are.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unasked: Option<String>,
+    }
+}
+wire! {
+    /// A resource as rules name it.
+    #[derive(Default, Eq)]
+    ExplainedResource {
+        /// API group; empty for the core group.
+        #[serde(default)]
+        group: String,
+        /// The plural.
+        resource: String,
+        /// Such as `log`; empty for the objects themselves.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        subresource: String,
+    }
+}
+impl ExplainedResource {
+    /// The name that kubectl takes: `deployments.apps/scale`.
+    pub fn qualified(&self) -> String {
+        let group = match self.group.as_str() {
+            "" => String::new(),
+            group => format!(".{group}"),
+        };
+        let below = match self.subresource.as_str() {
+            "" => String::new(),
+            below => format!("/{below}"),
+        };
+        format!("{}{group}{below}", self.resource)
     }
 }
 wire! {

@@ -156,7 +156,7 @@ fn Form(asking: Asking) -> impl IntoView {
                 <ClusterPicker value=asking.cluster/>
                 <TextField label="Verb" value=asking.verb help="Such as get, list, create or delete."/>
                 <TextField label="Resource" value=asking.resource
-                    help="As kubectl has it: pods, pods/log, deployments.apps; or a path such as /metrics."/>
+                    help="As kubectl takes it: pods, po, pods/log, deployments.apps; or a path such as /metrics."/>
                 <TextField label="Object" value=asking.object
                     help="Its name. Empty: all of them."/>
                 <TextField label="Namespace" value=asking.namespace

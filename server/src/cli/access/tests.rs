@@ -82,6 +82,8 @@ fn an_explanation_names_who_role_and_binding_or_says_that_there_is_none() {
     };
     let found = |user: Option<&str>, through: Vec<ThroughView>| Explanation {
         user: user.map(str::to_owned),
+        resource: None,
+        unresolved: None,
         more: through.len() > 1,
         unasked: None,
         through,

@@ -19,7 +19,7 @@ use crate::tunnels::Tunnels;
 use crate::turns::{NoTurn, Turn, Turns};
 
 /// Longest for the cluster to answer in all.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// ClusterRoles that are read at most; of others the answer says that they may allow it.
 const MOST_ROLES: usize = 50;
 
@@ -38,7 +38,7 @@ impl Default for Asking {
 
 impl Asking {
     /// Room for the person of this UID, or why there is none now.
-    fn room(&self, who: &str) -> Result<Turn, &'static str> {
+    pub(super) fn room(&self, who: &str) -> Result<Turn, &'static str> {
         self.0.take(who).map_err(|why| match why {
             NoTurn::Yours => {
                 "a cluster is being asked for you already; wait for that, or try again"

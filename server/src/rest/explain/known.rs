@@ -41,6 +41,12 @@ impl<'a> Known<'a> {
         }
     }
 
+    /// Whether the asker may see somebody with these names: their own and those of their groups.
+    pub(super) fn sees(&self, names: &[String]) -> bool {
+        let people = self.people.as_ref();
+        people.is_none_or(|people| names.iter().any(|name| people.contains(name.as_str())))
+    }
+
     /// The name of a person who is still there.
     pub(super) fn name_of(&self, subject: &str) -> Option<String> {
         let people = self.people.as_ref();

@@ -158,17 +158,32 @@ async fn a_member_knows_of_their_cluster_only_and_loses_it_with_their_role() {
     }
     let members = rig.server.get(MEMBERS, &bob).await.expect(200);
     assert_eq!(members["items"][0]["user"], "bob");
-    let explained = async |user: &str| {
-        let path = format!("/v1/access/explain?cluster=shop&verb=get&resource=nodes&user={user}");
-        rig.server.get(&path, &bob).await.expect(200)
+    let explained = async |user: &str, resource: &str| {
+        let asked = format!("cluster=shop&verb=get&resource={resource}&user={user}");
+        let path = format!("/v1/access/explain?{asked}");
+        rig.server.get(&path, &bob).await
     };
-    let why = explained("bob").await;
+    let why = explained("bob", "nodes").await.expect(200);
     assert_eq!(why["through"][0]["role"], "cluster-viewer", "{why}");
     assert_eq!(why["through"][0]["binding"], json!(id), "{why}");
     // Who administers Drover, and who is there at all, is not for a member to know.
     for user in ["admin", "nobody"] {
-        assert_eq!(explained(user).await["through"], json!([]), "{user}");
+        let refused = explained(user, "nodes").await.expect(404);
+        assert_eq!(refused["message"], format!("User {user:?} not found"));
     }
+    for name in ["deploy", "deployment", "deployments.v1.apps"] {
+        let why = explained("bob", name).await.expect(200);
+        let meant = json!({ "group": "apps", "resource": "deployments" });
+        assert_eq!(why["resource"], meant, "{name}");
+        assert_eq!(why["unresolved"], json!(null), "{why}");
+        assert_eq!(why["through"][0]["role"], "cluster-viewer", "{why}");
+    }
+    let refused = explained("bob", "deploymnts").await.expect(422);
+    let message = refused["message"].as_str().unwrap();
+    assert!(
+        message.contains("did you mean \"deployments.apps\"?"),
+        "{message}"
+    );
 
     take(&rig, &rig.admin, &id).await;
     assert!(names().await.is_empty());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use drover_api::rest::{Explanation, ThroughView};
-use drover_ui_core::explain::{Verdict, how, unasked, verdict};
+use drover_ui_core::explain::{Verdict, how, resource, unasked, verdict};
 use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing};
 use drover_ui_kit::table::{Column, Row, Sorting, Table, sorted};
 use leptos::prelude::*;
@@ -57,6 +57,7 @@ fn strong(first: &str, second: &str) -> AnyView {
 #[component]
 pub(super) fn Answer(answer: Explanation) -> impl IntoView {
     let (verdict, words) = verdict(&answer);
+    let about = resource(&answer).map(|told| view! { <p class="soft">{told}</p> });
     let unasked = unasked(&answer).map(|told| view! { <Banner mood=Mood::Info>{told}</Banner> });
     if verdict == Verdict::No {
         let advice = if answer.user.is_some() {
@@ -65,6 +66,7 @@ pub(super) fn Answer(answer: Explanation) -> impl IntoView {
             "No role that anybody has in this cluster allows it."
         };
         return view! {
+            {about}
             {unasked}
             <Nothing why=Absence::NoPermission title=words advice=advice/>
         }
@@ -82,6 +84,7 @@ pub(super) fn Answer(answer: Explanation) -> impl IntoView {
     let rows = Memo::new(move |_| Arc::new(sorted(ways.clone(), &columns(), sorting.get())));
     view! {
         <div role="status"><h2>{words}</h2></div>
+        {about}
         {unasked}
         {more}
         <div class="home-list">
