@@ -5,6 +5,7 @@
 //! authorise.
 
 pub mod challenge;
+mod claim;
 pub mod connect;
 pub mod decide;
 pub mod import;

@@ -75,6 +75,11 @@ pub(crate) async fn what_is_uninstalled_leaves_what_was_said_and_a_new_one_goes_
     let (passwords, others): (Vec<_>, Vec<_>) =
         secrets.partition(|name| name.starts_with("password-"));
     assert!(!passwords.is_empty(), "nobody's password is left");
+    // Clusters stay registered, each with the claim of its key.
+    let others: Vec<_> = others
+        .into_iter()
+        .filter(|name| !name.starts_with("cluster-key-"))
+        .collect();
     let kept = [
         "challenge-key",
         "plan-signing-keys",

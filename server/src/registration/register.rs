@@ -1,7 +1,8 @@
 //! `POST /v1/agent/register`: binds a cluster's key to its Cluster, once.
 //!
-//! Two writes: the binding (compare-and-swap on the Cluster's status), then the token's deletion.
-//! A crash between them leaves a token that the bound Cluster no longer accepts.
+//! Three writes: the claim of the key ([`claim`]), the binding (compare-and-swap on the Cluster's
+//! status), then the token's deletion. A crash after the first leaves a claim with which the same
+//! Cluster registers; a crash after the second leaves a token that the bound Cluster no longer accepts.
 
 use drover_access::proof::{PublicKey, register_message};
 use drover_access::token::{RegistrationToken, TokenHash};
@@ -17,6 +18,7 @@ use kube::api::{DeleteParams, PostParams, Preconditions};
 use std::time::Duration;
 
 use super::RegistrationState;
+use super::claim::{self, Claim};
 use super::decide::{Observed, Refusal, TokenState, Verdict, bound_key, decide};
 use crate::hub::{Hub, HubError, call};
 use crate::status::Status;
@@ -78,6 +80,14 @@ pub async fn register(
             Err(refused) => return Err(refuse(state, &cluster, &refused).await),
             Ok(Verdict::AlreadyBound) => cluster,
             Ok(Verdict::Bind { token_id }) => {
+                match claim::take(&state.hub, &key, &cluster).await? {
+                    Claim::Ours => {}
+                    Claim::Changed => continue,
+                    Claim::OfOther(name) => {
+                        let refused = Refusal::KeyOfOtherCluster(name);
+                        return Err(refuse(state, &cluster, &refused).await);
+                    }
+                }
                 match bind(&state.hub, cluster, &key, token_id).await? {
                     Some(bound) => bound,
                     // Somebody wrote it meanwhile, perhaps the other replica: look again.

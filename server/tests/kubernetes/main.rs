@@ -17,6 +17,7 @@ mod people;
 mod place;
 mod providers;
 mod recover;
+mod registration;
 mod roles;
 mod server;
 mod written_roles;

@@ -12,6 +12,7 @@ pub const SERVERS_SECRETS: &[&str] = &[
     "server-serving",
     "plan-signing-keys",
     "challenge-key",
+    "cluster-key-*",
 ];
 
 /// Type of a Secret of Kubernetes' own namespace that is itself a log-in, of whichever groups it

@@ -1,0 +1,133 @@
+//! Which Cluster a key belongs to: one Secret per key on the hub, created before the key is bound.
+//!
+//! The hub stores one object of a name. Of two registrations of one key at the same time one creates
+//! the claim, and the other finds it. A crash between claim and binding heals when the same Cluster
+//! registers again.
+//!
+//! A claim is never deleted here: the hub's garbage collector deletes it with its Cluster. Another
+//! Cluster takes it over only when the former one cannot be bound to the key any more, see
+//! [`may_bind`]: a registration that is under way there could bind the key otherwise.
+
+use std::fmt::Write as _;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use drover_access::proof::PublicKey;
+use drover_api::kinds::Cluster;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{ListParams, PostParams};
+use kube::{Resource as _, ResourceExt};
+
+use super::decide::bound_key;
+use crate::hub::secret::{Data, entry, secret};
+use crate::hub::{Hub, HubError, call};
+
+/// Start of the names of claims; `drover_access::admission::SERVERS_SECRETS` protects them.
+const PREFIX: &str = "cluster-key-";
+const KIND: &str = "management.drover.dev/cluster-key";
+const UID: &str = "cluster-uid";
+const NAME: &str = "cluster-name";
+
+/// What came of an attempt to claim a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Claim {
+    /// The Cluster may be bound to the key.
+    Ours,
+    /// This other Cluster is bound to the key, or may be at any moment.
+    OfOther(String),
+    /// Somebody else changed the claim meanwhile: look again.
+    Changed,
+}
+
+/// Claims a key for a Cluster. Every binding comes after it.
+pub(super) async fn take(hub: &Hub, key: &PublicKey, cluster: &Cluster) -> Result<Claim, HubError> {
+    let (api, name) = (hub.secrets(), name_of(key));
+    let mut claim = claim_of(&name, cluster);
+    let params = PostParams::default();
+    match call("claim a cluster's key", api.create(&params, &claim)).await {
+        Ok(_) => {}
+        Err(error) if error.is_conflict() => {
+            let found = call("read the claim of a key", api.get_opt(&name)).await?;
+            let Some(found) = found else {
+                return Ok(Claim::Changed);
+            };
+            let holder = (text(&found, UID), text(&found, NAME));
+            if Some(&holder.0) != cluster.uid().as_ref() {
+                if may_bind(hub, key, &holder).await? {
+                    return Ok(Claim::OfOther(holder.1));
+                }
+                claim.metadata.resource_version = found.resource_version();
+                match call("take a claim over", api.replace(&name, &params, &claim)).await {
+                    Ok(_) => {}
+                    Err(error) if error.is_conflict() || error.is_not_found() => {
+                        return Ok(Claim::Changed);
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Err(error) => return Err(error),
+    }
+    let holder = bound_without_claim(hub, key, cluster).await?;
+    Ok(holder.map_or(Claim::Ours, Claim::OfOther))
+}
+
+/// Whether the Cluster of a claim, by UID and name, is bound to the key or could be: it exists, and no
+/// other key is bound to it. A bound key never changes.
+async fn may_bind(
+    hub: &Hub,
+    key: &PublicKey,
+    (uid, name): &(String, String),
+) -> Result<bool, HubError> {
+    let found = call("read a cluster", hub.clusters().get_opt(name)).await?;
+    let holder = found.filter(|cluster| cluster.uid().as_ref() == Some(uid));
+    let encoded = key.encode();
+    Ok(holder.is_some_and(|cluster| bound_key(&cluster).is_none_or(|bound| *bound == encoded)))
+}
+
+/// Another Cluster to which an earlier version bound the key, without a claim. It is read from the hub
+/// itself: memory may not show it yet.
+async fn bound_without_claim(
+    hub: &Hub,
+    key: &PublicKey,
+    cluster: &Cluster,
+) -> Result<Option<String>, HubError> {
+    let params = ListParams::default();
+    let all = call("list clusters", hub.clusters().list(&params)).await?;
+    let encoded = key.encode();
+    let mut others = all
+        .iter()
+        .filter(|other| bound_key(other) == Some(&encoded) && other.uid() != cluster.uid());
+    Ok(others.next().map(ResourceExt::name_any))
+}
+
+/// The name is drawn from the key, so that there is one claim per key.
+fn name_of(key: &PublicKey) -> String {
+    let fingerprint = digest(&SHA256, key.encode().as_bytes());
+    let mut name = PREFIX.to_owned();
+    for byte in fingerprint.as_ref() {
+        // Writing to a string does not fail.
+        let _ = write!(name, "{byte:02x}");
+    }
+    name
+}
+
+fn claim_of(name: &str, cluster: &Cluster) -> Secret {
+    let data = Data::from([
+        (
+            UID.to_owned(),
+            cluster.uid().unwrap_or_default().into_bytes(),
+        ),
+        (NAME.to_owned(), cluster.name_any().into_bytes()),
+    ]);
+    let mut claim = secret(name, KIND, data);
+    claim.metadata.owner_references = cluster.owner_ref(&()).map(|owner| vec![owner]);
+    claim
+}
+
+fn text(claim: &Secret, key: &str) -> String {
+    let bytes = entry(claim, key).unwrap_or_default();
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests;

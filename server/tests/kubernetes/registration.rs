@@ -1,0 +1,225 @@
+//! Registrations of one key at the same time.
+
+use std::sync::Arc;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use drover_access::proof::register_message;
+use drover_access::token::RegistrationToken;
+use drover_agent::key::ClusterKey;
+use drover_api::ids::ClusterUid;
+use drover_e2e::eventually;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::place::{TestHub, on_both_hubs};
+use crate::server::Server;
+
+on_both_hubs!(one_key_is_never_bound_to_two_clusters);
+
+const SOON: std::time::Duration = std::time::Duration::from_mins(1);
+
+/// A Cluster to register, with a token.
+struct Wanted {
+    name: String,
+    uid: String,
+    token: String,
+}
+
+async fn wanted(server: &Server, admin: &str, name: &str) -> Wanted {
+    let body = json!({ "name": name });
+    let made = server.post("/v1/clusters", admin, body).await.expect(201);
+    let path = format!("/v1/clusters/{name}/import");
+    let import = server.post(&path, admin, json!({})).await.expect(200);
+    Wanted {
+        name: name.to_owned(),
+        uid: made["uid"].as_str().unwrap().to_owned(),
+        token: import["registrationToken"].as_str().unwrap().to_owned(),
+    }
+}
+
+async fn register(server: &Server, key: &ClusterKey, wanted: &Wanted) -> (u16, Value) {
+    let uid = ClusterUid::new(&*wanted.uid);
+    let token = RegistrationToken::parse(&wanted.token).unwrap();
+    let message = register_message(&uid, key.public(), token.id());
+    let body = json!({
+        "clusterUid": wanted.uid,
+        "publicKey": key.public().encode(),
+        "signature": key.sign(&message),
+        "agentVersion": "test",
+    });
+    let path = "/v1/agent/register";
+    let answer = server
+        .call(Method::POST, path, Some(&wanted.token), Some(body))
+        .await;
+    (answer.code.as_u16(), answer.body)
+}
+
+/// Names of the Clusters to which a key is bound.
+async fn bound(server: &Server, key: &ClusterKey) -> Vec<String> {
+    let clusters = server.hub.clusters();
+    let all = clusters.list(&ListParams::default()).await.unwrap();
+    let encoded = key.public().encode();
+    let registered = all.into_iter().filter(|cluster| {
+        let status = cluster.status.as_ref();
+        let registration = status.and_then(|status| status.registration.as_ref());
+        registration.is_some_and(|it| it.public_key == encoded)
+    });
+    registered.filter_map(|it| it.metadata.name).collect()
+}
+
+fn key() -> ClusterKey {
+    ClusterKey::from_pkcs8(&ClusterKey::generate().unwrap()).unwrap()
+}
+
+async fn claims(server: &Server) -> Vec<Secret> {
+    let all = server.hub.secrets().list(&ListParams::default()).await;
+    let all = all.unwrap().into_iter();
+    let claim = |secret: &Secret| {
+        let name = secret.metadata.name.as_deref().unwrap_or_default();
+        name.starts_with("cluster-key-")
+    };
+    all.filter(claim).collect()
+}
+
+async fn one_key_is_never_bound_to_two_clusters(hub: TestHub) {
+    let server = Arc::new(Server::start(&hub).await);
+    let admin = server.administrator().await;
+    for round in 0..3 {
+        let key = Arc::new(key());
+        let mut all = Vec::new();
+        for number in 0..4 {
+            let name = format!("shop-{round}-{number}");
+            all.push(wanted(&server, &admin, &name).await);
+        }
+        let barrier = Arc::new(tokio::sync::Barrier::new(all.len()));
+        let tasks = all.into_iter().map(|wanted| {
+            let (server, key) = (Arc::clone(&server), Arc::clone(&key));
+            let barrier = Arc::clone(&barrier);
+            tokio::spawn(async move {
+                barrier.wait().await;
+                let answer = register(&server, &key, &wanted).await;
+                (wanted, answer)
+            })
+        });
+        let answers = futures::future::try_join_all(tasks).await.unwrap();
+        let (done, refused): (Vec<_>, Vec<_>) =
+            answers.into_iter().partition(|(_, (code, _))| *code == 200);
+        assert_eq!(
+            done.len(),
+            1,
+            "{:?}",
+            done.iter().map(|it| &it.0.name).collect::<Vec<_>>()
+        );
+        let (holder, _) = &done[0];
+        assert_eq!(bound(&server, &key).await, [holder.name.clone()]);
+        for (other, (code, answer)) in &refused {
+            assert_eq!(*code, 409, "{answer}");
+            // Again, later: the same answer.
+            let (code, answer) = register(&server, &key, other).await;
+            assert_eq!(code, 409, "{answer}");
+            let said = answer["message"].as_str().unwrap();
+            assert!(said.contains(&holder.name), "{said}");
+        }
+        if round == 0 {
+            a_deleted_cluster_frees_its_key(&server, &admin, &key, holder, &refused[0].0).await;
+        }
+    }
+    a_claim_without_binding_heals(&server, &admin).await;
+    a_cluster_that_was_bound_without_a_claim_keeps_its_key(&server, &admin).await;
+    Arc::into_inner(server).unwrap().stop().await;
+}
+
+async fn a_deleted_cluster_frees_its_key(
+    server: &Server,
+    admin: &str,
+    key: &ClusterKey,
+    holder: &Wanted,
+    other: &Wanted,
+) {
+    // Nothing is cleaned up where no agent ever connects, so the server's wait is cut short.
+    let clusters = server.hub.clusters();
+    let patch = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
+    server
+        .delete(&format!("/v1/clusters/{}", holder.name), admin)
+        .await
+        .expect(204);
+    eventually("the Cluster to be gone", SOON, async || {
+        let params = PatchParams::default();
+        let _ = clusters.patch(&holder.name, &params, &patch).await;
+        match clusters.get_opt(&holder.name).await.unwrap() {
+            None => Ok(()),
+            Some(left) => Err(format!("{:?}", left.metadata.finalizers)),
+        }
+    })
+    .await
+    .unwrap();
+    eventually("the key to be free", SOON, async || {
+        match register(server, key, other).await {
+            (200, _) => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    })
+    .await
+    .unwrap();
+    assert_eq!(bound(server, key).await, [other.name.clone()]);
+}
+
+/// A claim as the server writes it.
+async fn claim(server: &Server, key: &ClusterKey, uid: &str, name: &str) {
+    let fingerprint = digest(&SHA256, key.public().encode().as_bytes());
+    let hex: Vec<_> = fingerprint
+        .as_ref()
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect();
+    let claim: Secret = serde_json::from_value(json!({
+        "metadata": { "name": format!("cluster-key-{}", hex.concat()) },
+        "type": "management.drover.dev/cluster-key",
+        "stringData": { "cluster-uid": uid, "cluster-name": name },
+    }))
+    .unwrap();
+    let params = PostParams::default();
+    server.hub.secrets().create(&params, &claim).await.unwrap();
+}
+
+/// As after a crash between the claim and the binding.
+async fn a_claim_without_binding_heals(server: &Server, admin: &str) {
+    let (crashed, other) = (
+        wanted(server, admin, "crashed").await,
+        wanted(server, admin, "other").await,
+    );
+    let lost = key();
+    claim(server, &lost, &crashed.uid, &crashed.name).await;
+    assert_eq!(register(server, &lost, &other).await.0, 409);
+    assert_eq!(register(server, &lost, &crashed).await.0, 200);
+    assert_eq!(bound(server, &lost).await, ["crashed"]);
+    // Neither can bind the key any more: the one is gone, and the other has another key.
+    let (of_gone, of_bound) = (key(), key());
+    claim(server, &of_gone, "5a1d", "gone").await;
+    claim(server, &of_bound, &crashed.uid, &crashed.name).await;
+    assert_eq!(register(server, &of_gone, &other).await.0, 200);
+    let third = wanted(server, admin, "third").await;
+    assert_eq!(register(server, &of_bound, &third).await.0, 200);
+    assert_eq!(bound(server, &of_bound).await, ["third"]);
+}
+
+/// As after an upgrade from a version that made no claims.
+async fn a_cluster_that_was_bound_without_a_claim_keeps_its_key(server: &Server, admin: &str) {
+    let (old, new) = (
+        wanted(server, admin, "old").await,
+        wanted(server, admin, "new").await,
+    );
+    let key = key();
+    assert_eq!(register(server, &key, &old).await.0, 200);
+    for claim in claims(server).await {
+        let name = claim.metadata.name.unwrap();
+        let params = DeleteParams::default();
+        server.hub.secrets().delete(&name, &params).await.unwrap();
+    }
+    assert_eq!(register(server, &key, &new).await.0, 409);
+    assert_eq!(bound(server, &key).await, ["old"]);
+    // The bound Cluster registers again without a claim.
+    assert_eq!(register(server, &key, &old).await.0, 200);
+}
