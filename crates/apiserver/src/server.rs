@@ -163,6 +163,7 @@ impl ApiServer {
             connect: options.connect,
             fair: Fair::new(options.bounds),
             heavy: Heavy::default(),
+            reads: Heavy::default(),
             sending: Sending::default(),
             openapi: openapi::Cache::default(),
             discovery: discovery::Cache::default(),
@@ -230,3 +231,6 @@ impl ApiServer {
         &self.inner.shared.metrics
     }
 }
+
+#[cfg(test)]
+mod tests;

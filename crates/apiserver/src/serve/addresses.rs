@@ -6,6 +6,7 @@ use serde_json::Value;
 use tokio::sync::MutexGuard;
 
 use super::exchange::Exchange;
+use super::heavy::Weight;
 use super::shared::Target;
 use crate::builtin::service;
 use crate::schema::findings::Findings;
@@ -36,11 +37,16 @@ pub(crate) async fn assign(
     let list = List::all(target.resource.prefix(None));
     let page = exchange.shared.store.list(list).await;
     let page = page.map_err(ApiError::internal)?;
-    let mut taken = HashSet::new();
-    for stored in &page.items {
-        let other = stored.object().map_err(ApiError::internal)?;
-        taken.extend(service::claims(&other));
-    }
+    let work = || {
+        let mut taken = HashSet::new();
+        for stored in &page.items {
+            let other = stored.object().map_err(ApiError::internal)?;
+            taken.extend(service::claims(&other));
+        }
+        Ok::<_, ApiError>(taken)
+    };
+    let weight = Weight::of_stored(&page.items);
+    let taken = exchange.shared.reads.run(weight, work).await?;
     let is_taken = |claim: &str| taken.contains(claim);
     service::collisions(object, &is_taken, &mut found);
     service::assign(object, &is_taken);

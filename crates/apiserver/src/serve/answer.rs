@@ -12,6 +12,7 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
 
+use super::heavy::Heavy;
 use super::negotiate::{Format, Transforms, accepted, header};
 use crate::status::ApiError;
 
@@ -84,12 +85,19 @@ pub fn refusal(headers: &HeaderMap, error: &ApiError) -> Response {
 
 /// A value in the format that was agreed on.
 pub fn value(code: StatusCode, format: Format, value: &Value) -> Response {
+    match encode(format, value) {
+        Ok(body) => bytes(code, format.media_type(), body),
+        Err(error) => status(&error),
+    }
+}
+
+/// The bytes of a value in a format.
+pub(crate) fn encode(format: Format, value: &Value) -> Result<Vec<u8>, ApiError> {
     match format {
-        Format::Json => bytes(code, format.media_type(), line(value)),
-        Format::Yaml => match serde_saphyr::to_string(value) {
-            Ok(text) => bytes(code, format.media_type(), text),
-            Err(error) => status(&ApiError::internal(error)),
-        },
+        Format::Json => Ok(line(value)),
+        Format::Yaml => serde_saphyr::to_string(value)
+            .map(String::into_bytes)
+            .map_err(ApiError::internal),
     }
 }
 
@@ -100,12 +108,19 @@ fn line(value: &Value) -> Vec<u8> {
     json
 }
 
-/// JSON that is written already, compressed if it is long and the client can read that.
-pub async fn json(code: StatusCode, headers: &HeaderMap, body: Vec<u8>) -> Response {
+/// JSON that is written already, compressed in its turn if it is long and the client can read
+/// that.
+pub(crate) async fn json(
+    reads: &Heavy,
+    code: StatusCode,
+    headers: &HeaderMap,
+    body: Vec<u8>,
+) -> Response {
     if body.len() <= COMPRESS_ABOVE || !takes_gzip(headers) {
         return bytes(code, Format::Json.media_type(), body);
     }
     // A long list takes many milliseconds.
+    let _turn = reads.turn().await;
     let compressed = tokio::task::spawn_blocking(move || compress(&body)).await;
     match compressed {
         Ok(Ok(body)) => {
@@ -203,12 +218,13 @@ mod tests {
     async fn long_answers_are_compressed_for_those_who_can_read_it() {
         let body = vec![b' '; COMPRESS_ABOVE + 1];
         let mut headers = HeaderMap::new();
-        let plain = json(StatusCode::OK, &headers, body.clone()).await;
+        let reads = Heavy::default();
+        let plain = json(&reads, StatusCode::OK, &headers, body.clone()).await;
         assert!(!plain.headers().contains_key(CONTENT_ENCODING));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("br, gzip"));
-        let small = json(StatusCode::OK, &headers, b"{}".to_vec()).await;
+        let small = json(&reads, StatusCode::OK, &headers, b"{}".to_vec()).await;
         assert!(!small.headers().contains_key(CONTENT_ENCODING));
-        let packed = json(StatusCode::OK, &headers, body.clone()).await;
+        let packed = json(&reads, StatusCode::OK, &headers, body.clone()).await;
         assert_eq!(packed.headers()[CONTENT_ENCODING], "gzip");
         let packed = packed.into_body().collect().await.unwrap().to_bytes();
         let mut unpacked = Vec::new();

@@ -5,10 +5,11 @@ use std::thread;
 
 use serde_json::Value;
 use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::block_in_place;
 
 use crate::resource::Resource;
+use crate::store::Stored;
 
 /// Bodies and objects longer than this are heavy.
 const LARGE: usize = 64 * 1024;
@@ -41,6 +42,11 @@ impl Weight {
         } else {
             Self::Light
         }
+    }
+
+    /// Of reading, filtering or converting these.
+    pub(crate) fn of_stored(all: &[Stored]) -> Self {
+        Self::of_bytes(all.iter().map(|stored| stored.value.len()).sum())
     }
 
     /// Of merging and checking these values as a kind.
@@ -82,9 +88,20 @@ impl Heavy {
         if weight == Weight::Light || flavor != RuntimeFlavor::MultiThread {
             return work();
         }
-        // It is never closed; without a permit the work would still have to be done.
-        let _turn = self.0.acquire().await.ok();
+        let _turn = self.turn().await;
         block_in_place(work)
+    }
+
+    /// Waits for a turn, which lasts until it is dropped.
+    pub(crate) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+        // It is never closed; without a permit the work would still have to be done.
+        self.0.acquire().await.ok()
+    }
+
+    /// Whether the next piece of work has to wait.
+    #[cfg(test)]
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.available_permits() == 0
     }
 }
 

@@ -5,6 +5,7 @@ use http::StatusCode;
 
 use super::answer;
 use super::exchange::Exchange;
+use super::heavy::Weight;
 use super::negotiate::{Format, Shape, Transforms, accepted};
 use super::options::{ListOptions, VersionMatch};
 use super::page::Position;
@@ -13,7 +14,7 @@ use super::selection::Selection;
 use super::shared::Target;
 use super::transform::{self, ListMeta};
 use crate::status::ApiError;
-use crate::store::{At, List, ListError, Rest, Stored};
+use crate::store::{At, List, ListError, Page, Rest, Stored};
 
 /// Items of one read of the store while selectors pick from them.
 const CHUNK: usize = 2000;
@@ -27,14 +28,20 @@ pub(crate) async fn get(exchange: &Exchange, target: &Target) -> Result<Response
     let store = &exchange.shared.store;
     let stored = store.get(&target.key()).await.map_err(ApiError::internal)?;
     let stored = stored.ok_or_else(|| target.not_found())?;
+    let reads = &exchange.shared.reads;
+    let weight = Weight::of_bytes(stored.value.len());
     if accepted.format == Format::Json && accepted.shape == Shape::Plain {
-        let mut body = Vec::with_capacity(stored.value.len() + 64);
-        let head = transform::own_head(&target.resource);
-        transform::write_object(&mut body, target, &head, &stored)?;
-        body.push(b'\n');
-        return Ok(answer::json(StatusCode::OK, &exchange.headers, body).await);
+        let work = || {
+            let mut body = Vec::with_capacity(stored.value.len() + 64);
+            let head = transform::own_head(&target.resource);
+            transform::write_object(&mut body, target, &head, &stored)?;
+            body.push(b'\n');
+            Ok::<_, ApiError>(body)
+        };
+        let body = reads.run(weight, work).await?;
+        return Ok(answer::json(reads, StatusCode::OK, &exchange.headers, body).await);
     }
-    let object = target.show(&stored)?;
+    let object = reads.run(weight, || target.show(&stored)).await?;
     transform::answer_object(exchange, target, StatusCode::OK, accepted, object).await
 }
 
@@ -62,8 +69,10 @@ pub(crate) async fn list(
         remaining: found.remaining,
     };
     if accepted.format == Format::Json && accepted.shape == Shape::Plain {
-        let body = transform::write_list(target, &meta, &found.items)?;
-        return Ok(answer::json(StatusCode::OK, &exchange.headers, body).await);
+        let reads = &exchange.shared.reads;
+        let work = || transform::write_list(target, &meta, &found.items);
+        let body = reads.run(Weight::of_stored(&found.items), work).await?;
+        return Ok(answer::json(reads, StatusCode::OK, &exchange.headers, body).await);
     }
     transform::answer_list(exchange, target, accepted, &meta, &found.items).await
 }
@@ -156,7 +165,11 @@ pub(crate) async fn find(
     }
     let everything = selection.is_everything();
     let limit = page_size(options);
-    let mut items: Vec<Stored> = Vec::new();
+    let mut picking = Picking {
+        selection,
+        limit,
+        items: Vec::new(),
+    };
     loop {
         let list = List {
             prefix: selection.only.as_ref().unwrap_or(&selection.prefix).clone(),
@@ -168,20 +181,58 @@ pub(crate) async fn find(
         let page = exchange.shared.store.list(list).await;
         let page = page.map_err(|error| refusal(error, &start, selection))?;
         start.at = At::Exact(page.revision);
+        let revision = page.revision;
+        let weight = if everything {
+            Weight::Light
+        } else {
+            Weight::of_stored(&page.items)
+        };
+        let picked = exchange.shared.reads.run(weight, || picking.take(page));
+        match picked.await? {
+            Picked::Enough { left } => {
+                return Ok(page_of(picking.items, revision, left, selection));
+            }
+            Picked::All => return Ok(Found::last(picking.items, revision)),
+            Picked::More { after } => start.after = Some(after),
+        }
+    }
+}
+
+/// Objects that are picked from the pages of the store.
+struct Picking<'s> {
+    selection: &'s Selection,
+    limit: Option<usize>,
+    items: Vec<Stored>,
+}
+
+/// What is left after a page.
+enum Picked {
+    /// As many are picked as are wanted; so many objects were not looked at.
+    Enough { left: u64 },
+    /// The store has more after this key.
+    More { after: String },
+    /// Nothing.
+    All,
+}
+
+impl Picking<'_> {
+    fn take(&mut self, page: Page) -> Result<Picked, ApiError> {
+        let everything = self.selection.is_everything();
         let mut left = page.items.len() as u64 + page.remaining;
+        let last = page.items.last().map(|last| last.key.to_string());
         for stored in page.items {
             left -= 1;
-            start.after = Some(stored.key.to_string());
-            if everything || selection.takes(&stored)? {
-                items.push(stored);
+            if everything || self.selection.takes(&stored)? {
+                self.items.push(stored);
             }
-            if limit.is_some_and(|limit| items.len() >= limit) {
-                return Ok(page_of(items, page.revision, left, selection));
+            if self.limit.is_some_and(|limit| self.items.len() >= limit) {
+                return Ok(Picked::Enough { left });
             }
         }
-        if left == 0 {
-            return Ok(Found::last(items, page.revision));
-        }
+        Ok(match last {
+            Some(after) if left > 0 => Picked::More { after },
+            _ => Picked::All,
+        })
     }
 }
 

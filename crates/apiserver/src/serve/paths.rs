@@ -158,7 +158,13 @@ async fn schema(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
         answer::bytes(StatusCode::NOT_MODIFIED, "application/json", "")
     } else {
         let body = document.body.to_vec();
-        answer::json(StatusCode::OK, &exchange.headers, body).await
+        answer::json(
+            &exchange.shared.reads,
+            StatusCode::OK,
+            &exchange.headers,
+            body,
+        )
+        .await
     };
     let headers = response.headers_mut();
     if asked.is_some() {
@@ -216,7 +222,13 @@ async fn whole(exchange: &Exchange) -> Result<Response, ApiError> {
         (true, _) => answer::bytes(StatusCode::NOT_MODIFIED, "application/json", ""),
         (false, true) => answer::bytes(StatusCode::OK, WHOLE_PROTOBUF, whole.protobuf.clone()),
         (false, false) => {
-            answer::json(StatusCode::OK, &exchange.headers, whole.json.to_vec()).await
+            answer::json(
+                &shared.reads,
+                StatusCode::OK,
+                &exchange.headers,
+                whole.json.to_vec(),
+            )
+            .await
         }
     };
     vary(&mut response);

@@ -45,6 +45,8 @@ pub(crate) struct Shared {
     pub(crate) answered: BTreeSet<GroupResource>,
     pub(crate) fair: Fair,
     pub(crate) heavy: Heavy,
+    /// The heavy work of reads: long lists never keep writes waiting.
+    pub(crate) reads: Heavy,
     pub(crate) sending: Sending,
     pub(crate) openapi: openapi::Cache,
     pub(crate) discovery: discovery::Cache,

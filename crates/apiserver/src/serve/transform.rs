@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::answer;
 use super::exchange::Exchange;
+use super::heavy::Weight;
 use super::negotiate::{Accepted, Format, MetaVersion, Shape};
 use super::shared::Target;
 use crate::resource::{Origin, Resource};
@@ -144,7 +145,7 @@ pub(crate) async fn answer_object(
     }
     let mut body = serde_json::to_vec(&value).map_err(ApiError::internal)?;
     body.push(b'\n');
-    Ok(answer::json(code, &exchange.headers, body).await)
+    Ok(answer::json(&exchange.shared.reads, code, &exchange.headers, body).await)
 }
 
 /// Answers with a list that is not its items as they are.
@@ -155,11 +156,30 @@ pub(crate) async fn answer_list(
     meta: &ListMeta<'_>,
     items: &[Stored],
 ) -> Result<Response, ApiError> {
+    let reads = &exchange.shared.reads;
+    let work = || {
+        let value = list_value(exchange, target, accepted.shape, meta, items)?;
+        answer::encode(accepted.format, &value)
+    };
+    let body = reads.run(Weight::of_stored(items), work).await?;
+    Ok(match accepted.format {
+        Format::Json => answer::json(reads, StatusCode::OK, &exchange.headers, body).await,
+        Format::Yaml => answer::bytes(StatusCode::OK, accepted.format.media_type(), body),
+    })
+}
+
+fn list_value(
+    exchange: &Exchange,
+    target: &Target,
+    shape: Shape,
+    meta: &ListMeta<'_>,
+    items: &[Stored],
+) -> Result<Value, ApiError> {
     let objects: Vec<Value> = items
         .iter()
         .map(|stored| target.show(stored))
         .collect::<Result<_, _>>()?;
-    let value = match accepted.shape {
+    Ok(match shape {
         Shape::Table(version) => {
             let options = TableOptions::of(&exchange.query)?;
             table::of(
@@ -182,13 +202,7 @@ pub(crate) async fn answer_list(
             "apiVersion": target.resource.group_version.to_string(),
             "metadata": meta.to_value(target.resource.origin), "items": objects,
         }),
-    };
-    if accepted.format == Format::Yaml {
-        return Ok(answer::value(StatusCode::OK, accepted.format, &value));
-    }
-    let mut body = serde_json::to_vec(&value).map_err(ApiError::internal)?;
-    body.push(b'\n');
-    Ok(answer::json(StatusCode::OK, &exchange.headers, body).await)
+    })
 }
 
 /// The Go type of a list, which clients are told of.

@@ -13,6 +13,7 @@ use crate::crd;
 use crate::lifecycle::Propagation as Wish;
 use crate::lifecycle::{Act, Hub, ObjectPath, Observed, Page, observe};
 use crate::resource::{Catalog, GroupResource, Resource, key, prefix};
+use crate::serve::heavy::Weight;
 use crate::serve::options::{DeleteOptions, Propagation};
 use crate::serve::own::{Own, OwnWrite};
 use crate::serve::shared::{Shared, object_at};
@@ -128,9 +129,13 @@ impl Hub for OwnHub {
             };
             let page = self.0.store.list(list).await.map_err(ApiError::internal)?;
             let end = page.items.last().map(|stored| stored.key.to_string());
-            let read = page.items.iter().map(Stored::object);
+            let read = || page.items.iter().map(Stored::object).collect();
+            let items: Result<Vec<Value>, _> = {
+                let weight = Weight::of_stored(&page.items);
+                self.0.reads.run(weight, read).await
+            };
             Ok(Page {
-                items: read.collect::<Result<_, _>>().map_err(ApiError::internal)?,
+                items: items.map_err(ApiError::internal)?,
                 next: end.filter(|_| page.remaining > 0),
             })
         })

@@ -1,0 +1,93 @@
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use http::StatusCode;
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+use super::*;
+use crate::access::Caller;
+use crate::serve::heavy::Weight;
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+async fn ask(router: Router, method: &str, path: &str, body: Value) -> (StatusCode, Value) {
+    let body = match body {
+        Value::Null => Body::empty(),
+        body => Body::from(body.to_string()),
+    };
+    let mut request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("content-type", "application/json")
+        .body(body)
+        .unwrap();
+    request.extensions_mut().insert(Caller::privileged("root"));
+    let response = router.oneshot(request).await.unwrap();
+    let code = response.status();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    (code, serde_json::from_slice(&body).unwrap_or_default())
+}
+
+/// Asks on the one worker; it has to be answered soon.
+async fn soon(router: &Router, path: &'static str) -> StatusCode {
+    let asked = tokio::spawn(ask(router.clone(), "GET", path, Value::Null));
+    let answered = tokio::time::timeout(Duration::from_secs(10), asked).await;
+    answered.expect("it does not wait").unwrap().0
+}
+
+#[test]
+fn small_requests_are_answered_while_long_lists_wait_for_their_turn() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options::new(folder.path().join("hub.db"));
+        let server = ApiServer::open(options).await.unwrap();
+        let router = server.router();
+        for number in 0..40 {
+            let map = json!({"apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": {"name": format!("m{number}"), "labels": {"a": "b"}},
+                "data": {"key": "x".repeat(4096)}});
+            let (code, made) = ask(router.clone(), "POST", MAPS, map).await;
+            assert_eq!(code, StatusCode::CREATED, "{made}");
+        }
+        let mut ends = Vec::new();
+        while !server.inner.shared.reads.is_full() {
+            let (end, wait) = channel::<()>();
+            let shared = Arc::clone(&server.inner.shared);
+            let begun = Arc::new(tokio::sync::Notify::new());
+            let begins = Arc::clone(&begun);
+            let work = move || {
+                begins.notify_one();
+                wait.recv().is_err()
+            };
+            tokio::spawn(async move { shared.reads.run(Weight::Heavy, work).await });
+            begun.notified().await;
+            ends.push(end);
+        }
+        let lists = [
+            "/api/v1/namespaces/default/configmaps",
+            "/api/v1/namespaces/default/configmaps?labelSelector=a%3Db",
+        ];
+        let lists = lists.map(|path| tokio::spawn(ask(router.clone(), "GET", path, Value::Null)));
+        for path in [
+            "/livez",
+            "/api/v1/namespaces/default/configmaps/m1",
+            "/api/v1/namespaces/default/configmaps?limit=2",
+        ] {
+            assert_eq!(soon(&router, path).await, StatusCode::OK, "{path}");
+        }
+        assert!(lists.iter().all(|list| !list.is_finished()));
+        drop(ends);
+        for list in lists {
+            let (code, list) = list.await.unwrap();
+            assert_eq!(code, StatusCode::OK);
+            assert_eq!(list["items"].as_array().unwrap().len(), 40);
+        }
+    });
+}
