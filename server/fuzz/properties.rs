@@ -1,5 +1,7 @@
 //! What must hold for any bytes; run by the fuzzer and, over the corpus, by `cargo test`.
 
+use std::net::IpAddr;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use drover_access::admission::{self, Asker, Operation};
@@ -9,6 +11,8 @@ use drover_api::report::Report;
 use drover_server::audit::Position;
 use drover_server::controllers::cluster::heard::{Heard, Lines};
 use drover_server::hub::admission::review;
+use drover_server::listen::proxied;
+use drover_server::networks::TrustedProxies;
 use drover_server::registration::connect::read_proof;
 use http::{HeaderMap, HeaderValue};
 
@@ -87,4 +91,44 @@ pub(crate) fn review(bytes: &[u8]) {
     }
     let itself = Asker::elsewhere(write.writer);
     assert_eq!(admission::admit(&write, itself, None), Ok(()));
+}
+
+/// Whatever a proxy sends as a PROXY header: no panic, and a client only from the addresses in it.
+pub(crate) fn proxy_header(bytes: &[u8]) {
+    let Some((head, rest)) = bytes.split_first_chunk::<{ proxied::HEAD }>() else {
+        return;
+    };
+    let length = proxied::rest_length(head);
+    assert!(!matches!(length, Ok(length) if length > proxied::MAX_REST));
+    let Ok(Some(client)) = proxied::parse(head, rest) else {
+        return;
+    };
+    assert_eq!(length.ok(), Some(rest.len()));
+    assert_eq!(client.ip(), client.ip().to_canonical());
+    let named = match head[13] {
+        0x11 => IpAddr::from(*rest.first_chunk::<4>().unwrap()),
+        _ => IpAddr::from(*rest.first_chunk::<16>().unwrap()),
+    };
+    assert_eq!(client.ip(), named.to_canonical());
+}
+
+/// Whatever stands in `X-Forwarded-For`: the client of an untrusted peer is the peer, and an address
+/// that a trusted proxy adds on the right is the client.
+pub(crate) fn forwarded(bytes: &[u8]) {
+    let proxies = TrustedProxies::new(&["10.0.0.0/8".parse().unwrap()]);
+    let (trusted, stranger) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([192, 0, 2, 1]));
+    let headers = |value: &[u8]| {
+        let value = HeaderValue::from_bytes(value).ok()?;
+        let name = http::HeaderName::from_static("x-forwarded-for");
+        Some(HeaderMap::from_iter([(name, value)]))
+    };
+    if let Some(headers) = headers(bytes) {
+        assert_eq!(proxies.client(stranger, &headers), stranger);
+        let _ = proxies.client(trusted, &headers);
+    }
+    if let Some(headers) = headers(&[bytes, b", 192.0.2.1"].concat())
+        && bytes.is_ascii()
+    {
+        assert_eq!(proxies.client(trusted, &headers), stranger);
+    }
 }

@@ -14,6 +14,7 @@ pub mod address;
 pub mod files;
 mod place;
 mod prompt;
+pub mod proxied;
 pub mod tls;
 
 use std::convert::Infallible;
@@ -32,6 +33,7 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -46,6 +48,7 @@ pub use self::place::Place;
 use self::place::{Places, Purpose};
 use self::prompt::Prompt;
 use crate::backoff::Backoff;
+use crate::networks::TrustedProxies;
 use crate::status::Status;
 
 /// Largest header section of a request; client-go sends long tokens and group lists.
@@ -59,6 +62,8 @@ const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
 /// How often a silent HTTP/2 connection is asked whether it lives, and how long it may think.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
 
+/// Connections at once of trusted proxies that have not named their clients yet.
+const UNNAMED: usize = 4096;
 /// Time for a connection to end after it was asked to.
 const GOODBYE: Duration = Duration::from_secs(5);
 /// Routes by which agents connect.
@@ -108,35 +113,63 @@ impl Limits {
     };
 }
 
+/// Who may name the client that they speak for; nobody by default.
+#[derive(Clone, Debug, Default)]
+pub struct Proxies {
+    /// By `X-Forwarded-For` in a request.
+    pub forwarded_for: TrustedProxies,
+    /// By a header of the PROXY protocol, version 2, at the beginning of a connection.
+    pub proxy_protocol: TrustedProxies,
+}
+
+/// What each connection is served with.
+struct Serving {
+    acceptor: TlsAcceptor,
+    router: Router,
+    limits: Limits,
+    proxies: Proxies,
+    places: Places,
+    stop: CancellationToken,
+}
+
 /// Serves `router` on `listener` until `stop`, then lets what is under way end.
 ///
-/// Each request carries its peer's address as the extension [`ConnectInfo`]`<`[`SocketAddr`]`>`,
-/// and its connection's [`Place`].
+/// Each request carries its client's address as the extension [`ConnectInfo`]`<`[`SocketAddr`]`>`,
+/// and its connection's [`Place`]. The client is the peer, or whom a trusted proxy names; the port is
+/// 0 where `X-Forwarded-For` names the client.
 pub async fn serve(
     listener: TcpListener,
     tls: Arc<rustls::ServerConfig>,
     router: Router,
     limits: Limits,
+    proxies: Proxies,
     stop: CancellationToken,
 ) {
     let connections = TaskTracker::new();
-    let places = Places::new(limits);
-    let acceptor = TlsAcceptor::from(tls);
+    let serving = Arc::new(Serving {
+        acceptor: TlsAcceptor::from(tls),
+        router,
+        limits,
+        proxies,
+        places: Places::new(limits),
+        stop: stop.clone(),
+    });
+    let unnamed = Arc::new(Semaphore::new(UNNAMED));
     let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
     let accepting = async {
         loop {
             let (stream, peer) = accept(&listener, &mut backoff).await;
-            let Some(place) = places.take(peer.ip(), false) else {
-                tracing::debug!(%peer, "closed: too many connections");
-                continue;
-            };
-            let (acceptor, router, stop) = (acceptor.clone(), router.clone(), stop.clone());
-            connections.spawn(async move {
-                if let Some(stream) = shake_hands(&acceptor, stream, peer, limits).await {
-                    converse(stream, (peer, &place), router, limits, &stop).await;
+            let serving = Arc::clone(&serving);
+            if !serving.proxies.proxy_protocol.contains(peer.ip()) {
+                if let Some(place) = serving.place(peer) {
+                    connections.spawn(async move { serving.serve(stream, peer, place).await });
                 }
-                place.release();
-            });
+            } else if let Ok(waiting) = Arc::clone(&unnamed).try_acquire_owned() {
+                connections
+                    .spawn(async move { serving.serve_proxied(stream, peer, waiting).await });
+            } else {
+                tracing::debug!(%peer, "closed: too many connections without a PROXY header");
+            }
         }
     };
     stop.run_until_cancelled(accepting).await;
@@ -166,6 +199,47 @@ async fn accept(listener: &TcpListener, backoff: &mut Backoff) -> (TcpStream, So
     }
 }
 
+impl Serving {
+    fn place(&self, client: SocketAddr) -> Option<Place> {
+        let is_proxy = self.proxies.forwarded_for.contains(client.ip());
+        let place = self.places.take(client.ip(), is_proxy);
+        if place.is_none() {
+            tracing::debug!(%client, "closed: too many connections");
+        }
+        place
+    }
+
+    /// A connection of a trusted proxy, which names its client first.
+    async fn serve_proxied(
+        &self,
+        mut stream: TcpStream,
+        peer: SocketAddr,
+        waiting: OwnedSemaphorePermit,
+    ) {
+        let named = timeout(self.limits.handshake, proxied::client(&mut stream)).await;
+        drop(waiting);
+        match named {
+            Ok(Ok(client)) => {
+                let client = client.unwrap_or(peer);
+                if let Some(place) = self.place(client) {
+                    self.serve(stream, client, place).await;
+                }
+            }
+            Ok(Err(error)) => {
+                tracing::debug!(%peer, error = &error as &dyn std::error::Error, "PROXY header");
+            }
+            Err(_) => tracing::debug!(%peer, "the PROXY header took too long"),
+        }
+    }
+
+    async fn serve(&self, stream: TcpStream, client: SocketAddr, place: Place) {
+        if let Some(stream) = shake_hands(&self.acceptor, stream, client, self.limits).await {
+            self.converse(stream, client, &place).await;
+        }
+        place.release();
+    }
+}
+
 async fn shake_hands(
     acceptor: &TlsAcceptor,
     stream: TcpStream,
@@ -192,39 +266,53 @@ async fn shake_hands(
     }
 }
 
-/// The version is what TLS agreed on: hyper-util's guess from the first bytes waits for them
-/// without a limit.
-async fn converse(
-    stream: TlsStream<ReadAhead<TcpStream>>,
-    (peer, place): (SocketAddr, &Place),
-    router: Router,
-    limits: Limits,
-    stop: &CancellationToken,
-) {
-    let service = service_fn(move |mut request: http::Request<Incoming>| {
-        request.extensions_mut().insert(ConnectInfo(peer));
-        request.extensions_mut().insert(place.clone());
-        answer(router.clone(), request.map(Body::new), place.clone())
-    });
-    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-    let abandoned = abandoned(place, limits);
-    let result = if is_http2 {
-        let stream = TokioIo::new(Prompt::new(stream, limits.headers));
-        let connection = pin!(http2().serve_connection(stream, service));
-        let shut_down = http2::Connection::graceful_shutdown;
-        until(connection, shut_down, stop, abandoned).await
-    } else {
-        let connection = http1(limits).serve_connection(TokioIo::new(stream), service);
-        let connection = pin!(connection.with_upgrades());
-        let shut_down = http1::UpgradeableConnection::graceful_shutdown;
-        until(connection, shut_down, stop, abandoned).await
-    };
-    match result {
-        Some(Ok(())) => {}
-        Some(Err(error)) => {
-            tracing::debug!(%peer, error = &error as &dyn std::error::Error, "connection ended");
+impl Serving {
+    /// The version is what TLS agreed on: hyper-util's guess from the first bytes waits for them
+    /// without a limit.
+    async fn converse(
+        &self,
+        stream: TlsStream<ReadAhead<TcpStream>>,
+        peer: SocketAddr,
+        place: &Place,
+    ) {
+        let (limits, stop) = (self.limits, &self.stop);
+        let service = service_fn(move |mut request: http::Request<Incoming>| {
+            let client = self.client(peer, request.headers());
+            request.extensions_mut().insert(ConnectInfo(client));
+            request.extensions_mut().insert(place.clone());
+            answer(self.router.clone(), request.map(Body::new), place.clone())
+        });
+        let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+        let abandoned = abandoned(place, limits);
+        let result = if is_http2 {
+            let stream = TokioIo::new(Prompt::new(stream, limits.headers));
+            let connection = pin!(http2().serve_connection(stream, service));
+            let shut_down = http2::Connection::graceful_shutdown;
+            until(connection, shut_down, stop, abandoned).await
+        } else {
+            let connection = http1(limits).serve_connection(TokioIo::new(stream), service);
+            let connection = pin!(connection.with_upgrades());
+            let shut_down = http1::UpgradeableConnection::graceful_shutdown;
+            until(connection, shut_down, stop, abandoned).await
+        };
+        match result {
+            Some(Ok(())) => {}
+            Some(Err(error)) => {
+                tracing::debug!(%peer, error = &error as &dyn std::error::Error, "connection ended");
+            }
+            None => tracing::debug!(%peer, "connection closed: nobody is signed in on it"),
         }
-        None => tracing::debug!(%peer, "connection closed: nobody is signed in on it"),
+    }
+
+    /// The client of a request; a proxy names it without a port.
+    fn client(&self, peer: SocketAddr, headers: &http::HeaderMap) -> SocketAddr {
+        let client = self.proxies.forwarded_for.client(peer.ip(), headers);
+        let port = if client == peer.ip().to_canonical() {
+            peer.port()
+        } else {
+            0
+        };
+        SocketAddr::new(client, port)
     }
 }
 

@@ -5,15 +5,20 @@
 //! the whole, but never all of it.
 
 mod agents;
+mod proxies;
 mod rates;
 mod shares;
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::str::FromStr;
 
 use axum::extract::ConnectInfo;
 use http::Extensions;
+use thiserror::Error;
 
 pub use self::agents::AgentNetworks;
+pub use self::proxies::TrustedProxies;
 pub use self::rates::{Quota, Rates, Wait};
 pub use self::shares::{Share, Shares, has_room};
 
@@ -71,6 +76,50 @@ impl Prefix {
     }
 }
 
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.first, self.length)
+    }
+}
+
+/// Why a text is no CIDR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum PrefixError {
+    /// Not an address, or not a length of its family.
+    #[error("write a network as CIDR, such as 10.0.0.0/8 or 2001:db8::/32, or one address")]
+    Malformed,
+    /// An IPv4 address in an IPv6 one.
+    #[error("write the IPv4 network itself, such as 10.0.0.0/8")]
+    Mapped,
+    /// The address has bits beyond the length.
+    #[error("the address is not the first of its network: write {0}")]
+    NotFirst(Prefix),
+}
+
+impl FromStr for Prefix {
+    type Err = PrefixError;
+
+    fn from_str(text: &str) -> Result<Self, PrefixError> {
+        let (address, length) = match text.split_once('/') {
+            Some((address, length)) => (address, Some(length)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().map_err(|_| PrefixError::Malformed)?;
+        if address.to_canonical() != address {
+            return Err(PrefixError::Mapped);
+        }
+        let longest = if address.is_ipv4() { 32 } else { 128 };
+        let length = length.map_or(Ok(longest), str::parse::<u8>);
+        let length = length.ok().filter(|length| *length <= longest);
+        let prefix = Self::of(address, length.ok_or(PrefixError::Malformed)?);
+        if prefix.first == address {
+            Ok(prefix)
+        } else {
+            Err(PrefixError::NotFirst(prefix))
+        }
+    }
+}
+
 /// The prefixes at which an address counts, the longest first.
 fn prefixes(address: IpAddr) -> [Prefix; 3] {
     let widths = match address.to_canonical() {
@@ -107,5 +156,28 @@ mod tests {
         assert!(!holds(prefix("0.0.0.0", 0), "::1"), "another family");
         assert!(holds(prefix("::", 0), "2001:db8::1"));
         assert!(holds(prefix("192.0.2.1", 32), "::ffff:192.0.2.1"));
+    }
+
+    #[test]
+    fn network_is_read_from_a_cidr_or_an_address() {
+        let read = |text: &str| text.parse::<Prefix>().map(|prefix| prefix.to_string());
+        assert_eq!(read("10.0.0.0/8").unwrap(), "10.0.0.0/8");
+        assert_eq!(read("192.0.2.1").unwrap(), "192.0.2.1/32");
+        assert_eq!(read("2001:db8::/32").unwrap(), "2001:db8::/32");
+        assert_eq!(read("::1").unwrap(), "::1/128");
+        for text in [
+            "",
+            "10.0.0.0/33",
+            "10.0.0.0/-1",
+            "10.0.0/8",
+            "x",
+            "::/129",
+            "::1/",
+        ] {
+            assert_eq!(read(text), Err(PrefixError::Malformed), "{text}");
+        }
+        assert_eq!(read("::ffff:10.0.0.0/104"), Err(PrefixError::Mapped));
+        let error = read("10.1.2.3/8").unwrap_err().to_string();
+        assert!(error.ends_with("write 10.0.0.0/8"), "{error}");
     }
 }

@@ -30,7 +30,7 @@ use crate::identity::Passwords;
 use crate::identity::first_administrator::{self, FirstAdministratorError};
 use crate::identity::passwords::PasswordError;
 use crate::listen::tls::{TlsError, install_provider};
-use crate::listen::{self, Limits, address, files};
+use crate::listen::{self, Limits, Proxies, address, files};
 use crate::settings::Settings;
 use crate::telemetry::LogFilter;
 
@@ -48,6 +48,8 @@ pub struct ServerOptions {
     pub hub_webhook: Option<Address>,
     /// Address to listen on.
     pub listen: SocketAddr,
+    /// Who may name the client that they speak for.
+    pub proxies: Proxies,
     /// `https://host:port` while the setting `server-url` is empty; the address listened on if
     /// absent.
     pub server_url: Option<String>,
@@ -314,6 +316,7 @@ async fn start_on(
         tls,
         router,
         Limits::SERVER,
+        options.proxies.clone(),
         base.stop.clone(),
     ));
     // Last, so that a start that fails takes no Lease that others would have to wait for.

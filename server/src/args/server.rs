@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{ImageOptions, ServerUrl};
 use crate::hub::admission::address::Address;
+use crate::networks::Prefix;
 
 /// `drover server`, alone or with a subcommand.
 #[derive(Debug, Args)]
@@ -144,6 +145,26 @@ pub struct ServerOptions {
         default_value = "127.0.0.1:8443"
     )]
     pub listen: SocketAddr,
+    /// Network of proxies whose header X-Forwarded-For is believed, as CIDR; may be repeated, or
+    /// separated by commas. Without any, the header is ignored
+    #[arg(
+        long = "trusted-proxy",
+        value_name = "CIDR",
+        env = "DROVER_TRUSTED_PROXIES",
+        hide_env_values = true,
+        value_delimiter = ','
+    )]
+    pub trusted_proxies: Vec<Prefix>,
+    /// Network of TCP balancers whose PROXY protocol header (version 2) is believed, as CIDR; may be
+    /// repeated, or separated by commas
+    #[arg(
+        long,
+        value_name = "CIDR",
+        env = "DROVER_PROXY_PROTOCOL_FROM",
+        hide_env_values = true,
+        value_delimiter = ','
+    )]
+    pub proxy_protocol_from: Vec<Prefix>,
     /// Address at which people and agents reach the server while the setting server-url is empty
     #[arg(
         long,

@@ -15,6 +15,8 @@ use crate::hub::connect::{Connection, HubOptions, Surroundings, connect};
 use crate::hub::{Hub, Keys, Stores};
 use crate::identity::administrators::Candidate;
 use crate::identity::{Logins, Passwords, administrators};
+use crate::listen::Proxies;
+use crate::networks::TrustedProxies;
 use crate::randomness::random_password;
 use crate::settings::Settings;
 use crate::telemetry::{self, Collector, LogFilter, LogFormat, LogOptions};
@@ -59,6 +61,10 @@ fn wired(options: ServerOptions, log_filter: LogFilter) -> Result<wire::ServerOp
         hub_webhook: options.hub_webhook,
         demo,
         listen: options.listen,
+        proxies: Proxies {
+            forwarded_for: TrustedProxies::new(&options.trusted_proxies),
+            proxy_protocol: TrustedProxies::new(&options.proxy_protocol_from),
+        },
         server_url: options.server_url.map(|url| url.to_string()),
         tls: tls_files(options.tls),
         first_password_file: options.first_password_file,

@@ -1,6 +1,7 @@
 //! What strangers can do to the listener, over real sockets and TLS.
 
 mod floods;
+mod named;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -44,6 +45,10 @@ struct Listening {
 
 impl Listening {
     async fn start(limits: Limits) -> Self {
+        Self::start_behind(Proxies::default(), limits).await
+    }
+
+    async fn start_behind(proxies: Proxies, limits: Limits) -> Self {
         install_provider();
         let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
         let serving = Serving {
@@ -83,12 +88,16 @@ impl Listening {
                     },
                 ),
             )
-            .route("/v1/connect", get(async || ()));
+            .route("/v1/connect", get(async || ()))
+            .route(
+                "/who",
+                get(async |ConnectInfo(client): ConnectInfo<SocketAddr>| client.ip().to_string()),
+            );
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let tls = Shown::new(&serving).unwrap().server_config().unwrap();
         let stop = CancellationToken::new();
-        let running = tokio::spawn(serve(listener, tls, router, limits, stop.clone()));
+        let running = tokio::spawn(serve(listener, tls, router, limits, proxies, stop.clone()));
         Self {
             address,
             roots,

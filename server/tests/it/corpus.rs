@@ -34,3 +34,13 @@ fn corpus_of_places_in_the_audit_log_holds() {
 fn corpus_of_reviews_holds() {
     replay("review", properties::review);
 }
+
+#[test]
+fn corpus_of_proxy_headers_holds() {
+    replay("proxy_header", properties::proxy_header);
+}
+
+#[test]
+fn corpus_of_forwarded_addresses_holds() {
+    replay("forwarded", properties::forwarded);
+}

@@ -52,6 +52,7 @@ pub(crate) fn options(hub: &TestHub, first_password: Option<PathBuf>) -> ServerO
         hub: hub.options(),
         hub_webhook: None,
         listen: "127.0.0.1:0".parse().unwrap(),
+        proxies: drover_server::listen::Proxies::default(),
         server_url: None,
         tls: None,
         first_password_file: first_password,

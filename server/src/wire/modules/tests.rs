@@ -205,6 +205,7 @@ fn options(folder: &Path) -> ServerOptions {
         hub: HubOptions::Pod,
         hub_webhook: None,
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        proxies: crate::listen::Proxies::default(),
         server_url: None,
         tls: None,
         first_password_file: None,

@@ -1,0 +1,150 @@
+//! The PROXY protocol, version 2: how a balancer of TCP names the client that it speaks for.
+//!
+//! <https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt>, section 2.2. Only the address is
+//! read; the fields behind it are skipped. A header that is not exactly right is an error.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use thiserror::Error;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpStream;
+
+/// Bytes before the addresses.
+pub const HEAD: usize = 16;
+/// Most bytes behind the head. The fields behind the addresses may hold a certificate.
+pub const MAX_REST: usize = 8 * 1024;
+const SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
+/// First byte of a TLS connection: no header begins with it.
+const TLS_HANDSHAKE: u8 = 0x16;
+
+/// Why a header is not accepted.
+#[derive(Debug, Error)]
+pub enum HeaderError {
+    /// Neither TLS nor a header of this version.
+    #[error("the connection begins with neither TLS nor a PROXY header of version 2")]
+    Signature,
+    /// A version or a command that is not known.
+    #[error("the PROXY header has version and command {0:#04x}")]
+    Command(u8),
+    /// Not a TCP connection.
+    #[error("the PROXY header has family and protocol {0:#04x}, which is not TCP")]
+    Family(u8),
+    /// Longer than any that is expected.
+    #[error("the PROXY header has {0} bytes, more than {MAX_REST}")]
+    TooLong(usize),
+    /// Shorter than its addresses.
+    #[error("the PROXY header ends within its addresses")]
+    TooShort,
+    /// The connection failed.
+    #[error("cannot read the PROXY header")]
+    Read(#[from] io::Error),
+}
+
+/// The client that a proxy names at the beginning of a connection; `None` if the connection begins
+/// with TLS, or the proxy speaks for itself.
+pub(super) async fn client(stream: &mut TcpStream) -> Result<Option<SocketAddr>, HeaderError> {
+    let mut first = [0];
+    if stream.peek(&mut first).await? == 1 && first[0] == TLS_HANDSHAKE {
+        return Ok(None);
+    }
+    let mut head = [0; HEAD];
+    stream.read_exact(&mut head).await?;
+    let mut rest = vec![0; rest_length(&head)?];
+    stream.read_exact(&mut rest).await?;
+    parse(&head, &rest)
+}
+
+/// How many bytes follow the head.
+pub fn rest_length(head: &[u8; HEAD]) -> Result<usize, HeaderError> {
+    if head[..12] != SIGNATURE {
+        return Err(HeaderError::Signature);
+    }
+    let length = usize::from(u16::from_be_bytes([head[14], head[15]]));
+    if length > MAX_REST {
+        return Err(HeaderError::TooLong(length));
+    }
+    Ok(length)
+}
+
+/// The client that a header names; `None` if the proxy speaks for itself, or does not know it.
+pub fn parse(head: &[u8; HEAD], rest: &[u8]) -> Result<Option<SocketAddr>, HeaderError> {
+    if rest_length(head)? != rest.len() {
+        return Err(HeaderError::TooShort);
+    }
+    match (head[12], head[13]) {
+        // LOCAL, or PROXY for a connection of an unknown kind.
+        (0x20, _) | (0x21, 0x00) => Ok(None),
+        (0x21, 0x11) => address::<4>(rest).map(Some),
+        (0x21, 0x21) => address::<16>(rest).map(Some),
+        (0x21, family) => Err(HeaderError::Family(family)),
+        (command, _) => Err(HeaderError::Command(command)),
+    }
+}
+
+/// Source and destination address, then source and destination port.
+fn address<const N: usize>(rest: &[u8]) -> Result<SocketAddr, HeaderError>
+where
+    IpAddr: From<[u8; N]>,
+{
+    let short = || HeaderError::TooShort;
+    let source: &[u8; N] = rest.first_chunk().ok_or_else(short)?;
+    let ports: &[u8; 4] = rest
+        .get(2 * N..)
+        .and_then(<[u8]>::first_chunk)
+        .ok_or_else(short)?;
+    let port = u16::from_be_bytes([ports[0], ports[1]]);
+    Ok(SocketAddr::new(IpAddr::from(*source).to_canonical(), port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(command: u8, family: u8, rest: &[u8]) -> ([u8; HEAD], Vec<u8>) {
+        let mut head = [0; HEAD];
+        head[..12].copy_from_slice(&SIGNATURE);
+        (head[12], head[13]) = (command, family);
+        head[14..].copy_from_slice(&u16::try_from(rest.len()).unwrap().to_be_bytes());
+        (head, rest.to_vec())
+    }
+
+    fn parsed(command: u8, family: u8, rest: &[u8]) -> Result<Option<SocketAddr>, HeaderError> {
+        let (head, rest) = header(command, family, rest);
+        parse(&head, &rest)
+    }
+
+    #[test]
+    fn header_names_the_client_of_a_tcp_connection() {
+        let v4 = [192, 0, 2, 1, 198, 51, 100, 1, 0x12, 0x34, 0x01, 0xbb];
+        let client = |address: &str| Some(address.parse().unwrap());
+        assert_eq!(parsed(0x21, 0x11, &v4).unwrap(), client("192.0.2.1:4660"));
+        let mut v6 = [0; 36];
+        v6[..4].copy_from_slice(&[0x20, 0x01, 0x0d, 0xb8]);
+        (v6[15], v6[33]) = (7, 80);
+        assert_eq!(parsed(0x21, 0x21, &v6).unwrap(), client("[2001:db8::7]:80"));
+        let with_fields = [&v4[..], &[0x04, 0, 1, 0]].concat();
+        let named = parsed(0x21, 0x11, &with_fields).unwrap();
+        assert_eq!(named, client("192.0.2.1:4660"));
+        assert_eq!(parsed(0x20, 0x11, &v4).unwrap(), None, "a health check");
+        assert_eq!(parsed(0x21, 0x00, &[]).unwrap(), None, "an unknown client");
+    }
+
+    #[test]
+    fn malformed_header_is_refused() {
+        for (command, family, rest) in [
+            (0x21, 0x11, &[0; 11][..]),
+            (0x21, 0x21, &[0; 35]),
+            (0x21, 0x12, &[0; 12]),
+            (0x21, 0x31, &[0; 216]),
+            (0x22, 0x11, &[0; 12]),
+            (0x11, 0x11, &[0; 12]),
+            (0x21, 0x11, &[0; MAX_REST + 1]),
+        ] {
+            assert!(parsed(command, family, rest).is_err(), "{command} {family}");
+        }
+        let (mut head, rest) = header(0x21, 0x11, &[0; 12]);
+        head[11] = b' ';
+        assert!(matches!(parse(&head, &rest), Err(HeaderError::Signature)));
+    }
+}

@@ -1,0 +1,128 @@
+//! Proxies that are trusted to name the client of a request in `X-Forwarded-For`.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use http::{HeaderMap, HeaderName};
+
+use super::Prefix;
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// Networks that are trusted to say whom they speak for; none by default.
+#[derive(Clone, Debug, Default)]
+pub struct TrustedProxies(Arc<[Prefix]>);
+
+impl TrustedProxies {
+    /// These networks.
+    pub fn new(networks: &[Prefix]) -> Self {
+        Self(networks.into())
+    }
+
+    /// Whether an address is trusted.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        self.0.iter().any(|network| network.contains(address))
+    }
+
+    /// The client of a request that this peer sent.
+    ///
+    /// The header is read from the right, where the last proxy has added the address that it saw: the
+    /// first address that is not trusted is the client. A value that is not an address ends the walk,
+    /// and the proxy that passed it on counts as the client. What stands left of either is not
+    /// believed.
+    pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let peer = peer.to_canonical();
+        if !self.contains(peer) {
+            return peer;
+        }
+        let mut client = peer;
+        for value in headers.get_all(FORWARDED_FOR).iter().rev() {
+            let Ok(value) = value.to_str() else {
+                return client;
+            };
+            for element in value.rsplit(',') {
+                let Some(address) = address(element.trim()) else {
+                    return client;
+                };
+                client = address;
+                if !self.contains(address) {
+                    return client;
+                }
+            }
+        }
+        client
+    }
+}
+
+/// An address, alone or with a port.
+fn address(text: &str) -> Option<IpAddr> {
+    let bare = || text.parse::<IpAddr>().ok();
+    let bracketed = || text.strip_prefix('[')?.strip_suffix(']')?.parse().ok();
+    let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());
+    let address = bare().or_else(bracketed).or_else(with_port)?;
+    Some(address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn proxies() -> TrustedProxies {
+        TrustedProxies::new(&["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()])
+    }
+
+    fn client(peer: &str, lines: &[&str]) -> String {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(FORWARDED_FOR, line.parse().unwrap());
+        }
+        proxies()
+            .client(peer.parse().unwrap(), &headers)
+            .to_string()
+    }
+
+    #[test]
+    fn client_is_the_last_address_that_no_trusted_proxy_has() {
+        for (lines, wanted) in [
+            (&["198.51.100.1"][..], "198.51.100.1"),
+            (&["203.0.113.9, 198.51.100.1, 10.0.0.2"], "198.51.100.1"),
+            (
+                &["203.0.113.9, 198.51.100.1", "10.0.0.2,10.0.0.3"],
+                "198.51.100.1",
+            ),
+            (&["198.51.100.1:4711"], "198.51.100.1"),
+            (&["[2001:db8::1]:443, fd00::2"], "2001:db8::1"),
+            (&["[2001:db8::1]"], "2001:db8::1"),
+            (&["::ffff:198.51.100.1"], "198.51.100.1"),
+            (&["10.0.0.4, 10.0.0.2"], "10.0.0.4"),
+            (&[], "10.0.0.1"),
+        ] {
+            assert_eq!(client("10.0.0.1", lines), wanted, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn value_that_is_not_an_address_ends_the_walk() {
+        for (lines, wanted) in [
+            (&["198.51.100.1, unknown"][..], "10.0.0.1"),
+            (&["198.51.100.1, _hidden, 10.0.0.2"], "10.0.0.2"),
+            (&["198.51.100.1,"], "10.0.0.1"),
+            (&["198.51.100.1", ""], "10.0.0.1"),
+            (&["198.51.100.1 10.0.0.2"], "10.0.0.1"),
+        ] {
+            assert_eq!(client("10.0.0.1", lines), wanted, "{lines:?}");
+        }
+    }
+
+    proptest! {
+        /// Whatever a client writes left of the address that the proxy saw changes nothing.
+        #[test]
+        fn text_of_the_client_names_no_client(text in "[ -~]{0,60}") {
+            let lines = [format!("{text}, 198.51.100.1")];
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            prop_assert_eq!(client("10.0.0.1", &lines), "198.51.100.1");
+        }
+    }
+}
