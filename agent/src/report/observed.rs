@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::applied;
 use super::quantity::Amounts;
-use super::sums::{NodeFacts, Tally, nodes_report};
+use super::sums::{NodeFacts, PodFacts, Tally, nodes_report};
 
 /// Most events in a line.
 const MOST_EVENTS: usize = 100;
@@ -29,8 +29,8 @@ pub struct State {
     pub version: Option<String>,
     /// By UID.
     pub nodes: Tally<NodeFacts>,
-    /// What each unfinished pod requests, by UID.
-    pub pods: Tally<Amounts>,
+    /// What each unfinished pod adds, by UID.
+    pub pods: Tally<PodFacts>,
     /// Sum over nodes.
     pub usage: Amounts,
     /// `None` until asked once.

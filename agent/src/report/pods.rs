@@ -5,11 +5,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::quantity::Amounts;
+use super::sums::PodFacts;
 
 /// The part of a pod's spec that counts; everything else is never kept in memory.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodSpec {
+    /// Empty until the scheduler has chosen one.
+    #[serde(default)]
+    node_name: String,
     #[serde(default)]
     containers: Vec<Container>,
     #[serde(default)]
@@ -22,9 +26,64 @@ pub struct PodSpec {
 
 /// The part of a pod's status that counts.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct PodStatus {
     #[serde(default)]
     phase: String,
+    #[serde(default)]
+    conditions: Vec<Condition>,
+    #[serde(default)]
+    container_statuses: Vec<ContainerStatus>,
+    #[serde(default)]
+    init_container_statuses: Vec<ContainerStatus>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+struct Condition {
+    #[serde(default, rename = "type")]
+    kind: String,
+    #[serde(default)]
+    status: String,
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+struct ContainerStatus {
+    #[serde(default)]
+    state: ContainerState,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+struct ContainerState {
+    #[serde(default)]
+    waiting: Option<Waiting>,
+    #[serde(default)]
+    terminated: Option<Terminated>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+struct Waiting {
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Terminated {
+    #[serde(default)]
+    exit_code: i32,
+}
+
+impl ContainerStatus {
+    /// Whether it crashes, or cannot start: a kubelet waits for nothing else that is an error.
+    fn is_failing(&self) -> bool {
+        let waits = self.state.waiting.as_ref();
+        let reason = waits.and_then(|waits| waits.reason.as_deref());
+        let ended = self.state.terminated.as_ref();
+        ended.is_some_and(|ended| ended.exit_code != 0)
+            || reason.is_some_and(|it| !matches!(it, "ContainerCreating" | "PodInitializing"))
+    }
 }
 
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -47,6 +106,31 @@ impl PodStatus {
     fn finished(&self) -> bool {
         matches!(self.phase.as_str(), "Succeeded" | "Failed")
     }
+
+    fn is_failing(&self) -> bool {
+        let all = self.container_statuses.iter();
+        let mut all = all.chain(&self.init_container_statuses);
+        all.any(ContainerStatus::is_failing)
+    }
+
+    /// A pod that its owner holds back with scheduling gates is none of these.
+    fn is_unschedulable(&self) -> bool {
+        self.conditions.iter().any(|condition| {
+            condition.kind == "PodScheduled"
+                && condition.status == "False"
+                && condition.reason.as_deref() == Some("Unschedulable")
+        })
+    }
+}
+
+/// What a pod adds to a report; `None` when it is finished.
+pub fn facts(spec: &PodSpec, status: Option<&PodStatus>) -> Option<PodFacts> {
+    let requests = requests(spec, status)?;
+    Some(PodFacts {
+        requests: (!spec.node_name.is_empty()).then_some(requests),
+        failing: status.is_some_and(PodStatus::is_failing),
+        unschedulable: status.is_some_and(PodStatus::is_unschedulable),
+    })
 }
 
 /// What a pod holds of its node; `None` when it is finished.
@@ -180,8 +264,52 @@ mod tests {
         ] {
             let status = PodStatus {
                 phase: phase.to_owned(),
+                ..PodStatus::default()
             };
             assert_eq!(requests(&spec, Some(&status)).is_some(), counts, "{phase}");
+        }
+    }
+
+    #[test]
+    fn pod_without_a_node_requests_nothing_of_the_cluster() {
+        let read = |spec, status| {
+            let spec: PodSpec = serde_json::from_value(spec).unwrap();
+            let status: PodStatus = serde_json::from_value(status).unwrap();
+            facts(&spec, Some(&status)).unwrap()
+        };
+        let waits = read(
+            json!({"containers": [container("100")]}),
+            json!({"phase": "Pending", "conditions": [{"type": "PodScheduled",
+                "status": "False", "reason": "Unschedulable"}]}),
+        );
+        assert!(waits.requests.is_none() && waits.unschedulable && !waits.failing);
+        let gated = read(
+            json!({"containers": []}),
+            json!({"conditions": [{"type": "PodScheduled", "status": "False",
+                "reason": "SchedulingGated"}]}),
+        );
+        assert!(!gated.unschedulable);
+        let placed = read(
+            json!({"nodeName": "n", "containers": [container("1")]}),
+            json!({"phase": "Running"}),
+        );
+        assert!(placed.requests.is_some() && !placed.unschedulable && !placed.failing);
+    }
+
+    #[test]
+    fn container_that_crashes_or_cannot_start_makes_its_pod_failing() {
+        for (state, failing) in [
+            (json!({"waiting": {"reason": "CrashLoopBackOff"}}), true),
+            (json!({"waiting": {"reason": "ImagePullBackOff"}}), true),
+            (json!({"waiting": {"reason": "ContainerCreating"}}), false),
+            (json!({"waiting": {}}), false),
+            (json!({"terminated": {"exitCode": 1}}), true),
+            (json!({"terminated": {"exitCode": 0}}), false),
+            (json!({"running": {}}), false),
+        ] {
+            let status = json!({"phase": "Running", "containerStatuses": [{"state": state}]});
+            let status: PodStatus = serde_json::from_value(status).unwrap();
+            assert_eq!(status.is_failing(), failing, "{status:?}");
         }
     }
 }

@@ -2,20 +2,33 @@
 
 use std::collections::HashMap;
 
-use drover_api::kinds::NodeCount;
-use drover_api::report::NodesReport;
+use drover_api::kinds::{NodeCount, PodCount};
+use drover_api::report::{MAX_NOT_READY, NodesReport};
 
 use super::quantity::Amounts;
 
 /// What one node adds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeFacts {
+    /// Its name.
+    pub name: String,
     /// Whether its Ready condition is true.
     pub ready: bool,
     /// `status.capacity`.
     pub capacity: Amounts,
     /// `status.allocatable`.
     pub allocatable: Amounts,
+}
+
+/// What one pod that is not finished adds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PodFacts {
+    /// What it holds of its node; nothing while it has no node.
+    pub requests: Option<Amounts>,
+    /// Whether a container of it cannot start or crashes.
+    pub failing: bool,
+    /// Whether no node takes it.
+    pub unschedulable: bool,
 }
 
 /// Sums that follow a list and watch; `K` is an object's UID.
@@ -82,7 +95,7 @@ impl<T> Tally<T> {
 /// The nodes' section of a report; `None` until both lists were seen whole.
 pub fn nodes_report(
     nodes: &Tally<NodeFacts>,
-    pods: &Tally<Amounts>,
+    pods: &Tally<PodFacts>,
     usage: &Amounts,
 ) -> Option<NodesReport> {
     if !nodes.complete() || !pods.complete() {
@@ -98,13 +111,29 @@ pub fn nodes_report(
         capacity.add(&node.capacity);
         allocatable.add(&node.allocatable);
     }
+    let mut not_ready: Vec<String> = nodes
+        .now
+        .values()
+        .filter(|node| !node.ready)
+        .map(|node| node.name.clone())
+        .collect();
+    not_ready.sort_unstable();
+    not_ready.truncate(MAX_NOT_READY);
+    let (mut placed, mut sick) = (0_usize, PodCount::default());
     for pod in pods.now.values() {
-        requests.add(pod);
+        if let Some(needs) = &pod.requests {
+            requests.add(needs);
+            placed += 1;
+        }
+        sick.failing += u32::from(pod.failing);
+        sick.unschedulable += u32::from(pod.unschedulable);
     }
     // Each takes one of its node's places, as the scheduler counts them (NodeResourcesFit).
-    requests.add(&Amounts::read([("pods", &*pods.now.len().to_string())]));
+    requests.add(&Amounts::read([("pods", &*placed.to_string())]));
     Some(NodesReport {
         count,
+        not_ready,
+        pods: Some(sick),
         capacity: capacity.written(),
         allocatable: allocatable.written(),
         requests: requests.written(),
@@ -119,10 +148,59 @@ mod tests {
     fn node(ready: bool, cpu: &str) -> NodeFacts {
         let amounts = Amounts::read([("cpu", cpu)]);
         NodeFacts {
+            name: format!("node-{cpu}"),
             ready,
             capacity: amounts.clone(),
             allocatable: amounts,
         }
+    }
+
+    fn pod(cpu: &str) -> PodFacts {
+        PodFacts {
+            requests: Some(Amounts::read([("cpu", cpu)])),
+            ..PodFacts::default()
+        }
+    }
+
+    #[test]
+    fn failed_nodes_are_named_and_failing_pods_are_counted() {
+        let (mut nodes, mut pods) = (Tally::default(), Tally::default());
+        nodes.begin();
+        for n in 10..40 {
+            let name = format!("n{n}");
+            let facts = NodeFacts {
+                name: name.clone(),
+                ..NodeFacts::default()
+            };
+            nodes.listed(name, facts);
+        }
+        nodes.listed("well".into(), node(true, "1"));
+        nodes.finish();
+        pods.finish();
+        let failing = PodFacts {
+            failing: true,
+            ..pod("100m")
+        };
+        let waits = PodFacts {
+            unschedulable: true,
+            ..PodFacts::default()
+        };
+        for (uid, facts) in [("a", pod("100m")), ("b", failing), ("c", waits)] {
+            pods.put(uid.into(), Some(facts));
+        }
+        let report = nodes_report(&nodes, &pods, &Amounts::default()).unwrap();
+        assert_eq!(report.not_ready.len(), MAX_NOT_READY);
+        assert_eq!(report.not_ready[0], "n10");
+        let wanted = PodCount {
+            failing: 1,
+            unschedulable: 1,
+        };
+        assert_eq!(report.pods, Some(wanted));
+        assert_eq!(
+            report.requests["pods"], "2",
+            "a pod without a node uses none"
+        );
+        assert_eq!(report.requests["cpu"], "200m");
     }
 
     #[test]
@@ -136,8 +214,8 @@ mod tests {
         nodes.finish();
         pods.begin();
         pods.finish();
-        pods.put("p".into(), Some(Amounts::read([("cpu", "100m")])));
-        pods.put("q".into(), Some(Amounts::read([("cpu", "200m")])));
+        pods.put("p".into(), Some(pod("100m")));
+        pods.put("q".into(), Some(pod("200m")));
         pods.put("p".into(), None);
         let report = nodes_report(&nodes, &pods, &Amounts::read([("cpu", "50m")])).unwrap();
         assert_eq!((report.count.total, report.count.ready), (2, 1));
@@ -150,7 +228,7 @@ mod tests {
     #[test]
     fn a_fresh_list_replaces_what_was_known_only_when_it_is_whole() {
         let mut nodes = Tally::default();
-        let mut pods: Tally<Amounts> = Tally::default();
+        let mut pods: Tally<PodFacts> = Tally::default();
         pods.finish();
         nodes.begin();
         nodes.listed("old".into(), node(true, "1"));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use drover_api::client_error::watch_message;
+use drover_api::client_error::{message, watch_message};
 use drover_api::report::{AgentReport, EventReport};
 use futures::{Stream, StreamExt as _};
 use http::Request;
@@ -115,14 +115,14 @@ async fn pods(client: kube::Client, observed: Observed) {
         observed.update(|state| match event {
             Event::Init => state.pods.begin(),
             Event::InitApply(pod) => {
-                if let Some(requests) = pods::requests(&pod.spec, pod.status.as_ref()) {
-                    state.pods.listed(uid(pod.metadata.uid), requests);
+                if let Some(facts) = pods::facts(&pod.spec, pod.status.as_ref()) {
+                    state.pods.listed(uid(pod.metadata.uid), facts);
                 }
             }
             Event::InitDone => state.pods.finish(),
             Event::Apply(pod) => {
-                let requests = pods::requests(&pod.spec, pod.status.as_ref());
-                state.pods.put(uid(pod.metadata.uid), requests);
+                let facts = pods::facts(&pod.spec, pod.status.as_ref());
+                state.pods.put(uid(pod.metadata.uid), facts);
             }
             Event::Delete(pod) => state.pods.put(uid(pod.metadata.uid), None),
         });
@@ -140,6 +140,7 @@ fn node_facts(node: Node) -> (String, NodeFacts) {
         .iter()
         .any(|c| c.type_ == "Ready" && c.status == "True");
     let facts = NodeFacts {
+        name: node.metadata.name.unwrap_or_default(),
         ready,
         capacity: pods::amounts(&status.capacity),
         allocatable: pods::amounts(&status.allocatable),
@@ -221,7 +222,7 @@ async fn polled<T>(asked: impl Future<Output = kube::Result<T>>) -> Option<T> {
     match tokio::time::timeout(POLL_TIMEOUT, asked).await {
         Ok(Ok(found)) => Some(found),
         Ok(Err(error)) => {
-            debug!(%error, "a poll for the report failed");
+            debug!(error = message(&error), "a poll for the report failed");
             None
         }
         Err(_) => None,

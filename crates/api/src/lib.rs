@@ -14,6 +14,7 @@
 pub mod agent;
 #[cfg(feature = "client")]
 pub mod client_error;
+pub mod cluster_state;
 pub mod conditions;
 pub mod group;
 pub mod ids;

@@ -7,7 +7,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::kinds::{ComponentHealth, NodeCount};
+use crate::kinds::{ComponentHealth, NodeCount, PodCount};
+
+/// Names of nodes in a report.
+pub const MAX_NOT_READY: usize = 20;
 
 /// One line of the report stream; a missing section has not changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,11 +49,17 @@ pub struct Report {
 pub struct NodesReport {
     /// How many there are.
     pub count: NodeCount,
+    /// Names of nodes whose Ready condition is not true, at most [`MAX_NOT_READY`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_ready: Vec<String>,
+    /// How many pods do not work; older agents do not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pods: Option<PodCount>,
     /// Sum over nodes.
     pub capacity: BTreeMap<String, String>,
     /// Sum over nodes.
     pub allocatable: BTreeMap<String, String>,
-    /// Sum over pods that are not finished; `pods` is how many they are.
+    /// Sum over pods that have a node and are not finished; `pods` is how many they are.
     pub requests: BTreeMap<String, String>,
     /// Sum over nodes, from metrics.k8s.io; empty where it is not served.
     pub usage: BTreeMap<String, String>,

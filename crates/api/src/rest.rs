@@ -53,7 +53,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kinds::{
     AgentStatus, ClusterScope, ClusterSpec, ClusterStatus, ComponentHealth, IdentityGroup,
-    IdentityState, NodeCount, TokenPurpose,
+    IdentityState, NodeCount, PodCount, TokenPurpose,
 };
 
 /// A page of things, in the order of their names.
@@ -327,6 +327,12 @@ wire! {
         /// Its nodes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         nodes: Option<NodeCount>,
+        /// Names of nodes whose Ready condition is not true, at most 20.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        not_ready_nodes: Vec<String>,
+        /// How many pods do not work.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pods: Option<PodCount>,
         /// Sum over nodes, quantities by resource.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         capacity: BTreeMap<String, String>,
@@ -373,6 +379,8 @@ impl ClusterView {
             conditions: status.conditions,
             kubernetes_version: status.kubernetes_version,
             nodes: status.nodes,
+            not_ready_nodes: status.not_ready_nodes,
+            pods: status.pods,
             capacity: status.capacity,
             allocatable: status.allocatable,
             requests: status.requests,

@@ -8,7 +8,7 @@ const HIGH: f64 = 0.85;
 /// A bar with the figures beside it; just a dash while nobody knows.
 #[component]
 pub fn Meter(
-    /// The taken part, 0 to 1.
+    /// The taken part: 1 is all of it, and the figure shows what is above that.
     #[prop(into)]
     part: Signal<Option<f64>>,
     /// What the bar says in words, for example `3.5 of 12 cores used`.
@@ -26,7 +26,7 @@ pub fn Meter(
     view! {
         <span class=class title=words>
             <span class="meter-bar" aria-hidden="true">
-                <span class="meter-part" style:width=move || format!("{}%", percent().unwrap_or(0.0))></span>
+                <span class="meter-part" style:width=move || format!("{}%", percent().unwrap_or(0.0).min(100.0))></span>
             </span>
             <span class="meter-figure" aria-hidden="true">
                 {move || percent().map_or_else(|| "–".to_owned(), |percent| format!("{percent}%"))}

@@ -4,7 +4,7 @@ mod import;
 mod values;
 mod view;
 
-use drover_api::rest::ClusterView;
+use drover_api::rest::{ClusterView, Me};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use reqwest::Method;
@@ -15,7 +15,7 @@ use super::failure::Failure;
 use super::output::{list, one};
 use super::patience::{Next, wait_for};
 use super::terminal::{confirm, notice, print};
-use crate::args::{ClusterArgs, ClusterCommand, ClusterDelete};
+use crate::args::{ClusterArgs, ClusterCommand, ClusterDelete, Format};
 
 /// Does what was asked with clusters.
 pub(crate) async fn run(args: &ClusterArgs, environment: &Environment) -> Result<(), Failure> {
@@ -23,7 +23,11 @@ pub(crate) async fn run(args: &ClusterArgs, environment: &Environment) -> Result
     match &args.command {
         ClusterCommand::List(output) => {
             let clusters: Vec<ClusterView> = client.list(&["v1", "clusters"]).await?;
-            let none = "There is no cluster yet; import one: drover cluster import NAME | kubectl apply -f -";
+            let none = if clusters.is_empty() && matches!(output.format, Format::Table) {
+                none(&client).await?
+            } else {
+                ""
+            };
             Ok(print(&list(
                 clusters,
                 output.format,
@@ -45,6 +49,16 @@ pub(crate) async fn run(args: &ClusterArgs, environment: &Environment) -> Result
         }
         ClusterCommand::Delete(wanted) => delete(&client, wanted).await,
     }
+}
+
+/// What to say where no cluster is listed.
+async fn none(client: &Client) -> Result<&'static str, CallError> {
+    let me: Me = client.get(&["v1", "me"]).await?;
+    Ok(if me.administrator {
+        "There is no cluster yet; import one: drover cluster import NAME | kubectl apply -f -"
+    } else {
+        "You have no role in any cluster. Ask an administrator."
+    })
 }
 
 async fn find(client: &Client, name: &str) -> Result<ClusterView, CallError> {

@@ -1,4 +1,4 @@
-//! Aligned columns, ages and words, for people.
+//! Aligned columns and ages, for people.
 
 use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr;
@@ -156,30 +156,6 @@ pub(crate) fn or_nothing(text: Option<&str>) -> String {
     }
 }
 
-/// `AgentNotConnected` as `agent not connected`; runs of capitals stay: `APIServerReady` as
-/// `API server ready`.
-pub(crate) fn words(pascal: &str) -> String {
-    let chars: Vec<char> = pascal.chars().collect();
-    let mut text = String::with_capacity(pascal.len() + 8);
-    for (i, &c) in chars.iter().enumerate() {
-        let before = i.checked_sub(1).and_then(|i| chars.get(i));
-        let after = chars.get(i + 1);
-        let starts_word = c.is_uppercase()
-            && before.is_some_and(|b| !b.is_uppercase() || after.is_some_and(|a| a.is_lowercase()));
-        if starts_word {
-            text.push(' ');
-        }
-        let in_capitals = before.is_some_and(|b| b.is_uppercase() && !starts_word)
-            || after.is_some_and(|a| a.is_uppercase());
-        if in_capitals {
-            text.push(c);
-        } else {
-            text.extend(c.to_lowercase());
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,19 +201,6 @@ mod tests {
         assert_eq!(until(at(100), at(100)), "expired");
         assert_eq!(until(at(130), at(100)), "in 30s");
         assert_eq!(age(at(130), at(100)), "0s", "clocks differ a little");
-    }
-
-    #[test]
-    fn reasons_become_words() {
-        for (reason, text) in [
-            ("AgentNotConnected", "agent not connected"),
-            ("APIServerReady", "API server ready"),
-            ("Ready", "ready"),
-            ("KeyIsBoundToURL", "key is bound to URL"),
-            ("", ""),
-        ] {
-            assert_eq!(words(reason), text, "{reason}");
-        }
     }
 
     #[test]

@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     /// SHA-256 of the definitions of [`SCHEMA_REVISION`].
-    const DIGEST: &str = "49vFFvrsR51QZPOV9zsp+5A+gKx40hlX7R5U/kAoyMg=";
+    const DIGEST: &str = "S0kSMe6fqxF7B/g/uYRjr77NQI6AJj0rchvNa+o2XtQ=";
 
     #[test]
     fn a_changed_schema_has_a_new_revision() {

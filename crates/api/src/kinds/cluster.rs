@@ -93,13 +93,19 @@ pub struct ClusterStatus {
     /// How many nodes there are and how many are ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<NodeCount>,
+    /// Names of nodes whose Ready condition is not true, at most 20.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_ready_nodes: Vec<String>,
+    /// How many pods do not work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pods: Option<PodCount>,
     /// Sum over nodes, as Kubernetes quantities by resource name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub capacity: BTreeMap<String, String>,
     /// Sum over nodes, as Kubernetes quantities by resource name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub allocatable: BTreeMap<String, String>,
-    /// Sum over the pods that are not finished, as Kubernetes quantities by resource name.
+    /// Sum over the pods that have a node and are not finished, as Kubernetes quantities by resource name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requests: BTreeMap<String, String>,
     /// Sum over nodes from metrics.k8s.io; empty where the cluster does not serve it.
@@ -141,6 +147,18 @@ pub struct NodeCount {
     pub total: u32,
     /// Those whose Ready condition is true.
     pub ready: u32,
+}
+
+/// How many pods do not work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct PodCount {
+    /// Pods with a container that cannot start or crashes.
+    pub failing: u32,
+    /// Pods that no node takes.
+    pub unschedulable: u32,
 }
 
 /// One component of a cluster.

@@ -144,8 +144,8 @@ fn NoClusters() -> impl IntoView {
         view! {
             <Nothing
                 why=Absence::NoPermission
-                title="No clusters for you yet"
-                advice="You see a cluster here as soon as an owner of it, or an administrator, gives you a role in it or in one of its projects. Ask one."
+                title="You have no role in any cluster"
+                advice="Ask an administrator."
             />
         }
         .into_any()

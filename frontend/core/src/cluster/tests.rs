@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use drover_api::kinds::{ComponentHealth, NodeCount};
+use drover_api::kinds::{ComponentHealth, NodeCount, PodCount};
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use super::*;
 
@@ -29,6 +29,8 @@ fn cluster(conditions: &[(&str, &str, &str, &str)]) -> ClusterView {
             .collect(),
         kubernetes_version: None,
         nodes: None,
+        not_ready_nodes: Vec::new(),
+        pods: None,
         capacity: BTreeMap::new(),
         allocatable: BTreeMap::new(),
         requests: BTreeMap::new(),
@@ -100,6 +102,38 @@ fn a_ready_cluster_with_a_sick_part_is_degraded() {
 }
 
 #[test]
+fn state_names_failed_nodes_and_counts_failing_workloads() {
+    let mut cluster = well();
+    cluster.nodes = Some(NodeCount { total: 9, ready: 8 });
+    cluster.not_ready_nodes = vec!["a".to_owned()];
+    assert_eq!(told(&cluster).1, "node a NotReady");
+    cluster.pods = Some(PodCount {
+        failing: 5,
+        unschedulable: 1,
+    });
+    let wanted = "node a NotReady, 5 pods failing, 1 pod unschedulable";
+    assert_eq!(told(&cluster).1, wanted);
+    cluster.nodes = Some(NodeCount { total: 9, ready: 2 });
+    cluster.not_ready_nodes = ["a", "b", "c", "d"].map(str::to_owned).to_vec();
+    cluster.pods = Some(PodCount::default());
+    assert_eq!(told(&cluster).1, "nodes a, b, c and 4 more NotReady");
+    cluster.nodes = Some(NodeCount { total: 9, ready: 9 });
+    cluster.not_ready_nodes = Vec::new();
+    assert_eq!(told(&cluster).0, Health::Ready);
+}
+
+#[test]
+fn connected_cluster_is_seen_now() {
+    let mut cluster = well();
+    cluster.last_seen = Some(Timestamp::UNIX_EPOCH);
+    assert_eq!(seen(&cluster), Seen::Connected);
+    cluster.conditions[1].status = "False".to_owned();
+    assert_eq!(seen(&cluster), Seen::At(Timestamp::UNIX_EPOCH));
+    cluster.last_seen = None;
+    assert_eq!(seen(&cluster), Seen::Never);
+}
+
+#[test]
 fn what_is_wrong_comes_first() {
     let mut sorted = Health::ALL;
     sorted.sort();
@@ -130,7 +164,7 @@ fn a_load_is_what_is_used_or_else_asked_for() {
     assert_eq!(Load::of(&cluster, "cpu").unwrap().part(), Some(0.25));
     cluster.allocatable.insert("cpu".to_owned(), "2".to_owned());
     cluster.usage.insert("cpu".to_owned(), "3".to_owned());
-    assert_eq!(Load::of(&cluster, "cpu").unwrap().part(), Some(1.0));
+    assert_eq!(Load::of(&cluster, "cpu").unwrap().part(), Some(1.5));
     cluster.allocatable.insert("cpu".to_owned(), "0".to_owned());
     assert_eq!(Load::of(&cluster, "cpu"), None);
 }

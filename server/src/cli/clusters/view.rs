@@ -1,40 +1,16 @@
 //! A cluster in words.
 
-use drover_api::conditions::{CLEANED_UP, CONNECTED, READY, REGISTERED};
+use drover_api::cluster_state::{Seen, condition, seen, state, words};
+use drover_api::conditions::{CLEANED_UP, READY};
 use drover_api::rest::ClusterView;
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use crate::cli::output::{Listed, Page};
-use crate::cli::table::{NOTHING, Table, age, describe, or_nothing, words};
-
-fn condition<'a>(cluster: &'a ClusterView, kind: &str) -> Option<&'a Condition> {
-    cluster.conditions.iter().find(|c| c.type_ == kind)
-}
+use crate::cli::table::{NOTHING, Table, age, describe, or_nothing};
 
 /// Whether the cluster can be used.
 pub(super) fn is_ready(cluster: &ClusterView) -> bool {
     !cluster.deleting && condition(cluster, READY).is_some_and(|c| c.status == "True")
-}
-
-/// One or a few words: `ready`, `being deleted`, `waiting for the manifest`, `agent not connected`.
-pub(super) fn state(cluster: &ClusterView) -> String {
-    if cluster.deleting {
-        return "being deleted".to_owned();
-    }
-    if is_ready(cluster) {
-        return "ready".to_owned();
-    }
-    if condition(cluster, REGISTERED).is_none_or(|c| c.status != "True") {
-        return "waiting for its manifest".to_owned();
-    }
-    let reason = condition(cluster, READY)
-        .or_else(|| condition(cluster, CONNECTED))
-        .map(|c| words(&c.reason));
-    match reason {
-        Some(reason) if !reason.is_empty() => reason,
-        _ => "not ready".to_owned(),
-    }
 }
 
 /// The state, with the sentence that says why and what to do.
@@ -45,7 +21,7 @@ pub(super) fn progress(cluster: &ClusterView) -> String {
     format!(
         "{}: {}{}",
         cluster.name,
-        state(cluster),
+        state(cluster).words,
         why.unwrap_or_default()
     )
 }
@@ -54,8 +30,8 @@ pub(super) fn progress(cluster: &ClusterView) -> String {
 pub(super) fn leaving(cluster: &ClusterView) -> String {
     let cleaning = condition(cluster, CLEANED_UP).filter(|_| cluster.deleting);
     match cleaning {
-        Some(condition) => format!("{}: {}", state(cluster), condition.message),
-        None => state(cluster),
+        Some(condition) => format!("{}: {}", state(cluster).words, condition.message),
+        None => state(cluster).words,
     }
 }
 
@@ -74,6 +50,14 @@ fn nodes(cluster: &ClusterView) -> String {
     }
 }
 
+fn last_seen(cluster: &ClusterView, now: Timestamp) -> String {
+    match seen(cluster) {
+        Seen::Connected => "connected".to_owned(),
+        Seen::At(at) => age(at, now),
+        Seen::Never => NOTHING.to_owned(),
+    }
+}
+
 impl Listed for ClusterView {
     const HEADINGS: &'static [&'static str] = &[
         "NAME",
@@ -88,12 +72,11 @@ impl Listed for ClusterView {
     fn cells(&self, now: Timestamp) -> Vec<String> {
         vec![
             self.name.clone(),
-            state(self),
+            state(self).words,
             or_nothing(self.kubernetes_version.as_deref()),
             nodes(self),
             or_nothing(self.agent.as_ref().map(|agent| agent.version.as_str())),
-            self.last_seen
-                .map_or_else(|| NOTHING.to_owned(), |seen| age(seen, now)),
+            last_seen(self, now),
             age(self.created_at, now),
         ]
     }
@@ -106,7 +89,10 @@ impl Page for ClusterView {
             .iter()
             .map(|(k, v)| format!("{k}={v}"))
             .collect();
-        let seen = self.last_seen.map(|seen| format!("{} ago", age(seen, now)));
+        let seen = match seen(self) {
+            Seen::At(_) => format!("{} ago", last_seen(self, now)),
+            Seen::Connected | Seen::Never => last_seen(self, now),
+        };
         let agent = self.agent.as_ref().map(|agent| {
             let copies = if agent.tunnels == 1 {
                 "tunnel"
@@ -124,12 +110,12 @@ impl Page for ClusterView {
             ("UID", self.uid.clone()),
             ("Description", or_nothing(self.description.as_deref())),
             ("Labels", or_nothing(Some(&labels.join(", ")))),
-            ("State", state(self)),
+            ("State", state(self).words),
             ("Kubernetes", or_nothing(self.kubernetes_version.as_deref())),
             ("Nodes", nodes(self)),
             ("Agent", or_nothing(agent.as_deref())),
             ("Agent image", or_nothing(image)),
-            ("Last seen", or_nothing(seen.as_deref())),
+            ("Last seen", seen),
             ("Made", format!("{} ago", age(self.created_at, now))),
         ];
         if !self.rights.all_namespaces && !self.rights.namespaces.is_empty() {

@@ -114,7 +114,7 @@ async fn tell_of(shared: &Shared, swept: Swept) {
 async fn reachable(shared: &Shared, applied: Option<u64>) {
     let mut changed = shared.controllers.hub.stores().grants.changed();
     loop {
-        if applied.is_some_and(|applied| applied != digest(shared)) {
+        if is_outdated(applied, digest(shared), shared.is_connected()) {
             shared.outdate_access();
         }
         tokio::select! {
@@ -130,4 +130,31 @@ async fn reachable(shared: &Shared, applied: Option<u64>) {
 fn digest(shared: &Shared) -> u64 {
     let grants = shared.controllers.hub.stores().grants.current();
     grants.digest_of(&shared.uid)
+}
+
+/// Whether what was applied is wrong, and stays so for a while. In a connected cluster a change is
+/// applied at once: until that fails, the last result holds, and a new grant makes no cluster unready.
+fn is_outdated(applied: Option<u64>, wanted: u64, connected: bool) -> bool {
+    !connected && applied.is_some_and(|applied| applied != wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_grant_in_a_connected_cluster_keeps_the_last_result() {
+        for (applied, connected, outdated) in [
+            (Some(1), true, false),
+            (Some(1), false, true),
+            (Some(2), false, false),
+            (None, false, false),
+        ] {
+            assert_eq!(
+                is_outdated(applied, 2, connected),
+                outdated,
+                "{applied:?} {connected}"
+            );
+        }
+    }
 }

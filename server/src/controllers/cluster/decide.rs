@@ -153,6 +153,8 @@ fn copy_report(status: &mut ClusterStatus, known: &Known) {
     }
     if let Some(nodes) = &heard.nodes {
         status.nodes = Some(nodes.count);
+        status.not_ready_nodes.clone_from(&nodes.not_ready);
+        status.pods = nodes.pods;
         status.capacity.clone_from(&nodes.capacity);
         status.allocatable.clone_from(&nodes.allocatable);
         let others = !status.usage.keys().eq(nodes.usage.keys())

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use drover_api::rest::ClusterView;
 use drover_ui_core::age::age;
-use drover_ui_core::cluster::{Load, words};
+use drover_ui_core::cluster::{Load, Seen, seen, words};
 use drover_ui_core::kind::Kind;
 use drover_ui_core::quantity;
 use drover_ui_kit::badge::{Badge, Tone};
@@ -26,9 +26,10 @@ pub(super) fn Overview(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
                 .unwrap_or_else(|| NOTHING.to_owned())
         }
     };
-    let seen = move || match cluster.with(|cluster| cluster.last_seen) {
-        Some(seen) => format!("{} ago", age(seen, clock.now())),
-        None => "never".to_owned(),
+    let seen = move || match cluster.with(|cluster| seen(cluster)) {
+        Seen::Connected => "connected".to_owned(),
+        Seen::At(at) => format!("{} ago", age(at, clock.now())),
+        Seen::Never => "never".to_owned(),
     };
     let nodes_screen = move || cluster.with(|cluster| Kind::NODES.list_screen(&cluster.name));
     let made = move || cluster.with(|cluster| in_full(cluster.created_at));
@@ -116,7 +117,7 @@ fn Line(
     let (_, _, unit, shown) = resource;
     let part = move || {
         let load = load.get()?;
-        of(&load).map(|taken| (taken / load.total).clamp(0.0, 1.0))
+        of(&load).map(|taken| load.part_of(taken))
     };
     let words = Signal::derive(
         move || match load.get().map(|load| (of(&load), load.total)) {

@@ -34,6 +34,12 @@ pub(crate) struct InSight {
 }
 
 impl InSight {
+    /// Names of its nodes that are not Ready.
+    pub(crate) fn not_ready_nodes(self) -> Memo<Vec<String>> {
+        let cluster = self.cluster;
+        Memo::new(move |_| cluster.with(|cluster| cluster.not_ready_nodes.clone()))
+    }
+
     /// Lets the head say how new the screen's own list is, for as long as the caller lives.
     pub(crate) fn follows(self, freshness: Signal<Freshness>) {
         self.own.set(Some(freshness));

@@ -1,5 +1,8 @@
-use drover_api::kinds::{AgentStatus, ComponentHealth, NodeCount};
+use drover_api::kinds::{AgentStatus, ComponentHealth, NodeCount, PodCount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use drover_api::conditions::{CONNECTED, REGISTERED};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::*;
 use crate::args::Format;
@@ -35,6 +38,8 @@ fn new_cluster(name: &str) -> ClusterView {
         conditions: Vec::new(),
         kubernetes_version: None,
         nodes: None,
+        not_ready_nodes: Vec::new(),
+        pods: None,
         capacity: std::collections::BTreeMap::new(),
         allocatable: std::collections::BTreeMap::new(),
         requests: std::collections::BTreeMap::new(),
@@ -53,10 +58,16 @@ fn ready_cluster() -> ClusterView {
         labels: [("env".to_owned(), "prod".to_owned())].into(),
         conditions: vec![
             set(REGISTERED, "True", "KeyBound", ""),
+            set(CONNECTED, "True", "TunnelOpen", ""),
             set(READY, "True", "Ready", "everything is as it should be"),
         ],
         kubernetes_version: Some("v1.36.1".to_owned()),
         nodes: Some(NodeCount { total: 3, ready: 2 }),
+        not_ready_nodes: vec!["worker-2".to_owned()],
+        pods: Some(PodCount {
+            failing: 5,
+            unschedulable: 0,
+        }),
         capacity: quantities("12"),
         allocatable: quantities("11"),
         requests: quantities("3500m"),

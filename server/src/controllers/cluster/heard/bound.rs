@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use drover_api::kinds::ComponentHealth;
-use drover_api::report::{EventReport, NodesReport, Refusal, Report};
+use drover_api::report::{EventReport, MAX_NOT_READY, NodesReport, Refusal, Report};
 
 /// Entries of one list or map.
 const MOST: usize = 64;
@@ -41,11 +41,18 @@ fn cut(text: &str, most: usize) -> String {
 fn nodes(nodes: &NodesReport) -> NodesReport {
     NodesReport {
         count: nodes.count,
+        not_ready: names(&nodes.not_ready),
+        pods: nodes.pods,
         capacity: amounts(&nodes.capacity),
         allocatable: amounts(&nodes.allocatable),
         requests: amounts(&nodes.requests),
         usage: amounts(&nodes.usage),
     }
+}
+
+fn names(names: &[String]) -> Vec<String> {
+    let bounded = names.iter().take(MAX_NOT_READY);
+    bounded.map(|name| cut(name, LONGEST)).collect()
 }
 
 fn amounts(amounts: &BTreeMap<String, String>) -> BTreeMap<String, String> {
@@ -125,6 +132,7 @@ mod tests {
             kubernetes_version: Some(long()),
             nodes: Some(NodesReport {
                 capacity: map(),
+                not_ready: vec![long(); 5000],
                 ..NodesReport::default()
             }),
             components: Some(vec![component(true); 100]),
