@@ -10,6 +10,7 @@ pub mod access;
 pub mod bindings;
 pub mod cluster;
 pub mod credentials;
+mod hub_uid;
 mod keeper;
 pub mod objects;
 mod outdated;
@@ -21,7 +22,7 @@ mod touched;
 pub mod upgrade;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use drover_api::ids::ClusterUid;
@@ -53,6 +54,8 @@ pub struct Controllers {
     notices: Arc<Notices>,
     /// Clusters to which access or projects are applied at a time.
     applying: Arc<Semaphore>,
+    /// UID of the hub's namespace kube-system, once it is known.
+    hub_uid: Arc<OnceLock<String>>,
 }
 
 impl std::fmt::Debug for Controllers {
@@ -81,6 +84,7 @@ impl Controllers {
             settings,
             notices,
             applying: Arc::new(Semaphore::new(APPLY_AT_ONCE)),
+            hub_uid: Arc::default(),
         }
     }
 
@@ -108,6 +112,7 @@ impl Controllers {
     async fn control(&self) {
         tokio::join!(
             self.keep_clusters(),
+            hub_uid::find(&self.hub, &self.hub_uid),
             credentials::keep(&self.hub),
             roles::built_in::keep(&self.hub),
             roles::keep(&self.hub),

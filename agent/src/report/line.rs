@@ -50,6 +50,7 @@ fn difference(said: &Report, now: &Report) -> Report {
             said.kubernetes_version.as_ref(),
             now.kubernetes_version.as_ref(),
         ),
+        cluster_uid: changed(said.cluster_uid.as_ref(), now.cluster_uid.as_ref()),
         nodes: changed(said.nodes.as_ref(), now.nodes.as_ref()),
         components: changed(said.components.as_ref(), now.components.as_ref()),
         agent: changed(said.agent.as_ref(), now.agent.as_ref()),

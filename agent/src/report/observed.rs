@@ -27,6 +27,8 @@ pub struct Observed {
 pub struct State {
     /// `gitVersion`.
     pub version: Option<String>,
+    /// UID of the namespace kube-system.
+    pub cluster_uid: Option<String>,
     /// By UID.
     pub nodes: Tally<NodeFacts>,
     /// What each unfinished pod adds, by UID.
@@ -72,6 +74,7 @@ impl Observed {
         let mut state = self.state.lock();
         Report {
             kubernetes_version: state.version.clone(),
+            cluster_uid: state.cluster_uid.clone(),
             nodes: nodes_report(&state.nodes, &state.pods, &state.usage),
             components: state.components.clone(),
             agent: state.agent.clone(),

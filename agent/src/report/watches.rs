@@ -9,7 +9,7 @@ use futures::{Stream, StreamExt as _};
 use http::Request;
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{Event as CoreEvent, NodeCondition};
+use k8s_openapi::api::core::v1::{Event as CoreEvent, Namespace, NodeCondition};
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::client::Body;
 use kube::core::{GroupVersionKind, Object};
@@ -201,6 +201,11 @@ async fn polls(source: Arc<Source>, observed: Observed) {
         {
             observed.update(|state| state.version = Some(version.git_version));
         }
+        if look.is_multiple_of(VERSION_EVERY)
+            && let Some(uid) = cluster_uid(&source.client).await
+        {
+            observed.update(|state| state.cluster_uid = Some(uid));
+        }
         let components = health_of(&source.client).await;
         observed.update(|state| state.components = Some(components));
         if (!settled || look.is_multiple_of(SETTLED_EVERY))
@@ -216,6 +221,14 @@ async fn polls(source: Arc<Source>, observed: Observed) {
         }
         tokio::time::sleep(LOOK).await;
     }
+}
+
+/// UID of the namespace kube-system. The report lane may list namespaces, and read none by its name.
+async fn cluster_uid(client: &kube::Client) -> Option<String> {
+    let api: Api<Namespace> = Api::all(client.clone());
+    let params = ListParams::default().fields("metadata.name=kube-system");
+    let found = polled(api.list_metadata(&params)).await?;
+    found.items.into_iter().next()?.metadata.uid
 }
 
 async fn polled<T>(asked: impl Future<Output = kube::Result<T>>) -> Option<T> {

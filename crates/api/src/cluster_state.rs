@@ -9,6 +9,11 @@ use crate::rest::ClusterView;
 /// Nodes that the state names; of more it says how many.
 const NAMED: usize = 3;
 
+/// What to do about a cluster in which Drover's hub runs.
+pub const HOSTS_HUB: &str = "This cluster also runs Drover's hub. Keep the nodes of the hub and of \
+    Drover's server separate from managed workloads, for example by a taint: a workload that \
+    exhausts such a node, or breaks out of its container there, reaches all clusters.";
+
 /// How a cluster is; the order is that in which people should look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Health {

@@ -19,6 +19,9 @@ pub struct Report {
     /// `gitVersion` of the API server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubernetes_version: Option<String>,
+    /// UID of the namespace kube-system, which tells this cluster from others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_uid: Option<String>,
     /// Nodes and what they offer and use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<NodesReport>,

@@ -327,6 +327,9 @@ wire! {
         /// Its nodes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         nodes: Option<NodeCount>,
+        /// Whether the server's hub is in this cluster.
+        #[serde(default)]
+        hosts_hub: bool,
         /// Names of nodes whose Ready condition is not true, at most 20.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         not_ready_nodes: Vec<String>,
@@ -379,6 +382,7 @@ impl ClusterView {
             conditions: status.conditions,
             kubernetes_version: status.kubernetes_version,
             nodes: status.nodes,
+            hosts_hub: status.hosts_hub,
             not_ready_nodes: status.not_ready_nodes,
             pods: status.pods,
             capacity: status.capacity,

@@ -1,6 +1,8 @@
 //! A cluster's state in words, and how much of it is taken.
 
-pub use drover_api::cluster_state::{Health, Seen, State, condition, seen, state, words};
+pub use drover_api::cluster_state::{
+    HOSTS_HUB, Health, Seen, State, condition, seen, state, words,
+};
 use drover_api::rest::ClusterView;
 
 use crate::quantity;

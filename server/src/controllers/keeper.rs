@@ -168,6 +168,7 @@ impl Shared {
             protocol: newest.as_ref().map_or(0, |agent| agent.protocol),
             agent_version: newest.map(|agent| agent.version),
             heard: state.heard.clone(),
+            hub_uid: self.controllers.hub_uid.get().cloned(),
             silence: state.heard_at.map(|at| at.elapsed()),
             access: state.access.clone(),
             settling: self.is_settling(),

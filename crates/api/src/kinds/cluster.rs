@@ -90,6 +90,9 @@ pub struct ClusterStatus {
     /// `gitVersion` of the cluster's API server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubernetes_version: Option<String>,
+    /// Whether the server's hub is in this cluster: its namespace kube-system has the hub's UID.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hosts_hub: bool,
     /// How many nodes there are and how many are ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<NodeCount>,

@@ -6,9 +6,13 @@ mod facts;
 mod frame;
 mod members;
 
-use drover_ui_core::cluster::Health;
+use std::sync::Arc;
+
+use drover_api::rest::ClusterView;
+use drover_ui_core::cluster::{HOSTS_HUB, Health};
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
+use drover_ui_kit::notice::{Banner, Mood};
 use leptos::prelude::*;
 
 use crate::command::SameCommand;
@@ -53,10 +57,22 @@ fn Deeds() -> impl IntoView {
     }
 }
 
+/// What to do about a cluster in which the hub runs.
+#[component]
+fn HostsHub(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
+    let hosts = Memo::new(move |_| cluster.with(|cluster| cluster.hosts_hub));
+    move || {
+        hosts
+            .get()
+            .then(|| view! { <Banner mood=Mood::Warning>{HOSTS_HUB}</Banner> })
+    }
+}
+
 #[component]
 fn Facts() -> impl IntoView {
     let InSight { cluster, name, .. } = expect_context();
     view! {
+        <HostsHub cluster=cluster/>
         <div class="cards">
             <section class="card"><h2>"Overview"</h2><Overview cluster=cluster/></section>
             <section class="card"><h2>"Resources"</h2><Resources cluster=cluster/></section>

@@ -29,6 +29,7 @@ fn cluster(conditions: &[(&str, &str, &str, &str)]) -> ClusterView {
             .collect(),
         kubernetes_version: None,
         nodes: None,
+        hosts_hub: false,
         not_ready_nodes: Vec::new(),
         pods: None,
         capacity: BTreeMap::new(),

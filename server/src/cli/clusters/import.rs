@@ -1,7 +1,9 @@
 //! `drover cluster import`.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use drover_api::cluster_state::HOSTS_HUB;
 use drover_api::rest::{ClusterCreate, ClusterView, Import, ImportRequest};
 use drover_api::shell;
 use jiff::Timestamp;
@@ -92,9 +94,11 @@ fn curl_lines(import: &Import) -> String {
 }
 
 async fn wait_until_ready(client: &Client, args: &ClusterImport) -> Result<(), Failure> {
+    let hosts_hub = AtomicBool::new(false);
     let look = || async {
         let path = ["v1", "clusters", args.name.as_str()];
         let cluster: ClusterView = client.get(&path).await?;
+        hosts_hub.store(cluster.hosts_hub, Ordering::Relaxed);
         Ok(if is_ready(&cluster) {
             Next::Done
         } else {
@@ -103,5 +107,8 @@ async fn wait_until_ready(client: &Client, args: &ClusterImport) -> Result<(), F
     };
     wait_for(args.timeout.0, look).await?;
     notice(&format!("The cluster {:?} is ready.", args.name));
+    if hosts_hub.into_inner() {
+        notice(&format!("Warning: {HOSTS_HUB}"));
+    }
     Ok(())
 }

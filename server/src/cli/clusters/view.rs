@@ -1,6 +1,6 @@
 //! A cluster in words.
 
-use drover_api::cluster_state::{Seen, condition, seen, state, words};
+use drover_api::cluster_state::{HOSTS_HUB, Seen, condition, seen, state, words};
 use drover_api::conditions::{CLEANED_UP, READY};
 use drover_api::rest::ClusterView;
 use jiff::Timestamp;
@@ -122,6 +122,9 @@ impl Page for ClusterView {
             facts.push(("Your namespaces", self.rights.namespaces.join(", ")));
         }
         let mut text = describe(&facts);
+        if self.hosts_hub {
+            text.push_str(&format!("\nWarning: {HOSTS_HUB}\n"));
+        }
         push_section(&mut text, "Conditions", conditions(self, now));
         push_section(&mut text, "Resources", resources(self));
         push_section(&mut text, "Components", components(self));

@@ -34,6 +34,8 @@ pub struct Known {
     pub protocol: u32,
     /// The report stream.
     pub heard: Heard,
+    /// UID of the hub's namespace kube-system, if the server could read it.
+    pub hub_uid: Option<String>,
     /// Time since its last line; `None` when there was none on this server.
     pub silence: Option<Duration>,
     /// How access stands.
@@ -150,6 +152,9 @@ fn copy_report(status: &mut ClusterStatus, known: &Known) {
     let heard = &known.heard;
     if let Some(version) = &heard.version {
         status.kubernetes_version = Some(version.clone());
+    }
+    if let (Some(cluster), Some(hub)) = (&heard.cluster_uid, &known.hub_uid) {
+        status.hosts_hub = cluster == hub;
     }
     if let Some(nodes) = &heard.nodes {
         status.nodes = Some(nodes.count);

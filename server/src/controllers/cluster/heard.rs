@@ -15,6 +15,8 @@ use self::bound::bounded;
 pub struct Heard {
     /// `gitVersion`.
     pub version: Option<String>,
+    /// UID of the cluster's namespace kube-system.
+    pub cluster_uid: Option<String>,
     /// Nodes and sums.
     pub nodes: Option<NodesReport>,
     /// Components of the control plane.
@@ -46,6 +48,7 @@ impl Heard {
         }
         let line = bounded(line);
         newer(&mut self.version, line.kubernetes_version);
+        newer(&mut self.cluster_uid, line.cluster_uid);
         newer(&mut self.nodes, line.nodes);
         newer(&mut self.components, line.components);
         newer(&mut self.agent, line.agent);

@@ -38,6 +38,7 @@ fn new_cluster(name: &str) -> ClusterView {
         conditions: Vec::new(),
         kubernetes_version: None,
         nodes: None,
+        hosts_hub: false,
         not_ready_nodes: Vec::new(),
         pods: None,
         capacity: std::collections::BTreeMap::new(),
@@ -115,6 +116,19 @@ fn clusters_are_listed_with_their_states_in_words() {
 #[test]
 fn a_cluster_is_shown_with_everything_that_is_known() {
     insta::assert_snapshot!(one(&ready_cluster(), Format::Table, now()).unwrap());
+}
+
+#[test]
+fn cluster_that_hosts_the_hub_is_shown_with_a_warning() {
+    let shown = |hosts_hub| {
+        let cluster = ClusterView {
+            hosts_hub,
+            ..ready_cluster()
+        };
+        one(&cluster, Format::Table, now()).unwrap()
+    };
+    assert!(shown(true).contains("separate from managed workloads"));
+    assert!(!shown(false).contains("Warning"));
 }
 
 #[test]

@@ -35,6 +35,7 @@ fn healthy() -> Known {
         protocol: 2,
         heard: Heard {
             version: Some("v1.36.3".into()),
+            cluster_uid: Some("uid-of-shop".into()),
             nodes: Some(NodesReport {
                 count: NodeCount { total: 3, ready: 3 },
                 ..Default::default()
@@ -48,6 +49,7 @@ fn healthy() -> Known {
                 wanted: 2,
             }),
         },
+        hub_uid: Some("uid-of-hub".into()),
         silence: Some(Duration::from_secs(5)),
         access: AccessState::Applied,
         upgrade: UpgradeState::Idle,
@@ -62,6 +64,35 @@ fn reason(status: &ClusterStatus, kind: &str) -> (String, String) {
 
 fn decided(registered: bool, known: &Known) -> ClusterStatus {
     decide(&cluster(registered), known, IMAGE, at(1000))
+}
+
+#[test]
+fn cluster_whose_kube_system_is_the_hubs_hosts_the_hub() {
+    let mut known = healthy();
+    assert!(!decided(true, &known).hosts_hub);
+    known.hub_uid = Some("uid-of-shop".into());
+    let status = decided(true, &known);
+    assert!(status.hosts_hub);
+    // A server that cannot read the hub's namespace keeps what is known.
+    known.hub_uid = None;
+    let mut before = cluster(true);
+    before.status = Some(status);
+    assert!(decide(&before, &known, IMAGE, at(2000)).hosts_hub);
+}
+
+#[test]
+fn report_names_failed_nodes_and_counts_pods_in_the_status() {
+    let mut known = healthy();
+    let nodes = known.heard.nodes.as_mut().unwrap();
+    nodes.not_ready = vec!["n1".to_owned()];
+    let pods = drover_api::kinds::PodCount {
+        failing: 5,
+        unschedulable: 1,
+    };
+    nodes.pods = Some(pods);
+    let status = decided(true, &known);
+    assert_eq!(status.not_ready_nodes, ["n1"]);
+    assert_eq!(status.pods, Some(pods));
 }
 
 #[test]

@@ -20,6 +20,7 @@ pub(super) fn bounded(mut line: Report) -> Report {
     }
     Report {
         kubernetes_version: line.kubernetes_version.map(text),
+        cluster_uid: line.cluster_uid.map(text),
         nodes: line.nodes.as_ref().map(nodes),
         components: line.components.map(components),
         agent: line.agent,
