@@ -8,7 +8,6 @@ mod next;
 mod seam;
 
 use std::collections::VecDeque;
-use std::fmt::Write as _;
 
 pub use ansi::{Color, Style};
 pub use choice::{SINCES, Since, TAILS, Wish};
@@ -18,7 +17,6 @@ pub use next::{Ending, Next, next};
 pub use seam::Seam;
 
 use crate::find::Find;
-use crate::quantity::count;
 
 /// Lines that are kept.
 pub const MOST_LINES: usize = 10_000;
@@ -185,23 +183,22 @@ impl Log {
         between.map_or(0, |numbers| numbers.saturating_sub(1))
     }
 
-    /// All that is kept, as a file; where lines are missing in it, it says so.
+    /// How many lines are missing within what [`Self::text`] gives.
+    pub fn missing(&self) -> u64 {
+        self.gap()
+    }
+
+    /// The container's lines that are kept, as a file: without the page's own words.
     pub fn text(&self, with_times: bool) -> String {
         let mut text = String::new();
         add_lines(&mut text, &self.shown, with_times);
-        // Writing to a string does not fail.
-        let _ = match self.gap() {
-            0 => Ok(()),
-            1 => writeln!(text, "… 1 line was not kept …"),
-            more => writeln!(text, "… {} lines were not kept …", count(more)),
-        };
         add_lines(&mut text, &self.waiting, with_times);
         text
     }
 }
 
 fn add_lines(text: &mut String, kept: &Kept, with_times: bool) {
-    for line in &kept.lines {
+    for line in kept.lines.iter().filter(|line| !line.entry.is_note) {
         if let Some(at) = line.entry.at.filter(|_| with_times) {
             text.push_str(&at.to_string());
             text.push(' ');

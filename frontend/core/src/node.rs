@@ -2,7 +2,6 @@
 
 use serde::Deserialize;
 
-use crate::cluster::words;
 use crate::row::Note;
 use crate::severity::Severity;
 
@@ -52,7 +51,7 @@ fn condition(condition: &NodeCondition) -> Option<Note> {
         ("Ready", "False") => (Severity::Failing, "kubelet says not ready".to_owned()),
         ("Ready", _) => (Severity::Failing, "kubelet does not answer".to_owned()),
         // Every other condition of a node is a complaint.
-        (kind, "True") => (Severity::Degraded, words(kind)),
+        (kind, "True") => (Severity::Degraded, kind.to_owned()),
         _ => return None,
     };
     Some(Note {
@@ -117,7 +116,7 @@ mod tests {
         assert_eq!(
             told,
             [
-                (Severity::Degraded, "memory pressure"),
+                (Severity::Degraded, "MemoryPressure"),
                 (Severity::Failing, "kubelet does not answer"),
                 (Severity::Idle, "control-plane: takes no new pods"),
                 (Severity::Idle, "gpu=a100: sends pods away"),

@@ -2,6 +2,7 @@
 
 mod condition;
 mod container;
+mod crash;
 mod event;
 mod exit;
 mod job;
@@ -20,6 +21,7 @@ use serde_json::Value;
 
 pub use condition::Condition;
 pub use container::{Container, Life, Probe, Role, containers, life};
+pub use crash::{Crash, crashes};
 pub use event::events;
 pub use exit::meaning;
 pub use overview::{Fact, Overview, Section, Verdict, Worth};
@@ -73,6 +75,11 @@ impl Object {
     /// When it was asked to go, if it is going.
     pub fn leaving(&self) -> Option<Timestamp> {
         read::time(&self.0, "/metadata/deletionTimestamp")
+    }
+
+    /// The node that a pod is assigned to.
+    pub fn node_name(&self) -> Option<&str> {
+        read::text(&self.0, "/spec/nodeName")
     }
 
     /// Its labels.

@@ -1,5 +1,6 @@
 //! One object of a cluster: how it is, what was noticed of it, its manifest, its logs.
 
+mod crash;
 mod events;
 mod logs;
 mod manifest;
@@ -181,7 +182,10 @@ fn There(shown: Shown) -> impl IntoView {
     let object = shown.known();
     let named = shown.named.get_value();
     let kind = named.kind;
-    let overview = Memo::new(move |_| object.with(|object| Overview::of(kind, object)));
+    let not_ready = expect_context::<InSight>().not_ready_nodes();
+    let overview = Memo::new(move |_| {
+        object.with(|object| not_ready.with(|nodes| Overview::in_cluster(kind, object, nodes)))
+    });
     let verdict = Memo::new(move |_| overview.with(|it| it.verdict.clone()));
     let why = move || {
         verdict

@@ -98,7 +98,7 @@ mod tests {
     }
 
     fn waits() -> Life {
-        let words = "crash loop back off".to_owned();
+        let words = "CrashLoopBackOff".to_owned();
         Life::Waits { words }
     }
 
@@ -157,7 +157,7 @@ mod tests {
             refused(ProblemKind::Invalid),
             Some(waits()),
         );
-        assert_eq!(waiting, Next::Wait("crash loop back off".to_owned()));
+        assert_eq!(waiting, Next::Wait("CrashLoopBackOff".to_owned()));
         let problem = Problem::new(ProblemKind::Invalid, "container is waiting to start: x");
         let late = next(
             &wish(false, true),

@@ -135,7 +135,7 @@ fn a_paused_log_stands_still_and_loses_nothing() {
     log.push(b"b");
     log.note("It was cut.");
     assert_eq!((texts(&log), log.waiting()), (vec!["a"], 2));
-    assert_eq!(log.text(false), "a\nb\nIt was cut.\n");
+    assert_eq!(log.text(false), "a\nb\n");
     log.pause(false);
     assert_eq!(
         (texts(&log), log.waiting()),
@@ -144,7 +144,17 @@ fn a_paused_log_stands_still_and_loses_nothing() {
 }
 
 #[test]
-fn a_saved_log_says_where_lines_are_missing() {
+fn saved_log_has_the_containers_lines_only() {
+    let mut log = Log::default();
+    log.push(b"a");
+    log.note("The container ended and will be started again.");
+    log.push(b"b");
+    assert_eq!(texts(&log).len(), 3);
+    assert_eq!((log.text(false), log.missing()), ("a\nb\n".to_owned(), 0));
+}
+
+#[test]
+fn saved_log_counts_the_lines_that_are_missing() {
     let mut log = Log::default();
     log.push(b"a");
     log.pause(true);
@@ -158,12 +168,15 @@ fn a_saved_log_says_where_lines_are_missing() {
     push(&mut log, MOST_LINES);
     assert!(log.text(false).starts_with("a\nline 0\n"));
     push(&mut log, 1);
-    let text = log.text(false);
-    assert!(text.starts_with("a\n… 1 line was not kept …\nline 1\n"));
+    assert!(log.text(false).starts_with("a\nline 1\n"));
+    assert_eq!(log.missing(), 1);
     push(&mut log, 1_233);
     let text = log.text(false);
-    assert!(text.starts_with("a\n… 1,234 lines were not kept …\nline 1234\n"));
-    assert_eq!(text.lines().count(), 2 + MOST_LINES);
+    assert!(text.starts_with("a\nline 1234\n"));
+    assert_eq!(
+        (text.lines().count(), log.missing()),
+        (1 + MOST_LINES, 1_234)
+    );
     log.pause(false);
     assert!(log.text(false).starts_with("line 1234\n"));
     assert_eq!((log.lines().len(), log.dropped()), (MOST_LINES, 1_235));

@@ -4,14 +4,13 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{Object, read};
-use crate::cluster::words;
 use crate::kind::Kind;
 use crate::severity::Severity;
 
 /// What a cluster says of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Of what, in words.
+    /// Its type, as Kubernetes writes it.
     pub name: String,
     /// What it means.
     pub severity: Severity,
@@ -48,17 +47,17 @@ fn condition(kind: Kind, value: &Value) -> Option<Condition> {
     let reason = read::text(value, "/reason").unwrap_or_default();
     let severity = severity(name, status, reason);
     let parts = [
-        words(reason),
+        reason.to_owned(),
         read::owned(value, "/message").unwrap_or_default(),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     let troubles = matches!(severity, Severity::Failing | Severity::Degraded);
     Some(Condition {
-        name: words(name),
+        name: name.to_owned(),
         severity,
         status,
         told: parts.join(": "),
-        advice: advice(kind, name, reason).filter(|_| troubles),
+        advice: advice(kind, name, status, reason).filter(|_| troubles),
         since: read::time(value, "/lastTransitionTime"),
     })
 }
@@ -105,11 +104,24 @@ fn severity(name: &str, status: &str, reason: &str) -> Severity {
     }
 }
 
-fn advice(kind: Kind, name: &str, reason: &str) -> Option<&'static str> {
+fn advice(kind: Kind, name: &str, status: &str, reason: &str) -> Option<&'static str> {
     match kind.name {
+        // The advice below is for a state that is known.
+        kind if status == "unknown" => Some(of_unknown(kind, reason)),
         "Pod" => of_pod(name, reason),
         "Node" => of_node(name),
         _ => of_workload(name, reason),
+    }
+}
+
+fn of_unknown(kind: &str, reason: &str) -> &'static str {
+    match (kind, reason) {
+        ("Node", _) => {
+            "The kubelet does not report, so the state is not known: check whether the machine runs, its network, and the kubelet's log."
+        }
+        ("Pod", _) => "The state is not known: check whether the pod's node is Ready.",
+        (_, "DeploymentPaused") => "The rollout is paused: kubectl rollout resume continues it.",
+        _ => "The controller does not report this state: check the events.",
     }
 }
 

@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::exit::meaning;
 use super::overview::Verdict;
 use super::{Object, read};
-use crate::cluster::words;
 use crate::problem::sentence;
 use crate::severity::Severity;
 
@@ -72,7 +71,7 @@ pub struct Container {
 }
 
 /// Where containers of a role are in the spec and the status.
-const PLACES: [(&str, &str, Role); 3] = [
+pub(super) const PLACES: [(&str, &str, Role); 3] = [
     (
         "/spec/initContainers",
         "/status/initContainerStatuses",
@@ -124,14 +123,14 @@ fn container(spec: &Value, statuses: &[Value], role: Role) -> Option<Container> 
     })
 }
 
-fn role_of(spec: &Value, role: Role) -> Role {
+pub(super) fn role_of(spec: &Value, role: Role) -> Role {
     match read::text(spec, "/restartPolicy") {
         Some("Always") if role == Role::Init => Role::Sidecar,
         _ => role,
     }
 }
 
-fn of_name<'a>(statuses: &'a [Value], name: &str) -> &'a Value {
+pub(super) fn of_name<'a>(statuses: &'a [Value], name: &str) -> &'a Value {
     let mut statuses = statuses.iter();
     let found = statuses.find(|status| read::text(status, "/name") == Some(name));
     found.unwrap_or(&Value::Null)
@@ -154,19 +153,19 @@ fn verdict(state: &Value, status: &Value, role: Role) -> Verdict {
         return ended(gone);
     }
     if !read::at(state, "/running").is_object() {
-        return Verdict::of(Severity::Idle, "not started yet");
+        return Verdict::of(Severity::Idle, "Waiting");
     }
     let ready = read::is_true(status, "/ready");
     match role {
         Role::Main | Role::Sidecar if !ready => Verdict::of(
             Severity::Degraded,
-            "running, not ready",
+            "Running, not ready",
         )
         .because(
             "Its readiness or startup probe has not succeeded: the events say what it answered.",
         ),
-        Role::Init => Verdict::of(Severity::Progressing, "running"),
-        _ => Verdict::of(Severity::Healthy, "running"),
+        Role::Init => Verdict::of(Severity::Progressing, "Running"),
+        _ => Verdict::of(Severity::Healthy, "Running"),
     }
 }
 
@@ -178,10 +177,9 @@ fn ended(state: &Value) -> Verdict {
     } else {
         Severity::Failing
     };
-    let named = reason.filter(|reason| !matches!(*reason, "Completed" | "Error"));
-    let words = match named {
-        Some(reason) => format!("ended with {code} ({reason})"),
-        None => format!("ended with {code}"),
+    let words = match reason {
+        Some(reason) => format!("{reason}, exit code {code}"),
+        None => format!("Terminated, exit code {code}"),
     };
     let mut why = format!("Code {code}: {}.", meaning(code, reason));
     if let Some(message) = read::text(state, "/message") {
@@ -220,7 +218,7 @@ pub(crate) fn waits(reason: &str, message: &str) -> Verdict {
     };
     let parts = [advice.to_owned(), sentence(message.to_owned())].into_iter();
     let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
-    Verdict::of(severity, words(reason)).because(parts.join(" "))
+    Verdict::of(severity, reason).because(parts.join(" "))
 }
 
 fn port(port: &Value) -> Option<String> {

@@ -23,9 +23,9 @@ pub(crate) fn verdict(node: &Object) -> Verdict {
         .unwrap_or_default();
     match status {
         Some("True") => {}
-        Some("False") => return Verdict::of(Severity::Failing, "not ready").because(message),
+        Some("False") => return Verdict::of(Severity::Failing, "NotReady").because(message),
         _ => {
-            return Verdict::of(Severity::Failing, "silent").because(
+            return Verdict::of(Severity::Failing, "NotReady").because(
                 "Its kubelet does not report: look whether the machine runs, and at its network.",
             );
         }
@@ -37,15 +37,15 @@ pub(crate) fn verdict(node: &Object) -> Verdict {
             && (kind.ends_with("Pressure") || kind == "NetworkUnavailable")
     });
     if let Some(short) = short {
-        let kind = words(read::text(short, "/type").unwrap_or_default());
+        let kind = read::text(short, "/type").unwrap_or_default();
         let message = read::text(short, "/message").unwrap_or_default();
-        return Verdict::of(Severity::Degraded, format!("ready, {kind}")).because(message);
+        return Verdict::of(Severity::Degraded, format!("Ready,{kind}")).because(message);
     }
     if read::is_true(node, "/spec/unschedulable") {
-        return Verdict::of(Severity::Degraded, "ready, cordoned")
+        return Verdict::of(Severity::Degraded, "Ready,SchedulingDisabled")
             .because("It takes no new pods until somebody says kubectl uncordon.");
     }
-    Verdict::of(Severity::Healthy, "ready")
+    Verdict::of(Severity::Healthy, "Ready")
 }
 
 /// What is known of a node.

@@ -123,6 +123,18 @@ pub struct Overview {
 }
 
 impl Overview {
+    /// Reads an object of a cluster in which these nodes are not Ready.
+    pub fn in_cluster(kind: Kind, object: &Object, not_ready: &[String]) -> Self {
+        let overview = Self::of(kind, object);
+        match kind {
+            Kind::PODS => Self {
+                verdict: pod::verdict_on(object, not_ready),
+                ..overview
+            },
+            _ => overview,
+        }
+    }
+
     /// Reads an object of a kind.
     pub fn of(kind: Kind, object: &Object) -> Self {
         let (verdict, mut sections) = match kind.name {

@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::container::{Container, Role, containers};
 use super::overview::{Facts, Section, Verdict, Worth};
 use super::{Object, Reference, read};
-use crate::cluster::words;
 use crate::severity::Severity;
 
 /// A pod in a list of those that belong to something.
@@ -29,16 +28,25 @@ pub struct PodLine {
 impl PodLine {
     /// Reads a pod.
     pub fn of(pod: &Object) -> Self {
+        Self::with(pod, verdict(pod))
+    }
+
+    /// Reads a pod of a cluster in which these nodes are not Ready.
+    pub fn on(pod: &Object, not_ready: &[String]) -> Self {
+        Self::with(pod, verdict_on(pod, not_ready))
+    }
+
+    fn with(pod: &Object, verdict: Verdict) -> Self {
         let (ready, all) = readiness(pod.value());
         Self {
             pod: Reference {
                 words: pod.name().to_owned(),
                 ..Reference::to("v1", "Pod", pod.namespace(), pod.name())
             },
-            verdict: verdict(pod),
+            verdict,
             ready: format!("{ready}/{all}"),
             restarts: restarts(pod.value()),
-            node: node(pod.value()),
+            node: node_of(pod.value()),
             created: pod.created(),
         }
     }
@@ -52,28 +60,42 @@ pub fn is_over(pod: &Object) -> bool {
     )
 }
 
-/// How a pod is.
+/// How a pod is, where these nodes of the cluster are not Ready: of a node that does not report,
+/// nothing newer is known.
+pub(crate) fn verdict_on(pod: &Object, not_ready: &[String]) -> Verdict {
+    let lost = pod
+        .node_name()
+        .filter(|name| not_ready.iter().any(|it| it == name));
+    match lost {
+        Some(node) if !is_over(pod) => on_lost_node(node),
+        _ => verdict(pod),
+    }
+}
+
+/// How a pod is, as far as the pod itself says.
 pub(crate) fn verdict(pod: &Object) -> Verdict {
     let value = pod.value();
+    let phase = read::text(value, "/status/phase").unwrap_or_default();
+    let node = read::text(value, "/spec/nodeName");
+    let lost = node.filter(|_| phase == "Running" && is_marked_lost(value));
+    if let Some(node) = lost {
+        return on_lost_node(node);
+    }
     if pod.leaving().is_some() {
         return leaving(value);
     }
-    let phase = read::text(value, "/status/phase").unwrap_or_default();
     let reason = read::text(value, "/status/reason");
     let message = read::text(value, "/status/message").unwrap_or_default();
     let containers = containers(pod);
     match phase {
-        "Succeeded" => Verdict::of(Severity::Idle, "succeeded")
+        "Succeeded" => Verdict::of(Severity::Idle, "Succeeded")
             .because("All of its containers ended without an error."),
         "Failed" => match (reason, worst(&containers)) {
-            (None, Some(sick)) => told("failed", sick),
-            _ => Verdict::of(
-                Severity::Failing,
-                reason.map_or_else(|| "failed".to_owned(), words),
-            )
-            .because(failed(reason, message)),
+            (None, Some(sick)) => told("Failed", sick),
+            _ => Verdict::of(Severity::Failing, reason.unwrap_or("Failed"))
+                .because(failed(reason, message)),
         },
-        "Unknown" => Verdict::of(Severity::Failing, "unknown")
+        "Unknown" => Verdict::of(Severity::Failing, "Unknown")
             .because("Its node does not answer, so nobody knows how it is: look at the node."),
         "Running" => running(value, &containers),
         _ => pending(value, &containers),
@@ -86,7 +108,7 @@ fn leaving(pod: &Value) -> Verdict {
         Some(seconds) => format!("It is being deleted; its containers have {seconds} s to stop."),
         None => "It is being deleted.".to_owned(),
     };
-    Verdict::of(Severity::Progressing, "terminating").because(why)
+    Verdict::of(Severity::Progressing, "Terminating").because(why)
 }
 
 fn failed(reason: Option<&str>, message: &str) -> String {
@@ -142,7 +164,7 @@ fn running(pod: &Value, containers: &[Container]) -> Verdict {
         )
         .because(why.unwrap_or_default());
     }
-    Verdict::of(Severity::Healthy, "running")
+    Verdict::of(Severity::Healthy, "Running")
 }
 
 fn pending(pod: &Value, containers: &[Container]) -> Verdict {
@@ -155,7 +177,8 @@ fn pending(pod: &Value, containers: &[Container]) -> Verdict {
         .find(|one| read::text(one, "/status") == Some("False"));
     if let Some(placed) = placed {
         let message = read::text(placed, "/message").unwrap_or_default();
-        return Verdict::of(Severity::Degraded, "not scheduled")
+        let reason = read::text(placed, "/reason").unwrap_or("Unschedulable");
+        return Verdict::of(Severity::Degraded, reason)
             .because(format!("No node takes it: {message}"));
     }
     let busy = containers
@@ -164,14 +187,50 @@ fn pending(pod: &Value, containers: &[Container]) -> Verdict {
     match busy {
         Some(busy) if busy.role == Role::Init => Verdict::of(
             Severity::Progressing,
-            format!("starting: init container {}", busy.name),
+            format!("Pending: init container {}", busy.name),
         ),
-        Some(busy) => Verdict::of(
-            Severity::Progressing,
-            format!("starting: {}", busy.state.words),
-        ),
-        None => Verdict::of(Severity::Progressing, "starting"),
+        Some(busy) => Verdict::of(Severity::Progressing, busy.state.words.clone()),
+        None => not_started(pod),
     }
+}
+
+/// No container has a state yet.
+fn not_started(pod: &Value) -> Verdict {
+    let node = read::text(pod, "/spec/nodeName");
+    // The kubelet sets the start time when it accepts the pod.
+    match node.filter(|_| read::time(pod, "/status/startTime").is_none()) {
+        Some(node) => Verdict::of(Severity::Degraded, "Pending").because(format!(
+            "The kubelet of the node {node} has not accepted the pod: if this lasts, check whether \
+             the node is Ready."
+        )),
+        None => Verdict::of(Severity::Progressing, "Pending"),
+    }
+}
+
+/// A pod whose node does not report: the state of its containers is out of date.
+fn on_lost_node(node: &str) -> Verdict {
+    Verdict::of(Severity::Failing, "NodeNotReady").because(format!(
+        "The node {node} is not Ready, so the state below is the last that its kubelet reported: \
+         check whether the machine runs, and its network."
+    ))
+}
+
+/// Whether the node controller has taken a pod's readiness away: its node does not report, and the
+/// containers still have the state that the kubelet reported last.
+fn is_marked_lost(pod: &Value) -> bool {
+    let conditions = read::list(pod, "/status/conditions");
+    let ready = |kind: &str| {
+        let mut found = conditions.iter();
+        let found = found.find(|one| read::text(one, "/type") == Some(kind));
+        found.and_then(|one| read::text(one, "/status"))
+    };
+    let (ready_containers, all) = readiness(pod);
+    // The node controller changes Ready only; the kubelet sets both.
+    all > 0
+        && ready_containers == all
+        && ready("Ready") == Some("False")
+        && ready("ContainersReady") == Some("True")
+        && read::list(pod, "/spec/readinessGates").is_empty()
 }
 
 /// How many containers are ready, of how many: the work and what runs beside it, as the API server's
@@ -202,7 +261,7 @@ fn restarts(pod: &Value) -> i64 {
         })
 }
 
-fn node(pod: &Value) -> Option<Reference> {
+fn node_of(pod: &Value) -> Option<Reference> {
     let name = read::text(pod, "/spec/nodeName")?;
     Some(Reference {
         words: name.to_owned(),
@@ -227,7 +286,7 @@ pub(crate) fn sections(pod: &Object) -> Vec<Section> {
     let facts = Facts::default()
         .text("Containers ready", Some(format!("{ready} of {all}")))
         .text("Restarts", Some(restarts(value).to_string()))
-        .put("Node", node(value).map(|node| Worth::Links(vec![node])))
+        .put("Node", node_of(value).map(|node| Worth::Links(vec![node])))
         .codes("Pod IP", addresses)
         .text("Node’s IP", of("/status/hostIP"))
         .at("Started", read::time(value, "/status/startTime"))

@@ -44,7 +44,7 @@ fn a_pod_that_runs_is_well() {
                 "finishedAt": "2026-11-22T00:00:00Z"}}}]),
     );
     let overview = overview("pods", value);
-    assert_eq!(overview.verdict, Verdict::of(Severity::Healthy, "running"));
+    assert_eq!(overview.verdict, Verdict::of(Severity::Healthy, "Running"));
     let web = &overview.containers[0];
     assert_eq!(web.ports, ["8080/TCP http"]);
     assert_eq!(web.requests.as_deref(), Some("cpu 100m, memory 64Mi"));
@@ -53,7 +53,7 @@ fn a_pod_that_runs_is_well() {
         "GET /ready on port http (HTTP), every 5 s, at most 1 s, 3 failures count"
     );
     let (last, at) = web.last.as_ref().unwrap();
-    assert_eq!(last.words, "ended with 137 (OOMKilled)");
+    assert_eq!(last.words, "OOMKilled, exit code 137");
     assert!(last.why.as_ref().unwrap().contains("out of memory"));
     assert!(at.is_some());
     let Worth::Links(nodes) = fact(&overview, "Node") else {
@@ -69,20 +69,20 @@ fn a_pod_says_what_is_wrong_with_it_and_what_to_do() {
     let waiting = |reason: &str| json!([{"name": "web", "state": {"waiting": {"reason": reason}}}]);
     let crashing = overview("pods", pod("Running", &one, &waiting("CrashLoopBackOff")));
     assert_eq!(crashing.verdict.severity, Severity::Failing);
-    assert_eq!(crashing.verdict.words, "crash loop back off");
+    assert_eq!(crashing.verdict.words, "CrashLoopBackOff");
     let why = crashing.verdict.why.unwrap();
     assert!(why.contains("logs of its previous run"), "{why}");
     for (reason, severity, words) in [
-        ("ImagePullBackOff", Severity::Failing, "image pull back off"),
+        ("ImagePullBackOff", Severity::Failing, "ImagePullBackOff"),
         (
             "ContainerCreating",
             Severity::Progressing,
-            "starting: container creating",
+            "ContainerCreating",
         ),
         (
             "CreateContainerConfigError",
             Severity::Failing,
-            "create container config error",
+            "CreateContainerConfigError",
         ),
     ] {
         let found = verdict("pods", pod("Pending", &one, &waiting(reason)));
@@ -92,7 +92,7 @@ fn a_pod_says_what_is_wrong_with_it_and_what_to_do() {
     unscheduled["status"]["conditions"] = json!([{"type": "PodScheduled", "status": "False",
         "reason": "Unschedulable", "message": "0/3 nodes are available"}]);
     let unscheduled = overview("pods", unscheduled);
-    assert_eq!(unscheduled.verdict.words, "not scheduled");
+    assert_eq!(unscheduled.verdict.words, "Unschedulable");
     assert!(
         unscheduled.conditions[0]
             .advice
@@ -103,14 +103,70 @@ fn a_pod_says_what_is_wrong_with_it_and_what_to_do() {
     leaving["metadata"]["deletionTimestamp"] = json!("2026-11-22T00:00:00Z");
     assert_eq!(
         verdict("pods", leaving),
-        (Severity::Progressing, "terminating".to_owned())
+        (Severity::Progressing, "Terminating".to_owned())
     );
     let mut evicted = pod("Failed", &one, &json!([]));
     evicted["status"]["reason"] = json!("Evicted");
     assert_eq!(
         verdict("pods", evicted),
-        (Severity::Failing, "evicted".to_owned())
+        (Severity::Failing, "Evicted".to_owned())
     );
+}
+
+#[test]
+fn condition_of_status_unknown_has_its_own_advice() {
+    let advice = |plural: &str, kind: &str, status: &str, reason: &str| {
+        let value = json!({"status": {"conditions":
+            [{"type": kind, "status": status, "reason": reason}]}});
+        overview(plural, value).conditions[0].advice
+    };
+    for (plural, kind, bad) in [
+        ("nodes", "MemoryPressure", "True"),
+        ("nodes", "Ready", "False"),
+        ("pods", "Ready", "False"),
+        ("deployments", "Available", "False"),
+        ("deployments", "ReplicaFailure", "True"),
+    ] {
+        let (known, unknown) = (
+            advice(plural, kind, bad, ""),
+            advice(plural, kind, "Unknown", ""),
+        );
+        assert!(known.is_some() && unknown.is_some(), "{kind}");
+        assert_ne!(known, unknown, "{kind}");
+    }
+    let paused = advice("deployments", "Progressing", "Unknown", "DeploymentPaused");
+    assert!(paused.unwrap().contains("rollout resume"));
+}
+
+#[test]
+fn pod_on_a_dead_node_is_not_starting() {
+    let one = json!([{"name": "web", "image": "x"}]);
+    let creating = json!([{"name": "web", "state": {"waiting": {"reason": "ContainerCreating"}}}]);
+    let creating = Object::from(pod("Pending", &one, &creating));
+    let on = |pod: &Object, lost: &str| PodLine::on(pod, &[lost.to_owned()]).verdict;
+    assert_eq!(on(&creating, "n2").words, "ContainerCreating");
+    let lost = on(&creating, "n1");
+    assert_eq!(
+        (lost.severity, &*lost.words),
+        (Severity::Failing, "NodeNotReady")
+    );
+    assert!(lost.why.unwrap().contains("n1"));
+    let over = Object::from(pod("Succeeded", &one, &json!([])));
+    assert_eq!(on(&over, "n1").words, "Succeeded");
+
+    // Without the node: the kubelet has never accepted the pod.
+    let waits = overview("pods", pod("Pending", &one, &json!([]))).verdict;
+    assert_eq!(
+        (waits.severity, &*waits.words),
+        (Severity::Degraded, "Pending")
+    );
+    assert!(waits.why.unwrap().contains("n1"));
+    // The node controller has set Ready to False; the kubelet's state is the last.
+    let ready = json!([{"name": "web", "ready": true, "state": {"running": {}}}]);
+    let mut running = pod("Running", &one, &ready);
+    running["status"]["conditions"] = json!([{"type": "Ready", "status": "False"},
+        {"type": "ContainersReady", "status": "True"}]);
+    assert_eq!(overview("pods", running).verdict.words, "NodeNotReady");
 }
 
 #[test]
@@ -135,7 +191,7 @@ fn sidecars_count_and_those_who_only_look_do_not() {
     pod["status"]["ephemeralContainerStatuses"] = json!([{"name": "debugger",
         "state": {"terminated": {"exitCode": 130, "reason": "Error"}}}]);
     let found = verdict("pods", pod);
-    assert_eq!(found, (Severity::Healthy, "running".to_owned()));
+    assert_eq!(found, (Severity::Healthy, "Running".to_owned()));
 }
 
 #[test]
@@ -304,22 +360,22 @@ fn a_node_says_whether_pods_can_run_there() {
                 "conditions": [{"type": "Ready", "status": ready},
                     {"type": "DiskPressure", "status": pressure}]}})
     };
-    assert_eq!(verdict("nodes", node("True", "False", false)).1, "ready");
+    assert_eq!(verdict("nodes", node("True", "False", false)).1, "Ready");
     assert_eq!(
         verdict("nodes", node("True", "False", true)).1,
-        "ready, cordoned"
+        "Ready,SchedulingDisabled"
     );
     assert_eq!(
         verdict("nodes", node("True", "True", false)).1,
-        "ready, disk pressure"
+        "Ready,DiskPressure"
     );
     assert_eq!(
         verdict("nodes", node("False", "False", false)).1,
-        "not ready"
+        "NotReady"
     );
     assert_eq!(
         verdict("nodes", node("Unknown", "False", false)).1,
-        "silent"
+        "NotReady"
     );
     let overview = overview("nodes", node("True", "True", false));
     assert_eq!(
@@ -332,7 +388,7 @@ fn a_node_says_whether_pods_can_run_there() {
         &Worth::Text("control-plane".to_owned())
     );
     assert_eq!(
-        overview.conditions[0].name, "disk pressure",
+        overview.conditions[0].name, "DiskPressure",
         "troubles come first"
     );
 }
@@ -393,5 +449,6 @@ proptest! {
             let _ = related(kind, &object);
         }
         let _ = (PodLine::of(&object), object.owners(), life(&object, "web"), is_over(&object));
+        let _ = (crashes(&object), PodLine::on(&object, &[String::new()]));
     }
 }

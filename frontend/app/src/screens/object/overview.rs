@@ -1,12 +1,14 @@
 //! An object at first sight.
 
+use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl::Named;
 use drover_ui_core::object::{
-    Condition, Container, Fact, Object, Overview, Section, Verdict, Worth, related,
+    Condition, Container, Fact, Object, Overview, Section, Verdict, Worth, crashes, related,
 };
 use drover_ui_kit::badge::{Badge, Tone};
 use leptos::prelude::*;
 
+use super::crash::Crashes;
 use super::related::Belongings;
 use super::words::{Age, Link};
 use crate::command::SameCommand;
@@ -29,6 +31,12 @@ pub(super) fn OverviewTab(
     let containers = Memo::new(move |_| overview.with(|it| it.containers.clone()));
     let conditions = Memo::new(move |_| overview.with(|it| it.conditions.clone()));
     let belongings = Memo::new(move |_| object.with(|object| related(kind, object)));
+    // Those of the pods below are known once these are followed.
+    let crashing = RwSignal::new(Vec::new());
+    let crashes = Signal::derive(move || match kind {
+        Kind::PODS => object.with(crashes),
+        _ => crashing.get(),
+    });
     let sections = move || {
         let sections = sections.get().into_iter();
         let cards = sections.map(|section| view! { <Facts section=section cluster=cluster/> });
@@ -36,13 +44,14 @@ pub(super) fn OverviewTab(
     };
     view! {
         <div class="stack">
+            <Crashes crashes=crashes cluster=cluster of_pod=kind == Kind::PODS/>
             <div class="cards">
                 {sections}
                 <Metadata object=object cluster=cluster/>
             </div>
             {move || containers.with(|it| !it.is_empty()).then(|| view! { <Containers containers=containers/> })}
             {move || conditions.with(|it| !it.is_empty()).then(|| view! { <Conditions conditions=conditions/> })}
-            {move || belongings.get().map(|what| view! { <Belongings cluster=cluster what=what/> })}
+            {move || belongings.get().map(|what| view! { <Belongings cluster=cluster what=what of=kind crashing=crashing/> })}
             <footer class="page-foot"><SameCommand line=command/></footer>
         </div>
     }

@@ -2,7 +2,9 @@
 
 use drover_ui_core::feed::Objects;
 use drover_ui_core::kind::Kind;
-use drover_ui_core::object::{Object, Overview, PodLine, Reference, Related, Target};
+use drover_ui_core::object::{
+    Crash, Object, Overview, PodLine, Reference, Related, Target, crashes,
+};
 use drover_ui_kit::badge::Badge;
 use drover_ui_kit::notice::Skeleton;
 use leptos::prelude::*;
@@ -10,6 +12,7 @@ use leptos::prelude::*;
 use super::words::{Age, Link, Refused};
 use crate::follow::Followed;
 use crate::freshness::{Freshness, StaleBanner};
+use crate::screens::cluster::InSight;
 use crate::screens::kinds::tone_of;
 
 /// More would not be read here; the list has them all.
@@ -32,11 +35,26 @@ pub(super) fn belonging(followed: Followed<Object>, what: &Related) -> Option<Ve
 
 /// The card.
 #[component]
-pub(super) fn Belongings(cluster: StoredValue<String>, what: Related) -> impl IntoView {
+pub(super) fn Belongings(
+    cluster: StoredValue<String>,
+    what: Related,
+    /// The kind of what they belong to.
+    of: Kind,
+    /// Where the crashes of the pods are told.
+    crashing: RwSignal<Vec<Crash>>,
+) -> impl IntoView {
     let followed = cluster.with_value(|cluster| follow(cluster, &what));
     let kind = what.kind;
     let what = StoredValue::new(what);
     let ours = Memo::new(move |_| what.with_value(|what| belonging(followed, what)));
+    // A node has pods of many owners; their crashes are told on their pages.
+    let tells = kind == Kind::PODS && of != Kind::NODES;
+    Effect::new(move || {
+        let found = ours.with(|ours| ours.iter().flatten().flat_map(crashes).collect::<Vec<_>>());
+        if tells && crashing.with_untracked(|known| *known != found) {
+            crashing.set(found);
+        }
+    });
     let count = move || ours.with(|ours| ours.as_ref().map(|ours| format!(" ({})", ours.len())));
     let list = move || match (ours.get(), followed.freshness()) {
         (None, Freshness::Stale { problem, .. }) => {
@@ -63,10 +81,12 @@ pub(super) fn Belongings(cluster: StoredValue<String>, what: Related) -> impl In
 
 #[component]
 fn Lines(kind: Kind, ours: Vec<Object>, cluster: StoredValue<String>) -> impl IntoView {
+    let not_ready = expect_context::<InSight>().not_ready_nodes();
+    let not_ready = not_ready.get();
     let more = ours.len().saturating_sub(SHOWN);
     let rows = ours.iter().take(SHOWN).map(|one| {
         let line = match kind {
-            Kind::PODS => PodLine::of(one),
+            Kind::PODS => PodLine::on(one, &not_ready),
             kind => other(kind, one),
         };
         view! { <OneLine line=line cluster=cluster/> }

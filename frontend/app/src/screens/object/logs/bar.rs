@@ -2,6 +2,7 @@
 
 use drover_ui_core::kubectl;
 use drover_ui_core::log::{Log, MOST_LINES, SINCES, Since, TAILS, Wish};
+use drover_ui_core::quantity::count;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::copy;
 use drover_ui_kit::field::{Checkbox, Select};
@@ -53,9 +54,16 @@ pub(super) fn Bar(
 fn Keep(view: LogView, reader: Reader, wish: Memo<Option<Wish>>) -> impl IntoView {
     let toasts = expect_context::<Toasts>();
     let text = move || {
-        reader
-            .log
-            .with_untracked(|log| log.text(view.times.get_untracked()))
+        reader.log.with_untracked(|log| {
+            // The text has the container's lines only, so a gap is said beside it.
+            if log.missing() > 0 {
+                toasts.warn(&format!(
+                    "{} lines are missing in it: the log grew faster than it was shown.",
+                    count(log.missing())
+                ));
+            }
+            log.text(view.times.get_untracked())
+        })
     };
     let download = move |()| {
         let name = wish.with_untracked(|wish| {

@@ -1,0 +1,187 @@
+//! Containers that end with an error: what the page of a pod, or of what owns it, shows first.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::container::{PLACES, Role, of_name, role_of};
+use super::{Object, Reference, Target, meaning, read};
+use crate::kind::Kind;
+use crate::url::segment;
+
+/// A container whose last run ended with an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crash {
+    /// Its pod.
+    pub pod: Reference,
+    /// Its name.
+    pub container: String,
+    /// Its state as Kubernetes names it: `CrashLoopBackOff`.
+    pub state: String,
+    /// The exit code of the run that failed, if the cluster knows it.
+    pub code: Option<i64>,
+    /// What the code means.
+    pub meaning: Option<String>,
+    /// When that run ended.
+    pub at: Option<Timestamp>,
+    /// How often the kubelet restarted the container.
+    pub restarts: i64,
+    /// Whether the run that failed is the previous one, so that its log is the previous log.
+    pub previous: bool,
+}
+
+impl Crash {
+    /// The page's path of the log of the run that failed.
+    pub fn log_screen(&self, cluster: &str) -> Option<String> {
+        let pod = self.pod.target.as_ref()?.screen(cluster);
+        let previous = if self.previous { "&previous=yes" } else { "" };
+        let container = segment(&self.container);
+        Some(format!("{pod}?tab=logs&container={container}{previous}"))
+    }
+
+    /// `exit code 1, 7 restarts`.
+    pub fn numbers(&self) -> String {
+        let code = match self.code {
+            Some(code) => format!("exit code {code}, "),
+            None => String::new(),
+        };
+        let restarts = match self.restarts {
+            1 => "1 restart".to_owned(),
+            more => format!("{more} restarts"),
+        };
+        format!("{code}{restarts}")
+    }
+}
+
+/// The containers of a pod whose last run ended with an error and which do not work now.
+pub fn crashes(pod: &Object) -> Vec<Crash> {
+    let value = pod.value();
+    let places = PLACES
+        .into_iter()
+        .filter(|(_, _, role)| *role != Role::Ephemeral);
+    let found = places.flat_map(|(specs, statuses, role)| {
+        let specs = read::list(value, specs).iter();
+        specs.filter_map(move |spec| {
+            let name = read::text(spec, "/name")?;
+            let status = of_name(read::list(value, statuses), name);
+            crash(pod, name, status, role_of(spec, role))
+        })
+    });
+    found.collect()
+}
+
+fn crash(pod: &Object, name: &str, status: &Value, role: Role) -> Option<Crash> {
+    let ended = read::at(status, "/state/terminated");
+    let last = read::at(status, "/lastState/terminated");
+    let restarts = read::count(status, "/restartCount");
+    let waits = read::text(status, "/state/waiting/reason");
+    let runs = read::at(status, "/state/running").is_object();
+    let (state, run, previous) = if has_failed(ended) {
+        let reason = read::text(ended, "/reason").unwrap_or("Error");
+        (reason, ended, false)
+    } else if waits == Some("CrashLoopBackOff") {
+        ("CrashLoopBackOff", last, true)
+    } else if runs && restarts > 0 && has_failed(last) {
+        // It was restarted, and nobody knows yet whether it stays.
+        let works = role != Role::Init && read::is_true(status, "/ready");
+        if works {
+            return None;
+        }
+        ("Running, not ready", last, true)
+    } else {
+        return None;
+    };
+    let code = read::number(run, "/exitCode");
+    Some(Crash {
+        pod: Reference {
+            words: pod.name().to_owned(),
+            target: Some(Target {
+                kind: Kind::PODS,
+                namespace: pod.namespace().map(str::to_owned),
+                name: pod.name().to_owned(),
+            }),
+        },
+        container: name.to_owned(),
+        state: state.to_owned(),
+        code,
+        meaning: code.map(|code| meaning(code, read::text(run, "/reason"))),
+        at: read::time(run, "/finishedAt"),
+        restarts,
+        previous,
+    })
+}
+
+fn has_failed(run: &Value) -> bool {
+    run.is_object() && read::count(run, "/exitCode") != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod(state: Value, last: Value, ready: bool, restarts: i64) -> Object {
+        Object::from(json!({
+            "metadata": {"name": "web-0", "namespace": "shop"},
+            "spec": {"containers": [{"name": "web"}]},
+            "status": {"containerStatuses": [{"name": "web", "ready": ready,
+                "restartCount": restarts, "state": state, "lastState": last}]},
+        }))
+    }
+
+    fn failed(code: i64) -> Value {
+        json!({"terminated": {"exitCode": code, "reason": "Error",
+            "finishedAt": "2026-11-22T00:00:00Z"}})
+    }
+
+    fn waits() -> Value {
+        json!({"waiting": {"reason": "CrashLoopBackOff"}})
+    }
+
+    #[test]
+    fn crash_loop_shows_exit_code_restarts_and_the_previous_log() {
+        let found = crashes(&pod(waits(), failed(3), false, 7));
+        let [crash] = &*found else {
+            panic!("{found:?}");
+        };
+        assert_eq!(crash.state, "CrashLoopBackOff");
+        assert_eq!(crash.numbers(), "exit code 3, 7 restarts");
+        assert!(crash.meaning.is_some() && crash.at.is_some());
+        assert_eq!(
+            crash.log_screen("berlin").unwrap(),
+            "/clusters/berlin/pods/shop/web-0?tab=logs&container=web&previous=yes"
+        );
+    }
+
+    #[test]
+    fn run_that_failed_just_now_has_its_log_in_the_current_log() {
+        let found = crashes(&pod(failed(1), failed(2), false, 1));
+        assert_eq!(found[0].numbers(), "exit code 1, 1 restart");
+        assert!(!found[0].log_screen("berlin").unwrap().contains("previous"));
+    }
+
+    #[test]
+    fn container_that_works_or_ended_without_an_error_is_no_crash() {
+        let running = || json!({"running": {"startedAt": "2026-11-22T00:00:00Z"}});
+        for (state, last, ready) in [
+            (running(), failed(1), true),
+            (running(), json!({}), false),
+            (failed(0), json!({}), false),
+            (
+                json!({"waiting": {"reason": "ImagePullBackOff"}}),
+                json!({}),
+                false,
+            ),
+        ] {
+            assert_eq!(crashes(&pod(state, last, ready, 1)), []);
+        }
+        let restarted = crashes(&pod(running(), failed(1), false, 1));
+        assert_eq!(restarted.len(), 1, "it is not ready yet");
+    }
+
+    #[test]
+    fn crash_loop_without_a_last_state_is_shown_without_a_code() {
+        let found = crashes(&pod(waits(), json!({}), false, 2));
+        assert_eq!((found[0].code, &*found[0].numbers()), (None, "2 restarts"));
+    }
+}
