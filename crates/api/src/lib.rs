@@ -1,7 +1,8 @@
 //! Drover's kinds and wire types: what the hub stores and what programs say to each other.
 //!
-//! *Owns* the shape of every object and message. *Never* decides anything, opens a connection,
-//! or reads a clock. Builds for wasm32 without the features `crd` and `client`.
+//! *Owns* the shape of every object and message, and the words for a cluster's state. *Never*
+//! decides anything else, opens a connection, or reads a clock. Builds for wasm32 without the features
+//! `crd` and `client`.
 
 #![cfg_attr(
     feature = "crd",

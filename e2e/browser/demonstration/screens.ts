@@ -219,7 +219,17 @@ export const SCREENS: readonly Screen[] = [
   { name: "a-kubeconfig", path: "/clusters/demo-small", then: press("Kubeconfig"), ready: dialog("Kubeconfig") },
   { name: "a-clusters-deletion", path: "/clusters/demo-small", then: press("Delete…"), ready: dialog("Delete this cluster?") },
   { name: "the-import-form", path: "/import", ready: heading("Import a cluster") },
-  { name: "the-import-command", path: `/import?cluster=${WAITING}`, ready: heading("Its arrival") },
+  {
+    name: "an-import-command-to-create",
+    path: `/import?cluster=${WAITING}`,
+    ready: (page) => page.getByRole("button", { name: "Create a command" }).waitFor(),
+  },
+  {
+    name: "the-import-command",
+    path: `/import?cluster=${WAITING}`,
+    then: press("Create a command"),
+    ready: heading("Its arrival"),
+  },
   { name: "about", path: "/about", ready: (page) => page.getByText("embedded, Kubernetes API").waitFor() },
   { name: "projects", path: "/projects", ready: heading("No projects yet") },
   { name: "a-new-project", path: "/projects", then: press("Make a project"), ready: dialog("Make a project") },
@@ -304,7 +314,7 @@ export const SCREENS: readonly Screen[] = [
 
 /** What somebody without rights sees. */
 export const SCREENS_WITHOUT_RIGHTS: readonly Screen[] = [
-  { name: "no-clusters-for-a-visitor", path: "/", ready: heading("No clusters for you yet") },
+  { name: "no-clusters-for-a-visitor", path: "/", ready: heading("You have no role in any cluster") },
   { name: "no-import-for-a-visitor", path: "/import", ready: heading("Only administrators import clusters") },
   { name: "no-cluster-for-a-visitor", path: "/clusters/demo-small", ready: heading("There is no cluster “demo-small” for you") },
 ];

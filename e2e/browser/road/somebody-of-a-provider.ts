@@ -70,7 +70,7 @@ export function somebodyOfAProvider(story: Story): void {
     await theirs.getByPlaceholder("and password").fill("any");
     await theirs.getByRole("button", { name: "Sign-in" }).click();
     await theirs.getByRole("button", { name: "Continue" }).click();
-    await theirs.getByRole("heading", { name: "No clusters for you yet" }).waitFor();
+    await theirs.getByRole("heading", { name: "You have no role in any cluster" }).waitFor();
     expect(theirs.url()).toBe(`${stage.url}/`);
     await theirs.goto(`/clusters/${story.cluster}`);
     await theirs.getByRole("heading", { name: `There is no cluster “${story.cluster}” for you` }).waitFor();
@@ -162,7 +162,7 @@ export function somebodyOfAProvider(story: Story): void {
     // There is no such cluster for them, and so nothing to show to one.
     await expect(terminal.run(`kubectl get pods -n ${NAMESPACE}`)).rejects.toThrow(/not found/);
     await theirs.goto("/");
-    await theirs.getByRole("heading", { name: "No clusters for you yet" }).waitFor();
+    await theirs.getByRole("heading", { name: "You have no role in any cluster" }).waitFor();
     await theirs.context().close();
   });
 }

@@ -1,6 +1,7 @@
 //! What is around every screen: the rail with the ways to go, the person, the palette.
 
 pub(crate) mod leaving;
+mod scrolled;
 
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::dialog::Dialog;
@@ -42,9 +43,15 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
     Clusters::provide();
     let (leaving, palette) = (Leaving::within_router(), PaletteOpen::provide());
     let everywhere = RwSignal::new(false);
+    scrolled::keep();
+    let skip = move |event: web_sys::MouseEvent| {
+        // The router would take the link for a way to another screen.
+        event.prevent_default();
+        focus_main(false);
+    };
     view! {
         <div class="frame">
-            <a class="skip" href="#main">"Skip to the content"</a>
+            <a class="skip" href="#main" on:click=skip>"Skip to the content"</a>
             <header class="rail">
                 <a class="brand" href="/" aria-label="Drover: all clusters"><Brand/></a>
                 <button type="button" class="jump" aria-haspopup="dialog" on:click=move |_| palette.open()>
@@ -96,11 +103,18 @@ fn focus_screen() {
     let within = document()
         .active_element()
         .and_then(|at| at.closest("main, dialog[open]").ok().flatten());
+    if within.is_none() {
+        focus_main(true);
+    }
+}
+
+/// Gives the focus to the content.
+fn focus_main(prevent_scroll: bool) {
     let main = document().get_element_by_id("main");
     let main = main.and_then(|main| main.dyn_into::<HtmlElement>().ok());
-    if let (None, Some(main)) = (within, main) {
+    if let Some(main) = main {
         let options = FocusOptions::new();
-        options.set_prevent_scroll(true);
+        options.set_prevent_scroll(prevent_scroll);
         // A browser that does not focus it leaves that to the person.
         let _ = main.focus_with_options(&options);
     }

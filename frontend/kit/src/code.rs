@@ -36,11 +36,14 @@ pub fn Code(
     /// What it is, for screen readers: `Command`, `Manifest`.
     #[prop(into)]
     label: String,
+    /// Whether a long line is broken, so that all of it is in view.
+    #[prop(optional)]
+    wraps: bool,
 ) -> impl IntoView {
     let toasts = expect_context::<Toasts>();
     let named = format!("Copy: {label}");
     view! {
-        <div class="code">
+        <div class="code" class:wraps=wraps>
             <pre tabindex="0" aria-label=label><code>{text}</code></pre>
             <button type="button" class="button quiet" aria-label=named on:click=move |_| copy(text.get_untracked(), toasts)>
                 <Picture icon=Icon::Copy/>

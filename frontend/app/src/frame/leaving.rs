@@ -215,7 +215,7 @@ fn followed(event: &MouseEvent) -> Option<String> {
 }
 
 /// Hears of an event before everything else on the page does, until the owner is gone.
-fn hear_first<E: FromWasmAbi + 'static>(
+pub(super) fn hear_first<E: FromWasmAbi + 'static>(
     at: EventTarget,
     name: &'static str,
     hear: impl Fn(E) + 'static,

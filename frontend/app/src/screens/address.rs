@@ -3,7 +3,8 @@
 use drover_ui_core::url::segment;
 use drover_ui_kit::table::Sorting;
 use leptos::prelude::*;
-use leptos_router::hooks::{use_location, use_query_map};
+use leptos_router::NavigateOptions;
+use leptos_router::hooks::{use_location, use_navigate, use_query_map};
 use wasm_bindgen::JsValue;
 
 /// Reads what the URL says of a screen: now, before anything is asked for, and again when a link, the
@@ -26,7 +27,8 @@ pub(crate) fn read(screen: &str, read: impl Fn(&dyn Fn(&str) -> String) + Send +
 pub(crate) fn keep(path: impl Fn() -> String + Send + Sync + 'static) {
     Effect::new(move |earlier: Option<String>| {
         let path = path();
-        if earlier.is_some_and(|earlier| earlier != path) {
+        // The page may be on the way to another screen, whose step this is not.
+        if earlier.is_some_and(|earlier| earlier != path) && is_here(&path) {
             let history = window().history();
             // A browser that refuses (too often, too fast) keeps the URL that it has.
             let _ = history.and_then(|history| {
@@ -35,6 +37,33 @@ pub(crate) fn keep(path: impl Fn() -> String + Send + Sync + 'static) {
         }
         path
     });
+}
+
+/// Whether the page is at the screen of a path.
+fn is_here(path: &str) -> bool {
+    let screen = path.split('?').next().unwrap_or_default();
+    let here = window().location().pathname().unwrap_or_default();
+    let decoded = |text: &str| js_sys::decode_uri_component(text).ok();
+    decoded(screen) == decoded(&here)
+}
+
+/// What leads to the screen of something that was created, once the URL of this screen says that its
+/// dialog is closed: Back shows the screen, and not the dialog.
+pub(crate) fn to_created() -> impl Fn(String) + Clone + 'static {
+    let navigate = use_navigate();
+    move |path: String| {
+        let navigate = navigate.clone();
+        request_animation_frame(move || navigate(&path, NavigateOptions::default()));
+    }
+}
+
+/// Replaces the step in the history.
+pub(crate) fn in_place() -> NavigateOptions {
+    NavigateOptions {
+        replace: true,
+        scroll: false,
+        ..NavigateOptions::default()
+    }
 }
 
 /// A path with what is not empty as its query.

@@ -7,6 +7,8 @@ use drover_ui_kit::notice::{Banner, Mood};
 use futures::future::{AbortHandle, abortable};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use wasm_bindgen::JsCast as _;
+use web_sys::{HtmlElement, ScrollIntoViewOptions, ScrollLogicalPosition};
 
 /// Whether a form is being sent, and what the server said against it.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +84,10 @@ impl Sending {
             let _ = self.busy.try_set(false);
             match answer {
                 Ok(answer) => then(answer),
-                Err(refused) => drop(self.problem.try_set(Some(refused))),
+                Err(refused) => {
+                    let _ = self.problem.try_set(Some(refused));
+                    request_animation_frame(show_problem);
+                }
             }
         });
     }
@@ -94,6 +99,30 @@ impl Sending {
             handle.abort();
         }
         let _ = self.busy.try_set(false);
+    }
+}
+
+/// Brings what was refused into view: a form may be longer than its dialog, and is sent from its end.
+fn show_problem() {
+    let dialog = document().query_selector("dialog[open]").ok().flatten();
+    let find = |wanted: &str| match &dialog {
+        Some(dialog) => dialog.query_selector(wanted).ok().flatten(),
+        None => document()
+            .query_selector(&format!("main {wanted}"))
+            .ok()
+            .flatten(),
+    };
+    let field = find("[aria-invalid=true]").and_then(|it| it.dyn_into::<HtmlElement>().ok());
+    match field {
+        // The focus scrolls the field into view.
+        Some(field) => drop(field.focus()),
+        None => {
+            if let Some(banner) = find(".banner.error") {
+                let nearest = ScrollIntoViewOptions::new();
+                nearest.set_block(ScrollLogicalPosition::Nearest);
+                banner.scroll_into_view_with_scroll_into_view_options(&nearest);
+            }
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use drover_api::rest::{ClusterCreate, ClusterView, Import, ImportRequest};
-use drover_ui_core::cluster::{Health, state};
+use drover_ui_core::cluster::{HOSTS_HUB, Health, state};
 use drover_ui_core::label;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::shell;
@@ -16,14 +16,16 @@ use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use leptos_router::hooks::use_query_map;
+use leptos_router::hooks::{use_navigate, use_query_map};
 
 use crate::clock::in_full;
 use crate::command::SameCommand;
 use crate::file::save;
 use crate::gate::Gate;
 use crate::live::Clusters;
+use crate::screens::address::in_place;
 use crate::screens::cluster::path_of;
+
 use crate::screens::home::tone;
 use crate::screens::title::title;
 
@@ -34,9 +36,6 @@ pub(crate) fn ImportCluster() -> impl IntoView {
     let gate = expect_context::<Gate>();
     let import = Importing::of_url();
     let Importing { token, problem, .. } = import;
-    if import.made.with_untracked(Option::is_some) {
-        import.ask(gate);
-    }
     let line = move || {
         let name = token.with(|token| token.as_ref().map(|(name, _)| name.clone()));
         format!(
@@ -60,7 +59,7 @@ pub(crate) fn ImportCluster() -> impl IntoView {
             {move || problem.get().map(|it| view! { <Banner mood=Mood::Error>{it.message}</Banner> })}
             {move || match token.get() {
                 Some((name, import)) => view! { <Command name=name import=import/> }.into_any(),
-                None if import.made.with(Option::is_some) => view! { <Again import=import/> }.into_any(),
+                None if import.made.with(Option::is_some) => view! { <Ask import=import/> }.into_any(),
                 None => view! { <Form import=import/> }.into_any(),
             }}
             <footer class="page-foot"><SameCommand line=Signal::derive(line)/></footer>
@@ -76,6 +75,8 @@ struct Importing {
     made: RwSignal<Option<String>>,
     token: RwSignal<Option<(String, Import)>>,
     problem: RwSignal<Option<Problem>>,
+    /// Whether a command is on its way.
+    busy: RwSignal<bool>,
 }
 
 impl Importing {
@@ -85,6 +86,7 @@ impl Importing {
             made: RwSignal::new(named),
             token: RwSignal::new(None),
             problem: RwSignal::new(None),
+            busy: RwSignal::new(false),
         }
     }
 
@@ -94,11 +96,14 @@ impl Importing {
             return;
         };
         self.problem.set(None);
+        self.busy.set(true);
         spawn_local(async move {
             let path = format!("/v1/clusters/{}/import", segment(&name));
             let request = ImportRequest { ttl_seconds: None };
             // Somebody may have gone on already, and the signals are gone.
-            match gate.send("POST", &path, &request).await {
+            let answer = gate.send("POST", &path, &request).await;
+            let _ = self.busy.try_set(false);
+            match answer {
                 Ok(import) => drop(self.token.try_set(Some((name, import)))),
                 Err(refused) => drop(self.problem.try_set(Some(refused))),
             }
@@ -106,13 +111,21 @@ impl Importing {
     }
 }
 
-/// The cluster is there, and there is no command yet: it is on its way, or was refused.
+/// The cluster is there, and there is no command yet. Each command holds a new token, so the page
+/// creates one only when the user asks for it.
 #[component]
-fn Again(import: Importing) -> impl IntoView {
+fn Ask(import: Importing) -> impl IntoView {
     let gate = expect_context::<Gate>();
+    let name = move || import.made.get().unwrap_or_default();
     view! {
-        <Show when=move || import.problem.with(Option::is_some) fallback=|| view! { <Skeleton lines=4/> }>
-            <div class="row"><Button on_press=move |()| import.ask(gate)>"Try again"</Button></div>
+        <Show when=move || !import.busy.get() fallback=|| view! { <Skeleton lines=4/> }>
+            <section class="card narrow">
+                <p>{move || format!("The cluster {} waits for its agent.", name())}</p>
+                <p class="soft">"A new command holds a new token. Earlier commands work until they expire."</p>
+                <div class="row">
+                    <Button weight=Weight::Primary on_press=move |()| import.ask(gate)>"Create a command"</Button>
+                </div>
+            </section>
         </Show>
     }
 }
@@ -121,6 +134,7 @@ fn Again(import: Importing) -> impl IntoView {
 fn Form(import: Importing) -> impl IntoView {
     let gate = expect_context::<Gate>();
     let problem = import.problem;
+    let navigate = use_navigate();
     let name = RwSignal::new(String::new());
     let (description, typed) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
     let busy = RwSignal::new(false);
@@ -135,6 +149,7 @@ fn Form(import: Importing) -> impl IntoView {
         }
         busy.set(true);
         problem.set(None);
+        let navigate = navigate.clone();
         let wish = wish(&name.get_untracked(), &description.get_untracked(), labels);
         spawn_local(async move {
             let answer = gate
@@ -142,7 +157,14 @@ fn Form(import: Importing) -> impl IntoView {
                 .await;
             let _ = busy.try_set(false);
             match answer {
-                Ok(_) if import.made.try_set(Some(wish.name)).is_none() => import.ask(gate),
+                Ok(_) if import.made.try_set(Some(wish.name.clone())).is_none() => {
+                    import.ask(gate);
+                    // A reload shows this cluster again, and creates no other.
+                    navigate(
+                        &format!("/import?cluster={}", segment(&wish.name)),
+                        in_place(),
+                    );
+                }
                 // Somebody has gone on already.
                 Ok(_) => {}
                 Err(refused) => drop(problem.try_set(Some(refused))),
@@ -215,7 +237,7 @@ fn Arrival(name: String) -> impl IntoView {
     let told = Memo::new(move |_| {
         let items = clusters.items()?;
         let cluster = items.iter().find(|cluster| cluster.name == name)?;
-        Some(state(cluster))
+        Some((state(cluster), cluster.hosts_hub))
     });
     let next = move |health| match health {
         Health::Ready | Health::Degraded => "It has arrived, and can be used.",
@@ -226,12 +248,13 @@ fn Arrival(name: String) -> impl IntoView {
     view! {
         <section class="card" aria-live="polite">
             <h2>"Its arrival"</h2>
-            {move || told.get().map(|state| view! {
+            {move || told.get().map(|(state, hosts_hub)| view! {
                 <div class="row">
                     <Badge tone=tone(state.health) words=state.words/>
                     <span>{next(state.health)}</span>
                 </div>
                 {state.why.map(|why| view! { <p class="soft">{why}</p> })}
+                {hosts_hub.then(|| view! { <Banner mood=Mood::Warning>{HOSTS_HUB}</Banner> })}
             })}
             <div class="row"><a class="button" href=path>"Go to the cluster"</a></div>
         </section>

@@ -100,7 +100,7 @@ fn Form(
             <Refusal sending=sending fields=FIELDS/>
             <WhomField whom=whom place=place error=of_whom/>
             <Picker label="Role" choices=choices value=role none="Choose a role" help=described
-                error=sending.of("role")/>
+                error=sending.of("role") wraps=true/>
             {screen}
             <Code label="Command" text=command/>
             <FormFoot open=open verb="Give the role" sending=sending

@@ -11,14 +11,13 @@ use drover_ui_kit::notice::{Banner, Mood};
 use drover_ui_kit::picker::Picker;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
-use leptos_router::NavigateOptions;
-use leptos_router::hooks::use_navigate;
 
 use super::PATH;
 use super::pairs::PairFields;
 use crate::gate::Gate;
 use crate::live::Clusters;
 use crate::live::listing::Listing;
+use crate::screens::address::to_created;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 
 /// Fields at which the server's complaints are shown.
@@ -47,7 +46,7 @@ pub(super) fn CreateProject(open: RwSignal<bool>) -> impl IntoView {
 #[component]
 fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
-    let navigate = use_navigate();
+    let lead = to_created();
     let draft = RwSignal::new(Draft::new());
     let (name, cluster) = (RwSignal::new(String::new()), RwSignal::new(None::<String>));
     Effect::new(move || {
@@ -64,12 +63,12 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
         }
         let request = draft.with_untracked(Draft::create);
         let request = async move { gate.send("POST", PATH, &request).await };
-        let navigate = navigate.clone();
+        let lead = lead.clone();
         sending.send(request, move |project: ProjectView| {
             toasts.say(format!("The project {} is made.", project.name));
             // Who has closed the dialog is not led elsewhere.
             if open.try_set(false).is_none() {
-                navigate(&screen(&project.name), NavigateOptions::default());
+                lead(screen(&project.name));
             }
         });
     };

@@ -7,12 +7,11 @@ use drover_ui_kit::code::Code;
 use drover_ui_kit::field::{Checkbox, Content, Select, TextArea, TextField};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
-use leptos_router::NavigateOptions;
-use leptos_router::hooks::use_navigate;
 use serde_json::json;
 
 use super::{PATH, server_url};
 use crate::gate::Gate;
+use crate::screens::address::to_created;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 
 /// The dialog that sets one up.
@@ -28,7 +27,7 @@ pub(super) fn CreateProvider(open: RwSignal<bool>) -> impl IntoView {
 #[component]
 fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
-    let navigate = use_navigate();
+    let lead = to_created();
     let (name, secret) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
     let protocol = RwSignal::new(Protocol::Oidc.key().to_owned());
     let chosen = Memo::new(move |_| {
@@ -54,7 +53,7 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
             secret: (!secret.is_empty()).then(|| Secret::new(secret)),
         };
         let request = async move { gate.send("POST", PATH, &request).await };
-        let navigate = navigate.clone();
+        let lead = lead.clone();
         sending.send(request, move |provider: AuthProviderView| {
             toasts.say(format!(
                 "{} is set up. Test it, then enable it.",
@@ -62,7 +61,7 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
             ));
             // Who has closed the dialog is not led elsewhere.
             if open.try_set(false).is_none() {
-                navigate(&screen(&provider.name), NavigateOptions::default());
+                lead(screen(&provider.name));
             }
         });
     };
@@ -129,7 +128,7 @@ pub(super) fn CallbackUrl(
         <Show when=move || protocol.get().comes_back()>
             <div class="stack">
                 <p>"Register this address there, exactly: it is where people come back to."</p>
-                <Code label="Callback URL" text=text/>
+                <Code label="Callback URL" text=text wraps=true/>
             </div>
         </Show>
     }

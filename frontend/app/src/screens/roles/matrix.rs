@@ -17,17 +17,10 @@ use super::work::Work;
 /// All lists of rules of a role.
 #[component]
 pub(super) fn Matrices(work: Work) -> impl IntoView {
-    let lists = Memo::new(move |_| {
-        let lists = work.of(Said::lists);
-        lists
-            .into_iter()
-            .map(|(_, heading)| heading)
-            .collect::<Vec<_>>()
-    });
+    let lists = Memo::new(move |_| work.of(Said::lists));
     move || {
-        lists.track();
-        let lists = work.draft.with_untracked(|draft| draft.said().lists());
-        let lists = lists.into_iter().map(|(which, heading)| {
+        // Read, not only tracked: a memo that nobody reads follows nothing.
+        let lists = lists.get().into_iter().map(|(which, heading)| {
             view! { <Matrix work=work which=which heading=heading/> }
         });
         lists.collect_view()

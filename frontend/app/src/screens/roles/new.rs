@@ -11,7 +11,6 @@ use drover_ui_kit::notice::Skeleton;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use leptos_router::NavigateOptions;
 use leptos_router::components::A;
 use leptos_router::hooks::{use_navigate, use_query_map};
 
@@ -19,6 +18,7 @@ use super::load::{Unread, create, read};
 use super::work::{Work, WorkOn};
 use crate::frame::leaving::Leaving;
 use crate::gate::Gate;
+use crate::screens::address::in_place;
 use crate::screens::form::{Refusal, Sending};
 use crate::screens::title::title;
 
@@ -146,7 +146,8 @@ fn Form(said: Said) -> impl IntoView {
             // Who has left meanwhile stays where they are.
             if name.try_get_untracked().is_some() {
                 let screen = made.listed.kind.screen(&made.listed.name);
-                navigate(&screen, NavigateOptions::default());
+                // Back leads to where the role was begun, and not to an empty form.
+                navigate(&screen, in_place());
             }
         });
     };

@@ -2,6 +2,7 @@
 
 use drover_api::rest::{Secret, UserCreate, UserView};
 use drover_ui_core::shell;
+use drover_ui_core::url::segment;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::{Checkbox, TextField};
 use drover_ui_kit::toast::Toasts;
@@ -11,22 +12,28 @@ use super::deeds::{FirstPassword, Told};
 use super::password::{NewPassword, PasswordFields};
 use crate::gate::Gate;
 use crate::live::listing::Listing;
+use crate::screens::address::to_created;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 
 /// The dialog: the form first, then the password if it was made here.
 #[component]
 pub(super) fn CreateUser(open: RwSignal<bool>, listing: Listing<UserView>) -> impl IntoView {
     let told = RwSignal::new(None::<Told>);
+    let (made, lead) = (RwSignal::new(None::<String>), to_created());
     Effect::new(move || {
         if !open.get() {
             told.set(None);
+            // Only then: the first password is shown once, in the dialog.
+            if let Some(name) = made.try_update(Option::take).flatten() {
+                lead(format!("/users/{}", segment(&name)));
+            }
         }
     });
     let held = Signal::derive(move || told.with(Option::is_some));
     view! {
         <FormDialog open=open title="Make a user" held=held let:sending>
             {move || match told.get() {
-                None => view! { <Form told=told sending=sending listing=listing open=open/> }.into_any(),
+                None => view! { <Form told=told made=made sending=sending listing=listing open=open/> }.into_any(),
                 Some(told) => view! { <FirstPassword told=told open=open/> }.into_any(),
             }}
         </FormDialog>
@@ -96,6 +103,8 @@ const FIELDS: &[&str] = &["name", "displayName", "password"];
 #[component]
 fn Form(
     told: RwSignal<Option<Told>>,
+    /// Whose screen comes next.
+    made: RwSignal<Option<String>>,
     sending: Sending,
     listing: Listing<UserView>,
     open: RwSignal<bool>,
@@ -113,6 +122,7 @@ fn Form(
         sending.send(request, move |user: UserView| {
             listing.again();
             toasts.say(format!("{} can sign in.", user.name));
+            let _ = made.try_set(Some(user.name.clone()));
             Told::tell(show, user.name, password, told, open);
         });
     };

@@ -1,0 +1,173 @@
+/** Focus, scroll positions and the history: what only a browser shows. */
+
+import type { Page } from "@playwright/test";
+
+import { WAITING, asAdministrator as test, expect } from "../stage/people.ts";
+
+/** The scroll offset of an element in pixels. */
+async function scrollTop(page: Page, selector: string): Promise<number> {
+  return page.locator(selector).evaluate((element) => Math.round(element.scrollTop));
+}
+
+test("Skip to the content moves the focus and keeps the screen", async ({ page }) => {
+  await page.goto("/projects");
+  await page.getByRole("heading", { name: "Projects", exact: true }).waitFor();
+  await page.keyboard.press("Tab");
+  await expect(page.getByRole("link", { name: "Skip to the content" })).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(page.locator("#main")).toBeFocused();
+  await expect(page).toHaveURL(/\/projects$/);
+});
+
+test("Back shows a list at the position where it was left", async ({ page }) => {
+  await page.setViewportSize({ width: 1080, height: 500 });
+  await page.goto("/clusters/demo-large/pods");
+  const place = page.locator(".table-place");
+  await place.getByRole("link").first().waitFor();
+  await place.evaluate((element) => element.scrollTo(0, 1200));
+  await expect.poll(() => scrollTop(page, ".table-place")).toBe(1200);
+  // A click scrolls to its target, so the link is one in the middle of what is shown.
+  await page.waitForTimeout(300);
+  await place.evaluate((element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    const shown = [...element.querySelectorAll("tbody a")].find((link) => {
+      const at = link.getBoundingClientRect();
+      return at.top > (top + bottom) / 2 && at.bottom < bottom;
+    });
+    (shown as HTMLElement).click();
+  });
+  await page.getByRole("heading", { name: "Containers" }).waitFor();
+  await page.goBack();
+  await expect.poll(() => scrollTop(page, ".table-place")).toBe(1200);
+});
+
+test("a load of the import page creates no token", async ({ page }) => {
+  const asked: string[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "POST") asked.push(new URL(request.url()).pathname);
+  });
+  await page.goto(`/import?cluster=${WAITING}`);
+  const create = page.getByRole("button", { name: "Create a command" });
+  await create.waitFor();
+  await page.reload();
+  await create.waitFor();
+  expect(asked.filter((path) => path.endsWith("/import"))).toEqual([]);
+  await create.click();
+  await page.getByRole("heading", { name: "Its arrival" }).waitFor();
+  expect(asked.filter((path) => path.endsWith("/import"))).toHaveLength(1);
+});
+
+test("the callback URL is shown in full", async ({ page }) => {
+  await page.setViewportSize({ width: 480, height: 900 });
+  await page.goto("/providers?do=make");
+  const dialog = page.getByRole("dialog", { name: "Set up an identity provider" });
+  await dialog.getByLabel("Name", { exact: true }).fill("a-provider-with-quite-a-long-name-of-sixty-letters-x");
+  const url = dialog.locator(".code.wraps pre").first();
+  await expect(url).toContainText("a-provider-with-quite-a-long-name");
+  expect(await url.evaluate((element) => element.scrollWidth <= element.clientWidth)).toBe(true);
+});
+
+test("descriptions stay within the list of roles", async ({ page }) => {
+  await page.goto("/clusters/demo-small/members");
+  await page.getByRole("button", { name: "Give a role" }).click();
+  await page.getByRole("dialog").getByRole("combobox", { name: "Role" }).click();
+  const list = page.getByRole("listbox").filter({ hasText: "Cluster Owner" });
+  await list.waitFor();
+  const fits = (element: Element): boolean => element.scrollWidth <= element.clientWidth;
+  expect(await list.evaluate(fits)).toBe(true);
+});
+
+test("a refusal of a long form is brought into view", async ({ page }) => {
+  await page.setViewportSize({ width: 900, height: 420 });
+  await page.goto("/projects?do=make");
+  const dialog = page.getByRole("dialog", { name: "Make a project" });
+  await page.route("**/v1/projects", (route) =>
+    route.request().method() === "POST"
+      ? route.fulfill({ status: 409, json: { kind: "Status", status: "Failure", code: 409, reason: "Conflict", message: "refused for this test" } })
+      : route.continue(),
+  );
+  await dialog.getByLabel("Name", { exact: true }).fill("refused");
+  await dialog.getByRole("combobox", { name: "Cluster" }).fill("demo-small");
+  await page.keyboard.press("Enter");
+  const make = dialog.getByRole("button", { name: "Make the project" });
+  await make.scrollIntoViewIfNeeded();
+  await make.click();
+  await expect(dialog.getByText("refused for this test")).toBeInViewport();
+});
+
+test("a new user has its own URL, and Back leads to the list", async ({ page }) => {
+  const name = `created-${Date.now()}`;
+  await page.goto("/users");
+  await page.getByRole("button", { name: "Make a user", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Make a user" });
+  await dialog.getByLabel("Name", { exact: true }).fill(name);
+  await dialog.getByRole("button", { name: "Make the user" }).click();
+  await dialog.getByRole("button", { name: "I have told them" }).click();
+  await expect(page).toHaveURL(new RegExp(`/users/${name}$`));
+  await page.reload();
+  await page.getByRole("heading", { name, exact: true }).waitFor();
+  await page.goBack();
+  await expect(page).toHaveURL(/\/users$/);
+  await expect(page.getByRole("dialog", { name: "Make a user" })).toBeHidden();
+  await page.goForward();
+  await expect(page).toHaveURL(new RegExp(`/users/${name}$`));
+});
+
+test("a new project has its own URL, and Back leads to the list", async ({ page, terminal }) => {
+  const name = `created-${Date.now()}`;
+  await page.goto("/projects?do=make");
+  const dialog = page.getByRole("dialog", { name: "Make a project" });
+  await dialog.getByLabel("Name", { exact: true }).fill(name);
+  await dialog.getByRole("combobox", { name: "Cluster" }).fill("demo-small");
+  await page.keyboard.press("Enter");
+  await dialog.getByRole("button", { name: "Make the project" }).click();
+  await expect(page).toHaveURL(new RegExp(`/projects/${name}$`));
+  await page.reload();
+  await page.getByRole("heading", { name, exact: true }).waitFor();
+  await page.goBack();
+  await expect(page).toHaveURL(/\/projects$/);
+  await expect(dialog).toBeHidden();
+  // The other tests see no project.
+  await terminal.run(`drover project delete ${name} --yes`);
+});
+
+test("a new role replaces the step of its form in the history", async ({ page, terminal }) => {
+  const name = `created-${Date.now()}`;
+  await page.goto("/roles");
+  await page.getByRole("link", { name: "Make a role", exact: true }).click();
+  await page.getByLabel("Name", { exact: true }).fill(name);
+  await page.getByRole("button", { name: "Make the role" }).click();
+  await expect(page).toHaveURL(new RegExp(`/roles/${name}$`));
+  await page.goBack();
+  await expect(page).toHaveURL(/\/roles$/);
+  await terminal.run(`drover role delete ${name} --yes`);
+});
+
+test("the headings of a role's rules follow its context", async ({ page }) => {
+  await page.goto("/new-role");
+  const context = page.getByLabel("Given", { exact: true });
+  const inProject = page.getByRole("heading", { name: "In the project's namespaces" });
+  await context.selectOption("In projects");
+  await inProject.waitFor();
+  await context.selectOption("In clusters");
+  await page.getByRole("heading", { name: "In the whole cluster" }).waitFor();
+  await expect(inProject).toBeHidden();
+  await page.getByRole("tab", { name: "YAML" }).click();
+  const text = page.getByLabel("YAML", { exact: true });
+  await text.fill((await text.inputValue()).replace("context: Cluster", "context: Project"));
+  await page.getByRole("tab", { name: "Rules" }).click();
+  await inProject.waitFor();
+});
+
+test("a crash loop is at the top of the pod and of its Deployment, with its log", async ({ page }) => {
+  await page.goto("/clusters/demo-troubled/pods?q=CrashLoopBackOff");
+  await page.locator(".table-place").getByRole("link").first().click();
+  const crash = page.getByRole("alert").filter({ hasText: "CrashLoopBackOff" });
+  await expect(crash).toContainText(/exit code \d+, \d+ restarts?/);
+  await expect(crash).toBeInViewport();
+  await page.getByText(/^Deployment /).first().click();
+  await expect(page).toHaveURL(/\/deployments\//);
+  await expect(crash.first()).toContainText(/exit code \d+, \d+ restarts?/);
+  await crash.first().getByRole("link", { name: "Open previous log" }).click();
+  await expect(page).toHaveURL(/\/pods\/.*tab=logs.*previous=yes/);
+});

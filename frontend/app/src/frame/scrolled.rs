@@ -1,0 +1,126 @@
+//! The scroll positions of the screens in the history: Back shows a list where it was left.
+//!
+//! The page scrolls inside of elements, and a list has its rows only when the server has answered, so
+//! the browser's own restoration does not find them.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use leptos::ev;
+use leptos::prelude::*;
+use wasm_bindgen::JsCast as _;
+use web_sys::{Element, Event};
+
+use super::leaving::hear_first;
+
+/// The elements that scroll.
+const SCROLLERS: &str = ".main, .table-place";
+/// Screens whose positions are kept.
+const MAX_SCREENS: usize = 50;
+/// A list is scrolled again as soon as its rows are there; after this time the page stops trying.
+const RESTORE_WITHIN: Duration = Duration::from_secs(5);
+const RETRY_EVERY: Duration = Duration::from_millis(50);
+
+/// Scroll offsets in pixels, in the order of the elements in the page.
+type Offsets = Vec<i32>;
+
+#[derive(Clone, Copy)]
+struct Scrolled {
+    /// By URL, the newest last.
+    screens: StoredValue<VecDeque<(String, Offsets)>>,
+    /// The offsets that are being restored; none while the user scrolls.
+    restoring: StoredValue<Option<Offsets>>,
+    /// Retries that are left.
+    retries: StoredValue<u128>,
+}
+
+/// Keeps the positions until the owner is gone.
+pub(super) fn keep() {
+    let scrolled = Scrolled {
+        screens: StoredValue::new(VecDeque::new()),
+        restoring: StoredValue::new(None),
+        retries: StoredValue::new(0),
+    };
+    // Scroll events do not bubble.
+    hear_first(window().into(), "scroll", move |_: Event| scrolled.record());
+    for name in ["wheel", "pointerdown", "keydown", "touchstart"] {
+        hear_first(window().into(), name, move |_: Event| {
+            scrolled.restoring.set_value(None);
+        });
+    }
+    let back = window_event_listener(ev::popstate, move |_| scrolled.restore());
+    on_cleanup(move || back.remove());
+}
+
+impl Scrolled {
+    fn record(self) {
+        if self.restoring.with_value(Option::is_some) {
+            return;
+        }
+        let (url, offsets) = (url(), scrollers().iter().map(Element::scroll_top).collect());
+        self.screens.update_value(|screens| {
+            screens.retain(|(known, _)| *known != url);
+            screens.push_back((url, offsets));
+            if screens.len() > MAX_SCREENS {
+                screens.pop_front();
+            }
+        });
+    }
+
+    fn restore(self) {
+        let url = url();
+        let kept = self.screens.with_value(|screens| {
+            let mut screens = screens.iter();
+            let kept = screens.find(|(known, _)| *known == url);
+            kept.map(|(_, offsets)| offsets.clone())
+        });
+        self.restoring.set_value(kept);
+        let retries = RESTORE_WITHIN.as_millis() / RETRY_EVERY.as_millis();
+        self.retries.set_value(retries);
+        self.retry();
+    }
+
+    /// Scrolls, and tries again while rows are missing.
+    fn retry(self) {
+        set_timeout(
+            move || {
+                // The frame is gone after a sign-out.
+                let Some(Some(wanted)) = self.restoring.try_get_value() else {
+                    return;
+                };
+                let left = self.retries.get_value();
+                if left == 0 || scroll_to(&wanted) {
+                    self.restoring.set_value(None);
+                } else {
+                    self.retries.set_value(left - 1);
+                    self.retry();
+                }
+            },
+            RETRY_EVERY,
+        );
+    }
+}
+
+/// Scrolls the elements; returns whether all of them are where they were.
+fn scroll_to(wanted: &[i32]) -> bool {
+    let scrollers = scrollers();
+    for (element, offset) in scrollers.iter().zip(wanted) {
+        if element.scroll_top() != *offset {
+            element.set_scroll_top(*offset);
+        }
+    }
+    let mut reached = scrollers.iter().zip(wanted);
+    scrollers.len() >= wanted.len() && reached.all(|(element, at)| element.scroll_top() == *at)
+}
+
+fn scrollers() -> Vec<Element> {
+    let Ok(found) = document().query_selector_all(SCROLLERS) else {
+        return Vec::new();
+    };
+    let found = (0..found.length()).filter_map(|place| found.get(place));
+    found.filter_map(|node| node.dyn_into().ok()).collect()
+}
+
+fn url() -> String {
+    window().location().href().unwrap_or_default()
+}
