@@ -328,7 +328,7 @@ wire! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         nodes: Option<NodeCount>,
         /// Whether the server's hub is in this cluster.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         hosts_hub: bool,
         /// Names of nodes whose Ready condition is not true, at most 20.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -88,7 +88,7 @@ test("a refusal of a long form is brought into view", async ({ page }) => {
   );
   await dialog.getByLabel("Name", { exact: true }).fill("refused");
   await dialog.getByRole("combobox", { name: "Cluster" }).fill("demo-small");
-  await page.keyboard.press("Enter");
+  await dialog.getByRole("option", { name: "demo-small" }).click();
   const make = dialog.getByRole("button", { name: "Make the project" });
   await make.scrollIntoViewIfNeeded();
   await make.click();
@@ -119,7 +119,7 @@ test("a new project has its own URL, and Back leads to the list", async ({ page,
   const dialog = page.getByRole("dialog", { name: "Make a project" });
   await dialog.getByLabel("Name", { exact: true }).fill(name);
   await dialog.getByRole("combobox", { name: "Cluster" }).fill("demo-small");
-  await page.keyboard.press("Enter");
+  await dialog.getByRole("option", { name: "demo-small" }).click();
   await dialog.getByRole("button", { name: "Make the project" }).click();
   await expect(page).toHaveURL(new RegExp(`/projects/${name}$`));
   await page.reload();

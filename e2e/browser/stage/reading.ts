@@ -12,6 +12,8 @@ const CHANGING: readonly [RegExp, string][] = [
   [/(Commit\n\s*- definition:\n\s*- code: )\S+/g, "$1COMMIT"],
   // What is used goes up and down; what there is of it does not.
   [/\d+(\.\d+)*( [KMGT]iB)? of (\d+(?:\.\d+)*) (cores|[KMGT]iB) (used|requested)/g, "# of $3 $4 $5"],
+  // A container that crashes runs again for a while.
+  [/, \d+ pods? (failing|unschedulable)/g, ""],
   // Jobs make pods.
   [/cell "\d+ of (\d+)"/g, 'cell "# of $1"'],
   [/\d+ of (\d+) AGE"/g, '# of $1 AGE"'],

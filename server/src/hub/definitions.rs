@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     /// SHA-256 of the definitions of [`SCHEMA_REVISION`].
-    const DIGEST: &str = "S0kSMe6fqxF7B/g/uYRjr77NQI6AJj0rchvNa+o2XtQ=";
+    const DIGEST: &str = "HmVE31yVt2OxYMIvf4AuGX7J8WoiKAvgzBhXtyPJmXo=";
 
     #[test]
     fn a_changed_schema_has_a_new_revision() {

@@ -55,6 +55,7 @@ pub(super) fn Belongings(
             crashing.set(found);
         }
     });
+    let not_ready = expect_context::<InSight>().not_ready_nodes();
     let count = move || ours.with(|ours| ours.as_ref().map(|ours| format!(" ({})", ours.len())));
     let list = move || match (ours.get(), followed.freshness()) {
         (None, Freshness::Stale { problem, .. }) => {
@@ -65,7 +66,10 @@ pub(super) fn Belongings(
             view! { <p class="soft">{format!("No {} now.", kind.heading.to_lowercase())}</p> }
                 .into_any()
         }
-        (Some(ours), _) => view! { <Lines kind=kind ours=ours cluster=cluster/> }.into_any(),
+        (Some(ours), _) => {
+            view! { <Lines kind=kind ours=ours not_ready=not_ready.get() cluster=cluster/> }
+                .into_any()
+        }
     };
     view! {
         <section class="card">
@@ -80,9 +84,12 @@ pub(super) fn Belongings(
 }
 
 #[component]
-fn Lines(kind: Kind, ours: Vec<Object>, cluster: StoredValue<String>) -> impl IntoView {
-    let not_ready = expect_context::<InSight>().not_ready_nodes();
-    let not_ready = not_ready.get();
+fn Lines(
+    kind: Kind,
+    ours: Vec<Object>,
+    not_ready: Vec<String>,
+    cluster: StoredValue<String>,
+) -> impl IntoView {
     let more = ours.len().saturating_sub(SHOWN);
     let rows = ours.iter().take(SHOWN).map(|one| {
         let line = match kind {
