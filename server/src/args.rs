@@ -26,7 +26,7 @@ pub use image::{AgentArgs, AgentCommand, AgentImage, ImageFormat, ImageOptions};
 pub use people::{
     NewPassword, SettingArgs, SettingCommand, SettingName, SettingSet, TokenArgs, TokenCommand,
     TokenCreateArgs, TokenId, UserArgs, UserCommand, UserCreate, UserDelete, UserLink, UserName,
-    UserPassword, UserUnlink,
+    UserPassword, UserRevokeTokens, UserUnlink,
 };
 pub use providers::{
     ProviderArgs, ProviderCommand, ProviderCreate, ProviderDelete, ProviderName, ProviderTest,

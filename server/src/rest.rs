@@ -125,6 +125,7 @@ fn documented() -> OpenApiRouter<RestState> {
         .routes(routes!(users::list, users::create))
         .routes(routes!(users::read, users::patch, users::delete))
         .routes(routes!(users::reset_password))
+        .routes(routes!(users::revoke_tokens))
         .routes(routes!(users::refresh))
         .routes(routes!(identities::link))
         .routes(routes!(identities::unlink))

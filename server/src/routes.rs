@@ -172,5 +172,10 @@ pub const ROUTES: &[Route] = &[
         "/v1/users/{name}/refresh",
         Right::Administrator,
     ),
+    route(
+        Method::DELETE,
+        "/v1/users/{name}/tokens",
+        Right::Administrator,
+    ),
     route(Method::GET, "/v1/version", Right::Anyone),
 ];

@@ -24,6 +24,7 @@
 //! | `GET, POST /v1/users` | administrator | → [`List`]`<`[`UserView`]`>`; [`UserCreate`] → [`UserView`] |
 //! | `GET, PATCH, DELETE /v1/users/{name}` | administrator | [`UserPatch`] → [`UserView`] |
 //! | `POST /v1/users/{name}/password` | administrator | [`PasswordReset`] → 204 |
+//! | `DELETE /v1/users/{name}/tokens` | administrator | – → 204 |
 //! | `POST /v1/users/{name}/identities`, `DELETE …/{id}` | administrator | [`UserLink`] → [`UserLinked`]; [`UserView`] |
 //! | `POST /v1/users/{name}/refresh` | administrator | – → [`UserView`] |
 //! | `GET, POST /v1/clusters` | user / administrator | → [`List`]`<`[`ClusterView`]`>`; [`ClusterCreate`] → [`ClusterView`] |
@@ -76,6 +77,11 @@ macro_rules! wire {
         $(#[$meta])*
         pub struct $name { $($(#[$field_meta])* pub $field: $type,)* }
     };
+}
+
+/// The default of fields that are on unless they are turned off.
+fn yes() -> bool {
+    true
 }
 
 mod access;
@@ -133,6 +139,11 @@ wire! {
     PasswordReset {
         /// The new one: 12 to 512 characters.
         new: Secret,
+        /// Whether all tokens of the user are revoked. With `false` the sessions end, and API and
+        /// kubeconfig tokens stay valid.
+        #[serde(default = "yes")]
+        #[cfg_attr(feature = "openapi", schema(default = true))]
+        revoke_tokens: bool,
     }
 }
 wire! {

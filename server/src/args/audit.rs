@@ -31,7 +31,8 @@ pub struct AuditArgs {
     /// Requests to this cluster
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
-    /// What was done: get, list, watch, create, update, patch, delete, exec…
+    /// What was done: get, list, watch, create, update, patch, delete, exec…; or changes: all that are
+    /// not reads
     #[arg(long, value_name = "VERB")]
     pub verb: Option<String>,
     /// How it ended: open, complete, refused, clientGone, upstreamGone or revoked

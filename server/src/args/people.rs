@@ -100,6 +100,8 @@ pub enum UserCommand {
     Unlink(UserUnlink),
     /// Set a password: your own, or with a name another user's
     Passwd(UserPassword),
+    /// Revoke all tokens of a user, sessions included
+    RevokeTokens(UserRevokeTokens),
     /// Delete a user and all their tokens
     Delete(UserDelete),
 }
@@ -182,16 +184,30 @@ pub struct UserCreate {
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Without a name it changes your own password and asks for the present one. With a name an
-administrator sets another user's, who must change it at the next login.")]
+administrator sets another user's, who must change it at the next login, and revokes all tokens of
+that user, API and kubeconfig tokens included, unless --keep-tokens is given.")]
 pub struct UserPassword {
     /// Name of the other user
     pub name: Option<String>,
     /// Read your present password from the first line of standard input
     #[arg(long, conflicts_with = "name")]
     pub password_stdin: bool,
+    /// End the other user's sessions only: API and kubeconfig tokens stay valid
+    #[arg(long, requires = "name")]
+    pub keep_tokens: bool,
     /// The new password; asked for if neither is given.
     #[command(flatten)]
     pub new: NewPassword,
+}
+
+/// `drover user revoke-tokens`.
+#[derive(Debug, Args)]
+pub struct UserRevokeTokens {
+    /// Name of the user
+    pub name: String,
+    /// Do not ask
+    #[arg(short, long)]
+    pub yes: bool,
 }
 
 /// `drover user delete`.

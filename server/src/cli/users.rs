@@ -59,6 +59,7 @@ pub(crate) async fn run(args: &UserArgs, environment: &Environment) -> Result<()
         UserCommand::Link(wanted) => link(&client, wanted).await,
         UserCommand::Unlink(wanted) => unlink(&client, wanted).await,
         UserCommand::Passwd(wanted) => passwd(&client, wanted).await,
+        UserCommand::RevokeTokens(wanted) => revoke_tokens(&client, wanted).await,
         UserCommand::Delete(wanted) => delete(&client, &wanted.name, wanted.yes).await,
     }
 }
@@ -165,14 +166,39 @@ async fn passwd(client: &Client, args: &UserPassword) -> Result<(), Failure> {
         return passwd_own(client, args).await;
     };
     let new = new_password(&args.new)?;
-    let reset = PasswordReset { new: new.clone() };
+    let reset = PasswordReset {
+        new: new.clone(),
+        revoke_tokens: !args.keep_tokens,
+    };
     let path = ["v1", "users", name.as_str(), "password"];
     client.command(Method::POST, &path, Some(&reset)).await?;
     if args.new.generate_password {
         print(&format!("{}\n", new.expose()))?;
     }
+    let tokens = if args.keep_tokens {
+        "their API and kubeconfig tokens stay valid"
+    } else {
+        "all their tokens are revoked"
+    };
     notice(&format!(
-        "The password of {name:?} is set; their next login must change it."
+        "The password of {name:?} is set; their next login must change it, and {tokens}."
+    ));
+    Ok(())
+}
+
+async fn revoke_tokens(client: &Client, args: &args::UserRevokeTokens) -> Result<(), Failure> {
+    let name = &args.name;
+    if !args.yes {
+        confirm(
+            &format!("Revoke all tokens of {name:?}, sessions included?"),
+            "consent to it",
+            "give it with --yes",
+        )?;
+    }
+    let path = ["v1", "users", name.as_str(), "tokens"];
+    client.command(Method::DELETE, &path, None::<&()>).await?;
+    notice(&format!(
+        "All tokens of {name:?} are revoked; what they hold open ends within seconds."
     ));
     Ok(())
 }

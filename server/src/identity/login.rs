@@ -212,7 +212,8 @@ impl Logins {
         Ok(())
     }
 
-    /// Sets another's password, to be changed at their next login; their log-ins end.
+    /// Sets another's password, to be changed at their next login; their log-ins end, and API and
+    /// kubeconfig tokens stay.
     pub async fn reset_password(&self, user: &User, new: SecretString) -> Result<(), LoginError> {
         self.set_password(user, new, true).await?;
         let uid = UserUid::new(user.uid().unwrap_or_default());
@@ -220,8 +221,9 @@ impl Logins {
         Ok(())
     }
 
-    /// The same, and ends all their tokens: for somebody who is about to have more rights than who
-    /// may hold an old token of theirs.
+    /// The same, and revokes all their tokens, API and kubeconfig tokens included: the password is
+    /// reset because others may hold a credential of theirs, or may hold an old token of somebody
+    /// who is about to have more rights.
     pub async fn start_afresh(&self, user: &User, new: SecretString) -> Result<(), LoginError> {
         self.set_password(user, new, true).await?;
         let uid = UserUid::new(user.uid().unwrap_or_default());

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::extract::State;
 use drover_access::identity::Identity;
+use drover_api::ids::UserUid;
 use drover_api::kinds::{ProviderIdentity, User, UserSpec};
 use drover_api::rest::{IdentityView, List, PasswordReset, UserCreate, UserPatch, UserView};
 use http::StatusCode;
@@ -20,6 +21,7 @@ use super::sight::created_at;
 use crate::hub::{call, only};
 use crate::identity::administrators::NO_OWNERS;
 use crate::identity::providers::people;
+use crate::identity::tokens;
 use crate::status::Status;
 
 /// Longest to wait until memory shows what was written.
@@ -189,7 +191,7 @@ pub(super) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Sets another's password; their log-ins end, and their next one must change it.
+/// Sets another's password and revokes their tokens; their next log-in must change the password.
 #[utoipa::path(post, path = "/v1/users/{name}/password", tag = "users",
     params(("name" = String, Path, description = "The user's name")),
     request_body = PasswordReset, responses((status = 204)))]
@@ -201,8 +203,35 @@ pub(super) async fn reset_password(
 ) -> Result<StatusCode, Status> {
     let user = find(&state, &name)?;
     let new = SecretString::from(request.new.expose());
-    state.logins.reset_password(&user, new).await?;
+    if request.revoke_tokens {
+        state.logins.start_afresh(&user, new).await?;
+        withdraw(&state, &user);
+    } else {
+        state.logins.reset_password(&user, new).await?;
+    }
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Revokes all tokens of a user, sessions included; open streams end within seconds.
+#[utoipa::path(delete, path = "/v1/users/{name}/tokens", tag = "users",
+    params(("name" = String, Path, description = "The user's name")),
+    responses((status = 204)))]
+pub(super) async fn revoke_tokens(
+    State(state): State<RestState>,
+    _caller: Administrator,
+    Name(name): Name,
+) -> Result<StatusCode, Status> {
+    let user = find(&state, &name)?;
+    let uid = UserUid::new(user.uid().unwrap_or_default());
+    tokens::end_all(&state.hub, &uid).await?;
+    withdraw(&state, &user);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Gives back what identity providers gave for a user who has no tokens any more.
+fn withdraw(state: &RestState, user: &User) {
+    let uid = UserUid::new(user.uid().unwrap_or_default());
+    state.sign_outs.withdraw(&uid);
 }
 
 /// Asks the identity providers of a user anew who they are and which groups they are in.

@@ -291,8 +291,8 @@ async fn a_user_who_is_disabled_deleted_or_reset_is_out_at_once(hub: TestHub) {
         .expect(200);
     server.get("/v1/me", &api).await.expect(200);
 
-    // A new password ends log-ins, not what was made to outlive them.
-    let reset = json!({ "new": "a password by the admin" });
+    // A new password ends log-ins, and other tokens only with `revokeTokens`.
+    let reset = json!({ "new": "a password by the admin", "revokeTokens": false });
     server
         .post("/v1/users/ann/password", &admin, reset)
         .await
@@ -302,6 +302,25 @@ async fn a_user_who_is_disabled_deleted_or_reset_is_out_at_once(hub: TestHub) {
     server.try_login("ann", PASSWORD).await.expect(401);
     let again = server.first_login("ann", "a password by the admin").await;
     server.get("/v1/me", &again).await.expect(200);
+
+    // By default a new password revokes all tokens; the action alone does so, too.
+    let reset = json!({ "new": "another password by the admin" });
+    server
+        .post("/v1/users/ann/password", &admin, reset)
+        .await
+        .expect(204);
+    server.get("/v1/me", &again).await.expect(401);
+    server.get("/v1/me", &api).await.expect(401);
+    let third = server
+        .first_login("ann", "another password by the admin")
+        .await;
+    let api = token(&server.post("/v1/tokens", &third, wish).await.expect(201));
+    server
+        .delete("/v1/users/ann/tokens", &admin)
+        .await
+        .expect(204);
+    server.get("/v1/me", &third).await.expect(401);
+    server.get("/v1/me", &api).await.expect(401);
 
     // A user of the same name inherits nothing.
     server.delete(path, &admin).await.expect(204);

@@ -3,6 +3,7 @@
 mod changes;
 mod listed;
 mod recorded;
+mod revoked;
 mod rights;
 
 use std::net::SocketAddr;

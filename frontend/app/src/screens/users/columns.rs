@@ -136,6 +136,7 @@ pub(super) fn deeds(row: &UserRow) -> AnyView {
         (Icon::Person, Deed::Rename),
         (Icon::Lock, Deed::SetPassword),
         (Icon::Key, Deed::Step(office)),
+        (Icon::SignOut, Deed::Step(Step::RevokeTokens)),
         (Icon::Offline, Deed::Step(door)),
         (Icon::Trash, Deed::Step(Step::Delete)),
     ];

@@ -13,20 +13,20 @@ use super::*;
 /// A hub that keeps what it is given by its path, as Kubernetes does. The server's memory hears of it
 /// as soon as it is told.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<BTreeMap<String, Value>>>);
+pub(super) struct Kept(Arc<Mutex<BTreeMap<String, Value>>>);
 
 impl Kept {
-    fn put(&self, plural: &str, object: &Value) {
+    pub(super) fn put(&self, plural: &str, object: &Value) {
         let name = object["metadata"]["name"].as_str().unwrap();
         self.0.lock().insert(path_of(plural, name), object.clone());
     }
 
-    fn get<K: DeserializeOwned>(&self, plural: &str, name: &str) -> Option<K> {
+    pub(super) fn get<K: DeserializeOwned>(&self, plural: &str, name: &str) -> Option<K> {
         let kept = self.0.lock().get(&path_of(plural, name)).cloned();
         kept.map(|object| serde_json::from_value(object).unwrap())
     }
 
-    fn client(&self) -> kube::Client {
+    pub(super) fn client(&self) -> kube::Client {
         let kept = self.clone();
         let service = tower::service_fn(move |request: Request<KubeBody>| {
             let kept = kept.clone();
@@ -56,6 +56,14 @@ impl Kept {
             let items: Vec<_> = items.map(|(_, object)| object).collect();
             return (StatusCode::OK, json!({ "metadata": {}, "items": items }));
         }
+        if *method == Method::POST {
+            let name = body["metadata"]["name"].as_str().unwrap().to_owned();
+            body["metadata"]["uid"] = name.as_str().into();
+            body["metadata"]["generation"] = 1.into();
+            body["metadata"]["resourceVersion"] = "1".into();
+            kept.insert(format!("{path}/{name}"), body.clone());
+            return (StatusCode::CREATED, body);
+        }
         let Some(old) = kept.get(path).cloned() else {
             return refused(Status::not_found("Thing", path));
         };
@@ -74,6 +82,15 @@ impl Kept {
         if *method == Method::DELETE {
             kept.remove(path);
         }
+        if *method == Method::PATCH {
+            let mut changed = old;
+            let (spec, wanted) = (changed["spec"].as_object_mut(), body["spec"].as_object());
+            if let (Some(spec), Some(wanted)) = (spec, wanted) {
+                spec.extend(wanted.clone());
+            }
+            kept.insert(path.to_owned(), changed.clone());
+            return (StatusCode::OK, changed);
+        }
         (StatusCode::OK, old)
     }
 }
@@ -83,7 +100,7 @@ fn path_of(plural: &str, name: &str) -> String {
 }
 
 /// An object whose UID is its name, as it is when it was made.
-fn object(kind: &str, name: &str, spec: &Value) -> Value {
+pub(super) fn object(kind: &str, name: &str, spec: &Value) -> Value {
     json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,
         "metadata": { "name": name, "uid": name, "generation": 1, "resourceVersion": "1" },

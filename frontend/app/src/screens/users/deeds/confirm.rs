@@ -24,6 +24,8 @@ pub(in super::super) enum Step {
     GiveOffice,
     /// They administer no more.
     TakeOffice,
+    /// Ends all their tokens, sessions included.
+    RevokeTokens,
     /// They sign in no more.
     Disable,
     /// They may sign in again.
@@ -38,6 +40,7 @@ impl Step {
         match self {
             Self::GiveOffice => "Make administrator…",
             Self::TakeOffice => "Take administrator's right…",
+            Self::RevokeTokens => "Revoke all tokens…",
             Self::Disable => "Disable…",
             Self::Enable => "Enable…",
             Self::Delete => "Delete…",
@@ -88,6 +91,15 @@ fn words(step: Step, name: &str) -> Words {
              within seconds.",
             None,
             "administers no more.",
+        ),
+        Step::RevokeTokens => told(
+            "Revoke all tokens of",
+            "Revoke all tokens",
+            "Cancel",
+            "Their sessions, API tokens and kubeconfig tokens are deleted, and whatever they hold \
+             open ends within seconds. They can sign in again.",
+            Some("revoke-tokens"),
+            "has no tokens left.",
         ),
         Step::Disable => told(
             "Disable",
@@ -198,6 +210,7 @@ async fn act(gate: Gate, step: Step, name: &str) -> Result<(), Problem> {
         Step::TakeOffice => change(None, Some(false)),
         Step::Disable => change(Some(false), None),
         Step::Enable => change(Some(true), None),
+        Step::RevokeTokens => return gate.delete(&format!("{path}/tokens")).await,
         Step::Delete => return gate.delete(&path).await,
     };
     gate.tell("PATCH", &path, &change).await

@@ -4,6 +4,7 @@ use drover_api::rest::{PasswordReset, UserView};
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
 use drover_ui_kit::code::Code;
+use drover_ui_kit::field::Checkbox;
 use drover_ui_kit::notice::{Banner, Mood};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
@@ -45,7 +46,7 @@ fn Form(
     listing: Listing<UserView>,
 ) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
-    let password = NewPassword::new();
+    let (password, revoke) = (NewPassword::new(), RwSignal::new(true));
     let UserRow { user, oneself } = row;
     let name = StoredValue::new(user.name);
     let ready = move || password.is_ready();
@@ -58,6 +59,7 @@ fn Form(
         let path = format!("/v1/users/{}/password", segment(&name));
         let request = PasswordReset {
             new: secret.clone(),
+            revoke_tokens: revoke.get_untracked(),
         };
         let request = async move { gate.tell("POST", &path, &request).await };
         sending.send(request, move |()| {
@@ -68,13 +70,15 @@ fn Form(
     };
     let command = move || {
         let name = name.with_value(|name| shell::word(name));
-        format!("drover user passwd {name}{}", password.option())
+        let keep = if revoke.get() { "" } else { " --keep-tokens" };
+        format!("drover user passwd {name}{}{keep}", password.option())
     };
     view! {
         <form class="dialog-body" on:submit=submit>
-            <Consequences oneself=oneself/>
+            <Consequences oneself=oneself revoke=revoke/>
             <Refusal sending=sending fields=&["new"]/>
             <PasswordFields password=password error=sending.of("new")/>
+            <Checkbox label="Revoke all tokens of this user" checked=revoke/>
             <Code label="Command" text=Signal::derive(command)/>
             <FormFoot open=open verb="Set the password" sending=sending
                 disabled=Signal::derive(move || !ready())/>
@@ -83,10 +87,18 @@ fn Form(
 }
 
 #[component]
-fn Consequences(oneself: bool) -> impl IntoView {
+fn Consequences(oneself: bool, revoke: RwSignal<bool>) -> impl IntoView {
+    let tokens = move || {
+        if revoke.get() {
+            "Their API and kubeconfig tokens are revoked, and open streams end within seconds."
+        } else {
+            "Their API and kubeconfig tokens stay valid."
+        }
+    };
     view! {
         <p>
-            "Their sessions end, in browsers and on command lines, and they must choose a password of their own at the next sign-in. Their API tokens and kubeconfigs go on working."
+            "Their sessions end, in browsers and on command lines, and they must choose a password of their own at the next sign-in. "
+            {tokens}
         </p>
         {oneself.then(|| view! {
             <Banner mood=Mood::Warning>

@@ -1,0 +1,59 @@
+//! Tokens that an administrator revokes.
+
+use serde_json::json;
+
+use super::changes::{Kept, object};
+use super::*;
+
+/// Gives user-1 a token of each purpose on the hub.
+fn give_tokens(kept: &Kept) {
+    for purpose in ["Session", "Browser", "Api", "Kubeconfig"] {
+        let spec = json!({
+            "userName": "user-1", "userUid": "user-1", "purpose": purpose, "hash": "x",
+            "expiresAt": "2100-01-01T00:00:00Z",
+        });
+        kept.put("tokens", &object("Token", &purpose.to_lowercase(), &spec));
+    }
+}
+
+fn left(kept: &Kept) -> Vec<&'static str> {
+    let all = ["session", "browser", "api", "kubeconfig"];
+    let is_left = |name: &&str| kept.get::<Value>("tokens", name).is_some();
+    all.into_iter().filter(is_left).collect()
+}
+
+#[tokio::test]
+async fn password_reset_revokes_all_tokens_unless_the_administrator_keeps_them() {
+    let kept = Kept::default();
+    let whole = Whole::before(kept.client());
+    let admin = whole.person(true, TokenPurpose::Session, None);
+    whole.person(false, TokenPurpose::Session, None);
+    let spec = json!({ "enabled": true, "administrator": false });
+    kept.put("users", &object("User", "user-1", &spec));
+    let (post, path) = (Method::POST, "/v1/users/user-1/password");
+    for (body, wanted) in [
+        (json!({ "new": "long enough it is" }), vec![]),
+        (
+            json!({ "new": "long enough it is", "revokeTokens": false }),
+            vec!["api", "kubeconfig"],
+        ),
+    ] {
+        give_tokens(&kept);
+        let (code, said) = whole.send(post.clone(), path, &admin, body.clone()).await;
+        assert_eq!(code, StatusCode::NO_CONTENT, "{said}");
+        assert_eq!(left(&kept), wanted, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn an_administrator_revokes_all_tokens_of_a_user() {
+    let kept = Kept::default();
+    let whole = Whole::before(kept.client());
+    let admin = whole.person(true, TokenPurpose::Session, None);
+    whole.person(false, TokenPurpose::Session, None);
+    give_tokens(&kept);
+    let path = "/v1/users/user-1/tokens";
+    let (code, said) = whole.send(Method::DELETE, path, &admin, json!({})).await;
+    assert_eq!(code, StatusCode::NO_CONTENT, "{said}");
+    assert!(left(&kept).is_empty());
+}
