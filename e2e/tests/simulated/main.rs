@@ -150,6 +150,42 @@ async fn kubectl_drives_a_simulated_cluster(demo: &mut Demo) {
     assert!(log.starts_with("[simulated] "), "{log}");
 }
 
+async fn charts_with_ingress_and_autoscaling_install(demo: &mut Demo) {
+    let kubectl = demo.kubectl("demo-small").await;
+    let program = Tool::Helm.locate().await.unwrap();
+    let helm = kubectl.clone().with_program(&program);
+    let chart = demo.folder.path().join("site").display().to_string();
+    helm.run(["create", &chart]).await.unwrap();
+    let values = "ingress.enabled=true,autoscaling.enabled=true";
+    let words = [
+        "install",
+        "site",
+        &chart,
+        "--namespace",
+        "charts",
+        "--create-namespace",
+    ];
+    let words = words
+        .into_iter()
+        .chain(["--set", values, "--wait", "--timeout", "2m"]);
+    helm.run(words).await.unwrap();
+    let shown = run(&kubectl, "-n charts get ingress site").await;
+    assert!(shown.contains("chart-example.local"), "{shown}");
+    let shown = run(&kubectl, "-n charts get hpa site").await;
+    assert!(shown.contains("Deployment/site"), "{shown}");
+    assert!(shown.contains("cpu: <unknown>/80%"), "{shown}");
+    let all = run(&kubectl, "-n charts get all -o name").await;
+    let autoscaler = "horizontalpodautoscaler.autoscaling/site";
+    assert!(all.contains(autoscaler), "{all}");
+    let upgrade = ["upgrade", "site", &chart, "--namespace", "charts"];
+    let upgrade = upgrade.into_iter().chain(["--set", "replicaCount=2"]);
+    helm.run(upgrade).await.unwrap();
+    let left = run(&kubectl, "-n charts get ingress,hpa -o name").await;
+    assert_eq!(left.trim(), "");
+    let words = ["uninstall", "site", "--namespace", "charts", "--wait"];
+    helm.run(words).await.unwrap();
+}
+
 async fn usage_is_told_and_processes_are_refused(demo: &mut Demo) {
     let kubectl = demo.kubectl("demo-small").await;
     run(
@@ -274,6 +310,7 @@ fn main() -> ExitCode {
     suite::main(
         &[
             test!(kubectl_drives_a_simulated_cluster),
+            test!(charts_with_ingress_and_autoscaling_install),
             test!(usage_is_told_and_processes_are_refused),
             test!(the_cluster_holds_the_agents_accounts_to_their_roles),
             test!(health_of_each_cluster_is_told_on_its_status),
