@@ -19,6 +19,8 @@ pub mod identity;
 #[cfg(feature = "server")]
 pub mod listen;
 #[cfg(feature = "server")]
+pub mod memory;
+#[cfg(feature = "server")]
 pub mod networks;
 mod pem;
 #[cfg(feature = "server")]

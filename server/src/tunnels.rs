@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use drover_api::agent::{LANE_HEADER, Lane};
 use drover_api::ids::ClusterUid;
-use drover_tunnel::{BoxError, Limits, SendError, ServerBudget, Tunnel};
+use drover_tunnel::{BoxError, Limits, OpenOptions, SendError, ServerBudget, Tunnel};
 use http::{HeaderName, HeaderValue, Request, Response};
 use parking_lot::{Mutex, RwLock};
 use thiserror::Error;
@@ -29,6 +29,7 @@ pub use self::choice::Health;
 use self::client::Through;
 pub use self::client::{ANSWER_BYTES, TOLD_BYTES, shortened, told};
 use self::seat::Seat;
+use crate::memory::TunnelMemory;
 use crate::telemetry::Metrics;
 
 /// Tunnels that one cluster may hold; a further one replaces the oldest.
@@ -89,6 +90,8 @@ struct Inner {
     /// The same for those who follow one cluster.
     changed_in: Mutex<HashMap<ClusterUid, watch::Sender<u64>>>,
     budget: Arc<ServerBudget>,
+    /// Of one tunnel.
+    limits: Limits,
     metrics: Metrics,
 }
 
@@ -134,12 +137,25 @@ impl Drop for AttachGuard {
 impl Tunnels {
     /// No tunnels yet.
     pub fn new(metrics: &Metrics) -> Self {
+        Self::within(TunnelMemory::default(), metrics)
+    }
+
+    /// No tunnels yet, and these limits for what they hold.
+    pub fn within(memory: TunnelMemory, metrics: &Metrics) -> Self {
+        let budget = ServerBudget::new(Limits {
+            buffered_bytes: memory.all,
+            ..Limits::SERVER
+        });
         Self(Arc::new(Inner {
             clusters: RwLock::default(),
             next_id: AtomicU64::new(1),
             changed: watch::Sender::new(0),
             changed_in: Mutex::default(),
-            budget: ServerBudget::new(Limits::SERVER),
+            budget,
+            limits: Limits {
+                buffered_bytes: memory.one,
+                ..Limits::TUNNEL
+            },
             metrics: metrics.clone(),
         }))
     }
@@ -147,6 +163,14 @@ impl Tunnels {
     /// What all tunnels of this server may hold together; tunnels are opened against it.
     pub fn budget(&self) -> Arc<ServerBudget> {
         Arc::clone(&self.0.budget)
+    }
+
+    /// How a tunnel is opened.
+    pub fn options(&self) -> OpenOptions {
+        OpenOptions {
+            limits: self.0.limits,
+            ..OpenOptions::new(self.budget())
+        }
     }
 
     /// Attaches a tunnel whose agent has proved to be this cluster's, and probes it from now on.

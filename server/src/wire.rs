@@ -20,7 +20,7 @@ use crate::audit::OpenAuditError;
 use crate::hub::admission::account::introduce;
 use crate::hub::admission::address::Address;
 use crate::hub::authority::AuthorityError;
-use crate::hub::connect::{ConnectError, Connection, HubMetrics, connect, ensure_namespace};
+use crate::hub::connect::{ConnectError, Connection, HubMetrics, connect_within, ensure_namespace};
 use crate::hub::definitions::{self, InstallError};
 use crate::hub::keys::{Keys, KeysError};
 use crate::hub::lease::{self, Ending, Leadership, Presence, Standing};
@@ -31,6 +31,7 @@ use crate::identity::first_administrator::{self, FirstAdministratorError};
 use crate::identity::passwords::PasswordError;
 use crate::listen::tls::{TlsError, install_provider};
 use crate::listen::{self, Limits, Proxies, address, files};
+use crate::memory::MemoryPlan;
 use crate::settings::Settings;
 use crate::telemetry::LogFilter;
 
@@ -61,6 +62,8 @@ pub struct ServerOptions {
     pub first_password_file: Option<PathBuf>,
     /// File of the audit log; `-` is standard output.
     pub audit_log: PathBuf,
+    /// What each part of the server may hold in memory.
+    pub memory: MemoryPlan,
     /// The filter of this process's logs.
     pub log_filter: LogFilter,
     /// Whether the setting `log-filter` rules the filter.
@@ -225,7 +228,8 @@ impl Server {
 pub async fn start(options: ServerOptions, stop: CancellationToken) -> Result<Server, StartError> {
     install_provider();
     files::raise_limit();
-    let connection = connect(&options.hub).await?;
+    tracing::info!(memory = %options.memory, "memory divided");
+    let connection = connect_within(&options.hub, options.memory.hub).await?;
     match start_on(&connection, options, stop).await {
         Ok(started) => Ok(started.on(connection)),
         Err(error) => {

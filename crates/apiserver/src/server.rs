@@ -25,6 +25,7 @@ use crate::serve::fair::{Bounds, Fair};
 use crate::serve::heavy::Heavy;
 use crate::serve::metrics::Metrics;
 use crate::serve::sending::Sending;
+pub use crate::serve::sending::{ByteLimit, MemoryBounds};
 use crate::serve::shared::{LiveObjects, Shared};
 use crate::serve::{Connect, Version, answer};
 use crate::store::{OpenError, Store, StoreOptions};
@@ -59,6 +60,8 @@ pub struct Options {
     pub answered: Vec<Resource>,
     /// How much runs and waits at once.
     pub bounds: Bounds,
+    /// What requests may hold in memory.
+    pub memory: MemoryBounds,
     /// What `/version` says.
     pub version: Version,
     /// How service-account tokens are issued.
@@ -81,6 +84,7 @@ impl Options {
             kinds: Kinds::default(),
             answered: Vec::new(),
             bounds: Bounds::default(),
+            memory: MemoryBounds::default(),
             version: Version::default(),
             tokens: TokensOptions::default(),
             lifecycle: LifecycleOptions::default(),
@@ -164,7 +168,9 @@ impl ApiServer {
             fair: Fair::new(options.bounds),
             heavy: Heavy::default(),
             reads: Heavy::default(),
-            sending: Sending::default(),
+            sending: Sending::new(options.memory.answers),
+            watching: Sending::new(options.memory.watches),
+            bodies: Sending::new(options.memory.bodies),
             openapi: openapi::Cache::default(),
             discovery: discovery::Cache::default(),
             definitions: Definitions::new(undefined),

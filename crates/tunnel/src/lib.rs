@@ -20,6 +20,7 @@
 //! | [`mod@serve`] | the agent's end |
 //! | [`tunnel`] | the server's end |
 //! | [`budget`] | how much a tunnel, and all tunnels of a server, may hold |
+//! | [`memory`] | how much memory the process may use |
 //! | [`upgrade`] | exec, attach and port-forward, both ends |
 //! | [`reconnect`] | when an agent dials again |
 //! | [`protocol`] | the version both ends agree on |
@@ -38,6 +39,7 @@
 pub mod body;
 pub mod budget;
 mod coalesce;
+pub mod memory;
 pub mod protocol;
 mod read_ahead;
 pub mod reconnect;

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use drover_tunnel::memory::MemorySize;
 
 use super::{ImageOptions, ServerUrl};
 use crate::hub::admission::address::Address;
@@ -185,6 +186,15 @@ pub struct ServerOptions {
         default_value = "-"
     )]
     pub audit_log: PathBuf,
+    /// Memory that the server may use, in bytes or with Ki, Mi or Gi; the limit of its cgroup, else the
+    /// machine's memory, if left out. Limits for answers, watches and tunnels are parts of it
+    #[arg(
+        long,
+        value_name = "SIZE",
+        env = "DROVER_MEMORY_LIMIT",
+        hide_env_values = true
+    )]
+    pub memory_limit: Option<MemorySize>,
     /// OTLP/HTTP collector to send traces to; none are sent if left out
     #[arg(
         long,

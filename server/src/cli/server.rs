@@ -1,6 +1,7 @@
 //! `drover server`: runs the server until it is told to stop, or helps it from its hub.
 
 use drover_api::kinds::User;
+use drover_tunnel::memory::{MemoryLimit, MemorySize};
 use kube::Api;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::signal::unix::{SignalKind, signal};
@@ -16,6 +17,7 @@ use crate::hub::{Hub, Keys, Stores};
 use crate::identity::administrators::Candidate;
 use crate::identity::{Logins, Passwords, administrators};
 use crate::listen::Proxies;
+use crate::memory::MemoryPlan;
 use crate::networks::TrustedProxies;
 use crate::randomness::random_password;
 use crate::settings::Settings;
@@ -69,6 +71,9 @@ fn wired(options: ServerOptions, log_filter: LogFilter) -> Result<wire::ServerOp
         tls: tls_files(options.tls),
         first_password_file: options.first_password_file,
         audit_log: options.audit_log,
+        memory: MemoryPlan::of(MemoryLimit::new(
+            options.memory_limit.map(MemorySize::bytes),
+        )),
         log_filter,
         log_filter_by_setting: options.log_filter.is_none(),
     })

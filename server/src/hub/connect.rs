@@ -15,6 +15,7 @@ use thiserror::Error;
 use super::embedded::place::{Place, PlaceError};
 use super::embedded::{Door, Embedded, EmbeddedError};
 use super::{HubError, Stores, call};
+use crate::memory::HubMemory;
 
 /// Where the hub is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -183,11 +184,19 @@ impl HubMetrics {
 
 /// Builds the client; a hub elsewhere is not talked to yet.
 pub async fn connect(options: &HubOptions) -> Result<Connection, ConnectError> {
+    connect_within(options, HubMemory::default()).await
+}
+
+/// The same with these limits for an embedded hub.
+pub async fn connect_within(
+    options: &HubOptions,
+    memory: HubMemory,
+) -> Result<Connection, ConnectError> {
     let config = match options {
         HubOptions::Kubeconfig { file, context } => from_kubeconfig(file, context.clone()).await?,
         HubOptions::Pod => Config::incluster().map_err(ConnectError::Pod)?,
         HubOptions::Embedded(place) => {
-            let embedded = Embedded::open(place).await?;
+            let embedded = Embedded::open(place, memory).await?;
             return Ok(Connection {
                 client: ClientOf(embedded.client()),
                 embedded: Some(embedded),

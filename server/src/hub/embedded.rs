@@ -15,6 +15,7 @@ use axum::body::Body;
 use axum::response::Response;
 use drover_apiserver::access::{Caller, TokensOptions};
 use drover_apiserver::server::{ApiServer, Options, StartError};
+use drover_apiserver::store::StoreOptions;
 use futures::future::BoxFuture;
 use http::Request;
 use http_body_util::BodyExt as _;
@@ -29,6 +30,7 @@ use tower::ServiceExt as _;
 use self::place::{Place, PlaceError};
 use super::Stores;
 use super::admission::{InProcess, Judge};
+use crate::memory::HubMemory;
 use drover_api::group::HUB_NAMESPACE;
 
 /// The server's own name on its embedded hub.
@@ -89,11 +91,16 @@ pub(super) struct Embedded {
 
 impl Embedded {
     /// Opens the hub, and makes it if there is none.
-    pub(super) async fn open(place: &Place) -> Result<Self, EmbeddedError> {
+    pub(super) async fn open(place: &Place, memory: HubMemory) -> Result<Self, EmbeddedError> {
         let file = place.prepare()?;
         let rules = Arc::new(InProcess::new(SERVER));
         let options = Options {
             admission: Arc::clone(&rules) as _,
+            memory: memory.requests,
+            store: StoreOptions {
+                waiting_bytes: memory.events,
+                ..StoreOptions::default()
+            },
             tokens: TokensOptions {
                 max_lifetime_seconds: Some(TOKENS_LIVE.as_secs().cast_signed()),
                 ..TokensOptions::default()

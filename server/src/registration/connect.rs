@@ -12,7 +12,7 @@ use drover_api::ids::ClusterUid;
 use drover_api::kinds::Cluster;
 use drover_tunnel::protocol::{self, Version};
 use drover_tunnel::tunnel::Driver;
-use drover_tunnel::{OpenOptions, Tunnel, ws};
+use drover_tunnel::{Tunnel, ws};
 use http::{HeaderMap, Request, StatusCode};
 use hyper::upgrade::OnUpgrade;
 use jiff::Timestamp;
@@ -283,8 +283,7 @@ async fn open(
             return None;
         }
     };
-    let options = OpenOptions::new(state.tunnels.budget());
-    match Tunnel::open(stream, options).await {
+    match Tunnel::open(stream, state.tunnels.options()).await {
         Ok(opened) => Some(opened),
         Err(error) => {
             tracing::warn!(cluster = name, replica, %error, "an agent's tunnel did not open");

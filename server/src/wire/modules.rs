@@ -41,7 +41,7 @@ pub(super) fn build(
 ) -> Result<Router, StartError> {
     let metrics = Metrics::new();
     let audit = Audit::open(&Destination::named(&options.audit_log), &metrics)?;
-    let tunnels = Tunnels::new(&metrics);
+    let tunnels = Tunnels::within(options.memory.tunnels, &metrics);
     let authenticator = identity(base);
     settings(base, options);
     let health = Health::new();

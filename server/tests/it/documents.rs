@@ -153,6 +153,9 @@ fn metrics_and_reasons_of_documents_exist() {
     assert!(reasons.len() > 8, "{reasons:?}");
     for name in metrics.into_iter().chain(reasons) {
         let quoted = format!("\"{name}\"");
-        assert!(sources.contains(&quoted), "{name} is nowhere in the sources");
+        assert!(
+            sources.contains(&quoted),
+            "{name} is nowhere in the sources"
+        );
     }
 }

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use drover_server::hub::lease::Standing;
+use drover_server::memory::MemoryPlan;
 use drover_server::telemetry::LogFilter;
 use drover_server::wire::{self, EndError, ServerOptions};
+use drover_tunnel::memory::MemoryLimit;
 use reqwest::{Certificate, Method, StatusCode};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -58,6 +60,7 @@ pub(crate) fn options(hub: &TestHub, first_password: Option<PathBuf>) -> ServerO
         first_password_file: first_password,
         demo: None,
         audit_log: hub.folder().join("drover-audit.log"),
+        memory: MemoryPlan::of(MemoryLimit::new(None)),
         log_filter: LogFilter::apart(),
         log_filter_by_setting: true,
     }

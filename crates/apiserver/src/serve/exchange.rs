@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use bytes::Bytes;
 use http::header::USER_AGENT;
 use http::{HeaderMap, Method, Uri};
@@ -14,6 +14,7 @@ use super::body;
 use super::negotiate::header;
 use super::query::Query;
 use super::request::{self, RequestInfo};
+use super::sending::Held;
 use super::shared::Shared;
 use crate::access::Caller;
 use crate::select;
@@ -35,6 +36,8 @@ pub(crate) struct Exchange {
     pub(crate) caller: Arc<Caller>,
     pub(crate) received: Instant,
     body: Mutex<Option<Body>>,
+    /// What the body takes in memory, once it was read.
+    held: Mutex<Option<Held>>,
     warnings: Mutex<Vec<String>>,
 }
 
@@ -66,6 +69,7 @@ impl Exchange {
             caller: anonymous,
             received: Instant::now(),
             body: Mutex::new(Some(body)),
+            held: Mutex::default(),
             warnings: Mutex::default(),
         }
     }
@@ -107,11 +111,17 @@ impl Exchange {
 
     /// Reads the body; a second time there is none.
     pub(crate) async fn body(&self) -> Result<Bytes, ApiError> {
-        let body = self.body.lock().take();
-        match body {
-            Some(body) => body::read(body).await,
-            None => Ok(Bytes::new()),
-        }
+        let Some(body) = self.body.lock().take() else {
+            return Ok(Bytes::new());
+        };
+        let announced = body.size_hint().exact();
+        let expected = announced.and_then(|bytes| usize::try_from(bytes).ok());
+        let expected = expected.unwrap_or(body::LIMIT).min(body::LIMIT);
+        let mut held = self.shared.bodies.hold(&self.caller.name, expected)?;
+        let bytes = body::read(body).await?;
+        held.resize(bytes.len())?;
+        *self.held.lock() = Some(held);
+        Ok(bytes)
     }
 
     /// Tells the client something, in a `Warning` header.

@@ -1,5 +1,5 @@
-//! Answers that are made and not yet taken: a client that asks for much and reads nothing is
-//! refused more of it.
+//! Bytes that wait in memory for callers: answers that are made and not yet taken, the first objects
+//! of watches, bodies of requests. A caller who lets much wait is refused more.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,19 +12,54 @@ use parking_lot::Mutex;
 use super::answer;
 use crate::status::ApiError;
 
-/// Bytes of answers that wait for one caller.
-const OF_CALLER: usize = 256 << 20;
-/// Bytes of answers that wait for all callers.
-const OF_ALL: usize = 1 << 30;
 /// Answers up to this are not counted.
 const SMALL: usize = 64 * 1024;
 
-/// The answers of all callers. Clones share them.
-#[derive(Debug, Clone, Default)]
+/// Bytes that may wait at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ByteLimit {
+    /// For one caller.
+    pub of_caller: usize,
+    /// For all callers together.
+    pub of_all: usize,
+}
+
+/// What requests may hold in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryBounds {
+    /// Answers above 64 KiB that are not sent yet.
+    pub answers: ByteLimit,
+    /// First objects of watches, and lines that are not sent yet.
+    pub watches: ByteLimit,
+    /// Bodies of requests.
+    pub bodies: ByteLimit,
+}
+
+impl Default for MemoryBounds {
+    /// For a process with some GiB.
+    fn default() -> Self {
+        let large = ByteLimit {
+            of_caller: 256 << 20,
+            of_all: 1 << 30,
+        };
+        Self {
+            answers: large,
+            watches: large,
+            bodies: ByteLimit {
+                of_caller: 128 << 20,
+                of_all: 512 << 20,
+            },
+        }
+    }
+}
+
+/// Bytes of one sort that wait for all callers. Clones share them.
+#[derive(Debug, Clone)]
 pub(crate) struct Sending(Arc<Mutex<State>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
+    limit: ByteLimit,
     all: usize,
     by_caller: BTreeMap<Arc<str>, usize>,
 }
@@ -38,29 +73,26 @@ pub(crate) struct Held {
 }
 
 impl Sending {
+    pub(crate) fn new(limit: ByteLimit) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            limit,
+            all: 0,
+            by_caller: BTreeMap::new(),
+        })))
+    }
+
     /// Counts bytes that wait for a caller.
     ///
     /// # Errors
     /// 429 if too many wait already. One answer alone is never too large.
     pub(crate) fn hold(&self, caller: &str, bytes: usize) -> Result<Held, ApiError> {
-        let mut state = self.0.lock();
-        let own = state.by_caller.get(caller).copied().unwrap_or(0);
-        let is_too_much = own > 0 && own.saturating_add(bytes) > OF_CALLER
-            || state.all > 0 && state.all.saturating_add(bytes) > OF_ALL;
-        if is_too_much {
-            return Err(ApiError::too_many_requests(
-                "too many answers wait to be read, please read them first",
-                1,
-            ));
-        }
-        let caller: Arc<str> = caller.into();
-        state.all += bytes;
-        state.by_caller.insert(Arc::clone(&caller), own + bytes);
-        Ok(Held {
+        let mut held = Held {
             state: Arc::clone(&self.0),
-            caller,
-            bytes,
-        })
+            caller: caller.into(),
+            bytes: 0,
+        };
+        held.resize(bytes)?;
+        Ok(held)
     }
 
     /// Counts an answer for as long as it is not sent, or refuses it.
@@ -85,16 +117,71 @@ impl Sending {
     }
 }
 
-impl Drop for Held {
-    fn drop(&mut self) {
+impl Held {
+    /// Counts another number of bytes from now on.
+    ///
+    /// # Errors
+    /// 429 if more bytes than before would be too many; then none is counted.
+    pub(crate) fn resize(&mut self, bytes: usize) -> Result<(), ApiError> {
+        let before = self.bytes;
+        self.settle(0);
+        if bytes > before {
+            self.state.lock().check(&self.caller, bytes)?;
+        }
+        self.settle(bytes);
+        Ok(())
+    }
+
+    /// Counts another number of bytes, which are in memory already.
+    pub(crate) fn settle(&mut self, bytes: usize) {
         let mut state = self.state.lock();
-        state.all -= self.bytes;
-        if let Some(own) = state.by_caller.get_mut(&self.caller) {
-            *own -= self.bytes;
-            if *own == 0 {
-                state.by_caller.remove(&self.caller);
+        state.release(&self.caller, self.bytes);
+        state.take(&self.caller, bytes);
+        self.bytes = bytes;
+    }
+}
+
+impl State {
+    fn check(&self, caller: &str, bytes: usize) -> Result<(), ApiError> {
+        let own = self.by_caller.get(caller).copied().unwrap_or(0);
+        let is_too_much = own > 0 && own.saturating_add(bytes) > self.limit.of_caller
+            || self.all > 0 && self.all.saturating_add(bytes) > self.limit.of_all;
+        if is_too_much {
+            return Err(ApiError::too_many_requests(
+                "too many answers wait to be read, please read them first",
+                1,
+            ));
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, caller: &Arc<str>, bytes: usize) {
+        if bytes == 0 {
+            return;
+        }
+        self.all += bytes;
+        match self.by_caller.get_mut(caller) {
+            Some(own) => *own += bytes,
+            None => {
+                self.by_caller.insert(Arc::clone(caller), bytes);
             }
         }
+    }
+
+    fn release(&mut self, caller: &str, bytes: usize) {
+        self.all -= bytes;
+        if let Some(own) = self.by_caller.get_mut(caller) {
+            *own -= bytes;
+            if *own == 0 {
+                self.by_caller.remove(caller);
+            }
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.state.lock().release(&self.caller, self.bytes);
     }
 }
 
@@ -104,13 +191,18 @@ mod tests {
 
     use super::*;
 
+    const LIMIT: ByteLimit = ByteLimit {
+        of_caller: 256 << 10,
+        of_all: 1 << 20,
+    };
+
     fn large() -> Response {
-        answer::text(StatusCode::OK, vec![b'x'; OF_CALLER / 2])
+        answer::text(StatusCode::OK, vec![b'x'; LIMIT.of_caller / 2])
     }
 
     #[test]
     fn who_reads_no_answers_gets_no_more_of_them() {
-        let sending = Sending::default();
+        let sending = Sending::new(LIMIT);
         let one = sending.guard("greedy", large());
         let two = sending.guard("greedy", large());
         assert_eq!(
@@ -130,10 +222,28 @@ mod tests {
 
     #[test]
     fn one_answer_is_never_too_large_by_itself() {
-        let sending = Sending::default();
-        let alone = sending.hold("a", 2 * OF_ALL).unwrap();
+        let sending = Sending::new(LIMIT);
+        let alone = sending.hold("a", 2 * LIMIT.of_all).unwrap();
         assert!(sending.hold("b", 1).is_err());
         drop(alone);
         assert!(sending.hold("b", 1).is_ok());
+    }
+    #[test]
+    fn resized_bytes_are_counted_once_and_growth_is_refused() {
+        let sending = Sending::new(LIMIT);
+        let mut one = sending.hold("a", 100 << 10).unwrap();
+        let mut two = sending.hold("a", 100 << 10).unwrap();
+        one.resize(200 << 10).unwrap_err();
+        assert_eq!(
+            sending.0.lock().all,
+            100 << 10,
+            "the refused one holds none"
+        );
+        one.resize(150 << 10).unwrap();
+        two.resize(10 << 10).unwrap();
+        assert_eq!(sending.0.lock().all, 160 << 10);
+        drop((one, two));
+        assert_eq!(sending.0.lock().all, 0);
+        assert!(sending.0.lock().by_caller.is_empty());
     }
 }

@@ -47,7 +47,12 @@ pub(crate) struct Shared {
     pub(crate) heavy: Heavy,
     /// The heavy work of reads: long lists never keep writes waiting.
     pub(crate) reads: Heavy,
+    /// Answers that wait to be read.
     pub(crate) sending: Sending,
+    /// What watches hold.
+    pub(crate) watching: Sending,
+    /// Bodies of requests under way.
+    pub(crate) bodies: Sending,
     pub(crate) openapi: openapi::Cache,
     pub(crate) discovery: discovery::Cache,
     pub(crate) definitions: Definitions,

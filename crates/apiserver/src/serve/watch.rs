@@ -19,6 +19,7 @@ use super::negotiate::{Shape, accepted_stream};
 use super::options::{ListOptions, VersionMatch};
 use super::query::parse_resource_version;
 use super::selection::Selection;
+use super::sending::Held;
 use super::shared::Target;
 use super::transform::table::TableOptions;
 use crate::resource::Origin;
@@ -58,6 +59,8 @@ pub(crate) async fn watch(
     let now = Instant::now();
     let deadline = now + lifetime(options);
     let mut watching = Watching {
+        held: exchange.shared.watching.hold(&exchange.caller.name, 0)?,
+        first_bytes: 0,
         exchange: Arc::clone(exchange),
         encoder,
         bookmarks: options.bookmarks,
@@ -74,8 +77,11 @@ pub(crate) async fn watch(
         _seat: seat,
     };
     // What goes wrong from here on is told within the stream, as kube-apiserver does.
-    if let Err(error) = watching.begin(options, from).await {
-        watching.fail(&error);
+    match watching.begin(options, from).await {
+        Ok(()) => {}
+        // A client waits for as long as `Retry-After` says only before the stream begins.
+        Err(error) if error.code == StatusCode::TOO_MANY_REQUESTS => return Err(error),
+        Err(error) => watching.fail(&error),
     }
     exchange.audit(Stage::Started(StatusCode::OK));
     let lines = futures::stream::unfold(watching, |mut watching| async move {
@@ -116,6 +122,10 @@ struct Watching {
     source: Option<Watch>,
     /// What there was at the start and is still to be sent; none once that is done.
     waiting: VecDeque<Initial>,
+    /// Bytes of the objects in `waiting`.
+    first_bytes: usize,
+    /// What this watch holds: `first_bytes`, and the lines that the connection took last.
+    held: Held,
     next_bookmark: Instant,
     last_bookmark: Option<Instant>,
     deadline: Instant,
@@ -147,7 +157,11 @@ impl Watching {
                 version_match: Some(VersionMatch::NotOlderThan),
                 ..ListOptions::default()
             };
+            // Refused before anything is read where the limit is reached already.
+            self.held.resize(1)?;
             let found = find(&self.exchange, self.encoder.selection(), &latest).await?;
+            self.first_bytes = found.items.iter().map(Stored::weight).sum();
+            self.held.resize(self.first_bytes)?;
             // The database may have a change already that the feed has not told of.
             self.seen = found.revision;
             self.source = Some(open(&store, prefix, found.revision.min(current))?);
@@ -173,8 +187,12 @@ impl Watching {
                 return None;
             }
             let lines = self.changes().await;
-            if !lines.is_empty() {
-                return Some(lines.into());
+            if lines.is_empty() {
+                continue;
+            }
+            match self.held.resize(lines.len()) {
+                Ok(()) => return Some(lines.into()),
+                Err(error) => self.fail(&error),
             }
         }
     }
@@ -185,11 +203,15 @@ impl Watching {
             && let Some(next) = self.waiting.pop_front()
         {
             match next {
-                Initial::Object(stored) => self.encoder.added(&mut out, &stored),
+                Initial::Object(stored) => {
+                    self.first_bytes = self.first_bytes.saturating_sub(stored.weight());
+                    self.encoder.added(&mut out, &stored);
+                }
                 Initial::End(revision) => self.encoder.bookmark(&mut out, revision, true),
                 Initial::Line(line) => out.extend_from_slice(&line),
             }
         }
+        self.held.settle(self.first_bytes + out.len());
         out.into()
     }
 

@@ -1,6 +1,7 @@
 //! What a watch is told.
 
 use std::ops::Deref;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -76,13 +77,17 @@ impl Event {
 pub struct Notice {
     event: Event,
     frame: OnceLock<Bytes>,
+    counted: Arc<AtomicUsize>,
 }
 
 impl Notice {
-    pub(super) fn new(event: Event) -> Arc<Self> {
+    /// `counted` counts the bytes of this event, once for all its watchers, as long as it is in memory.
+    pub(super) fn new(event: Event, counted: &Arc<AtomicUsize>) -> Arc<Self> {
+        counted.fetch_add(event.weight(), Ordering::Relaxed);
         Arc::new(Self {
             event,
             frame: OnceLock::new(),
+            counted: Arc::clone(counted),
         })
     }
 
@@ -90,6 +95,13 @@ impl Notice {
     /// all watchers: `{"type":"ADDED","object":{…}}` and a newline.
     pub fn frame(&self) -> Bytes {
         self.frame.get_or_init(|| self.event.write_frame()).clone()
+    }
+}
+
+impl Drop for Notice {
+    fn drop(&mut self) {
+        self.counted
+            .fetch_sub(self.event.weight(), Ordering::Relaxed);
     }
 }
 
@@ -121,7 +133,7 @@ mod tests {
     }
 
     fn frame(event: Event) -> Value {
-        let frame = Notice::new(event).frame();
+        let frame = Notice::new(event, &Arc::default()).frame();
         assert_eq!(frame.last(), Some(&b'\n'));
         serde_json::from_slice(&frame).unwrap()
     }

@@ -8,7 +8,7 @@ mod queue;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -33,6 +33,7 @@ pub(super) struct Bounds {
     pub(super) ring_bytes: usize,
     pub(super) queue_events: usize,
     pub(super) queue_bytes: usize,
+    pub(super) waiting_bytes: usize,
 }
 
 /// See the module.
@@ -46,6 +47,8 @@ pub(super) struct Feed {
     dispatched: AtomicU64,
     /// The last revision that is durable and in the ring.
     revision: AtomicU64,
+    /// Bytes of all events in memory, of the ring and of the queues.
+    held: Arc<AtomicUsize>,
 }
 
 /// The latest events, without a gap.
@@ -101,6 +104,7 @@ impl Feed {
             subscribers: Mutex::new(Subscribers::default()),
             dispatched: AtomicU64::new(revision),
             revision: AtomicU64::new(revision),
+            held: Arc::default(),
         }
     }
 
@@ -114,12 +118,17 @@ impl Feed {
         self.dispatched.load(Ordering::Acquire)
     }
 
+    /// Counts the bytes of events in memory.
+    pub(super) fn counted(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.held)
+    }
+
     /// Appends durable events, in order; called by the writer alone.
     pub(super) fn publish(&self, events: impl IntoIterator<Item = Event>, revision: u64) {
         let mut ring = self.ring.lock();
         for event in events {
             ring.bytes += event.weight();
-            ring.events.push_back(Notice::new(event));
+            ring.events.push_back(Notice::new(event, &self.held));
         }
         ring.trim(&self.bounds);
         ring.revision = revision;
@@ -162,6 +171,10 @@ impl Feed {
                 for (topic, round) in subscribers.rounds(events) {
                     subscribers.send(&topic, &round.into(), &self.bounds);
                 }
+                subscribers.shed(
+                    &self.held,
+                    self.bounds.ring_bytes + self.bounds.waiting_bytes,
+                );
             }
         }
         self.dispatched.store(revision, Ordering::Release);
@@ -296,6 +309,33 @@ impl Subscribers {
         self.remove(topic, &gone);
     }
 
+    /// Ends the watchers with the most bytes in their queues until at most `limit` bytes of events
+    /// are in memory. A watcher that has taken all it was handed is never ended.
+    fn shed(&mut self, held: &AtomicUsize, limit: usize) {
+        if held.load(Ordering::Relaxed) <= limit {
+            return;
+        }
+        let mut slow: Vec<_> = self
+            .topics
+            .iter()
+            .flat_map(|(topic, subscribers)| {
+                let waiting =
+                    |(id, one): (&u64, &Subscriber)| (one.queue.lock().bytes(), topic.clone(), *id);
+                subscribers.iter().map(waiting)
+            })
+            .filter(|(bytes, ..)| *bytes > 0)
+            .collect();
+        slow.sort_unstable_by_key(|(bytes, ..)| *bytes);
+        while held.load(Ordering::Relaxed) > limit
+            && let Some((_, topic, id)) = slow.pop()
+        {
+            if let Some(one) = self.topics.get(&topic).and_then(|all| all.get(&id)) {
+                one.queue.lock().lag();
+            }
+            self.remove(&topic, &[id]);
+        }
+    }
+
     fn remove(&mut self, topic: &str, ids: &[u64]) {
         if let Some(subscribers) = self.topics.get_mut(topic) {
             for id in ids {
@@ -338,16 +378,18 @@ mod tests {
             ring_bytes: 1 << 20,
             queue_events: 4,
             queue_bytes: 1 << 20,
+            waiting_bytes: 1 << 20,
         };
         let feed = Feed::new(bounds, 0);
         let mut slow = feed.subscribe(&"/core/pods/".into()).unwrap();
         let notices: Vec<_> = (1..=6)
             .map(|revision| {
                 let stored = Stored::new("/core/pods/ns/a".into(), revision, "{}".into());
-                Notice::new(Event::Put {
+                let event = Event::Put {
                     stored: stored.unwrap(),
                     previous: None,
-                })
+                };
+                Notice::new(event, &feed.held)
             })
             .collect();
         feed.deliver(Some(&notices[..4]), 4);
@@ -356,6 +398,52 @@ mod tests {
         assert!(slow.lagged());
         assert!(Arc::strong_count(&notices[0]) < kept);
         assert!(matches!(slow.waiting(), Err(TryRecvError::Disconnected)));
+    }
+
+    #[test]
+    fn events_in_all_queues_are_counted_once_and_the_slowest_watchers_are_ended() {
+        const EVENT: usize = 64 << 10;
+        let bounds = Bounds {
+            ring_events: 1,
+            ring_bytes: EVENT,
+            queue_events: 4096,
+            queue_bytes: 1 << 20,
+            waiting_bytes: 8 * EVENT,
+        };
+        let feed = Feed::new(bounds, 0);
+        let mut revision = 0;
+        let mut publish = |topic: &str| {
+            revision += 1;
+            let value = format!("{{\"a\":\"{}\"}}", "x".repeat(EVENT - 64));
+            let stored = Stored::new(format!("{topic}a").into(), revision, value.into());
+            let event = Event::Put {
+                stored: stored.unwrap(),
+                previous: None,
+            };
+            let notice = Notice::new(event, &feed.held);
+            feed.deliver(Some(&[notice]), revision);
+        };
+        let (pods, maps) = ("/core/pods/ns/", "/core/configmaps/ns/");
+        // Two watchers read none of the same events, another reads one of its own at once.
+        let slow = [pods, pods].map(|topic| feed.subscribe(&topic.into()).unwrap());
+        let mut prompt = feed.subscribe(&maps.into()).unwrap();
+        for _ in 0..8 {
+            publish(pods);
+            publish(maps);
+            prompt.waiting().unwrap();
+        }
+        assert!(
+            feed.held.load(Ordering::Relaxed) <= 8 * EVENT,
+            "shared events count once"
+        );
+        assert!(slow.iter().all(|one| !one.lagged()));
+        publish(pods);
+        publish(pods);
+        assert!(slow.iter().all(Subscription::lagged));
+        assert!(!prompt.lagged());
+        assert!(feed.held.load(Ordering::Relaxed) <= EVENT);
+        publish(maps);
+        assert!(prompt.waiting().is_ok());
     }
 
     #[test]

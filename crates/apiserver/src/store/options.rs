@@ -32,6 +32,9 @@ pub struct StoreOptions {
     pub watch_changes: usize,
     /// Bytes of changes that may wait for one watcher; with more it is ended.
     pub watch_bytes: usize,
+    /// Bytes of changes that may wait for all watchers together, each change counted once; with more
+    /// the watchers are ended that have most to take.
+    pub waiting_bytes: usize,
     /// How often a watch with no events tells its progress.
     pub progress_every: Duration,
     /// The largest size of the database's file, in bytes; an eighth of it is kept for deletions
@@ -80,6 +83,7 @@ impl Default for StoreOptions {
             ring_bytes: 8 << 20,
             watch_changes: 4096,
             watch_bytes: 16 << 20,
+            waiting_bytes: 256 << 20,
             progress_every: Duration::from_secs(5),
             max_bytes: None,
             vfs: None,
@@ -97,6 +101,7 @@ impl StoreOptions {
             ring_bytes: self.ring_bytes,
             queue_events: self.watch_changes,
             queue_bytes: self.watch_bytes,
+            waiting_bytes: self.waiting_bytes,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -34,6 +35,7 @@ pub(super) fn replay(
     conn: &Connection,
     prefix: &str,
     range: RangeInclusive<u64>,
+    counted: &Arc<AtomicUsize>,
 ) -> Result<Replayed, WatchEnd> {
     let snapshot = conn.unchecked_transaction().map_err(StoreError::from)?;
     let floor = Floors::read(&snapshot)
@@ -49,7 +51,7 @@ pub(super) fn replay(
     };
     let events = changes
         .into_iter()
-        .map(|change| event(&snapshot, change).map(Notice::new))
+        .map(|change| event(&snapshot, change).map(|event| Notice::new(event, counted)))
         .collect::<Result<_, _>>()?;
     Ok(Replayed { events, until })
 }

@@ -162,7 +162,7 @@ impl Stored {
     }
 
     /// The bytes that this value holds in memory, about.
-    pub(super) fn weight(&self) -> usize {
+    pub(crate) fn weight(&self) -> usize {
         self.value.len() + self.key.len()
     }
 }

@@ -135,9 +135,10 @@ impl Watch {
             (events, until)
         } else {
             let (prefix, range) = (Arc::clone(&self.prefix), self.told..=until);
+            let counted = self.feed.counted();
             let replayed = self
                 .scans
-                .read(move |conn| replay(conn, &prefix, range))
+                .read(move |conn| replay(conn, &prefix, range, &counted))
                 .await?;
             (replayed.events, replayed.until)
         };

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use axum::body::Body;
+use drover_apiserver::access::Caller;
+use drover_apiserver::server::ByteLimit;
 use http::Method;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -222,4 +224,53 @@ async fn a_version_that_is_no_number_is_refused_before_the_stream() {
         "resourceVersion: Invalid value: \"x\": strconv.ParseUint: parsing \"x\": invalid syntax"
     );
     refused.expect(500);
+}
+
+/// A hub on which watches of one caller may hold 320 KiB, with objects of 64 KiB.
+async fn hub_with_little_memory(objects: usize) -> Hub {
+    let hub = Hub::with(|options| {
+        options.memory.watches = ByteLimit {
+            of_caller: 320 << 10,
+            of_all: 1 << 20,
+        };
+    })
+    .await;
+    for number in 0..objects {
+        let mut map = config_map(&format!("m{number}"));
+        map["data"] = json!({"x": "x".repeat(64 << 10)});
+        hub.create(MAPS, map).await;
+    }
+    hub
+}
+
+#[tokio::test]
+async fn first_objects_of_unread_watches_are_counted_and_further_watches_refused() {
+    let hub = hub_with_little_memory(3).await;
+    let by = |name: &str| Caller::user(name, ["system:masters"]);
+    let begin = async |path: &str, name: &str| {
+        let call = hub.call(Method::GET, path).by(by(name));
+        call.stream("").await
+    };
+    for query in [
+        "watch=1",
+        "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
+    ] {
+        let path = format!("{MAPS}?{query}");
+        let mut unread = begin(&path, "greedy").await;
+        assert_eq!(unread.status(), 200);
+        let refused = begin(&path, "greedy").await;
+        assert_eq!(refused.status(), 429, "{query}");
+        assert_eq!(refused.headers()["retry-after"], "1");
+        // Another caller has memory of their own, and a watch without first objects needs none.
+        assert_eq!(begin(&path, "modest").await.status(), 200);
+        let later = format!("{MAPS}?watch=1&resourceVersion=1&allowWatchBookmarks=true");
+        assert_eq!(begin(&later, "greedy").await.status(), 200);
+        // What the client has read does not count any more.
+        for _ in 0..3 {
+            unread.body_mut().frame().await.unwrap().unwrap();
+        }
+        let mut again = begin(&path, "greedy").await;
+        assert_eq!(again.status(), 200, "{query}");
+        again.body_mut().frame().await.unwrap().unwrap();
+    }
 }

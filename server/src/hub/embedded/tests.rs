@@ -8,7 +8,9 @@ use kube::api::{ObjectMeta, PostParams};
 use super::*;
 
 async fn open(folder: &std::path::Path) -> Embedded {
-    Embedded::open(&Place::new(folder)).await.unwrap()
+    Embedded::open(&Place::new(folder), HubMemory::default())
+        .await
+        .unwrap()
 }
 
 fn map(name: &str) -> ConfigMap {
@@ -45,7 +47,7 @@ async fn what_one_server_wrote_the_next_reads_as_soon_as_the_first_has_closed() 
 async fn a_second_server_on_one_folder_is_refused_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let hub = open(folder.path()).await;
-    let refused = Embedded::open(&Place::new(folder.path()))
+    let refused = Embedded::open(&Place::new(folder.path()), HubMemory::default())
         .await
         .unwrap_err();
     assert!(matches!(refused, EmbeddedError::InUse(_)), "{refused:?}");

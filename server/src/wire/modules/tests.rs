@@ -19,6 +19,7 @@ use drover_api::ids::{ClusterUid, UserUid};
 use drover_api::kinds::{
     Cluster, ClusterScope, ClusterSpec, Token, TokenPurpose, TokenSpec, User, UserSpec,
 };
+use drover_tunnel::memory::MemoryLimit;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
@@ -36,6 +37,7 @@ use super::build;
 use crate::hub::lease::Leadership;
 use crate::hub::{Hub, Keys, Stores};
 use crate::identity::Passwords;
+use crate::memory::MemoryPlan;
 use crate::routes::{ROUTES, Right, Route};
 use crate::settings::Settings;
 use crate::status::Status;
@@ -212,6 +214,7 @@ fn options(folder: &Path) -> ServerOptions {
         first_password_file: None,
         demo: None,
         audit_log: folder.join("audit.log"),
+        memory: MemoryPlan::of(MemoryLimit::new(None)),
         log_filter: LogFilter::apart(),
         log_filter_by_setting: false,
     }

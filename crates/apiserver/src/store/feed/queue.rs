@@ -27,6 +27,11 @@ impl Queue {
         };
     }
 
+    /// Bytes that the watcher has still to take.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Puts a round in; false if the watcher is too slow. One whose queue is empty is never too
     /// slow, however large the round.
     pub(super) fn offer(&mut self, round: &Round, bytes: usize, bounds: &Bounds) -> bool {

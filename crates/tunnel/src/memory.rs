@@ -1,0 +1,353 @@
+//! How much memory this process may use: the limits of its cgroups, else the machine's memory.
+//!
+//! Reads cgroup v2 (`memory.max`) and v1 (`memory.limit_in_bytes`) from the process's own group up to
+//! the root of the mount: the kernel enforces the smallest limit on that path.
+
+use std::fmt;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+/// Assumed where neither `/proc` nor cgroups can be read.
+const ASSUMED: u64 = 1 << 30;
+
+/// What limits the memory of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemorySource {
+    /// A limit of a cgroup.
+    Cgroup,
+    /// The machine's memory.
+    Machine,
+    /// The operator of the process.
+    Setting,
+    /// A value assumed because the system does not tell.
+    Assumed,
+}
+
+impl fmt::Display for MemorySource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cgroup => "cgroup",
+            Self::Machine => "machine",
+            Self::Setting => "setting",
+            Self::Assumed => "assumed",
+        })
+    }
+}
+
+/// The memory that this process may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryLimit {
+    /// In bytes.
+    pub bytes: u64,
+    /// Where it comes from.
+    pub source: MemorySource,
+}
+
+impl MemoryLimit {
+    /// The limit that the operator set, else the one of this process's system.
+    pub fn new(set: Option<u64>) -> Self {
+        match set {
+            Some(bytes) => Self {
+                bytes,
+                source: MemorySource::Setting,
+            },
+            None => Self::read(Path::new("/")),
+        }
+    }
+
+    /// The limit of the system whose `/proc` and cgroups lie below `root`.
+    pub fn read(root: &Path) -> Self {
+        let machine = machine_memory(root);
+        let cgroup = cgroup_limit(root);
+        match (cgroup, machine) {
+            (Some(bytes), Some(all)) if bytes < all => Self {
+                bytes,
+                source: MemorySource::Cgroup,
+            },
+            (_, Some(bytes)) => Self {
+                bytes,
+                source: MemorySource::Machine,
+            },
+            (Some(bytes), None) => Self {
+                bytes,
+                source: MemorySource::Cgroup,
+            },
+            (None, None) => Self {
+                bytes: ASSUMED,
+                source: MemorySource::Assumed,
+            },
+        }
+    }
+
+    /// This share of the limit, but not more than `most`.
+    pub fn share(self, sixteenths: u64, most: usize) -> usize {
+        let share = self.bytes / 16 * sixteenths;
+        usize::try_from(share).map_or(most, |share| share.min(most))
+    }
+}
+
+/// A size that an operator sets: bytes, or with the suffix Ki, Mi or Gi; at least 64Mi.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemorySize(u64);
+
+/// Least size that is accepted.
+const LEAST: u64 = 64 << 20;
+
+/// Text that is no size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum MemorySizeError {
+    /// Neither a number nor a number with a known suffix.
+    #[error("write the memory limit as bytes or with Ki, Mi or Gi, for example 768Mi")]
+    Malformed,
+    /// Too little to work with.
+    #[error("the memory limit must be at least 64Mi")]
+    TooSmall,
+}
+
+impl MemorySize {
+    /// In bytes.
+    pub fn bytes(self) -> u64 {
+        self.0
+    }
+}
+
+impl std::str::FromStr for MemorySize {
+    type Err = MemorySizeError;
+
+    fn from_str(text: &str) -> Result<Self, MemorySizeError> {
+        let units = [("Ki", 10), ("Mi", 20), ("Gi", 30)];
+        let unit = units
+            .iter()
+            .find_map(|(suffix, shift)| Some((text.strip_suffix(suffix)?, *shift)));
+        let (number, shift) = unit.unwrap_or((text, 0));
+        let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+        let number = number.parse::<u64>().ok().filter(|_| is_number);
+        let bytes = number.and_then(|number| number.checked_mul(1 << shift));
+        let bytes = bytes.ok_or(MemorySizeError::Malformed)?;
+        if bytes < LEAST {
+            return Err(MemorySizeError::TooSmall);
+        }
+        Ok(Self(bytes))
+    }
+}
+
+fn machine_memory(root: &Path) -> Option<u64> {
+    let text = fs::read_to_string(root.join("proc/meminfo")).ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// The smallest limit of the cgroups that this process is in; `None` if there is none.
+fn cgroup_limit(root: &Path) -> Option<u64> {
+    let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
+    let mounts = fs::read_to_string(root.join("proc/self/mountinfo")).ok()?;
+    let limits = groups.lines().filter_map(|line| {
+        let group = Group::parse(line)?;
+        let mount = mounts.lines().find_map(|line| group.mount(line))?;
+        group.smallest_limit(root, &mount)
+    });
+    limits.min()
+}
+
+/// Version of a cgroup hierarchy.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hierarchy {
+    V1,
+    V2,
+}
+
+/// A group of this process that counts memory.
+struct Group<'a> {
+    hierarchy: Hierarchy,
+    path: &'a str,
+}
+
+/// Where a hierarchy is mounted.
+struct Mount {
+    /// The group that is mounted.
+    root: PathBuf,
+    point: PathBuf,
+}
+
+impl<'a> Group<'a> {
+    /// Reads a line of `/proc/self/cgroup`: `ID:CONTROLLERS:PATH`.
+    fn parse(line: &'a str) -> Option<Self> {
+        let mut parts = line.splitn(3, ':');
+        let (id, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let hierarchy = if id == "0" && controllers.is_empty() {
+            Hierarchy::V2
+        } else if controllers.split(',').any(|name| name == "memory") {
+            Hierarchy::V1
+        } else {
+            return None;
+        };
+        Some(Self { hierarchy, path })
+    }
+
+    /// The mount of this hierarchy, if a line of `/proc/self/mountinfo` tells of it (proc(5)).
+    fn mount(&self, line: &str) -> Option<Mount> {
+        let (place, kind) = line.split_once(" - ")?;
+        let mut kind = kind.split(' ');
+        let (name, _source, options) = (kind.next()?, kind.next()?, kind.next()?);
+        let ours = match self.hierarchy {
+            Hierarchy::V2 => name == "cgroup2",
+            Hierarchy::V1 => name == "cgroup" && options.split(',').any(|o| o == "memory"),
+        };
+        let mut place = place.split(' ').skip(3);
+        let (root, point) = (place.next()?, place.next()?);
+        ours.then(|| Mount {
+            root: PathBuf::from(root),
+            point: PathBuf::from(point),
+        })
+    }
+
+    fn smallest_limit(&self, root: &Path, mount: &Mount) -> Option<u64> {
+        let own = Path::new(self.path);
+        // Inside a container without a cgroup namespace the mount begins at the group itself.
+        let below = own.strip_prefix(&mount.root).unwrap_or(Path::new(""));
+        let below: PathBuf = below
+            .components()
+            .filter(|part| matches!(part, Component::Normal(_)))
+            .collect();
+        let point = mount.point.strip_prefix("/").unwrap_or(&mount.point);
+        let groups = below.ancestors().map(|group| root.join(point).join(group));
+        groups.filter_map(|group| self.limit_of(&group)).min()
+    }
+
+    fn limit_of(&self, group: &Path) -> Option<u64> {
+        let file = match self.hierarchy {
+            Hierarchy::V2 => "memory.max",
+            Hierarchy::V1 => "memory.limit_in_bytes",
+        };
+        // "max" is no limit; v1 has a number near 2^63 instead, which exceeds any machine.
+        let text = fs::read_to_string(group.join(file)).ok()?;
+        text.trim().parse().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+    const V2: &str =
+        "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate";
+
+    /// A system in a folder: a machine with 8 GiB, and these files.
+    fn limit(files: &[(&str, &str)]) -> MemoryLimit {
+        let root = tempfile::tempdir().unwrap();
+        let memory = (
+            "proc/meminfo",
+            "MemTotal:        8388608 kB\nMemFree: 1 kB\n",
+        );
+        for (path, text) in files.iter().chain([&memory]) {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        MemoryLimit::read(root.path())
+    }
+
+    fn cgroup(bytes: u64) -> MemoryLimit {
+        MemoryLimit {
+            bytes,
+            source: MemorySource::Cgroup,
+        }
+    }
+
+    const MACHINE: MemoryLimit = MemoryLimit {
+        bytes: 8 << 30,
+        source: MemorySource::Machine,
+    };
+
+    #[test]
+    fn smallest_limit_of_nested_groups_counts() {
+        let v2 = |own: &'static str, parent: &'static str| {
+            limit(&[
+                ("proc/self/cgroup", "0::/kubepods/pod1/drover\n"),
+                ("proc/self/mountinfo", V2),
+                ("sys/fs/cgroup/kubepods/pod1/drover/memory.max", own),
+                ("sys/fs/cgroup/kubepods/pod1/memory.max", parent),
+                ("sys/fs/cgroup/kubepods/memory.max", "max\n"),
+            ])
+        };
+        assert_eq!(v2("1073741824\n", "max\n"), cgroup(1024 * MIB));
+        assert_eq!(v2("1073741824\n", "536870912\n"), cgroup(512 * MIB));
+        assert_eq!(v2("max\n", "536870912\n"), cgroup(512 * MIB));
+        assert_eq!(v2("max\n", "max\n"), MACHINE);
+        assert_eq!(v2("not a number\n", "max\n"), MACHINE);
+    }
+
+    #[test]
+    fn container_with_a_cgroup_namespace_sees_its_own_group_as_the_root() {
+        let found = limit(&[
+            ("proc/self/cgroup", "0::/\n"),
+            ("proc/self/mountinfo", V2),
+            ("sys/fs/cgroup/memory.max", "268435456\n"),
+        ]);
+        assert_eq!(found, cgroup(256 * MIB));
+        let outside = limit(&[
+            ("proc/self/cgroup", "0::/../other\n"),
+            ("proc/self/mountinfo", V2),
+            ("sys/fs/cgroup/memory.max", "268435456\n"),
+        ]);
+        assert_eq!(outside, cgroup(256 * MIB));
+    }
+
+    #[test]
+    fn limit_of_a_v1_container_is_found_where_its_group_is_mounted() {
+        let mounts = "\
+            31 30 0:27 /docker/abc /sys/fs/cgroup/cpu ro master:9 - cgroup cgroup rw,cpu,cpuacct\n\
+            32 30 0:28 /docker/abc /sys/fs/cgroup/memory ro master:9 - cgroup cgroup rw,memory\n";
+        let v1 = |text: &'static str| {
+            limit(&[
+                (
+                    "proc/self/cgroup",
+                    "5:cpu,cpuacct:/docker/abc\n4:memory:/docker/abc\n",
+                ),
+                ("proc/self/mountinfo", mounts),
+                ("sys/fs/cgroup/memory/memory.limit_in_bytes", text),
+            ])
+        };
+        assert_eq!(v1("536870912\n"), cgroup(512 * MIB));
+        assert_eq!(v1("9223372036854771712\n"), MACHINE);
+    }
+
+    #[test]
+    fn operator_sets_a_size_with_a_unit() {
+        let size = |text: &str| text.parse::<MemorySize>().map(MemorySize::bytes);
+        assert_eq!(size("768Mi"), Ok(768 * MIB));
+        assert_eq!(size("2Gi"), Ok(2048 * MIB));
+        assert_eq!(size("134217728"), Ok(128 * MIB));
+        assert_eq!(size("1Mi"), Err(MemorySizeError::TooSmall));
+        for text in [
+            "",
+            "Mi",
+            "-1Gi",
+            "+1Gi",
+            "1.5Gi",
+            "1G",
+            "99999999999999999999",
+            "18446744073709551615Gi",
+        ] {
+            assert_eq!(size(text), Err(MemorySizeError::Malformed), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn limit_above_the_machines_memory_is_none() {
+        let found = limit(&[
+            ("proc/self/cgroup", "0::/\n"),
+            ("proc/self/mountinfo", V2),
+            ("sys/fs/cgroup/memory.max", "17179869184\n"),
+        ]);
+        assert_eq!(found, MACHINE);
+        assert_eq!(limit(&[]), MACHINE);
+        let nothing = MemoryLimit::read(Path::new("/nonexistent"));
+        assert_eq!(nothing.source, MemorySource::Assumed);
+        assert_eq!(MemoryLimit::new(Some(MIB)).source, MemorySource::Setting);
+    }
+}
