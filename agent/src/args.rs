@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use drover_api::group::AGENT_NAMESPACE;
+use drover_tunnel::memory::MemorySize;
 
 use crate::server::ProxyUrl;
 
@@ -64,6 +65,11 @@ pub struct Args {
     /// commas
     #[arg(long, env = "NO_PROXY", value_name = "LIST")]
     pub no_proxy: Option<String>,
+
+    /// Memory that the agent may use, in bytes or with Ki, Mi or Gi; the limit of its cgroup, else the
+    /// machine's memory, if absent
+    #[arg(long, env = "DROVER_AGENT_MEMORY_LIMIT", value_name = "SIZE")]
+    pub memory_limit: Option<MemorySize>,
 
     /// Threads that do the work
     #[arg(long, env = "DROVER_AGENT_THREADS", value_name = "NUMBER", default_value_t = 2,

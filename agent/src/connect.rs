@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use crate::lanes::{self, Lanes};
+use crate::memory::TunnelMemory;
 use crate::registration::{
     BINDING_CONFIG_MAP, Membership, Registrar, RegistrationError, Store, StoreError,
 };
@@ -110,6 +111,8 @@ pub struct Replica {
     pub source: Option<IpAddr>,
     /// HTTP proxy through which the server is dialled; none if unset.
     pub proxy: Option<Proxy>,
+    /// What its tunnels may hold; no limit if absent.
+    pub memory: Option<TunnelMemory>,
     /// Ends the agent.
     pub shutdown: CancellationToken,
 }
@@ -186,7 +189,9 @@ impl Replica {
         let served = serve(
             joined.stream,
             service,
-            ServeOptions::default(),
+            self.memory
+                .as_ref()
+                .map_or_else(ServeOptions::default, TunnelMemory::options),
             ended.clone(),
         );
         tokio::pin!(served);

@@ -9,6 +9,7 @@ pub mod connect;
 pub mod health;
 pub mod key;
 pub mod lanes;
+pub mod memory;
 pub mod registration;
 pub mod report;
 pub mod server;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use drover_api::agent::Lane;
 use drover_api::client_error::ClientError;
+use drover_tunnel::memory::{MemoryLimit, MemorySize};
 use drover_tunnel::protocol::Version;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request};
@@ -19,6 +20,7 @@ use crate::health::Probes;
 use crate::lanes::Lanes;
 use crate::lanes::refusals::Refusals;
 use crate::lanes::tokens::LaneTokens;
+use crate::memory::TunnelMemory;
 use crate::registration::Store;
 use crate::report::{Reporter, Source};
 use crate::server::Proxy;
@@ -89,6 +91,8 @@ async fn run(args: &Args) -> Result<(), StartError> {
         replica_name(args),
         shutdown.clone(),
     )?;
+    let limit = MemoryLimit::new(args.memory_limit.map(MemorySize::bytes));
+    replica.memory = Some(TunnelMemory::of(limit));
     replica.proxy = args
         .https_proxy
         .as_ref()
@@ -197,6 +201,7 @@ pub fn assemble_on(
         }),
         protocols: Version::KNOWN.to_vec(),
         source: None,
+        memory: None,
         proxy: None,
         shutdown,
     }

@@ -22,6 +22,7 @@
 //! | [`budget`] | how much a tunnel, and all tunnels of a server, may hold |
 //! | [`memory`] | how much memory the process may use |
 //! | [`upgrade`] | exec, attach and port-forward, both ends |
+//! | [`waiting`] | bytes of responses that wait in an agent |
 //! | [`reconnect`] | when an agent dials again |
 //! | [`protocol`] | the version both ends agree on |
 //!
@@ -32,7 +33,7 @@
 //! - A tunnel's peer can hurt only its own tunnel: every bound is per tunnel, and the ones
 //!   shared by a server are shed by whoever is above its fair share.
 //! - A stream that nobody reads never delays another: each has 256 KiB of window, and the
-//!   connection's window is as good as endless.
+//!   connection's window is as good as endless, unless an agent bounds the bodies of requests.
 //! - No frame of DATA is empty unless it ends its stream: h2 ends a connection at the
 //!   101st of its life, so both ends drop them.
 
@@ -46,6 +47,7 @@ pub mod reconnect;
 pub mod serve;
 pub mod tunnel;
 pub mod upgrade;
+pub mod waiting;
 pub mod ws;
 
 pub use budget::{Limits, ServerBudget};

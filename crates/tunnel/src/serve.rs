@@ -1,9 +1,11 @@
 //! The agent's end: HTTP/2 served on the connection the agent dialled.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
-use http::{Request, Response};
+use http::header::RETRY_AFTER;
+use http::{HeaderValue, Request, Response, StatusCode};
 use http_body::Body;
 use hyper::body::Incoming;
 use hyper::server::conn::http2;
@@ -14,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::body::SkipEmpty;
 use crate::coalesce::Coalesce;
+use crate::waiting::{Budgeted, ResponseBudget};
 use crate::{BoxError, CONNECTION_WINDOW, Keepalive, MAX_FRAME, MAX_HEADER_LIST, STREAM_WINDOW};
 
 /// How an agent serves a tunnel.
@@ -23,6 +26,10 @@ pub struct ServeOptions {
     pub keepalive: Keepalive,
     /// Most requests at once.
     pub max_streams: u32,
+    /// What responses may hold; no limit if absent.
+    pub responses: Option<Arc<ResponseBudget>>,
+    /// Most bytes of requests' bodies that were not read yet, of all requests together.
+    pub request_bytes: u32,
     /// How long requests that are under way may take to end after a shutdown began.
     pub drain: Duration,
 }
@@ -32,6 +39,8 @@ impl Default for ServeOptions {
         Self {
             keepalive: Keepalive::default(),
             max_streams: 10_000,
+            responses: None,
+            request_bytes: CONNECTION_WINDOW,
             drain: Duration::from_secs(30),
         }
     }
@@ -73,9 +82,18 @@ where
     B::Data: Send,
     B::Error: Into<BoxError>,
 {
+    let budget = options.responses.clone();
     let service = service_fn(move |request| {
-        let answer = service.call(request);
-        async move { answer.await.map(|response| response.map(SkipEmpty::new)) }
+        let budget = budget.clone();
+        let full = budget.as_ref().is_some_and(|budget| budget.is_full());
+        let answer = (!full).then(|| service.call(request));
+        async move {
+            let Some(answer) = answer else {
+                return Ok(refusal());
+            };
+            let response = answer.await?;
+            Ok::<_, Svc::Error>(response.map(|body| Budgeted::new(SkipEmpty::new(body), budget)))
+        }
     });
     let connection =
         builder(&options).serve_connection(TokioIo::new(Coalesce::new(stream)), service);
@@ -90,12 +108,21 @@ where
         .map_err(classify)
 }
 
+/// Asks for patience while responses that nobody reads fill the budget.
+fn refusal<B>() -> Response<Budgeted<B>> {
+    let mut response = Response::new(Budgeted::empty());
+    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    let headers = response.headers_mut();
+    headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
 fn builder(options: &ServeOptions) -> http2::Builder<TokioExecutor> {
     let mut builder = http2::Builder::new(TokioExecutor::new());
     builder
         .timer(TokioTimer::new())
         .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
+        .initial_connection_window_size(options.request_bytes.min(CONNECTION_WINDOW))
         .max_frame_size(MAX_FRAME)
         .max_header_list_size(MAX_HEADER_LIST)
         .keep_alive_interval(options.keepalive.interval)

@@ -16,5 +16,6 @@ mod renewal;
 mod requests;
 #[cfg(test)]
 mod upgrades;
+mod waiting;
 #[cfg(test)]
 mod websocket;

@@ -1,0 +1,65 @@
+//! What the agent's tunnels may hold, as parts of the memory that the agent may use.
+
+use std::sync::Arc;
+
+use drover_tunnel::ServeOptions;
+use drover_tunnel::memory::MemoryLimit;
+use drover_tunnel::waiting::ResponseBudget;
+
+/// Sixteenths of the limit for responses that the server has not taken. Readers that keep up may use
+/// as much again.
+const RESPONSES: u64 = 3;
+/// Sixteenths of the limit for bodies of requests that the API server has not taken.
+const REQUESTS: u64 = 2;
+/// Upper bounds, for machines with much memory.
+const MOST_RESPONSES: usize = 512 << 20;
+const MOST_REQUESTS: usize = 256 << 20;
+
+/// What the tunnels of one process may hold; clones share it.
+#[derive(Clone, Debug)]
+pub struct TunnelMemory {
+    responses: Arc<ResponseBudget>,
+    request_bytes: u32,
+}
+
+impl TunnelMemory {
+    /// The parts of a limit.
+    pub fn of(limit: MemoryLimit) -> Self {
+        let (responses, requests) = (
+            limit.share(RESPONSES, MOST_RESPONSES),
+            limit.share(REQUESTS, MOST_REQUESTS),
+        );
+        tracing::info!(
+            memory.limit_mib = limit.bytes >> 20,
+            memory.source = %limit.source,
+            memory.responses_mib = responses >> 20,
+            memory.requests_mib = requests >> 20,
+            "memory divided"
+        );
+        Self {
+            responses: ResponseBudget::new(responses),
+            request_bytes: u32::try_from(requests).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// How a tunnel is served.
+    pub fn options(&self) -> ServeOptions {
+        ServeOptions {
+            responses: Some(Arc::clone(&self.responses)),
+            request_bytes: self.request_bytes,
+            ..ServeOptions::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_charts_limit_of_512_mib_is_divided() {
+        let memory = TunnelMemory::of(MemoryLimit::new(Some(512 << 20)));
+        assert_eq!(memory.request_bytes, 64 << 20);
+        assert!(!memory.responses.is_full());
+    }
+}

@@ -1,0 +1,74 @@
+//! Responses and requests that wait in an agent.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use drover_testkit::tunnel::{TunnelPair, open_options};
+use drover_tunnel::ServeOptions;
+use drover_tunnel::waiting::ResponseBudget;
+use futures::stream;
+use http::{Request, Response};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+
+use crate::agent::{AnyBody, agent, full, get};
+
+const CHUNK: usize = 16 << 10;
+const LIMIT: usize = 1 << 20;
+const SOON: Duration = Duration::from_mins(1);
+
+/// `/endless` never ends, `/large` has 4 MiB, and anything else answers at once.
+async fn answer(request: Request<hyper::body::Incoming>) -> Response<AnyBody> {
+    let chunk = Bytes::from(vec![b'x'; CHUNK]);
+    let chunks = move || Ok(Frame::data(chunk.clone()));
+    let body = match request.uri().path() {
+        "/endless" => StreamBody::new(stream::repeat_with(chunks)).boxed_unsync(),
+        "/large" => {
+            let chunks = (0..(4 << 20) / CHUNK).map(move |_| chunks());
+            StreamBody::new(stream::iter(chunks)).boxed_unsync()
+        }
+        _ => full("here"),
+    };
+    Response::new(body)
+}
+
+#[tokio::test]
+async fn responses_that_nobody_reads_fill_no_more_than_the_agents_budget() {
+    let budget = ResponseBudget::new(LIMIT);
+    let mut options = open_options();
+    options.stall_after = Duration::from_hours(1);
+    let serve = ServeOptions {
+        responses: Some(budget.clone()),
+        ..ServeOptions::default()
+    };
+    let pair = TunnelPair::open_with(agent(answer), options, serve).await;
+    // Begun before the budget is full, and read only when it is.
+    let prompt = pair.tunnel.send(get("/large")).await.unwrap();
+    let mut unread = Vec::new();
+    let refused = loop {
+        let response = pair.tunnel.send(get("/endless")).await.unwrap();
+        if response.status() == 503 {
+            break response;
+        }
+        unread.push(response);
+        assert!(unread.len() < 10_000, "the budget is never full");
+    };
+    assert_eq!(refused.headers()["retry-after"], "1");
+    assert!(
+        budget.waiting() <= 2 * LIMIT + CHUNK,
+        "{}",
+        budget.waiting()
+    );
+    let read = tokio::time::timeout(SOON, prompt.into_body().collect());
+    let read = read.await.expect("a reader that keeps up goes on").unwrap();
+    assert_eq!(read.to_bytes().len(), 4 << 20);
+    drop((unread, refused));
+    let served = async {
+        while pair.tunnel.send(get("/")).await.unwrap().status() != 200 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(SOON, served)
+        .await
+        .expect("room again");
+}
