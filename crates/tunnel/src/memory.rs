@@ -207,7 +207,9 @@ impl<'a> Group<'a> {
     fn smallest_limit(&self, root: &Path, mount: &Mount) -> Option<u64> {
         let own = Path::new(self.path);
         // Inside a container without a cgroup namespace the mount begins at the group itself.
-        let below = own.strip_prefix(&mount.root).unwrap_or(Path::new(""));
+        let below = own
+            .strip_prefix(&mount.root)
+            .unwrap_or_else(|_| Path::new(""));
         let below: PathBuf = below
             .components()
             .filter(|part| matches!(part, Component::Normal(_)))
