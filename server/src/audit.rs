@@ -49,7 +49,7 @@ use thiserror::Error;
 use self::queue::{Capacity, Queue};
 use self::read::Kept;
 pub use self::read::{
-    FilePosition, Filter, Position, PositionError, ReadAuditError, Reader, Wanted,
+    FilePosition, Filter, Position, PositionError, ReadAuditError, Reader, Verbs, Wanted,
 };
 pub use self::record::{
     Asked, Outcome, Person, Place, Record, RequestId, Stage, Subject, short_method,

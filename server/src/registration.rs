@@ -28,6 +28,7 @@ use drover_api::rest::{Import, ImportRequest};
 use governor::DefaultDirectRateLimiter;
 use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE};
 use http::{Extensions, HeaderValue};
+use kube::ResourceExt as _;
 use secrecy::{ExposeSecret as _, SecretString};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -41,7 +42,7 @@ use crate::hub::Hub;
 use crate::identity::Authenticator;
 use crate::listen::Place;
 use crate::networks::{Quota, Rates, sender};
-use crate::rest::audited::identify;
+use crate::rest::audited::{Noted, identify};
 use crate::rest::body;
 use crate::rest::caller::check_token;
 use crate::rest::sight::{Sight, place_of_cluster};
@@ -220,6 +221,7 @@ pub fn router(state: RegistrationState) -> Router {
     request_body = RegisterRequest, responses((status = 200, body = RegisterResponse)))]
 async fn register(
     State(state): State<RegistrationState>,
+    noted: Noted,
     request: Request,
 ) -> Result<Json<RegisterResponse>, Status> {
     state.rate.check_network(sender(request.extensions()))?;
@@ -231,7 +233,9 @@ async fn register(
         return Err(refusal(&Refusal::NoSuchCluster));
     }
     state.rate.check_all(work)?;
-    register::register(&state, &headers, &asked).await.map(Json)
+    let answer = register::register(&state, &headers, &asked).await?;
+    note(&state, &noted, &asked.cluster_uid);
+    Ok(Json(answer))
 }
 
 /// A value for an agent to sign.
@@ -239,11 +243,22 @@ async fn register(
     request_body = ChallengeRequest, responses((status = 200, body = Challenge)))]
 async fn challenge(
     State(state): State<RegistrationState>,
+    noted: Noted,
     request: Request,
 ) -> Result<Json<Challenge>, Status> {
     let peer = connect::peer(request.extensions());
-    let AgentsJson(asked) = AgentsJson::from_request(request, &state).await?;
-    connect::challenge(&state, peer, &asked).map(Json)
+    let AgentsJson(asked) = AgentsJson::<ChallengeRequest>::from_request(request, &state).await?;
+    let answer = connect::challenge(&state, peer, &asked)?;
+    note(&state, &noted, &asked.cluster_uid);
+    Ok(Json(answer))
+}
+
+/// Notes the cluster of an agent for the audit log.
+fn note(state: &RegistrationState, noted: &Noted, uid: &ClusterUid) {
+    if let Some(cluster) = state.hub.stores().clusters.by_uid(uid.as_str()) {
+        noted.about(&cluster.name_any());
+        noted.in_cluster(&cluster.name_any(), Some(uid.clone()));
+    }
 }
 
 /// Opens an agent's tunnel: a WebSocket, with the challenge signed.

@@ -14,6 +14,11 @@ pub const ENOUGH: usize = 100;
 /// Parts of the log that a question reads at most: each is some megabytes.
 pub const MOST_PARTS: usize = 25;
 
+/// The verb that stands for all that are not reads.
+pub const CHANGES: &str = "changes";
+/// The verb that stands for all, reads included.
+pub const ANY: &str = "any";
+
 /// Which records, as it is typed; empty texts say nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
@@ -21,7 +26,7 @@ pub struct Filter {
     pub user: String,
     /// Name of the cluster.
     pub cluster: String,
-    /// Such as `get` or `delete`.
+    /// Such as `get` or `delete`; [`CHANGES`], or [`ANY`].
     pub verb: String,
     /// How it ended, as records have it.
     pub outcome: String,
@@ -55,7 +60,22 @@ impl Filter {
 
     /// Whether everything passes.
     pub fn is_empty(&self) -> bool {
-        self.parts().iter().all(|(_, value)| value.is_empty())
+        self.said().next().is_none()
+    }
+
+    /// The same where no verb is named: changes only.
+    #[must_use]
+    pub fn or_changes(mut self) -> Self {
+        if self.verb.is_empty() {
+            CHANGES.clone_into(&mut self.verb);
+        }
+        self
+    }
+
+    /// The parts that leave records out.
+    fn said(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let parts = self.parts().into_iter();
+        parts.filter(|part| !part.1.is_empty() && *part != ("verb", ANY))
     }
 
     /// Whether it can be asked for.
@@ -82,8 +102,7 @@ impl Filter {
     /// Where it is asked for, from the newest on or from where a page ended.
     pub fn question(&self, after: Option<&str>) -> String {
         let limit = AT_ONCE.to_string();
-        let said = self.parts();
-        let said = said.iter().filter(|(_, value)| !value.is_empty()).copied();
+        let said = self.said();
         let after = after.map(|after| ("continue", after));
         let parts = said.chain([("limit", limit.as_str())]).chain(after);
         let parts: Vec<_> = parts
@@ -95,14 +114,12 @@ impl Filter {
     /// The command that asks for the same, which takes times by how long ago they are.
     pub fn command(&self, now: Timestamp) -> String {
         let mut line = "drover audit".to_owned();
-        for (name, value) in self.parts() {
+        for (name, value) in self.said() {
             let value = match name {
                 "since" | "until" => ago(value, now),
                 _ => value.to_owned(),
             };
-            if !value.is_empty() {
-                line = format!("{line} --{name}={}", shell::word(&value));
-            }
+            line = format!("{line} --{name}={}", shell::word(&value));
         }
         line
     }

@@ -32,6 +32,32 @@ const READERS: usize = 4;
 /// much before the time asked for ends the search.
 const DISORDER: SignedDuration = SignedDuration::from_mins(1);
 
+/// Which verbs are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verbs {
+    /// This one.
+    One(Verb),
+    /// All that are not reads: no `get`, `list`, `watch` and `log`, and no `GET` or `HEAD` through
+    /// a proxy.
+    Changes,
+}
+
+impl Verbs {
+    fn include(self, record: &AuditView) -> bool {
+        let done = record.verb.as_deref();
+        let is = |verb: Verb| done == Some(verb.as_str());
+        match self {
+            Self::One(verb) => is(verb),
+            Self::Changes => {
+                let read = [Verb::Get, Verb::List, Verb::Watch, Verb::Log].map(is);
+                let safe = matches!(record.method.as_deref(), Some("GET" | "HEAD" | "OPTIONS"));
+                let read_by_method = safe && (is(Verb::Proxy) || is(Verb::Other));
+                !read.contains(&true) && !read_by_method
+            }
+        }
+    }
+}
+
 /// Which records are wanted; those that satisfy everything that is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
@@ -44,7 +70,7 @@ pub struct Filter {
     /// Part of the path.
     pub path: Option<String>,
     /// What was done.
-    pub verb: Option<Verb>,
+    pub verb: Option<Verbs>,
     /// How it ended.
     pub outcome: Option<AuditOutcome>,
     /// Status code of the answer.
@@ -63,9 +89,7 @@ impl Filter {
             && is(&self.cluster, &record.cluster)
             && is(&self.object, &record.object)
             && self.path.as_ref().is_none_or(|part| path.contains(&**part))
-            && self
-                .verb
-                .is_none_or(|verb| record.verb.as_deref() == Some(verb.as_str()))
+            && self.verb.is_none_or(|verbs| verbs.include(record))
             && self.outcome.is_none_or(|outcome| record.outcome == outcome)
             && self.code.is_none_or(|code| record.code == Some(code))
             && self.since.is_none_or(|since| record.time >= since)

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::RestState;
 use super::body::Query;
 use super::caller::Administrator;
-use crate::audit::{Filter, PositionError, ReadAuditError, Wanted};
+use crate::audit::{Filter, PositionError, ReadAuditError, Verbs, Wanted};
 use crate::proxy::Verb;
 use crate::status::Status;
 
@@ -30,7 +30,7 @@ pub(super) struct AuditQuery {
     user: Option<String>,
     /// Name of the cluster.
     cluster: Option<String>,
-    /// `get`, `list`, `watch`, `create`…
+    /// `get`, `list`, `watch`, `create`…, or `changes`: all that are not reads.
     verb: Option<String>,
     /// `open`, `complete`, `refused`, `clientGone`, `upstreamGone` or `revoked`.
     outcome: Option<String>,
@@ -69,7 +69,11 @@ impl AuditQuery {
         let after = after.map(str::parse).transpose();
         let after =
             after.map_err(|error: PositionError| Status::invalid("continue", error.to_string()))?;
-        let verbs = Verb::ALL.map(|verb| (verb.as_str(), verb));
+        let verbs = Verb::ALL.map(|verb| (verb.as_str(), Verbs::One(verb)));
+        let verbs: Vec<_> = verbs
+            .into_iter()
+            .chain([("changes", Verbs::Changes)])
+            .collect();
         let outcomes = AuditOutcome::ALL.map(|outcome| (outcome.as_str(), outcome));
         Ok(Wanted {
             limit,

@@ -12,6 +12,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use drover_access::identity::Identity;
 use drover_access::same_origin::Head;
+use drover_api::ids::ClusterUid;
 use http::request::Parts;
 use http::{Extensions, HeaderValue, Method, StatusCode};
 use jiff::Timestamp;
@@ -29,6 +30,17 @@ use crate::status::Status;
 const AGENTS: &str = "/v1/agent/";
 /// What a provider sends browsers to signs people in although it is a `GET`.
 const SIGN_IN_ENDS: &str = "/v1/providers/{name}/callback";
+/// Routes that change what the caller has: the record names the caller.
+const OF_THE_CALLER: [&str; 6] = [
+    "/v1/device/{code}/confirm",
+    "/v1/kubeconfig",
+    "/v1/logout",
+    "/v1/me/password",
+    "/v1/session",
+    "/v1/sessions",
+];
+/// A route that changes a part of the server itself.
+const LOG_FILTER: &str = "/v1/log-filter";
 /// Longest name of an object that is recorded.
 const NAME_BYTES: usize = 253;
 
@@ -40,6 +52,7 @@ pub struct Noted(Arc<Mutex<Notes>>);
 struct Notes {
     person: Option<Person>,
     object: Option<Box<str>>,
+    cluster: Option<crate::audit::Place>,
     reason: Option<&'static str>,
 }
 
@@ -62,6 +75,12 @@ impl Noted {
     /// Notes what it is about: the name of something that exists.
     pub fn about(&self, name: &str) {
         self.0.lock().object = Some(name.into());
+    }
+
+    /// Notes the cluster that it is in, or that it gives access to.
+    pub fn in_cluster(&self, name: &str, uid: Option<ClusterUid>) {
+        let name = name.into();
+        self.0.lock().cluster = Some(crate::audit::Place { name, uid });
     }
 }
 
@@ -92,6 +111,8 @@ struct Pending {
     audit: Audit,
     subject: Subject,
     noted: Noted,
+    /// The route, if it names no object in its path and makes none.
+    route: Option<&'static str>,
     /// Name in the path, of something that need not exist.
     named: Option<Box<str>>,
     began: Instant,
@@ -126,7 +147,9 @@ impl Drop for Pending {
         // What was found is a name; what was not may be anything, a token put in the wrong place.
         subject.object = notes
             .object
-            .or_else(|| self.named.take().filter(|_| succeeded));
+            .or_else(|| self.named.take().filter(|_| succeeded))
+            .or_else(|| own_object(self.route, subject.person.as_ref()));
+        subject.place = notes.cluster;
         let (outcome, reason) = match self.answer {
             None => (Outcome::ClientGone, None),
             Some(code) if is_error(code) => {
@@ -189,11 +212,23 @@ async fn pending(audit: &Audit, head: &mut Parts) -> Pending {
             target: Asked::of(route),
         },
         noted: Noted::default(),
+        route: OF_THE_CALLER
+            .into_iter()
+            .chain([LOG_FILTER])
+            .find(|own| *own == route),
         named,
         began: Instant::now(),
         answer: None,
         changes: changes(&head.method) || route == SIGN_IN_ENDS,
         dropped: false,
+    }
+}
+
+/// What a route changes that neither its path nor its handler names.
+fn own_object(route: Option<&str>, person: Option<&Person>) -> Option<Box<str>> {
+    match route? {
+        LOG_FILTER => Some("log-filter".into()),
+        _ => person.map(|person| (*person.name).into()),
     }
 }
 

@@ -17,6 +17,7 @@ use secrecy::SecretString;
 use serde_json::Value;
 
 use super::RestState;
+use super::audited::Noted;
 use super::body::{Json, Name, OptionalJson, Query};
 use super::caller::Administrator;
 use super::page::PageQuery;
@@ -95,6 +96,7 @@ pub(super) async fn read(
 pub(super) async fn create(
     State(state): State<RestState>,
     _caller: Administrator,
+    noted: Noted,
     Json(request): Json<AuthProviderCreate>,
 ) -> Result<(StatusCode, axum::Json<AuthProviderView>), Status> {
     let own = new_key(&request.name, request.secret.as_ref())?;
@@ -107,6 +109,7 @@ pub(super) async fn create(
         Some(409) => Status::already_exists("AuthProvider", &request.name),
         _ => error.into(),
     })?;
+    noted.about(&request.name);
     if let Some((key, secret)) = &own
         && let Err(error) = keep_secret(&state, &created, key, secret).await
     {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::extract::State;
 use drover_api::group::LOCAL_CLUSTER;
+use drover_api::ids::ClusterUid;
 use drover_api::kinds::{Cluster, ClusterSpec};
 use drover_api::rest::{ClusterCreate, ClusterView, List};
 use http::StatusCode;
@@ -11,6 +12,7 @@ use kube::ResourceExt;
 use kube::api::PostParams;
 
 use super::RestState;
+use super::audited::Noted;
 use super::body::{Json, Name, Query};
 use super::caller::{Caller, Importer};
 use super::members::{self, InCluster};
@@ -68,6 +70,7 @@ pub(super) async fn read(
 pub(super) async fn create(
     State(state): State<RestState>,
     Importer(caller): Importer,
+    noted: Noted,
     Json(request): Json<ClusterCreate>,
 ) -> Result<(StatusCode, axum::Json<ClusterView>), Status> {
     check_name(&request.name)?;
@@ -94,6 +97,8 @@ pub(super) async fn create(
         Some(409) => Status::already_exists("Cluster", &request.name),
         _ => error.into(),
     })?;
+    noted.about(&request.name);
+    noted.in_cluster(&request.name, created.uid().map(ClusterUid::new));
     state
         .hub
         .stores()

@@ -50,6 +50,7 @@ pub(super) async fn fetch(
     let device = SecretString::from(request.device_code.expose());
     let fetched = state.devices.fetch(&device, Timestamp::now()).await?;
     let issued = fetched.map(|(secret, token)| {
+        noted.about(&token.name_any());
         noted.who(Person {
             name: token.spec.user_name.as_str().into(),
             uid: token.spec.user_uid.as_str().into(),

@@ -8,6 +8,7 @@ use http::StatusCode;
 use kube::ResourceExt as _;
 
 use super::RestState;
+use super::audited::Noted;
 use super::body::{Json, Name, Query};
 use super::caller::OnHub;
 use super::page::PageQuery;
@@ -51,9 +52,11 @@ pub(super) async fn read(
 pub(super) async fn create(
     State(state): State<RestState>,
     OnHub { caller, .. }: OnHub<GlobalRole>,
+    noted: Noted,
     Json(request): Json<RoleCreate>,
 ) -> Result<(StatusCode, axum::Json<GlobalRoleDetail>), Status> {
     let made = stored_role::create::<GlobalRole>(&state, &caller, &request).await?;
+    noted.about(&made.name_any());
     let detail = detail(&state, &caller, &made);
     Ok((StatusCode::CREATED, axum::Json(detail)))
 }

@@ -148,6 +148,11 @@ fn list<B: Placed>(
         .map(axum::Json)
 }
 
+fn note_cluster<B: Placed>(noted: &Noted, at: &B::At) {
+    let cluster = B::cluster(at);
+    noted.in_cluster(&cluster.name, cluster.uid);
+}
+
 async fn add<B: Placed>(
     state: &RestState,
     caller: &Identity,
@@ -156,6 +161,7 @@ async fn add<B: Placed>(
     request: MemberCreate,
 ) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
     let at = place::<B>(state, caller, name, "create")?;
+    note_cluster::<B>(noted, &at);
     let (role, subject) = wished(request)?;
     let binding = pinned::<B>(state, &at, &role, &subject);
     let said = B::bind(&binding.name_any(), (at.name_any(), None), role, subject);
@@ -175,6 +181,7 @@ async fn remove<B: Placed>(
     (name, id): (&str, &str),
 ) -> Result<StatusCode, Status> {
     let at = place::<B>(state, caller, name, "delete")?;
+    note_cluster::<B>(noted, &at);
     let mirror = B::mirror(state.hub.stores());
     let binding = mirror
         .by_name(id)

@@ -9,6 +9,7 @@ use kube::{Api, ResourceExt};
 use serde::Deserialize;
 
 use super::RestState;
+use super::audited::Noted;
 use super::body::{Json, Name, Query};
 use super::caller::Caller;
 use super::members::{self, InProject};
@@ -102,6 +103,7 @@ pub(super) async fn read(
 pub(super) async fn create(
     State(state): State<RestState>,
     Caller(caller): Caller,
+    noted: Noted,
     Json(request): Json<ProjectCreate>,
 ) -> Result<(StatusCode, axum::Json<ProjectView>), Status> {
     // Whoever has no role in a cluster does not learn whether there is one.
@@ -124,6 +126,9 @@ pub(super) async fn create(
     let mirror = &state.hub.stores().projects;
     let written = Written::new(&state.hub, &caller, mirror);
     let made = written.create(&said, &project).await?;
+    noted.about(&made.name_any());
+    let ClusterReference { name, uid } = &made.spec.cluster;
+    noted.in_cluster(name, uid.clone());
     let sight = Sight::of(state.hub.stores(), &caller);
     if !place_of(&made).is_some_and(|place| sight.may("update", "projects", &place)) {
         let owner = members::make_owner::<InProject>(&state, &caller, &made).await;

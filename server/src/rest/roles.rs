@@ -8,6 +8,7 @@ use kube::ResourceExt as _;
 use serde::Deserialize;
 
 use super::RestState;
+use super::audited::Noted;
 use super::body::{Json, Name, Query};
 use super::caller::{Caller, OnHub};
 use super::page::PageQuery;
@@ -104,9 +105,11 @@ pub(super) async fn read(
 pub(super) async fn create(
     State(state): State<RestState>,
     OnHub { caller, .. }: OnHub<RoleTemplate>,
+    noted: Noted,
     Json(request): Json<RoleCreate>,
 ) -> Result<(StatusCode, axum::Json<RoleDetail>), Status> {
     let made = stored_role::create::<RoleTemplate>(&state, &caller, &request).await?;
+    noted.about(&made.name_any());
     let sight = Sight::of(state.hub.stores(), &caller);
     let detail = detail(&state, sight, &made);
     Ok((StatusCode::CREATED, axum::Json(detail)))

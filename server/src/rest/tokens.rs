@@ -14,6 +14,7 @@ use kube::ResourceExt;
 use secrecy::ExposeSecret as _;
 
 use super::RestState;
+use super::audited::Noted;
 use super::body::{Json, Name, Query};
 use super::caller::Caller;
 use super::page::PageQuery;
@@ -65,12 +66,17 @@ pub(super) async fn list(
 pub(super) async fn create(
     State(state): State<RestState>,
     Caller(caller): Caller,
+    noted: Noted,
     Json(request): Json<TokenCreate>,
 ) -> Result<(StatusCode, axum::Json<IssuedToken>), Status> {
     let wish = wish(&state, &caller, request)?;
     let user = state.hub.stores().users.by_uid(caller.user_uid.as_str());
     let user = user.ok_or_else(|| Status::not_found("User", &caller.user_name))?;
     let (secret, token) = store::create(&state.hub, &user, wish).await?;
+    noted.about(&token.name_any());
+    if let Some(cluster) = &token.spec.cluster {
+        noted.in_cluster(&cluster.name, Some(cluster.uid.clone()));
+    }
     let token = IssuedToken {
         token: Secret::new(secret.expose_secret()),
         metadata: view(&token),

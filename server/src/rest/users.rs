@@ -14,6 +14,7 @@ use secrecy::SecretString;
 use serde_json::json;
 
 use super::RestState;
+use super::audited::Noted;
 use super::body::{Json, Name, Query};
 use super::caller::Administrator;
 use super::page::PageQuery;
@@ -96,6 +97,7 @@ pub(super) async fn read(
 pub(super) async fn create(
     State(state): State<RestState>,
     _caller: Administrator,
+    noted: Noted,
     Json(request): Json<UserCreate>,
 ) -> Result<(StatusCode, axum::Json<UserView>), Status> {
     check_name(&request.name)?;
@@ -119,6 +121,7 @@ pub(super) async fn create(
         Some(409) => Status::already_exists("User", &request.name),
         _ => error.into(),
     })?;
+    noted.about(&created.name_any());
     people::welcome(&state.hub, &created).await?;
     // Without its password the user could not log in until an administrator resets it: no door
     // stays open when this fails.

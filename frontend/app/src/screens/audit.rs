@@ -57,17 +57,20 @@ impl Looking {
             sending: Sending::new(),
         };
         address::read(SCREEN, move |of| {
-            looking.typed.set(&Filter {
-                user: of("user"),
-                cluster: of("cluster"),
-                verb: of("verb"),
-                outcome: of("outcome"),
-                code: of("code"),
-                path: of("path"),
-                object: of("object"),
-                since: of("since"),
-                until: of("until"),
-            });
+            looking.typed.set(
+                &Filter {
+                    user: of("user"),
+                    cluster: of("cluster"),
+                    verb: of("verb"),
+                    outcome: of("outcome"),
+                    code: of("code"),
+                    path: of("path"),
+                    object: of("object"),
+                    since: of("since"),
+                    until: of("until"),
+                }
+                .or_changes(),
+            );
             looking.look();
         });
         address::keep(move || path(&looking.asked.get()));

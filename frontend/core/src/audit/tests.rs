@@ -34,6 +34,22 @@ fn what_is_typed_is_asked_for_and_times_stay_from_page_to_page() {
 }
 
 #[test]
+fn changes_are_asked_for_unless_the_url_names_a_verb() {
+    let bare = Filter::default().or_changes();
+    assert_eq!(bare.question(None), "/v1/audit?verb=changes&limit=200");
+    assert_eq!(bare.command(now()), "drover audit --verb=changes");
+    let all = Filter {
+        verb: ANY.to_owned(),
+        ..Filter::default()
+    };
+    assert_eq!(all.clone().or_changes(), all);
+    assert_eq!(all.question(None), "/v1/audit?limit=200");
+    assert_eq!(all.command(now()), "drover audit");
+    assert!(all.is_empty() && !bare.is_empty());
+    assert!(all.parts().contains(&("verb", ANY)), "the URL keeps it");
+}
+
+#[test]
 fn the_command_asks_for_the_same() {
     let typed = Filter {
         cluster: "berlin".to_owned(),

@@ -198,14 +198,15 @@ fn each_filter_leaves_what_it_names() {
         .replace("\"path\"", "\"object\":\"x\",\"path\"");
     let text = format!("{}\n{other}\n{}\n", line(0), line(2));
     std::fs::write(folder.path().join("log"), text).unwrap();
-    let cases: [(fn(&mut Filter), _); 13] = [
+    let cases: [(fn(&mut Filter), _); 14] = [
         (|_| {}, 0..3),
         (|filter| filter.user = Some("bob".to_owned()), 1..2),
         (|filter| filter.user = Some("bo".to_owned()), 0..0),
         (|filter| filter.cluster = Some("mill".to_owned()), 1..2),
         (|filter| filter.object = Some("x".to_owned()), 1..2),
         (|filter| filter.path = Some("pods/p1".to_owned()), 1..2),
-        (|filter| filter.verb = Some(Verb::Delete), 1..2),
+        (|filter| filter.verb = Some(Verbs::One(Verb::Delete)), 1..2),
+        (|filter| filter.verb = Some(Verbs::Changes), 1..2),
         (|filter| filter.outcome = Some(AuditOutcome::Refused), 1..2),
         (|filter| filter.code = Some(403), 1..2),
         (|filter| filter.since = second("01"), 1..3),

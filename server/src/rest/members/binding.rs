@@ -48,6 +48,9 @@ pub(in crate::rest) trait Placed: Binding {
     /// The place of this name, if the caller knows of it, and where its objects are.
     fn find(sight: &Sight, name: &str) -> Result<(Arc<Self::At>, Place), Status>;
 
+    /// The cluster that a place is, or is in.
+    fn cluster(at: &Self::At) -> ClusterReference;
+
     /// A binding; without `uid`, what is there under the name is meant.
     fn bind(
         id: &str,
@@ -111,6 +114,13 @@ impl Placed for ClusterRoleTemplateBinding {
         Ok((cluster, place))
     }
 
+    fn cluster(at: &Cluster) -> ClusterReference {
+        ClusterReference {
+            name: at.name_any(),
+            uid: at.uid().map(ClusterUid::new),
+        }
+    }
+
     fn bind(
         id: &str,
         at: (String, Option<String>),
@@ -158,6 +168,10 @@ impl Placed for ProjectRoleTemplateBinding {
         let project = sight.project(name)?;
         let place = known_place_of(&project)?;
         Ok((project, place))
+    }
+
+    fn cluster(at: &Project) -> ClusterReference {
+        at.spec.cluster.clone()
     }
 
     fn bind(

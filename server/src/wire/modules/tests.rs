@@ -2,6 +2,7 @@
 
 mod changes;
 mod listed;
+mod named;
 mod recorded;
 mod revoked;
 mod rights;

@@ -1,7 +1,7 @@
 //! Which records are looked for.
 
 use drover_api::rest::AuditOutcome;
-use drover_ui_core::audit::{Filter, complaint_of_time, outcome};
+use drover_ui_core::audit::{ANY, CHANGES, Filter, complaint_of_time, outcome};
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::field::{Select, TextField};
 use leptos::prelude::*;
@@ -81,9 +81,17 @@ pub(super) fn Filters(looking: Looking) -> impl IntoView {
         looking.look();
     };
     let show_all = move |()| {
-        typed.set(&Filter::default());
+        typed.set(&Filter {
+            verb: ANY.to_owned(),
+            ..Filter::default()
+        });
         looking.look();
     };
+    let with_verb = move |verb: &str| {
+        typed.verb.set(verb.to_owned());
+        looking.look();
+    };
+    let changes_only = Memo::new(move |_| looking.asked.with(|asked| asked.verb == CHANGES));
     let outcomes = AuditOutcome::ALL.map(|it| (it.as_str().to_owned(), outcome(it).to_owned()));
     let any = (String::new(), "Any".to_owned());
     let outcomes = std::iter::once(any).chain(outcomes).collect();
@@ -120,6 +128,18 @@ pub(super) fn Filters(looking: Looking) -> impl IntoView {
                     disabled=Signal::derive(move || !ready())>
                     "Look"
                 </Button>
+                <Show
+                    when=move || changes_only.get()
+                    fallback=move || view! {
+                        <Button disabled=sending.busy() on_press=move |()| with_verb(CHANGES)>
+                            "Show changes only"
+                        </Button>
+                    }
+                >
+                    <Button disabled=sending.busy() on_press=move |()| with_verb(ANY)>
+                        "Show reads, too"
+                    </Button>
+                </Show>
                 <Show when=move || looking.asked.with(|asked| !asked.is_empty())>
                     <Button disabled=sending.busy() on_press=show_all>"Show all"</Button>
                 </Show>

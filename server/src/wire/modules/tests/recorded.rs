@@ -3,7 +3,7 @@
 use super::*;
 
 /// Records of the audit log that come up to `wanted`.
-async fn recorded(whole: &Whole, wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+pub(super) async fn recorded(whole: &Whole, wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
     let reading = async {
         loop {
             let text = std::fs::read_to_string(whole.folder.path().join("audit.log")).unwrap();
