@@ -142,6 +142,7 @@ mod tests {
         let namespace = |name: &str| ProjectNamespace {
             name: name.to_owned(),
             adopt: false,
+            uid: None,
         };
         let map = |key: &str, value: &str| BTreeMap::from([(key.to_owned(), value.to_owned())]);
         ProjectView {

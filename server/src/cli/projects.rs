@@ -54,6 +54,7 @@ async fn create(client: &Client, args: &args::ProjectCreate) -> Result<(), Failu
         move |name: &String| ProjectNamespace {
             name: name.clone(),
             adopt,
+            uid: None,
         }
     };
     let made = args.namespaces.iter().map(namespace(false));
@@ -132,6 +133,7 @@ async fn add(client: &Client, args: &args::ProjectAddNamespace) -> Result<(), Fa
     namespaces.push(ProjectNamespace {
         name: args.namespace.clone(),
         adopt: args.adopt,
+        uid: None,
     });
     let patch = ProjectPatch {
         namespaces: Some(namespaces),

@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     /// SHA-256 of the definitions of [`SCHEMA_REVISION`].
-    const DIGEST: &str = "HmVE31yVt2OxYMIvf4AuGX7J8WoiKAvgzBhXtyPJmXo=";
+    const DIGEST: &str = "/3pwY0waApKdD3paHfbh9KUpDj+/cjfLLGdz52WP53Y=";
 
     #[test]
     fn a_changed_schema_has_a_new_revision() {

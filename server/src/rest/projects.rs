@@ -1,10 +1,17 @@
 //! Projects, for those who may see and change them.
 
+use std::time::Duration;
+
 use axum::extract::State;
+use drover_api::agent::Lane;
 use drover_api::ids::ClusterUid;
-use drover_api::kinds::{ClusterReference, ContainerDefaults, Project, ProjectQuota, ProjectSpec};
+use drover_api::kinds::{
+    ClusterReference, ContainerDefaults, Project, ProjectNamespace, ProjectQuota, ProjectSpec,
+};
 use drover_api::rest::{List, ProjectCreate, ProjectPatch, ProjectView};
 use http::StatusCode;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 use serde::Deserialize;
 
@@ -17,6 +24,9 @@ use super::page::PageQuery;
 use super::sight::{Sight, created_at, place_of};
 use super::written::{Written, or_take_back};
 use crate::status::Status;
+
+/// Longest to ask a cluster for the UIDs of namespaces.
+const ASK_WITHIN: Duration = Duration::from_secs(5);
 
 /// Which projects.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -123,6 +133,7 @@ pub(super) async fn create(
     let said = Project::new(&request.name, spec);
     let mut project = said.clone();
     project.spec.cluster.uid = cluster.uid().map(ClusterUid::new);
+    fill_uids(&state, &[], &mut project.spec).await;
     let mirror = &state.hub.stores().projects;
     let written = Written::new(&state.hub, &caller, mirror);
     let made = written.create(&said, &project).await?;
@@ -158,6 +169,7 @@ pub(super) async fn patch(
     }
     let mut changed = Project::clone(&project);
     let spec = &mut changed.spec;
+    let before = spec.namespaces.clone();
     if let Some(text) = request.display_name {
         spec.display_name = Some(text).filter(|text| !text.is_empty());
     }
@@ -166,6 +178,7 @@ pub(super) async fn patch(
     }
     if let Some(namespaces) = request.namespaces {
         spec.namespaces = namespaces;
+        fill_uids(&state, &before, spec).await;
     }
     if let Some(quota) = request.quota {
         spec.quota = Some(quota).filter(|quota| *quota != ProjectQuota::default());
@@ -182,6 +195,35 @@ pub(super) async fn patch(
     let changed = written.replace(&project, &changed).await?;
     let sight = Sight::of(state.hub.stores(), &caller);
     Ok(axum::Json(view(&sight, &changed)))
+}
+
+/// Writes the UIDs of the namespaces to take over: as the project has them, or as the cluster has them
+/// now. If the cluster does not answer, the server records them when it first sees the namespaces.
+async fn fill_uids(state: &RestState, before: &[ProjectNamespace], spec: &mut ProjectSpec) {
+    let unnamed = spec.namespaces.iter_mut();
+    let mut new = Vec::new();
+    for wanted in unnamed.filter(|wanted| wanted.adopt && wanted.uid.is_none()) {
+        let mut same = before.iter();
+        match same.find(|old| old.adopt && old.name == wanted.name) {
+            Some(old) => wanted.uid.clone_from(&old.uid),
+            None => new.push(wanted),
+        }
+    }
+    let Some(cluster) = spec.cluster.uid.as_ref().filter(|_| !new.is_empty()) else {
+        return;
+    };
+    let api: Api<Namespace> = Api::all(state.tunnels.client(cluster, Lane::Controller));
+    let asking = async {
+        for wanted in new {
+            // The server's account there lists namespaces and gets none.
+            let named = ListParams::default().fields(&format!("metadata.name={}", wanted.name));
+            let Ok(found) = api.list_metadata(&named).await else {
+                return;
+            };
+            wanted.uid = found.items.first().and_then(ResourceExt::uid);
+        }
+    };
+    let _ = tokio::time::timeout(ASK_WITHIN, asking).await;
 }
 
 /// Deletes a project; its namespaces stay in the cluster, and are nobody's.

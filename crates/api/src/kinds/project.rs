@@ -76,6 +76,12 @@ pub struct ProjectNamespace {
     /// themselves to any.
     #[serde(default)]
     pub adopt: bool,
+    /// UID of the namespace to take over; one of the same name with another UID is left alone. If
+    /// unset, the server records the UID that the namespace has when it first sees it, in
+    /// `status.adopted`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 128)))]
+    pub uid: Option<String>,
 }
 
 /// Bounds of what a project uses, by the names that ResourceQuotas have (`requests.cpu`, `pods`).
@@ -127,6 +133,10 @@ pub struct ProjectStatus {
     /// The namespaces that the server is making for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub making: Vec<NamespaceInMaking>,
+    /// The namespaces that are to be taken over, with the UIDs for which that was asked. An entry
+    /// stays while `spec.namespaces` says `adopt`, also after the namespace is gone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub adopted: Vec<OwnedNamespace>,
     /// `Ready`: whether its namespaces are as it says.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]

@@ -176,6 +176,8 @@ impl Draft {
             let namespace = |name: &str| ProjectNamespace {
                 name: name.to_owned(),
                 adopt,
+                // The server fills it in.
+                uid: None,
             };
             lines(text).map(namespace).collect()
         };

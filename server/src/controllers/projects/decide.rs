@@ -7,7 +7,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use drover_access::admission::roles::{is_reserved, quota};
-use drover_api::kinds::{NamespaceInMaking, OwnedNamespace, Project};
+use drover_api::kinds::{NamespaceInMaking, OwnedNamespace, Project, ProjectNamespace};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt as _;
 
@@ -59,6 +59,8 @@ pub enum Why {
     Missing,
     /// It is being deleted.
     Terminating,
+    /// It is not the one that is to be taken over: that one was deleted, and this one has its name.
+    Replaced,
 }
 
 impl Standing {
@@ -156,7 +158,7 @@ impl<'a> Claims<'a> {
                 continue;
             }
             let found = found.get(name);
-            if let Some(why) = self.impeded(project, name, wanted.adopt, found) {
+            if let Some(why) = self.impeded(project, wanted, found) {
                 let name = name.clone();
                 standing.impeded.push(Impediment::Namespace { name, why });
                 continue;
@@ -176,10 +178,10 @@ impl<'a> Claims<'a> {
     fn impeded(
         &self,
         project: &Project,
-        name: &str,
-        adopt: bool,
+        wanted: &ProjectNamespace,
         found: Option<&ObjectMeta>,
     ) -> Option<Why> {
+        let name = wanted.name.as_str();
         if is_reserved(name) {
             return Some(Why::Reserved);
         }
@@ -191,13 +193,56 @@ impl<'a> Claims<'a> {
         }
         // Drover does not create a namespace that a project adopts: its name may be a typo.
         let Some(found) = found else {
-            return adopt.then_some(Why::Missing);
+            return wanted.adopt.then_some(Why::Missing);
         };
         if found.deletion_timestamp.is_some() {
             return Some(Why::Terminating);
         }
-        (!adopt && !is_made_for(project, name, found)).then_some(Why::There)
+        if is_made_for(project, name, found) {
+            return None;
+        }
+        if !wanted.adopt {
+            return Some(Why::There);
+        }
+        let asked_for = to_adopt(project, wanted);
+        let same = asked_for.is_none_or(|uid| found.uid.as_deref() == Some(uid));
+        (!same).then_some(Why::Replaced)
     }
+}
+
+/// UID of the namespace that a project is to take over: the one that its spec names, else the one that
+/// was recorded. A project of an earlier version has a record in `status.namespaces` only.
+fn to_adopt<'a>(project: &'a Project, wanted: &'a ProjectNamespace) -> Option<&'a str> {
+    let status = project.status.as_ref();
+    let recorded = || {
+        let adopted = status.into_iter().flat_map(|status| &status.adopted);
+        let mut records = adopted.chain(stated_of(project));
+        records
+            .find(|record| record.name == wanted.name)
+            .map(|record| record.uid.as_str())
+    };
+    wanted.uid.as_deref().or_else(recorded)
+}
+
+/// What the status records of namespaces to be taken over, before any is: their UIDs now, or as they
+/// were when the namespace was there last.
+pub fn adopted(project: &Project, standing: &Standing) -> Vec<OwnedNamespace> {
+    let wanted = project.spec.namespaces.iter().filter(|it| it.adopt);
+    let records = wanted.filter_map(|wanted| {
+        let name = &wanted.name;
+        let own = standing
+            .keeps
+            .get(name)
+            .or_else(|| standing.gains.get(name));
+        let uid = own
+            .map(String::as_str)
+            .or_else(|| to_adopt(project, wanted))?;
+        Some(OwnedNamespace {
+            name: name.clone(),
+            uid: uid.to_owned(),
+        })
+    });
+    records.collect()
 }
 
 /// Whether the server made it for this project, and did not come to write that it has.

@@ -15,7 +15,9 @@ use thiserror::Error;
 use tokio::time::Instant;
 
 use super::act::{Outcome, Secrets, apply, observe};
-use super::decide::{Found, Impediment, Plan, Standing, Why, decide, in_making, is_ending, uid};
+use super::decide::{
+    Found, Impediment, Plan, Standing, Why, adopted, decide, in_making, is_ending, uid,
+};
 use super::{of_cluster, status};
 use crate::controllers::cluster::decide::SETTLED_AFTER;
 use crate::controllers::keeper::Shared;
@@ -246,6 +248,9 @@ fn announced(
     secrets: &mut Secrets,
 ) -> Result<ProjectStatus, LookError> {
     let mut status = project.status.clone().unwrap_or_default();
+    if !is_ending(project) {
+        status.adopted = adopted(project, standing);
+    }
     status
         .namespaces
         .retain(|own| standing.keeps.contains_key(&own.name));

@@ -92,6 +92,7 @@ pub(super) async fn write(
         "status": {
             "namespaces": wanted.namespaces,
             "making": wanted.making,
+            "adopted": wanted.adopted,
             "conditions": wanted.conditions,
         },
     });
@@ -206,6 +207,7 @@ fn reason(impediment: &Impediment) -> &'static str {
             Why::Held(_) | Why::There => "NamespaceTaken",
             Why::Missing => "NamespaceNotFound",
             Why::Terminating => "NamespaceTerminating",
+            Why::Replaced => "NamespaceReplaced",
         },
     }
 }
@@ -227,6 +229,10 @@ fn told(impediments: &[Impediment]) -> String {
             Why::Missing => format!(
                 "the namespace {name:?} is to be adopted and does not exist in the cluster: correct \
                  its name, create it, or unset adopt so that Drover creates it"
+            ),
+            Why::Replaced => format!(
+                "the namespace {name:?} was deleted and created again, and is not the one to take \
+                 over: take it out of the project, then add it again with adopt"
             ),
             Why::Terminating => format!(
                 "the namespace {name:?} is being deleted; it is looked for again every {} s",

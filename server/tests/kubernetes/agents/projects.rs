@@ -283,6 +283,47 @@ async fn an_adopted_namespace_that_does_not_exist_is_not_created() {
     assert!(!all.contains("bnak"), "{all}");
 }
 
+#[tokio::test]
+async fn a_namespace_that_was_deleted_and_created_again_is_not_taken_over() {
+    let (rig, cluster) = Rig::with_cluster().await;
+    rig.join("shop", &cluster).await;
+    let _agent = start(&cluster, "pod-0").await;
+    rig.wait_for("shop", "Ready", ("True", "Ready")).await;
+    let projects = Projects::of(&rig);
+    kubectl(&cluster, "create namespace bank").await;
+    let adopted = || json!({ "namespaces": [{ "name": "bank", "adopt": true }] });
+    let uid = async || {
+        let found = get(&cluster, "namespace bank").await;
+        found["metadata"]["uid"].clone()
+    };
+    projects.make("vault", adopted()).await;
+    projects.wait_for("vault", "Applied", &["bank"]).await;
+    let status = projects.api.get("vault").await.unwrap().status.unwrap();
+    assert_eq!(json!(status.adopted[0].uid), uid().await);
+    // Over REST, the server fills in the UID that the cluster has.
+    kubectl(&cluster, "create namespace safe").await;
+    let named = json!([{ "name": "safe", "adopt": true }]);
+    let body = json!({ "name": "of-rest", "cluster": "shop", "namespaces": named });
+    let made = rig.server.post("/v1/projects", &rig.admin, body).await;
+    let safe = get(&cluster, "namespace safe").await;
+    assert_eq!(
+        made.expect(201)["namespaces"][0]["uid"],
+        safe["metadata"]["uid"]
+    );
+
+    kubectl(&cluster, "delete namespace bank --wait").await;
+    kubectl(&cluster, "create namespace bank").await;
+    let told = projects.wait_for("vault", "NamespaceReplaced", &[]).await;
+    assert!(told.contains("\"bank\""), "{told}");
+    wait_for_label(&cluster, "bank", None).await;
+
+    // It is asked for anew.
+    projects.change("vault", json!({ "namespaces": [] })).await;
+    projects.wait_for("vault", "Applied", &[]).await;
+    projects.change("vault", adopted()).await;
+    projects.wait_for("vault", "Applied", &["bank"]).await;
+}
+
 /// Waits until somebody has a role of Drover's in a namespace, or nobody has.
 async fn wait_for_rights(cluster: &ControlPlane, namespace: &str, wanted: bool) {
     let what = format!("rights in {namespace}: {wanted}");

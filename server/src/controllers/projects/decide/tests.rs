@@ -11,6 +11,7 @@ pub(in crate::controllers::projects) fn project(name: &str, age: i64, namespaces
     let wanted = namespaces.split_whitespace().map(|name| ProjectNamespace {
         name: name.trim_end_matches('!').to_owned(),
         adopt: name.ends_with('!'),
+        uid: None,
     });
     let spec = ProjectSpec {
         cluster: ClusterReference {
@@ -211,6 +212,108 @@ fn what_is_being_deleted_or_reserved_is_nobodys() {
             twice,
         ),
     ]);
+}
+
+#[test]
+fn a_namespace_that_was_deleted_and_created_again_is_not_adopted() {
+    let (none, replaced) = (Vec::new, || vec![Why::Replaced]);
+    let recorded = |mut p: Project, uid: &str| {
+        let record = OwnedNamespace {
+            name: "a".to_owned(),
+            uid: uid.to_owned(),
+        };
+        p.status.get_or_insert_default().adopted = vec![record];
+        p
+    };
+    let naming = |mut p: Project, uid: &str| {
+        p.spec.namespaces[0].uid = Some(uid.to_owned());
+        p
+    };
+    check(vec![
+        (
+            "recorded when it was asked for",
+            recorded(p("a!", ""), "1"),
+            none(),
+            "a=2",
+            "//",
+            replaced(),
+        ),
+        (
+            "the recorded one",
+            recorded(p("a!", ""), "1"),
+            none(),
+            "a=1",
+            "/a=1/",
+            vec![],
+        ),
+        // A project of an earlier version has this record only.
+        (
+            "its own by an earlier version",
+            p("a!", "a=1"),
+            none(),
+            "a=2",
+            "//",
+            replaced(),
+        ),
+        (
+            "named by the caller",
+            naming(p("a!", ""), "1"),
+            none(),
+            "a=2",
+            "//",
+            replaced(),
+        ),
+        (
+            "the named one",
+            naming(p("a!", ""), "1"),
+            none(),
+            "a=1",
+            "/a=1/",
+            vec![],
+        ),
+        (
+            "asked for anew by its UID",
+            naming(recorded(p("a!", ""), "1"), "2"),
+            none(),
+            "a=2",
+            "/a=2/",
+            vec![],
+        ),
+        (
+            "gone",
+            recorded(p("a!", "a=1"), "1"),
+            none(),
+            "",
+            "//",
+            vec![Why::Missing],
+        ),
+    ]);
+}
+
+#[test]
+fn the_uid_of_a_namespace_to_adopt_is_recorded_before_it_is_adopted() {
+    let record = |p: &Project, there: &str| {
+        let plan = decide(&[Arc::new(p.clone())], &found(there));
+        let records = adopted(p, &plan["p"]);
+        let pairs = records.iter().map(|it| format!("{}={}", it.name, it.uid));
+        pairs.collect::<Vec<_>>().join(" ")
+    };
+    // As an earlier version left it, and as it is first asked for.
+    for own in ["a=1", ""] {
+        let mut first = p("a! b", own);
+        assert_eq!(record(&first, "a=1"), "a=1");
+        first.status.get_or_insert_default().adopted = adopted(
+            &first,
+            &decide(&[Arc::new(first.clone())], &found("a=1"))["p"],
+        );
+        first.status.get_or_insert_default().namespaces = Vec::new();
+        for there in ["", "a=2", "a=1"] {
+            assert_eq!(record(&first, there), "a=1", "{there}");
+        }
+        first.spec.namespaces.clear();
+        assert_eq!(record(&first, "a=2"), "");
+    }
+    assert_eq!(record(&p("a!", ""), ""), "");
 }
 
 #[test]

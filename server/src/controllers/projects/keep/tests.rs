@@ -190,10 +190,11 @@ impl World {
                 self.happen(&Event::Forgo(p, n));
                 if let Some(project) = self.projects.get_mut(PROJECTS[p]) {
                     let name = NAMESPACES[n].to_owned();
-                    project
-                        .spec
-                        .namespaces
-                        .push(ProjectNamespace { name, adopt });
+                    project.spec.namespaces.push(ProjectNamespace {
+                        name,
+                        adopt,
+                        uid: None,
+                    });
                 }
             }
             Event::Forgo(p, n) => {
