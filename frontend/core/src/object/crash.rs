@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    fn pod(state: Value, last: Value, ready: bool, restarts: i64) -> Object {
+    fn pod(state: &Value, last: &Value, ready: bool, restarts: i64) -> Object {
         Object::from(json!({
             "metadata": {"name": "web-0", "namespace": "shop"},
             "spec": {"containers": [{"name": "web"}]},
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn crash_loop_shows_exit_code_restarts_and_the_previous_log() {
-        let found = crashes(&pod(waits(), failed(3), false, 7));
+        let found = crashes(&pod(&waits(), &failed(3), false, 7));
         let [crash] = &*found else {
             panic!("{found:?}");
         };
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn run_that_failed_just_now_has_its_log_in_the_current_log() {
-        let found = crashes(&pod(failed(1), failed(2), false, 1));
+        let found = crashes(&pod(&failed(1), &failed(2), false, 1));
         assert_eq!(found[0].numbers(), "exit code 1, 1 restart");
         assert!(!found[0].log_screen("berlin").unwrap().contains("previous"));
     }
@@ -173,15 +173,15 @@ mod tests {
                 false,
             ),
         ] {
-            assert_eq!(crashes(&pod(state, last, ready, 1)), []);
+            assert_eq!(crashes(&pod(&state, &last, ready, 1)), []);
         }
-        let restarted = crashes(&pod(running(), failed(1), false, 1));
+        let restarted = crashes(&pod(&running(), &failed(1), false, 1));
         assert_eq!(restarted.len(), 1, "it is not ready yet");
     }
 
     #[test]
     fn crash_loop_without_a_last_state_is_shown_without_a_code() {
-        let found = crashes(&pod(waits(), json!({}), false, 2));
+        let found = crashes(&pod(&waits(), &json!({}), false, 2));
         assert_eq!((found[0].code, &*found[0].numbers()), (None, "2 restarts"));
     }
 }

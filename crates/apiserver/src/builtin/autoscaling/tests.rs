@@ -6,7 +6,7 @@ fn messages(version: &str, value: &Value) -> Vec<String> {
     found.0.iter().map(|one| one.path.clone()).collect()
 }
 
-fn autoscaler(spec: Value) -> Value {
+fn autoscaler(spec: &Value) -> Value {
     let mut value = json!({"spec": spec});
     value["spec"]["scaleTargetRef"] =
         json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
@@ -16,7 +16,7 @@ fn autoscaler(spec: Value) -> Value {
 #[test]
 fn autoscaler_without_metrics_watches_the_processor() {
     for version in ["v1", "v2"] {
-        let mut value = autoscaler(json!({"maxReplicas": 3}));
+        let mut value = autoscaler(&json!({"maxReplicas": 3}));
         fill(version, &mut value);
         assert_eq!(value["spec"]["minReplicas"], 1);
         assert_eq!(messages(version, &value), [""; 0]);
@@ -53,6 +53,6 @@ fn faults_of_an_autoscaler_are_told_with_their_fields() {
             "spec.behavior.scaleUp.policies",
         ),
     ] {
-        assert_eq!(messages("v2", &autoscaler(spec)), [wanted]);
+        assert_eq!(messages("v2", &autoscaler(&spec)), [wanted]);
     }
 }
