@@ -152,9 +152,7 @@ impl<B: Body> Body for Budgeted<B> {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.inner
-            .as_ref()
-            .is_none_or(Body::is_end_stream)
+        self.inner.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -113,7 +113,10 @@ async fn one_key_is_never_bound_to_two_clusters(hub: TestHub) {
             done.iter().map(|it| &it.0.name).collect::<Vec<_>>()
         );
         let (holder, _) = &done[0];
-        assert_eq!(bound(&server, &key).await, [holder.name.clone()]);
+        assert_eq!(
+            bound(&server, &key).await,
+            std::slice::from_ref(&holder.name)
+        );
         for (other, (code, answer)) in &refused {
             assert_eq!(*code, 409, "{answer}");
             // Again, later: the same answer.
@@ -163,7 +166,7 @@ async fn a_deleted_cluster_frees_its_key(
     })
     .await
     .unwrap();
-    assert_eq!(bound(server, key).await, [other.name.clone()]);
+    assert_eq!(bound(server, key).await, std::slice::from_ref(&other.name));
 }
 
 /// A claim as the server writes it.

@@ -123,7 +123,9 @@ impl Page for ClusterView {
         }
         let mut text = describe(&facts);
         if self.hosts_hub {
-            text.push_str(&format!("\nWarning: {HOSTS_HUB}\n"));
+            text.push_str("\nWarning: ");
+            text.push_str(HOSTS_HUB);
+            text.push('\n');
         }
         push_section(&mut text, "Conditions", conditions(self, now));
         push_section(&mut text, "Resources", resources(self));

@@ -129,19 +129,19 @@ impl Followed {
         if bound.is_empty() {
             return (Bond::Unknown, None);
         }
-        let (mut bond, mut since) = (Bond::Stands, None);
+        let (mut strength, mut since) = (Bond::Stands, None);
         for one in bound {
             let seen = self.kind(one.kind).seen.read();
             match seen.bond(one, reviewed) {
                 Bond::Gone => return (Bond::Gone, None),
-                Bond::Unknown => bond = Bond::Unknown,
+                Bond::Unknown => strength = Bond::Unknown,
                 Bond::Stands => {
                     one.seen = true;
                     since = since.map_or(seen.contact, |since| seen.contact.min(Some(since)));
                 }
             }
         }
-        (bond, since)
+        (strength, since)
     }
 
     /// Where what the hub tells of a kind goes.
@@ -287,16 +287,16 @@ mod tests {
         for kind in BoundKind::ALL {
             let followed = Followed::default();
             let (hub, mut bound) = (followed.sink(kind), [bound(kind, Some("u1"))]);
-            let mut bond = || followed.bond(&mut bound, Instant::now()).0;
-            assert_eq!(bond(), Bond::Unknown, "nothing is listed yet");
+            let mut now = || followed.bond(&mut bound, Instant::now()).0;
+            assert_eq!(now(), Bond::Unknown, "nothing is listed yet");
             hub.replace(Vec::new());
             assert_eq!(
-                bond(),
+                now(),
                 Bond::Unknown,
                 "the list may be older than the object"
             );
             hub.replace(one(Object::new("u1", "1")));
-            assert_eq!(bond(), Bond::Stands);
+            assert_eq!(now(), Bond::Stands);
             let mut deleting = Object::new("u1", "2");
             deleting.deleting = true;
             hub.replace(one(deleting));
@@ -304,13 +304,13 @@ mod tests {
                 BoundKind::ServiceAccount => Bond::Gone,
                 BoundKind::Secret | BoundKind::Pod | BoundKind::Node => Bond::Unknown,
             };
-            assert_eq!(bond(), wanted, "it is being deleted");
+            assert_eq!(now(), wanted, "it is being deleted");
             hub.replace(one(Object::new("u2", "3")));
-            assert_eq!(bond(), Bond::Gone, "another object has its name");
+            assert_eq!(now(), Bond::Gone, "another object has its name");
             hub.remove(Some("apps"), "a");
-            assert_eq!(bond(), Bond::Gone);
+            assert_eq!(now(), Bond::Gone);
             tokio::time::advance(CURRENT_FOR).await;
-            assert_eq!(bond(), Bond::Unknown, "the hub is silent");
+            assert_eq!(now(), Bond::Unknown, "the hub is silent");
         }
     }
 
@@ -319,19 +319,19 @@ mod tests {
         let followed = Followed::default();
         let hub = followed.sink(BoundKind::Secret);
         let mut bound = [bound(BoundKind::Secret, None)];
-        let mut bond = |reviewed| followed.bond(&mut bound, reviewed).0;
+        let mut since = |reviewed| followed.bond(&mut bound, reviewed).0;
         let before = Instant::now();
         tokio::time::advance(Duration::from_secs(1)).await;
         hub.replace(one(Object::new("u1", "1")));
-        assert_eq!(bond(before), Bond::Unknown);
+        assert_eq!(since(before), Bond::Unknown);
         let reviewed = Instant::now();
-        assert_eq!(bond(reviewed), Bond::Stands);
+        assert_eq!(since(reviewed), Bond::Stands);
         tokio::time::advance(Duration::from_secs(1)).await;
         hub.replace(one(Object::new("u1", "1")));
-        assert_eq!(bond(reviewed), Bond::Stands, "it is listed again");
+        assert_eq!(since(reviewed), Bond::Stands, "it is listed again");
         hub.replace(one(Object::new("u1", "2")));
-        assert_eq!(bond(reviewed), Bond::Unknown, "another token may be in it");
+        assert_eq!(since(reviewed), Bond::Unknown, "another token may be in it");
         hub.remove(Some("apps"), "a");
-        assert_eq!(bond(Instant::now()), Bond::Unknown);
+        assert_eq!(since(Instant::now()), Bond::Unknown);
     }
 }

@@ -117,9 +117,9 @@ async fn of_registrations_at_the_same_time_one_claims_the_key() {
         .map(|number| objects.cluster(&format!("c{number}"), None))
         .collect();
     let takes = clusters.iter().map(|cluster| take(&hub, &KEY, cluster));
-    let taken = futures::future::try_join_all(takes).await.unwrap();
-    let ours = taken.iter().filter(|it| **it == Claim::Ours).count();
-    assert_eq!(ours, 1, "{taken:?}");
+    let claims = futures::future::try_join_all(takes).await.unwrap();
+    let ours = claims.iter().filter(|it| **it == Claim::Ours).count();
+    assert_eq!(ours, 1, "{claims:?}");
     // Another key is another claim.
     let other = take(&hub, &OTHER, &clusters[7]).await.unwrap();
     assert_eq!(other, Claim::Ours);

@@ -24,13 +24,13 @@ pub(super) async fn discover(
     let _room = asking.room(asker).map_err(str::to_owned)?;
     let client = tunnels.client(cluster, Lane::Controller);
     let what = || "read which resources the cluster serves".to_owned();
-    let asked = async {
+    let both = async {
         tokio::try_join!(
             call(what(), client.list_core_api_versions_aggregated()),
             call(what(), client.list_api_groups_aggregated()),
         )
     };
-    let answer = tokio::time::timeout(PATIENCE, asked).await;
+    let answer = tokio::time::timeout(PATIENCE, both).await;
     let (core, groups) = answer
         .map_err(|_| format!("it gave no answer within {} s", PATIENCE.as_secs()))?
         .map_err(|error| error.to_string())?;

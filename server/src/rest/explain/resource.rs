@@ -171,7 +171,7 @@ fn unknown(
     };
     let (name, rest) = named.split_once('.').unwrap_or((named, ""));
     let custom = group
-        .or(Some(without_version(rest)))
+        .or_else(|| Some(without_version(rest)))
         .filter(|group| group.contains('.'));
     let is_kubernetes = |group: &str| kinds.iter().any(|kind| kind.group == group);
     if let Some(group) = custom.filter(|group| why.is_some() && !is_kubernetes(group)) {
@@ -182,11 +182,10 @@ fn unknown(
             subresource: subresource.to_owned(),
         });
     }
-    let names = kinds.iter().flat_map(|kind| {
-        let names = kind.names();
-        names.map(move |name| (name, kind))
-    });
-    let near = nearest(names, name, |(name, _)| name);
+    let known = kinds
+        .iter()
+        .flat_map(|kind| kind.names().map(move |name| (name, kind)));
+    let near = nearest(known, name, |(name, _)| name);
     let near = near.map(|(_, kind)| kind.qualified());
     let text = text.to_owned();
     Err(match why {
