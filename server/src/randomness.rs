@@ -28,7 +28,7 @@ pub fn random_password() -> Result<SecretString, NoRandomness> {
     Ok(SecretString::from(text))
 }
 
-#[cfg(all(test, feature = "server"))]
+#[cfg(test)]
 mod tests {
     use secrecy::ExposeSecret as _;
 
