@@ -62,7 +62,7 @@ pub(super) fn convert(conn: &mut Connection, path: &Path, vfs: Option<&str>) -> 
             let cause = std::error::Error::source(&error).map(ToString::to_string);
             tracing::warn!(
                 path = %path.display(), %error, cause,
-                "cannot convert the store; its file will not shrink until it is restored from a backup"
+                "cannot convert the store: its file keeps its largest size"
             );
             false
         }
