@@ -15,6 +15,7 @@ pub mod login;
 mod lookup;
 pub mod passwords;
 pub mod providers;
+mod sign_in_sources;
 pub mod tokens;
 
 pub use accounts::Accounts;
@@ -25,3 +26,4 @@ pub use login::{By, LoginError, Logins};
 pub use lookup::LookupError;
 pub use passwords::Passwords;
 pub use providers::{Providers, Refresher, SignIns, SignOuts};
+pub use sign_in_sources::SignInSources;

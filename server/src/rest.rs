@@ -49,7 +49,9 @@ pub use self::explain::beside::Asking;
 pub use self::people::Lookups;
 use crate::audit::Reader;
 use crate::hub::Hub;
-use crate::identity::{Authenticator, Devices, Logins, Refresher, SignIns, SignOuts};
+use crate::identity::{
+    Authenticator, Devices, Logins, Refresher, SignInSources, SignIns, SignOuts,
+};
 use crate::settings::Settings;
 use crate::tunnels::Tunnels;
 use crate::{registration, telemetry};
@@ -68,6 +70,8 @@ pub struct RestState {
     pub logins: Logins,
     /// Signing in with identity providers.
     pub sign_ins: SignIns,
+    /// Networks from which users sign in.
+    pub sign_in_sources: SignInSources,
     /// Signing out at identity providers.
     pub sign_outs: SignOuts,
     /// Asking identity providers about people.

@@ -26,9 +26,9 @@ use crate::hub::keys::{Keys, KeysError};
 use crate::hub::lease::{self, Ending, Leadership, Presence, Standing};
 use crate::hub::stores::TRUSTED_FOR;
 use crate::hub::{Hub, HubError, Stores};
-use crate::identity::Passwords;
 use crate::identity::first_administrator::{self, FirstAdministratorError};
 use crate::identity::passwords::PasswordError;
+use crate::identity::{Passwords, SignInSources};
 use crate::listen::tls::{TlsError, install_provider};
 use crate::listen::{self, Limits, Proxies, address, files};
 use crate::memory::MemoryPlan;
@@ -306,6 +306,7 @@ async fn start_on(
         hub_metrics: connection.metrics(),
         hub_asks_in_process: connection.asks_in_process(),
         settings,
+        sign_in_sources: SignInSources::default(),
         leadership,
         tasks,
         stop,
@@ -356,6 +357,7 @@ struct Base {
     hub_metrics: HubMetrics,
     hub_asks_in_process: bool,
     settings: Settings,
+    sign_in_sources: SignInSources,
     leadership: Leadership,
     tasks: TaskTracker,
     stop: CancellationToken,

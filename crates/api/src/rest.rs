@@ -90,6 +90,7 @@ mod kubeconfig;
 mod provider;
 mod rights;
 mod role;
+mod server;
 mod sign_in;
 
 pub use access::*;
@@ -98,6 +99,7 @@ pub use kubeconfig::*;
 pub use provider::*;
 pub use rights::*;
 pub use role::*;
+pub use server::*;
 pub use sign_in::*;
 
 /// Bearer material on its way to or from a person; shows nothing when debugged.
@@ -470,16 +472,5 @@ wire! {
     SettingUpdate {
         /// The value.
         value: String,
-    }
-}
-wire! {
-    /// What the server is.
-    Version {
-        /// Version of the program.
-        version: String,
-        /// Commit it was built from, `unknown` when built outside of a checkout.
-        commit: String,
-        /// Protocol versions it speaks with agents.
-        protocols: Vec<u32>,
     }
 }

@@ -46,6 +46,13 @@ pub(crate) async fn run(args: &VersionArgs, environment: &Environment) -> Result
         Err(failure) => Err(failure),
     };
     print(&render(&both, args.output.format)?)?;
+    let shared = both
+        .server
+        .as_ref()
+        .and_then(|it| it.shared_address.as_ref());
+    if let Some(shared) = shared {
+        notice(&format!("Warning: {}", shared.warning()));
+    }
     asked
 }
 

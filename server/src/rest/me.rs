@@ -55,13 +55,21 @@ pub(super) async fn log_in(
         .logins
         .login(&request.username, password, peer.ip(), by)
         .await?;
+    signed_in(state, peer, noted, &token);
+    Ok((secret, token))
+}
+
+/// Notes who signed in, and from where.
+pub(super) fn signed_in(state: &RestState, peer: SocketAddr, noted: &Noted, token: &Token) {
     noted.who(Person {
         name: token.spec.user_name.as_str().into(),
         uid: token.spec.user_uid.as_str().into(),
         token: Some(token.name_any().into()),
         acting_as: None,
     });
-    Ok((secret, token))
+    state
+        .sign_in_sources
+        .record(&token.spec.user_uid, peer.ip());
 }
 
 /// Deletes the presented token, also one that is worth nothing any more.

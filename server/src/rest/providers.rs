@@ -19,10 +19,10 @@ use secrecy::{ExposeSecret as _, SecretString};
 use super::RestState;
 use super::audited::Noted;
 use super::body::Name;
+use super::me::signed_in;
 use super::session::{begin, end_former, set_cookie};
 use super::strangers::StrangersJson;
 use super::tokens::view;
-use crate::audit::Person;
 use crate::identity::By;
 use crate::identity::providers::SignInError;
 use crate::identity::providers::begun::WayBack;
@@ -132,7 +132,7 @@ pub(super) async fn sign_in(
         .sign_ins
         .with_password(&name, login, &password, peer.ip(), by);
     let Entered { secret, token } = entering.await.map_err(refuse)?;
-    note(&noted, &token);
+    signed_in(&state, peer, &noted, &token);
     match by {
         By::Browser => {
             end_former(&state, state.authenticator.session_held(&headers)).await;
@@ -218,7 +218,7 @@ async fn end(
         is_final: error.is_final(),
         status: refused(state, noted, name, error),
     })?;
-    note(noted, &entered.token);
+    signed_in(state, peer, noted, &entered.token);
     end_former(state, begun.former).await;
     let cookie = set_cookie(&entered.secret, &entered.token)?;
     let page = page(
@@ -228,16 +228,6 @@ async fn end(
         Moves::OnByItself,
     );
     Ok((cookie, page).into_response())
-}
-
-/// Notes who signed in.
-fn note(noted: &Noted, token: &drover_api::kinds::Token) {
-    noted.who(Person {
-        name: token.spec.user_name.as_str().into(),
-        uid: token.spec.user_uid.as_str().into(),
-        token: Some(token.name_any().into()),
-        acting_as: None,
-    });
 }
 
 /// What whoever tried is told; the cause goes to the log, and its kind to the audit log.

@@ -81,6 +81,7 @@ pub(super) fn build(
         devices: Devices::new(hub.clone(), settings.clone(), limits.clone()),
         logins,
         sign_ins,
+        sign_in_sources: base.sign_in_sources.clone(),
         sign_outs,
         refresher,
         tunnels: tunnels.clone(),

@@ -6,6 +6,7 @@ mod named;
 mod recorded;
 mod revoked;
 mod rights;
+mod shared;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -37,7 +38,7 @@ use super::super::{Base, HubMetrics, HubOptions, ServerOptions};
 use super::build;
 use crate::hub::lease::Leadership;
 use crate::hub::{Hub, Keys, Stores};
-use crate::identity::Passwords;
+use crate::identity::{Passwords, SignInSources};
 use crate::memory::MemoryPlan;
 use crate::routes::{ROUTES, Right, Route};
 use crate::settings::Settings;
@@ -51,6 +52,7 @@ struct Whole {
     /// What would change a hub that has nothing.
     writes: Arc<AtomicUsize>,
     folder: tempfile::TempDir,
+    sources: SignInSources,
 }
 
 impl Whole {
@@ -70,12 +72,14 @@ impl Whole {
         stores.clusters.replace(vec![cluster()]);
         let hub = Hub::new(client, stores.clone(), Keys::generate().unwrap());
         let folder = tempfile::tempdir().unwrap();
+        let sources = SignInSources::default();
         let base = Base {
             hub,
             hub_metrics: HubMetrics::default(),
             // A hub that asks over HTTP has one route more, so this is the larger server.
             hub_asks_in_process: false,
             settings: Settings::new(stores.clone(), "https://127.0.0.1:8443"),
+            sign_in_sources: sources.clone(),
             leadership: Leadership::alone(),
             tasks: TaskTracker::new(),
             // Nothing in the background may write to the hub here.
@@ -93,6 +97,7 @@ impl Whole {
             stores,
             writes: Arc::default(),
             folder,
+            sources,
         }
     }
 
