@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -15,6 +16,8 @@ use crate::pki::KeyedCertificate;
 
 /// An answer that takes longer does not come.
 const LIMIT: Duration = Duration::from_secs(40);
+/// Pause before a read is repeated.
+const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
 /// Why a server cannot be asked.
 #[derive(Debug, thiserror::Error)]
@@ -138,9 +141,9 @@ impl Side {
             }
             Body::Text(text) => built = built.body(substitute::text(text, variables)?),
         }
-        let answer = tokio::time::timeout(LIMIT, built.send()).await;
-        let answer = answer.map_err(|_| format!("no answer in {} s", LIMIT.as_secs()))?;
-        answer.map_err(|error| with_causes(&error))
+        tokio::time::timeout(LIMIT, read_when_ready(built))
+            .await
+            .map_err(|_| format!("no answer in {} s", LIMIT.as_secs()))?
     }
 
     /// Adds what shows who asks; gives the client that shows the rest.
@@ -172,6 +175,24 @@ impl Side {
             headers.insert(http::header::AUTHORIZATION, bearer(token)?);
         }
         Ok(&self.admin)
+    }
+}
+
+/// Sends a request; repeats a read for as long as the server says that its storage is not ready yet,
+/// as clients do. kube-apiserver says so after it has compacted its history.
+async fn read_when_ready(request: reqwest::RequestBuilder) -> Result<reqwest::Response, String> {
+    loop {
+        let attempt = request
+            .try_clone()
+            .ok_or("a body that cannot be repeated")?;
+        let built = request.try_clone().and_then(|clone| clone.build().ok());
+        let reads = built.is_some_and(|built| built.method() == Method::GET);
+        let answer = attempt.send().await.map_err(|error| with_causes(&error))?;
+        let busy = answer.status() == StatusCode::TOO_MANY_REQUESTS;
+        if !(reads && busy && answer.headers().contains_key(RETRY_AFTER)) {
+            return Ok(answer);
+        }
+        tokio::time::sleep(RETRY_PAUSE).await;
     }
 }
 

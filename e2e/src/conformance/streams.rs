@@ -18,6 +18,11 @@ pub(super) struct Stream {
     begun: Vec<u8>,
 }
 
+/// Whether both events are bookmarks of the same revision.
+fn repeats_bookmark(last: Option<&Value>, event: &Value) -> bool {
+    event["type"] == "BOOKMARK" && last == Some(event)
+}
+
 impl Stream {
     pub(super) fn new(answer: reqwest::Response) -> Self {
         Self {
@@ -35,6 +40,8 @@ impl Stream {
                 break;
             }
             match tokio::time::timeout_at(end, self.line()).await {
+                // kube-apiserver sends one or two bookmarks before the end, by its timer's phase.
+                Ok(Ok(Some(event))) if repeats_bookmark(events.last(), &event) => {}
                 Ok(Ok(Some(event))) => events.push(event),
                 Ok(Ok(None)) => {
                     events.push("(the stream has ended)".into());
