@@ -14,9 +14,18 @@ async function answer(page: Page, { to, code, message }: NonNullable<Screen["ans
   await page.route(to, (route) => route.fulfill({ status: code, json: status }));
 }
 
+/** Replaces the shared address in the server's answer. */
+async function shareAddress(page: Page, sharedAddress: Screen["sharedAddress"]): Promise<void> {
+  await page.route("**/v1/version", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), sharedAddress } });
+  });
+}
+
 function check(asked: Asked, screen: Screen): void {
   asked(`${screen.name} reads well, is accessible in each theme, and fits a telephone`, async ({ page }) => {
     if (screen.answers !== undefined) await answer(page, screen.answers);
+    if (screen.sharedAddress !== undefined) await shareAddress(page, screen.sharedAddress);
     await page.goto(screen.path);
     await screen.then?.(page);
     await screen.ready(page);

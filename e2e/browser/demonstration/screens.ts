@@ -14,6 +14,8 @@ export interface Screen {
   readonly steady?: false;
   /** What the way to a cluster is told to answer, where no cluster of the demonstration does. */
   readonly answers?: { readonly to: RegExp; readonly code: number; readonly message: string };
+  /** The address that most users share, as the server tells administrators; null for none. */
+  readonly sharedAddress?: { readonly address: string; readonly users: number } | null;
   /** What is done there before there is something to see. */
   readonly then?: (page: Page) => Promise<void>;
   /** Waits until everything is there. */
@@ -230,7 +232,22 @@ export const SCREENS: readonly Screen[] = [
     then: press("Create a command"),
     ready: heading("Its arrival"),
   },
-  { name: "about", path: "/about", ready: (page) => page.getByText("embedded, Kubernetes API").waitFor() },
+  {
+    name: "about",
+    path: "/about",
+    // The tests themselves sign many users in from one address.
+    sharedAddress: null,
+    ready: (page) => page.getByText("embedded, Kubernetes API").waitFor(),
+  },
+  {
+    name: "about-with-a-shared-address",
+    path: "/about",
+    sharedAddress: { address: "192.0.2.7", users: 12 },
+    ready: async (page) => {
+      await page.getByText("12 users signed in from 192.0.2.7").waitFor();
+      await page.getByText("embedded, Kubernetes API").waitFor();
+    },
+  },
   { name: "projects", path: "/projects", ready: heading("No projects yet") },
   { name: "a-new-project", path: "/projects", then: press("Make a project"), ready: dialog("Make a project") },
   { name: "a-project-that-is-not-there", path: "/projects/nowhere", ready: heading("There is no project “nowhere” for you") },

@@ -45,7 +45,12 @@ pub(crate) fn About() -> impl IntoView {
 #[component]
 fn Server(version: Version) -> impl IntoView {
     let protocols: Vec<String> = version.protocols.iter().map(u32::to_string).collect();
+    let warning = version.shared_address.map(|shared| {
+        let words = shared.warning();
+        view! { <Banner mood=Mood::Warning>{words}</Banner> }
+    });
     view! {
+        {warning}
         <dl class="facts">
             <dt>"Address"</dt><dd><code>{origin()}</code></dd>
             <dt>"Version"</dt><dd>{version.version}</dd>
