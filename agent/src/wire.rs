@@ -136,9 +136,12 @@ async fn cluster(args: &Args) -> Result<kube::Config, StartError> {
         context: args.context.clone(),
         ..Default::default()
     };
-    kube::Config::from_custom_kubeconfig(kubeconfig, &options)
+    let mut config = kube::Config::from_custom_kubeconfig(kubeconfig, &options)
         .await
-        .map_err(problem)
+        .map_err(problem)?;
+    // HTTPS_PROXY is for the server. The client has no support for proxies, and would refuse.
+    config.proxy_url = None;
+    Ok(config)
 }
 
 fn replica_name(args: &Args) -> String {

@@ -66,8 +66,15 @@ const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs
 const UNNAMED: usize = 4096;
 /// Time for a connection to end after it was asked to.
 const GOODBYE: Duration = Duration::from_secs(5);
-/// Routes by which agents connect.
-const OF_AGENTS: [&str; 3] = ["/v1/agent/register", "/v1/agent/challenge", "/v1/connect"];
+/// Routes of the connections that are reserved for agents.
+const OF_AGENTS: [&str; 5] = [
+    "/v1/agent/register",
+    "/v1/agent/challenge",
+    "/v1/connect",
+    // Kubernetes restarts a server whose probes fail, which would end every tunnel.
+    "/livez",
+    "/readyz",
+];
 
 /// What connections may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -66,6 +66,8 @@ impl Release {
             let file = folder.join(file);
             fs::copy(built, &file).map_err(write(&file))?;
         }
+        let unit = folder.join("drover.service");
+        fs::copy(root().join("deploy/drover.service"), &unit).map_err(write(&unit))?;
         let helm = Tool::Helm.locate_blocking()?;
         for chart in ["drover", "drover-agent"] {
             let mut package = Command::new(&helm);

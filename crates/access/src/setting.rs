@@ -242,13 +242,16 @@ pub fn parse_ttl(text: &str) -> Option<Duration> {
 }
 
 fn is_https_origin(text: &str) -> bool {
-    text.parse::<http::Uri>().is_ok_and(|uri| {
-        uri.scheme_str() == Some("https")
-            && uri.authority().is_some_and(|authority| {
-                is_host(authority.host()) && is_bare_or_has_port(authority)
-            })
-            && uri.path_and_query().is_none_or(|p| p.as_str() == "/")
-    }) && !text.ends_with('/')
+    // The parser drops a fragment without a look at it.
+    !text.contains('#')
+        && text.parse::<http::Uri>().is_ok_and(|uri| {
+            uri.scheme_str() == Some("https")
+                && uri.authority().is_some_and(|authority| {
+                    is_host(authority.host()) && is_bare_or_has_port(authority)
+                })
+                && uri.path_and_query().is_none_or(|p| p.as_str() == "/")
+        })
+        && !text.ends_with('/')
 }
 
 /// A name or an address, and nothing that a shell or a YAML file could take for something else:
@@ -305,6 +308,9 @@ mod tests {
             (S::ServerUrl, "https://drover.example/x", false),
             (S::ServerUrl, "https://drover.example/", false),
             (S::ServerUrl, "https://a@drover.example", false),
+            (S::ServerUrl, "https://drover.example#", false),
+            (S::ServerUrl, "https://drover.example#';id;'", false),
+            (S::ServerUrl, "https://drover.example?", false),
             (S::ServerUrl, "drover.example", false),
             (S::ServerUrl, "https://$(id).example", false),
             (S::ServerUrl, "https://a';id;'.example", false),

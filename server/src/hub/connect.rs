@@ -210,6 +210,8 @@ fn remote(mut config: Config) -> Result<Connection, ConnectError> {
     config.connect_timeout = Some(Duration::from_secs(5));
     // Every call has its own limit, and watches have theirs.
     config.read_timeout = None;
+    // HTTPS_PROXY is for identity providers. The client has no support for proxies, and would refuse.
+    config.proxy_url = None;
     let client = Client::try_from(config).map_err(|source| ConnectError::Client(source.into()))?;
     Ok(Connection {
         client: ClientOf(client),

@@ -163,6 +163,9 @@ impl Target {
     }
 }
 
+/// Longest resource: a name, a version and a group of Kubernetes, and a subresource.
+const MAX_RESOURCE: usize = 512;
+
 /// What is asked about, and why the cluster was not asked for its resources, if it was not.
 async fn target(
     state: &RestState,
@@ -172,6 +175,10 @@ async fn target(
 ) -> Result<(Target, Option<String>), Status> {
     if query.resource.starts_with('/') {
         return Ok((Target::Path(query.resource.clone()), None));
+    }
+    if query.resource.len() > MAX_RESOURCE {
+        let problem = format!("write at most {MAX_RESOURCE} characters");
+        return Err(Status::invalid("resource", problem));
     }
     let asker = caller.user_uid.as_str();
     let discovered = discover(&state.asking, asker, &state.tunnels, cluster).await;

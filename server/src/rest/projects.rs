@@ -197,6 +197,9 @@ pub(super) async fn patch(
     Ok(axum::Json(view(&sight, &changed)))
 }
 
+/// Namespaces that one request looks up in a cluster.
+const MAX_LOOKED_UP: usize = 50;
+
 /// Writes the UIDs of the namespaces to take over: as the project has them, or as the cluster has them
 /// now. If the cluster does not answer, the server records them when it first sees the namespaces.
 async fn fill_uids(state: &RestState, before: &[ProjectNamespace], spec: &mut ProjectSpec) {
@@ -214,13 +217,15 @@ async fn fill_uids(state: &RestState, before: &[ProjectNamespace], spec: &mut Pr
     };
     let api: Api<Namespace> = Api::all(state.tunnels.client(cluster, Lane::Controller));
     let asking = async {
-        for wanted in new {
+        for wanted in new.into_iter().take(MAX_LOOKED_UP) {
             // The server's account there lists namespaces and gets none.
             let named = ListParams::default().fields(&format!("metadata.name={}", wanted.name));
             let Ok(found) = api.list_metadata(&named).await else {
                 return;
             };
-            wanted.uid = found.items.first().and_then(ResourceExt::uid);
+            let mut found = found.items.iter();
+            let found = found.find(|namespace| namespace.name_any() == wanted.name);
+            wanted.uid = found.and_then(ResourceExt::uid);
         }
     };
     let _ = tokio::time::timeout(ASK_WITHIN, asking).await;

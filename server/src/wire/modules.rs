@@ -124,12 +124,11 @@ pub(super) fn build(
         &health,
     );
     let rules = admission(base, options, certificate, &metrics, &health);
-    let log_filter = options.log_filter.clone();
     let telemetry = telemetry::router(Telemetry {
         metrics,
         hub_metrics: base.hub_metrics.clone(),
         health,
-        log_filter,
+        log_filter: options.log_filter.clone(),
         authenticator,
     });
     let routes = people

@@ -186,6 +186,8 @@ impl Watching {
             if self.over {
                 return None;
             }
+            // The connection asks for more only when it has taken the lines before.
+            self.held.settle(0);
             let lines = self.changes().await;
             if lines.is_empty() {
                 continue;

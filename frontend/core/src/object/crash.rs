@@ -55,6 +55,10 @@ impl Crash {
 /// The containers of a pod whose last run ended with an error and which do not work now.
 pub fn crashes(pod: &Object) -> Vec<Crash> {
     let value = pod.value();
+    // Containers of a pod that is being deleted are killed, which is no crash.
+    if read::text(value, "/metadata/deletionTimestamp").is_some() {
+        return Vec::new();
+    }
     let places = PLACES
         .into_iter()
         .filter(|(_, _, role)| *role != Role::Ephemeral);
@@ -136,6 +140,14 @@ mod tests {
 
     fn waits() -> Value {
         json!({"waiting": {"reason": "CrashLoopBackOff"}})
+    }
+
+    #[test]
+    fn containers_of_a_pod_that_is_being_deleted_do_not_crash() {
+        let mut value = pod(&failed(143), &json!({}), false, 0).value().clone();
+        assert_eq!(crashes(&Object::from(value.clone())).len(), 1);
+        value["metadata"]["deletionTimestamp"] = json!("2026-11-22T00:00:00Z");
+        assert_eq!(crashes(&Object::from(value)), []);
     }
 
     #[test]

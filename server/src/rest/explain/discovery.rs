@@ -1,5 +1,7 @@
 //! Which resources a cluster serves.
 
+use std::collections::HashMap;
+
 use drover_api::agent::Lane;
 use drover_api::ids::ClusterUid;
 use kube::core::discovery::v2::{APIGroupDiscovery, APIResourceDiscovery};
@@ -9,6 +11,9 @@ use super::built_in::in_rules_only;
 use super::resource::Kind;
 use crate::controllers::objects::call;
 use crate::tunnels::Tunnels;
+
+/// Kinds of a cluster that are read: far more than any cluster has, and few enough to search at once.
+const MAX_KINDS: usize = 10_000;
 
 /// Asks a cluster for its resources, in the order in which it prefers their groups; the error says
 /// why it cannot be asked.
@@ -35,7 +40,7 @@ pub(super) async fn discover(
         .map_err(|_| format!("it gave no answer within {} s", PATIENCE.as_secs()))?
         .map_err(|error| error.to_string())?;
     let groups = core.items.into_iter().chain(groups.items);
-    let mut kinds: Vec<Kind> = groups.flat_map(kinds_of).collect();
+    let mut kinds: Vec<Kind> = groups.flat_map(kinds_of).take(MAX_KINDS).collect();
     if kinds.is_empty() {
         // Before v1.27 an API server tells its groups only, in another form.
         return Err("its API server does not list all resources at once".to_owned());
@@ -50,13 +55,18 @@ fn kinds_of(group: APIGroupDiscovery) -> Vec<Kind> {
         .and_then(|meta| meta.name)
         .unwrap_or_default();
     let mut kinds: Vec<Kind> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for served in group.versions {
         let version = served.version.unwrap_or_default();
         for resource in served.resources {
             let plural = resource.resource.as_deref().unwrap_or_default();
-            match kinds.iter_mut().find(|kind| kind.plural == plural) {
-                Some(kind) => kind.versions.push(version.clone()),
-                None => kinds.push(kind(&name, &version, resource)),
+            match places.get(plural) {
+                Some(place) => kinds[*place].versions.push(version.clone()),
+                None if kinds.len() < MAX_KINDS => {
+                    places.insert(plural.to_owned(), kinds.len());
+                    kinds.push(kind(&name, &version, resource));
+                }
+                None => {}
             }
         }
     }
