@@ -120,7 +120,7 @@ fn Ask(import: Importing) -> impl IntoView {
     view! {
         <Show when=move || !import.busy.get() fallback=|| view! { <Skeleton lines=4/> }>
             <section class="card narrow">
-                <p>{move || format!("The cluster {} waits for its agent.", name())}</p>
+                <p>{move || format!("The import command connects the cluster {} to this server.", name())}</p>
                 <p class="soft">"A new command holds a new token. Earlier commands work until they expire."</p>
                 <div class="row">
                     <Button weight=Weight::Primary on_press=move |()| import.ask(gate)>"Create a command"</Button>

@@ -26,7 +26,8 @@ pub(super) fn Crashes(
             .map(|crash| view! { <OneCrash crash=crash cluster=cluster of_pod=of_pod/> });
         let rows = rows.collect_view();
         let more = (more > 0).then(|| {
-            view! { <p class="soft">{format!("{more} more containers crash; the pods are below.")}</p> }
+            let place = if of_pod { "containers" } else { "pods" };
+            view! { <p class="soft">{format!("{more} more containers crash. See the {place} below.")}</p> }
         });
         view! { {rows}{more} }
     }
@@ -43,7 +44,7 @@ fn OneCrash(crash: Crash, cluster: StoredValue<String>, of_pod: bool) -> impl In
     let log = log.map(|path| view! { <A href=path attr:class="button">{words}</A> });
     let numbers = crash.numbers();
     let at = crash.at.map(|at| view! { ", " <Age at=at/> " ago" });
-    let meaning = crash.meaning.map(|it| format!(" Exit code: {it}."));
+    let meaning = crash.meaning.map(|it| format!(" Meaning: {it}."));
     let pod = (!of_pod).then(|| view! { " of " <Link cluster=cluster to=crash.pod/> });
     view! {
         <Banner mood=Mood::Error>

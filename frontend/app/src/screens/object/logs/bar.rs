@@ -57,8 +57,8 @@ fn Keep(view: LogView, reader: Reader, wish: Memo<Option<Wish>>) -> impl IntoVie
         reader.log.with_untracked(|log| {
             // The text has the container's lines only, so a gap is said beside it.
             if log.missing() > 0 {
-                toasts.warn(&format!(
-                    "{} lines are missing in it: the log grew faster than it was shown.",
+                toasts.warn(format!(
+                    "{} lines are missing in this copy: the log grew faster than the page could read it.",
                     count(log.missing())
                 ));
             }
