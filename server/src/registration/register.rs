@@ -1,6 +1,6 @@
 //! `POST /v1/agent/register`: binds a cluster's key to its Cluster, once.
 //!
-//! Three writes: the claim of the key ([`claim`]), the binding (compare-and-swap on the Cluster's
+//! Three writes: the claim of the key (`claim`), the binding (compare-and-swap on the Cluster's
 //! status), then the token's deletion. A crash after the first leaves a claim with which the same
 //! Cluster registers; a crash after the second leaves a token that the bound Cluster no longer accepts.
 
