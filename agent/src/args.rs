@@ -54,7 +54,7 @@ pub struct Args {
     )]
     pub log: String,
 
-    /// HTTP proxy between the cluster and the server: http://[USER:PASSWORD@]HOST:PORT
+    /// HTTP proxy between the cluster and the server, such as http://proxy.example.com:3128
     ///
     /// The agent asks it with CONNECT for a connection to the server, and speaks TLS with the server
     /// inside.
