@@ -65,7 +65,9 @@ pub(super) fn ChooseNamespace(
     let (chosen, all) = (namespaces.chosen, namespaces.all);
     let cluster = expect_context::<InSight>().name.get_untracked();
     let advice = if names.len() > BUTTONS {
-        format!("Your project roles in {cluster} hold in these namespaces, and in others: type their names above.")
+        format!(
+            "Your project roles in {cluster} hold in these namespaces, and in others: type their names above."
+        )
     } else {
         format!("Your project roles in {cluster} hold in these namespaces.")
     };
