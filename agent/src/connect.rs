@@ -111,7 +111,7 @@ pub struct Replica {
     pub source: Option<IpAddr>,
     /// HTTP proxy through which the server is dialled; none if unset.
     pub proxy: Option<Proxy>,
-    /// What its tunnels may hold; no limit if absent.
+    /// Memory budget of its tunnels; no limit if absent.
     pub memory: Option<TunnelMemory>,
     /// Ends the agent.
     pub shutdown: CancellationToken,

@@ -1,4 +1,4 @@
-//! What the agent's tunnels may hold, as parts of the memory that the agent may use.
+//! Memory budget of the agent's tunnels, as parts of the agent's memory limit.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ const REQUESTS: u64 = 2;
 const MOST_RESPONSES: usize = 512 << 20;
 const MOST_REQUESTS: usize = 256 << 20;
 
-/// What the tunnels of one process may hold; clones share it.
+/// Memory budget of the tunnels of one process; clones share it.
 #[derive(Clone, Debug)]
 pub struct TunnelMemory {
     responses: Arc<ResponseBudget>,

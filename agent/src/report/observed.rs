@@ -31,7 +31,7 @@ pub struct State {
     pub cluster_uid: Option<String>,
     /// By UID.
     pub nodes: Tally<NodeFacts>,
-    /// What each unfinished pod adds, by UID.
+    /// Facts of each unfinished pod, by UID.
     pub pods: Tally<PodFacts>,
     /// Sum over nodes.
     pub usage: Amounts,

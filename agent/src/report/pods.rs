@@ -123,7 +123,7 @@ impl PodStatus {
     }
 }
 
-/// What a pod adds to a report; `None` when it is finished.
+/// Facts of a pod for the report; `None` for a finished pod.
 pub fn facts(spec: &PodSpec, status: Option<&PodStatus>) -> Option<PodFacts> {
     let requests = requests(spec, status)?;
     Some(PodFacts {
@@ -133,7 +133,7 @@ pub fn facts(spec: &PodSpec, status: Option<&PodStatus>) -> Option<PodFacts> {
     })
 }
 
-/// What a pod holds of its node; `None` when it is finished.
+/// Resources that a pod holds on its node; `None` for a finished pod.
 ///
 /// The greater of what its containers need together and what any step of its start needs, where
 /// init containers that restart always (sidecars) keep running; then its own requests instead of

@@ -20,10 +20,10 @@ pub struct NodeFacts {
     pub allocatable: Amounts,
 }
 
-/// What one pod that is not finished adds.
+/// Facts of one unfinished pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodFacts {
-    /// What it holds of its node; nothing while it has no node.
+    /// Resources that the pod holds on its node; none while it has no node.
     pub requests: Option<Amounts>,
     /// Whether a container of it cannot start or crashes.
     pub failing: bool,

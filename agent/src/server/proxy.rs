@@ -42,7 +42,7 @@ impl FromStr for ProxyUrl {
     }
 }
 
-/// Which servers are reached through which proxy.
+/// Chooses the proxy for a server.
 #[derive(Clone, Debug)]
 pub struct Proxy(Arc<Matcher>);
 

@@ -51,8 +51,7 @@ impl Documents {
     }
 }
 
-/// The documents of the catalog that was asked for last: it is another one after each change of
-/// a definition.
+/// Documents of the last requested catalog. Each change of a definition makes a new catalog.
 #[derive(Debug, Default)]
 pub struct Cache(Mutex<Option<Arc<Documents>>>);
 
