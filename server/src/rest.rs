@@ -32,6 +32,7 @@ mod spec;
 mod stored_role;
 pub mod strangers;
 mod tokens;
+mod user_rights;
 mod users;
 mod written;
 

@@ -6,8 +6,8 @@
 //! | `GET /v1/providers` | anyone | → [`List`]`<`[`ProviderView`]`>` |
 //! | `POST /v1/providers/{name}/sign-in` | anyone | [`ProviderSignIn`] → [`ProviderRedirect`], or as `/v1/session` and `/v1/login` do |
 //! | `GET /v1/providers/{name}/callback` | anyone | → a page that leads into the web UI, and a cookie |
-//! | `GET, POST /v1/auth-providers` | administrator | → [`List`]`<`[`AuthProviderView`]`>`; [`AuthProviderCreate`] → [`AuthProviderView`] |
-//! | `GET, PUT, DELETE /v1/auth-providers/{name}` | administrator | [`AuthProviderUpdate`] → [`AuthProviderView`]; 204 |
+//! | `GET, POST /v1/auth-providers` | who may see them / administrator | → [`List`]`<`[`AuthProviderView`]`>`; [`AuthProviderCreate`] → [`AuthProviderView`] |
+//! | `GET, PUT, DELETE /v1/auth-providers/{name}` | who may see them / administrator | [`AuthProviderUpdate`] → [`AuthProviderView`]; 204 |
 //! | `POST /v1/providers/{name}/test` | administrator | [`ProviderTest`] → [`ProviderTrial`] |
 //! | `POST /v1/device` | anyone | – → [`DeviceCode`] |
 //! | `POST /v1/device/token` | who has the device's code | [`DevicePoll`] → [`DeviceAnswer`] |
@@ -20,16 +20,16 @@
 //! | `GET /v1/me` | any token | → [`Me`] |
 //! | `POST /v1/me/password` | any token, `PasswordChange` too | [`PasswordChange`] → 204, other sessions end |
 //! | `GET, POST /v1/tokens` | user | → [`List`]`<`[`TokenView`]`>`; [`TokenCreate`] → [`IssuedToken`] |
-//! | `DELETE /v1/tokens/{id}` | owner or administrator | → 204 |
-//! | `GET, POST /v1/users` | administrator | → [`List`]`<`[`UserView`]`>`; [`UserCreate`] → [`UserView`] |
-//! | `GET, PATCH, DELETE /v1/users/{name}` | administrator | [`UserPatch`] → [`UserView`] |
-//! | `POST /v1/users/{name}/password` | administrator | [`PasswordReset`] → 204 |
+//! | `DELETE /v1/tokens/{id}` | owner, or who may delete tokens | → 204 |
+//! | `GET, POST /v1/users` | who may see, or make, users | → [`List`]`<`[`UserView`]`>`; [`UserCreate`] → [`UserView`] |
+//! | `GET, PATCH, DELETE /v1/users/{name}` | who may see, change, or delete users | [`UserPatch`] → [`UserView`] |
+//! | `POST /v1/users/{name}/password` | who may change users, and all that the user may | [`PasswordReset`] → 204 |
 //! | `DELETE /v1/users/{name}/tokens` | administrator | – → 204 |
 //! | `POST /v1/users/{name}/identities`, `DELETE …/{id}` | administrator | [`UserLink`] → [`UserLinked`]; [`UserView`] |
-//! | `POST /v1/users/{name}/refresh` | administrator | – → [`UserView`] |
-//! | `GET, POST /v1/clusters` | user / administrator | → [`List`]`<`[`ClusterView`]`>`; [`ClusterCreate`] → [`ClusterView`] |
-//! | `GET, DELETE /v1/clusters/{name}` | user / administrator | → [`ClusterView`]; 204 |
-//! | `POST /v1/clusters/{name}/import` | administrator | [`ImportRequest`] → [`Import`] |
+//! | `POST /v1/users/{name}/refresh` | who may change users | – → [`UserView`] |
+//! | `GET, POST /v1/clusters` | user / who may make clusters | → [`List`]`<`[`ClusterView`]`>`; [`ClusterCreate`] → [`ClusterView`] |
+//! | `GET, DELETE /v1/clusters/{name}` | user / who may delete it | → [`ClusterView`]; 204 |
+//! | `POST /v1/clusters/{name}/import` | who may change the cluster | [`ImportRequest`] → [`Import`] |
 //! | `GET, POST /v1/clusters/{name}/members`, `DELETE …/{id}` | who may see, or give, roles there | → [`List`]`<`[`MemberView`]`>`; [`MemberCreate`] → [`MemberView`] |
 //! | `GET, POST /v1/projects` | user | → [`List`]`<`[`ProjectView`]`>`; [`ProjectCreate`] → [`ProjectView`] |
 //! | `GET, PATCH, DELETE /v1/projects/{name}` | who may | [`ProjectPatch`] → [`ProjectView`]; 204 |
@@ -216,6 +216,9 @@ wire! {
         /// Who they are to identity providers.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         identities: Vec<IdentityView>,
+        /// What the caller may do with the user.
+        #[serde(default)]
+        rights: UserRights,
     }
 }
 wire! {

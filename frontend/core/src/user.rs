@@ -174,6 +174,7 @@ mod tests {
             created_at: Timestamp::UNIX_EPOCH,
             last_login_at: None,
             identities: Vec::new(),
+            rights: drover_api::rest::UserRights::default(),
         }
     }
 

@@ -357,6 +357,7 @@ mod tests {
             created_at: "2026-11-20T12:00:00Z".parse().unwrap(),
             last_login_at: None,
             identities: Vec::new(),
+            rights: drover_api::rest::UserRights::default(),
         }
     }
 

@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::RestState;
 use super::audited::Noted;
 use super::body::{Json, Name, OptionalJson, Query};
-use super::caller::Administrator;
+use super::caller::{Administrator, OnHub};
 use super::page::PageQuery;
 use super::sight::created_at;
 use super::spec;
@@ -70,7 +70,7 @@ fn view(provider: &AuthProvider) -> AuthProviderView {
     responses((status = 200, body = List<AuthProviderView>)))]
 pub(super) async fn list(
     State(state): State<RestState>,
-    _caller: Administrator,
+    _caller: OnHub<AuthProvider>,
     Query(query): Query<PageQuery>,
 ) -> Result<axum::Json<List<AuthProviderView>>, Status> {
     query
@@ -84,7 +84,7 @@ pub(super) async fn list(
     responses((status = 200, body = AuthProviderView)))]
 pub(super) async fn read(
     State(state): State<RestState>,
-    _caller: Administrator,
+    _caller: OnHub<AuthProvider>,
     Name(name): Name,
 ) -> Result<axum::Json<AuthProviderView>, Status> {
     find(&state, &name).map(|provider| axum::Json(view(&provider)))

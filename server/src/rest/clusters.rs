@@ -105,7 +105,8 @@ pub(super) async fn create(
         .clusters
         .wait_for(&created, VISIBLE_WITHIN)
         .await;
-    if !caller.administrator {
+    let sight = Sight::of(state.hub.stores(), &caller);
+    if !sight.may("update", "clusters", &place_of_cluster(&created)) {
         let owner = members::make_owner::<InCluster>(&state, &caller, &created).await;
         or_take_back(&api, &created, owner).await?;
     }

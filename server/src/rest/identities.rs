@@ -40,8 +40,8 @@ pub(super) async fn link(
     noted.about(&whose);
     Ok(axum::Json(UserLinked {
         roles_left: roles_of(state.hub.stores(), &linked.former),
-        user: view(&linked.user),
-        former: view(&linked.former),
+        user: view(&state, &caller, &linked.user),
+        former: view(&state, &caller, &linked.former),
     }))
 }
 
@@ -61,7 +61,7 @@ pub(super) async fn unlink(
     noted.about(&name);
     refuse_oneself(&caller, &user, "take an identity from")?;
     let user = links(&state).unlink(user, ProviderUid::new(id)).await?;
-    Ok(axum::Json(view(&user)))
+    Ok(axum::Json(view(&state, &caller, &user)))
 }
 
 fn links(state: &RestState) -> Links {

@@ -14,9 +14,11 @@ use super::RestState;
 use super::audited::Noted;
 use super::body::Json;
 use super::caller::{AnyToken, Held};
+use super::sight::Sight;
 use super::strangers::StrangersJson;
 use super::tokens::view;
 use crate::audit::Person;
+use crate::hub::Stores;
 use crate::identity::{By, tokens};
 use crate::status::Status;
 
@@ -92,11 +94,19 @@ pub(super) async fn me(
     let stores = state.hub.stores();
     let user = stores.users.by_uid(caller.user_uid.as_str());
     let token = stores.tokens.by_name(&caller.token.id);
-    Ok(axum::Json(describe(user.as_deref(), token.as_deref())?))
+    Ok(axum::Json(describe(
+        stores,
+        user.as_deref(),
+        token.as_deref(),
+    )?))
 }
 
 /// What memory says of a person and the token that was presented.
-pub(super) fn describe(user: Option<&User>, token: Option<&Token>) -> Result<Me, Status> {
+pub(super) fn describe(
+    stores: &Stores,
+    user: Option<&User>,
+    token: Option<&Token>,
+) -> Result<Me, Status> {
     let (Some(user), Some(token)) = (user, token) else {
         return Err(Status::unavailable(
             "the token was made this moment; try again",
@@ -110,6 +120,7 @@ pub(super) fn describe(user: Option<&User>, token: Option<&Token>) -> Result<Me,
         administrator: user.spec.administrator,
         must_change_password: user.spec.must_change_password,
         token: view(token),
+        rights: Sight::of_user(stores, user).caller_rights(),
     })
 }
 

@@ -24,6 +24,7 @@ use super::audited::Noted;
 use super::caller::{AnyToken, Caller, Held};
 use super::me::{describe, log_in};
 use super::strangers::StrangersJson;
+use crate::hub::Stores;
 use crate::identity::{By, tokens};
 use crate::status::Status;
 
@@ -108,7 +109,7 @@ pub(super) fn begin(
     let csrf_token = UserToken::parse(secret.expose_secret())
         .map(|token| Secret::new(token.csrf_token()))
         .ok_or_else(|| Status::internal("the session's token is malformed"))?;
-    let session = view(user.as_deref(), Some(token), csrf_token)?;
+    let session = view(state.hub.stores(), user.as_deref(), Some(token), csrf_token)?;
     let cookie = set_cookie(secret, token)?;
     Ok((StatusCode::CREATED, cookie, axum::Json(session)))
 }
@@ -123,7 +124,7 @@ pub(super) async fn read(
     let stores = state.hub.stores();
     let user = stores.users.by_uid(caller.user_uid.as_str());
     let token = stores.tokens.by_name(&caller.token.id);
-    let session = view(user.as_deref(), token.as_deref(), csrf_token)?;
+    let session = view(stores, user.as_deref(), token.as_deref(), csrf_token)?;
     Ok(axum::Json(session))
 }
 
@@ -194,8 +195,13 @@ pub(super) async fn sign_out_everywhere(
     Ok(leave(&state, &caller.user_uid, on).await)
 }
 
-fn view(user: Option<&User>, token: Option<&Token>, csrf_token: Secret) -> Result<Session, Status> {
-    let me = describe(user, token)?;
+fn view(
+    stores: &Stores,
+    user: Option<&User>,
+    token: Option<&Token>,
+    csrf_token: Secret,
+) -> Result<Session, Status> {
+    let me = describe(stores, user, token)?;
     Ok(Session {
         expires_at: me.token.expires_at,
         me,

@@ -6,14 +6,15 @@ use drover_access::grants::{Grants, Place, Question, Who};
 use drover_access::identity::Identity;
 use drover_access::names::{GroupName, UserName};
 use drover_access::permit::Target;
-use drover_api::ids::{ClusterUid, ProviderUid};
-use drover_api::kinds::{BindingSubject, Cluster, Project};
-use drover_api::rest::ClusterRights;
+use drover_api::ids::{ClusterUid, ProviderUid, UserUid};
+use drover_api::kinds::{BindingSubject, Cluster, Project, User};
+use drover_api::rest::{CallerRights, ClusterRights};
 use drover_rbac::Asked;
 use jiff::Timestamp;
 use kube::{Resource, ResourceExt as _};
 
 use crate::hub::Stores;
+use crate::identity::groups::groups_of;
 use crate::status::Status;
 
 /// A caller and everybody's roles.
@@ -32,6 +33,17 @@ impl Sight {
             grants: stores.grants.fresh(stores),
             user: UserName::of(&caller.user_uid),
             groups: caller.groups.clone(),
+        }
+    }
+
+    /// Of somebody who is signed in just now.
+    pub(crate) fn of_user(stores: &Stores, user: &User) -> Self {
+        let uid = UserUid::new(user.uid().unwrap_or_default());
+        Self {
+            stores: stores.clone(),
+            grants: stores.grants.fresh(stores),
+            user: UserName::of(&uid),
+            groups: groups_of(user, stores, Timestamp::now()),
         }
     }
 
@@ -132,6 +144,25 @@ impl Sight {
         ClusterRights {
             all_namespaces: self.grants.may_be_allowed(self.who(), list_pods),
             namespaces: namespaces.into_iter().map(str::to_owned).collect(),
+            may_import: self.may("update", "clusters", &Place::Cluster(uid.clone())),
+            may_change: self.may("patch", "clusters", &Place::Hub),
+            may_delete: self.may("delete", "clusters", &Place::Cluster(uid.clone())),
+        }
+    }
+
+    /// What they may do on the hub.
+    pub(crate) fn caller_rights(&self) -> CallerRights {
+        let may = |verb, resource| self.may(verb, resource, &Place::Hub);
+        CallerRights {
+            may_import_clusters: may("create", "clusters"),
+            may_change_clusters: may("patch", "clusters"),
+            may_list_users: may("list", "users"),
+            may_create_users: may("create", "users"),
+            may_list_providers: may("list", "authproviders"),
+            may_list_settings: may("list", "settings"),
+            may_change_settings: may("update", "settings"),
+            may_list_global_members: may("list", "globalrolebindings"),
+            may_list_tokens: may("list", "tokens"),
         }
     }
 

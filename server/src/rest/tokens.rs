@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::extract::State;
+use drover_access::grants::Place;
 use drover_access::identity::Identity;
 use drover_access::setting::{MIN_TTL, Setting};
 use drover_api::ids::ClusterUid;
@@ -46,7 +47,7 @@ pub(super) fn view(token: &Token) -> TokenView {
     }
 }
 
-/// The caller's tokens; an administrator sees everybody's.
+/// The caller's tokens; a caller who may list tokens on the hub sees everybody's.
 #[utoipa::path(get, path = "/v1/tokens", tag = "tokens", params(PageQuery),
     responses((status = 200, body = List<TokenView>)))]
 pub(super) async fn list(
@@ -54,7 +55,9 @@ pub(super) async fn list(
     Caller(caller): Caller,
     Query(query): Query<PageQuery>,
 ) -> Result<axum::Json<List<TokenView>>, Status> {
-    let mine = |token: &Token| caller.administrator || token.spec.user_uid == caller.user_uid;
+    let sight = Sight::of(state.hub.stores(), &caller);
+    let all = sight.may("list", "tokens", &Place::Hub);
+    let mine = |token: &Token| all || token.spec.user_uid == caller.user_uid;
     query
         .of(&state.hub.stores().tokens, mine, view)
         .map(axum::Json)
@@ -94,8 +97,9 @@ pub(super) async fn delete(
     Name(id): Name,
 ) -> Result<StatusCode, Status> {
     let token = state.hub.stores().tokens.by_name(&id);
+    let any = Sight::of(state.hub.stores(), &caller).may("delete", "tokens", &Place::Hub);
     let token = token
-        .filter(|token| caller.administrator || token.spec.user_uid == caller.user_uid)
+        .filter(|token| any || token.spec.user_uid == caller.user_uid)
         .ok_or_else(|| Status::not_found("Token", &id))?;
     store::delete(&state.hub, &token).await?;
     state.sign_outs.withdraw(&token.spec.user_uid);

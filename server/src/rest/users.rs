@@ -1,8 +1,9 @@
-//! Local users, for administrators.
+//! Local users, for callers who may see and change users.
 
 use std::time::Duration;
 
 use axum::extract::State;
+use drover_access::grants::Place;
 use drover_access::identity::Identity;
 use drover_api::ids::UserUid;
 use drover_api::kinds::{ProviderIdentity, User, UserSpec};
@@ -16,10 +17,12 @@ use serde_json::json;
 use super::RestState;
 use super::audited::Noted;
 use super::body::{Json, Name, Query};
-use super::caller::Administrator;
+use super::caller::{Administrator, Caller, OnHub};
 use super::page::PageQuery;
-use super::sight::created_at;
-use crate::hub::{call, only};
+use super::sight::{Sight, created_at};
+use super::user_rights;
+use super::written::Written;
+use crate::hub::{Stores, call, only};
 use crate::identity::administrators::NO_OWNERS;
 use crate::identity::providers::people;
 use crate::identity::tokens;
@@ -30,7 +33,13 @@ const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 /// Longest display name, in characters.
 const DISPLAY_NAME: usize = 256;
 
-pub(super) fn view(user: &User) -> UserView {
+/// A user as the caller sees them.
+pub(super) fn view(state: &RestState, caller: &Identity, user: &User) -> UserView {
+    let sight = Sight::of(state.hub.stores(), caller);
+    seen(&sight, state.hub.stores(), user)
+}
+
+fn seen(sight: &Sight, stores: &Stores, user: &User) -> UserView {
     UserView {
         name: user.name_any(),
         uid: user.uid().unwrap_or_default(),
@@ -50,6 +59,7 @@ pub(super) fn view(user: &User) -> UserView {
             .flat_map(|status| &status.identities)
             .map(identity)
             .collect(),
+        rights: user_rights::of(sight, stores, user),
     }
 }
 
@@ -71,11 +81,13 @@ fn identity(identity: &ProviderIdentity) -> IdentityView {
     responses((status = 200, body = List<UserView>)))]
 pub(super) async fn list(
     State(state): State<RestState>,
-    _caller: Administrator,
+    OnHub { caller, .. }: OnHub<User>,
     Query(query): Query<PageQuery>,
 ) -> Result<axum::Json<List<UserView>>, Status> {
+    let stores = state.hub.stores();
+    let sight = Sight::of(stores, &caller);
     query
-        .of(&state.hub.stores().users, |_| true, view)
+        .of(&stores.users, |_| true, |user| seen(&sight, stores, user))
         .map(axum::Json)
 }
 
@@ -85,10 +97,10 @@ pub(super) async fn list(
     responses((status = 200, body = UserView)))]
 pub(super) async fn read(
     State(state): State<RestState>,
-    _caller: Administrator,
+    OnHub { caller, .. }: OnHub<User>,
     Name(name): Name,
 ) -> Result<axum::Json<UserView>, Status> {
-    find(&state, &name).map(|user| axum::Json(view(&user)))
+    find(&state, &name).map(|user| axum::Json(view(&state, &caller, &user)))
 }
 
 /// Makes a local user, whose first login must change the password.
@@ -96,18 +108,12 @@ pub(super) async fn read(
     responses((status = 201, body = UserView)))]
 pub(super) async fn create(
     State(state): State<RestState>,
-    _caller: Administrator,
+    OnHub { caller, .. }: OnHub<User>,
     noted: Noted,
     Json(request): Json<UserCreate>,
 ) -> Result<(StatusCode, axum::Json<UserView>), Status> {
     check_name(&request.name)?;
     check_display_name(request.display_name.as_deref())?;
-    let password = SecretString::from(request.password.expose());
-    let phc = state
-        .logins
-        .hash(password)
-        .await
-        .map_err(|error| error.into_status("password"))?;
     let spec = UserSpec {
         display_name: request.display_name.filter(|name| !name.is_empty()),
         enabled: true,
@@ -115,6 +121,18 @@ pub(super) async fn create(
         must_change_password: true,
     };
     let user = User::new(&request.name, spec);
+    if !caller.administrator {
+        let stores = state.hub.stores();
+        user_rights::check_defaults(&Sight::of(stores, &caller), stores)?;
+        let written = Written::new(&state.hub, &caller, &stores.users);
+        written.check_create(&user).await?;
+    }
+    let password = SecretString::from(request.password.expose());
+    let phc = state
+        .logins
+        .hash(password)
+        .await
+        .map_err(|error| error.into_status("password"))?;
     let api = state.hub.users();
     let created = call("create a user", api.create(&PostParams::default(), &user)).await;
     let created = created.map_err(|error| match error.code() {
@@ -132,7 +150,10 @@ pub(super) async fn create(
         .users
         .wait_for(&created, VISIBLE_WITHIN)
         .await;
-    Ok((StatusCode::CREATED, axum::Json(view(&created))))
+    Ok((
+        StatusCode::CREATED,
+        axum::Json(view(&state, &caller, &created)),
+    ))
 }
 
 /// Changes a user; a disabled one's tokens and open streams end within seconds.
@@ -141,7 +162,7 @@ pub(super) async fn create(
     responses((status = 200, body = UserView)))]
 pub(super) async fn patch(
     State(state): State<RestState>,
-    Administrator(caller): Administrator,
+    OnHub { caller, .. }: OnHub<User>,
     Name(name): Name,
     Json(request): Json<UserPatch>,
 ) -> Result<axum::Json<UserView>, Status> {
@@ -156,6 +177,11 @@ pub(super) async fn patch(
     let spec = serde_json::to_value(&request).unwrap_or_default();
     // With the UID, a user of the same name made meanwhile is a conflict.
     let mut metadata = json!({ "uid": user.uid() });
+    if !caller.administrator {
+        check_patch(&state, &caller, &user, &request).await?;
+        // What was asked about is what is changed.
+        metadata["resourceVersion"] = json!(user.resource_version());
+    }
     if request.administrator == Some(true) {
         metadata["ownerReferences"] = NO_OWNERS;
     }
@@ -168,7 +194,7 @@ pub(super) async fn patch(
         .users
         .wait_for(&changed, VISIBLE_WITHIN)
         .await;
-    Ok(axum::Json(view(&changed)))
+    Ok(axum::Json(view(&state, &caller, &changed)))
 }
 
 /// Deletes a user with their tokens.
@@ -177,11 +203,16 @@ pub(super) async fn patch(
     responses((status = 204)))]
 pub(super) async fn delete(
     State(state): State<RestState>,
-    Administrator(caller): Administrator,
+    OnHub { caller, .. }: OnHub<User>,
     Name(name): Name,
 ) -> Result<StatusCode, Status> {
     let user = find(&state, &name)?;
     refuse_oneself(&caller, &user, "delete")?;
+    if !caller.administrator {
+        let written = Written::new(&state.hub, &caller, &state.hub.stores().users);
+        written.delete(&user).await?;
+        return Ok(StatusCode::NO_CONTENT);
+    }
     let uid = user.uid().unwrap_or_default();
     let params = only(Some(uid.clone()));
     call("delete a user", state.hub.users().delete(&name, &params)).await?;
@@ -200,11 +231,15 @@ pub(super) async fn delete(
     request_body = PasswordReset, responses((status = 204)))]
 pub(super) async fn reset_password(
     State(state): State<RestState>,
-    _caller: Administrator,
+    Caller(caller): Caller,
     Name(name): Name,
     Json(request): Json<PasswordReset>,
 ) -> Result<StatusCode, Status> {
+    let stores = state.hub.stores();
+    let sight = Sight::of(stores, &caller);
+    sight.must("update", "users", &Place::Hub)?;
     let user = find(&state, &name)?;
+    user_rights::check_password(&sight, stores, &user)?;
     let new = SecretString::from(request.new.expose());
     if request.revoke_tokens {
         state.logins.start_afresh(&user, new).await?;
@@ -243,12 +278,31 @@ fn withdraw(state: &RestState, user: &User) {
     responses((status = 200, body = UserView)))]
 pub(super) async fn refresh(
     State(state): State<RestState>,
-    _caller: Administrator,
+    Caller(caller): Caller,
     Name(name): Name,
 ) -> Result<axum::Json<UserView>, Status> {
+    Sight::of(state.hub.stores(), &caller).must("update", "users", &Place::Hub)?;
     let user = find(&state, &name)?;
     state.refresher.refresh_all(&user).await?;
-    find(&state, &name).map(|user| axum::Json(view(&user)))
+    find(&state, &name).map(|user| axum::Json(view(&state, &caller, &user)))
+}
+
+/// Asks what admission asks of a change by kubectl.
+async fn check_patch(
+    state: &RestState,
+    caller: &Identity,
+    user: &User,
+    request: &UserPatch,
+) -> Result<(), Status> {
+    let mut changed = user.clone();
+    let spec = &mut changed.spec;
+    spec.enabled = request.enabled.unwrap_or(spec.enabled);
+    spec.administrator = request.administrator.unwrap_or(spec.administrator);
+    if let Some(name) = &request.display_name {
+        spec.display_name = Some(name.clone());
+    }
+    let written = Written::new(&state.hub, caller, &state.hub.stores().users);
+    written.check_replace(user, &changed).await
 }
 
 pub(super) fn find(state: &RestState, name: &str) -> Result<std::sync::Arc<User>, Status> {

@@ -97,6 +97,21 @@ where
         self.create(&said, &object).await
     }
 
+    /// Asks what [`Self::replace`] asks, for a caller that writes by other means.
+    pub(super) async fn check_replace(&self, old: &K, object: &K) -> Result<(), Status> {
+        let (before, after) = (value(old)?, value(object)?);
+        let name = object.name_any();
+        self.ask(Operation::Update, &name, Some(&after), Some(&before))
+            .await
+    }
+
+    /// The same for a new object.
+    pub(super) async fn check_create(&self, object: &K) -> Result<(), Status> {
+        let said = value(object)?;
+        let name = object.name_any();
+        self.ask(Operation::Create, &name, Some(&said), None).await
+    }
+
     /// Writes what was read as `old`, and is a conflict if somebody else was faster.
     pub(super) async fn replace(&self, old: &K, object: &K) -> Result<K, Status> {
         let name = object.name_any();

@@ -12,6 +12,7 @@ use crate::server::Server;
 
 on_both_hubs!(
     an_administrator_manages_what_others_cannot_see,
+    holders_of_global_roles_import_clusters_and_manage_users,
     who_becomes_an_administrator_belongs_to_no_other_object,
     settings_are_shown_with_defaults_checked_and_take_effect,
     a_kubeconfig_is_read_by_kubectl_and_holds_one_scoped_token_for_each_cluster,
@@ -34,6 +35,70 @@ async fn who_becomes_an_administrator_belongs_to_no_other_object(hub: TestHub) {
     promoted.await.expect(200);
     let ann = users.get("ann").await.unwrap();
     assert!(ann.spec.administrator && ann.owner_references().is_empty());
+    server.stop().await;
+}
+
+async fn holders_of_global_roles_import_clusters_and_manage_users(hub: TestHub) {
+    let server = Server::start(&hub).await;
+    let admin = server.administrator().await;
+    let (ann, bob) = (
+        server.user(&admin, "ann").await,
+        server.user(&admin, "bob").await,
+    );
+    for (user, role) in [("ann", "clusters-import"), ("bob", "users-manage")] {
+        let body = json!({ "role": role, "user": user });
+        let given = server.post("/v1/global-members", &admin, body);
+        given.await.expect(201);
+    }
+
+    let cluster = json!({ "name": "till" });
+    server
+        .post("/v1/clusters", &bob, cluster.clone())
+        .await
+        .expect(403);
+    server.post("/v1/clusters", &ann, cluster).await.expect(201);
+    let till = server.get("/v1/clusters/till", &ann).await.expect(200);
+    for right in ["mayImport", "mayDelete", "allNamespaces"] {
+        assert_eq!(till["rights"][right], true, "{right}: {till}");
+    }
+    assert_eq!(till["rights"]["mayChange"], false, "{till}");
+    let import = "/v1/clusters/till/import";
+    server.post(import, &ann, json!({})).await.expect(200);
+    server.delete("/v1/clusters/till", &ann).await.expect(204);
+
+    server.get("/v1/users", &ann).await.expect(403);
+    let password = "a password that is long";
+    let new = |name: &str, administrator: bool| json!({ "name": name, "password": password, "administrator": administrator });
+    server
+        .post("/v1/users", &bob, new("eve", false))
+        .await
+        .expect(201);
+    server
+        .post("/v1/users", &bob, new("root", true))
+        .await
+        .expect(403);
+    let patch = async |name: &str, change: Value| {
+        let path = format!("/v1/users/{name}");
+        server
+            .call(Method::PATCH, &path, Some(&bob), Some(change))
+            .await
+    };
+    patch("eve", json!({ "displayName": "Eve" }))
+        .await
+        .expect(200);
+    patch("eve", json!({ "administrator": true }))
+        .await
+        .expect(403);
+    patch("admin", json!({ "enabled": false }))
+        .await
+        .expect(403);
+    server.delete("/v1/users/admin", &bob).await.expect(403);
+    let reset = json!({ "new": password });
+    for (name, wanted) in [("eve", 204), ("ann", 403), ("admin", 403)] {
+        let path = format!("/v1/users/{name}/password");
+        server.post(&path, &bob, reset.clone()).await.expect(wanted);
+    }
+    server.delete("/v1/users/eve", &bob).await.expect(204);
     server.stop().await;
 }
 

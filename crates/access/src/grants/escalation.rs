@@ -44,6 +44,14 @@ impl Grants {
         })
     }
 
+    /// Whether somebody may do all that another may, and so gains nothing by signing in as them.
+    pub fn may_act_for(&self, who: Who<'_>, other: Who<'_>) -> Result<(), Escalation> {
+        self.of(other).try_for_each(|grant| {
+            self.may_give(who, &grant.role.scoped, &grant.place)?;
+            self.may_give_in_hub_namespaces(who, &grant.role.namespaced)
+        })
+    }
+
     /// Whether somebody may write, change or delete a RoleTemplate, which may be given to anybody
     /// anywhere, now or later: they have all that it said and all that it says in every cluster.
     ///

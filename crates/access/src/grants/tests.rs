@@ -401,6 +401,26 @@ fn a_role_cannot_be_stripped_or_deleted_by_somebody_who_lacks_what_it_says() {
 }
 
 #[test]
+fn somebody_acts_for_another_only_with_all_of_their_rights() {
+    let pods = || rule("", "pods", "get");
+    let world = World::new()
+        .cluster_role("reader", &[pods()])
+        .cluster_role("writer", &[pods(), rule("", "pods", "delete")])
+        .in_cluster("one", "reader", "a", &user("ann"))
+        .in_cluster("two", "writer", "a", &user("bob"))
+        .in_cluster("three", "reader", "b", &group("drover:oidc:devs"));
+    let grants = world.gather();
+    let may = |who: &world::Somebody, other: &world::Somebody| {
+        grants.may_act_for(who.who(), other.who()).is_ok()
+    };
+    let (ann, bob, joe) = (user("ann"), user("bob"), user("joe"));
+    assert!(may(&bob, &ann) && !may(&ann, &bob));
+    assert!(may(&ann, &joe), "nobody has less");
+    let in_group = user("joe").in_groups(&["drover:oidc:devs"]);
+    assert!(!may(&bob, &in_group), "by a group in another cluster");
+}
+
+#[test]
 fn namespaces_of_a_member_are_those_of_their_projects_in_the_cluster() {
     let drovers = rule("management.drover.dev", "projects", "get");
     let world = World::new()

@@ -13,6 +13,52 @@ wire! {
         /// Namespaces of the cluster's projects in which the caller has a role, sorted.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         namespaces: Vec<String>,
+        /// Get the command that imports it.
+        may_import: bool,
+        /// Change its labels and its description, on the hub.
+        may_change: bool,
+        /// Delete it.
+        may_delete: bool,
+    }
+}
+wire! {
+    /// What the caller's own roles let them do with a user.
+    #[derive(Copy, Default, Eq)]
+    #[serde(default)]
+    UserRights {
+        /// Change the display name, disable and enable.
+        may_change: bool,
+        /// Delete the user.
+        may_delete: bool,
+        /// Set a password, which lets the caller sign in as the user.
+        may_set_password: bool,
+        /// Make the user an administrator, or an administrator a user; link and unlink identities.
+        may_administer: bool,
+    }
+}
+wire! {
+    /// What the caller's own roles let them do on the hub.
+    #[derive(Copy, Default, Eq)]
+    #[serde(default)]
+    CallerRights {
+        /// Import clusters.
+        may_import_clusters: bool,
+        /// Change labels and descriptions of all clusters.
+        may_change_clusters: bool,
+        /// See all users.
+        may_list_users: bool,
+        /// Make users.
+        may_create_users: bool,
+        /// See the identity providers.
+        may_list_providers: bool,
+        /// See the settings.
+        may_list_settings: bool,
+        /// Change settings, but for those that only administrators change.
+        may_change_settings: bool,
+        /// See who has a global role.
+        may_list_global_members: bool,
+        /// See and delete everybody's tokens.
+        may_list_tokens: bool,
     }
 }
 impl ClusterRights {
@@ -21,6 +67,9 @@ impl ClusterRights {
         Self {
             all_namespaces: true,
             namespaces: Vec::new(),
+            may_import: true,
+            may_change: true,
+            may_delete: true,
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{IssuedToken, Secret, TokenView};
+use super::{CallerRights, IssuedToken, Secret, TokenView};
 
 wire! {
     /// Name and password of a local user.
@@ -146,6 +146,9 @@ wire! {
         must_change_password: bool,
         /// The presented token.
         token: TokenView,
+        /// What the caller's roles let them do on the hub.
+        #[serde(default)]
+        rights: CallerRights,
     }
 }
 wire! {

@@ -103,3 +103,18 @@ fn an_asker_learns_the_names_of_those_alone_whom_they_may_see() {
         "whose name they said"
     );
 }
+
+#[test]
+fn user_whom_an_asker_may_not_see_is_as_unknown_as_nobody() {
+    let stores = stores();
+    let sees = |asker: &str, name: &str| {
+        let sight = Sight::of(&stores, &who(asker));
+        let known = Known::to(&sight, &stores, &ClusterUid::new("shop"), &[]);
+        known.sees(&[format!("drover:user:{name}")])
+    };
+    assert!(sees("root", "eve") && sees("ann", "pia") && sees("max", "pia"));
+    for name in ["ann", "eve", "root", "nobody"] {
+        assert!(!sees("max", name), "{name}");
+    }
+    assert!(!sees("max", "") && sees("max", "max"));
+}
