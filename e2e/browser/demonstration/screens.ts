@@ -332,6 +332,6 @@ export const SCREENS: readonly Screen[] = [
 /** What somebody without rights sees. */
 export const SCREENS_WITHOUT_RIGHTS: readonly Screen[] = [
   { name: "no-clusters-for-a-visitor", path: "/", ready: heading("You have no role in any cluster") },
-  { name: "no-import-for-a-visitor", path: "/import", ready: heading("Only administrators import clusters") },
+  { name: "no-import-for-a-visitor", path: "/import", ready: heading("You may not import clusters") },
   { name: "no-cluster-for-a-visitor", path: "/clusters/demo-small", ready: heading("There is no cluster “demo-small” for you") },
 ];

@@ -64,7 +64,7 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
                         <li><A href="/" exact=true><Picture icon=Icon::Clusters/><span>"Clusters"</span></A></li>
                         <li><A href="/projects"><Picture icon=Icon::Projects/><span>"Projects"</span></A></li>
                         <li><A href="/tokens"><Picture icon=Icon::Key/><span>"Tokens"</span></A></li>
-                        <AdministratorsPlaces/>
+                        <PlacesByRight/>
                         <li><A href="/about"><Picture icon=Icon::Info/><span>"About"</span></A></li>
                     </ul>
                 </nav>
@@ -120,21 +120,31 @@ fn focus_main(prevent_scroll: bool) {
     }
 }
 
-/// Where only administrators go.
+/// Where only some people go: each place for those who may see what is there.
 #[component]
-fn AdministratorsPlaces() -> impl IntoView {
+fn PlacesByRight() -> impl IntoView {
     let gate = expect_context::<Gate>();
     let administers = Memo::new(move |_| gate.is_administrator());
+    let rights = Memo::new(move |_| gate.rights());
     move || {
-        administers.get().then(|| {
-            view! {
+        let (rights, administers) = (rights.get(), administers.get());
+        view! {
+            {rights.may_list_users.then(|| view! {
                 <li><A href="/users"><Picture icon=Icon::Users/><span>"Users"</span></A></li>
+            })}
+            {rights.may_list_providers.then(|| view! {
                 <li><A href="/providers"><Picture icon=Icon::SignIn/><span>"Providers"</span></A></li>
+            })}
+            {(administers || rights.may_list_global_members).then(|| view! {
                 <li><A href="/roles"><Picture icon=Icon::Lock/><span>"Roles"</span></A></li>
+            })}
+            {administers.then(|| view! {
                 <li><A href="/audit"><Picture icon=Icon::Lines/><span>"Audit"</span></A></li>
+            })}
+            {rights.may_list_settings.then(|| view! {
                 <li><A href="/settings"><Picture icon=Icon::Settings/><span>"Settings"</span></A></li>
-            }
-        })
+            })}
+        }
     }
 }
 
@@ -159,6 +169,7 @@ fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
         checked: None,
         on_choose,
         weight: Weight::Plain,
+        missing: None,
     };
     let mut items: Vec<Item> = Theme::ALL
         .into_iter()
@@ -168,6 +179,7 @@ fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
             checked: Some(Signal::derive(move || themes.current() == theme)),
             on_choose: Callback::new(move |()| themes.choose(theme)),
             weight: Weight::Plain,
+            missing: None,
         })
         .collect();
     let go = |path: &'static str| Callback::new(move |()| leaving.go(path));

@@ -5,8 +5,8 @@ mod onward;
 use std::time::Duration;
 
 use drover_api::rest::{
-    LoginRequest, PasswordChange, ProviderRedirect, ProviderSignIn, ProviderSignOut, Secret,
-    Session,
+    CallerRights, LoginRequest, PasswordChange, ProviderRedirect, ProviderSignIn, ProviderSignOut,
+    Secret, Session,
 };
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::sign_in::Provider;
@@ -87,6 +87,14 @@ impl Gate {
     pub(crate) fn is_administrator(self) -> bool {
         self.session
             .with(|session| session.as_ref().is_some_and(|it| it.me.administrator))
+    }
+
+    /// What the person's roles let them do on the hub. The server decides each time; this is for what
+    /// to show.
+    pub(crate) fn rights(self) -> CallerRights {
+        let rights = |session: &Session| session.me.rights;
+        self.session
+            .with(|session| session.as_ref().map(rights).unwrap_or_default())
     }
 
     /// The identity provider that the person signed in with; none if it was with a password of
@@ -331,6 +339,7 @@ impl Gate {
             known.as_ref().is_some_and(|known| {
                 known.me.username == session.me.username
                     && known.me.administrator == session.me.administrator
+                    && known.me.rights == session.me.rights
                     && known.me.token.provider == session.me.token.provider
             })
         });

@@ -273,24 +273,31 @@ fn places() -> Vec<Deed> {
     if gate.provider().is_none() {
         places.push(go(Icon::Lock, "Change password", "/password".to_owned()));
     }
+    let rights = gate.rights();
+    if rights.may_list_users {
+        places.push(go(Icon::Users, "Users", "/users".to_owned()));
+    }
+    if rights.may_create_users {
+        places.push(go(Icon::Plus, "Make a user", "/users?do=make".to_owned()));
+    }
+    if rights.may_list_providers {
+        places.push(go(
+            Icon::SignIn,
+            "Identity providers",
+            "/providers".to_owned(),
+        ));
+    }
+    if rights.may_list_global_members {
+        let screen = "/global-members".to_owned();
+        places.push(go(Icon::Users, "Who has a global role", screen));
+    }
+    if rights.may_list_settings {
+        places.push(go(Icon::Settings, "Settings", "/settings".to_owned()));
+    }
     if gate.is_administrator() {
-        places.extend([
-            go(Icon::Users, "Users", "/users".to_owned()),
-            go(Icon::Plus, "Make a user", "/users?do=make".to_owned()),
-            go(Icon::SignIn, "Identity providers", "/providers".to_owned()),
-            go(
-                Icon::Plus,
-                "Set up an identity provider",
-                "/providers?do=make".to_owned(),
-            ),
-            go(
-                Icon::Users,
-                "Who has a global role",
-                "/global-members".to_owned(),
-            ),
-            go(Icon::Lines, "Audit: who did what", "/audit".to_owned()),
-            go(Icon::Settings, "Settings", "/settings".to_owned()),
-        ]);
+        let set_up = "/providers?do=make".to_owned();
+        places.push(go(Icon::Plus, "Set up an identity provider", set_up));
+        places.push(go(Icon::Lines, "Audit: who did what", "/audit".to_owned()));
     }
     places
 }

@@ -33,6 +33,7 @@ pub mod project;
 pub mod provider;
 pub mod quantity;
 pub mod readiness;
+pub mod rights;
 pub mod role;
 pub mod row;
 pub mod rows;

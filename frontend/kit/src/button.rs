@@ -57,6 +57,9 @@ pub fn Button(
     /// Whether it cannot be pressed.
     #[prop(optional, into)]
     disabled: Signal<bool>,
+    /// The right that the person lacks, in words: the button is disabled, and says so.
+    #[prop(optional, into)]
+    missing: Signal<Option<String>>,
     /// Called when it is pressed.
     #[prop(optional, into)]
     on_press: Option<Callback<()>>,
@@ -68,7 +71,8 @@ pub fn Button(
         Role::Submit => "submit",
     };
     let press = move |_| {
-        if let Some(on_press) = on_press.filter(|_| !busy.get_untracked()) {
+        let ready = !busy.get_untracked() && missing.with_untracked(Option::is_none);
+        if let Some(on_press) = on_press.filter(|_| ready) {
             on_press.run(());
         }
     };
@@ -78,11 +82,15 @@ pub fn Button(
             class=weight.class()
             disabled=move || disabled.get() || busy.get()
             aria-busy=move || busy.get().to_string()
+            // It keeps the focus, so that the keyboard leads to the reason, too.
+            aria-disabled=move || missing.with(Option::is_some).then_some("true")
+            title=missing
             on:click=press
         >
             {move || busy.get().then(|| view! { <span class="spinner" aria-hidden="true"></span> })}
             {icon.map(|icon| view! { <Picture icon=icon/> })}
             {children()}
+            {move || missing.get().map(|why| view! { <span class="unseen">{why}</span> })}
         </button>
     }
 }

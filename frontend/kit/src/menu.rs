@@ -22,6 +22,8 @@ pub struct Item {
     pub on_choose: Callback<()>,
     /// How it looks.
     pub weight: Weight,
+    /// The right that the person lacks, in words: the item is disabled, and says so.
+    pub missing: Option<String>,
 }
 
 /// A button that opens a menu below itself.
@@ -82,7 +84,15 @@ fn Row(item: Item, list: NodeRef<html::Div>) -> impl IntoView {
         None => "menuitem",
     };
     let checked = item.checked;
+    let missing = item.missing;
+    let lacks = missing.is_some();
+    let reason = missing
+        .clone()
+        .map(|why| view! { <small class="menu-reason">{why}</small> });
     let choose = move |_| {
+        if lacks {
+            return;
+        }
         if let Some(menu) = list.get_untracked() {
             // A menu that is closed already has nothing to close.
             let _ = menu.hide_popover();
@@ -96,10 +106,12 @@ fn Row(item: Item, list: NodeRef<html::Div>) -> impl IntoView {
             role=role
             tabindex="-1"
             aria-checked=move || checked.map(|checked| checked.get().to_string())
+            aria-disabled=lacks.then_some("true")
+            title=missing
             on:click=choose
         >
             <Picture icon=item.icon/>
-            <span>{item.words}</span>
+            <span>{item.words}{reason}</span>
             {move || checked.filter(|checked| checked.get()).map(|_| view! { <Picture icon=Icon::Check/> })}
         </button>
     }

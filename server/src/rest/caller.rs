@@ -97,8 +97,11 @@ impl<K: Resource<DynamicType = ()>> FromRequestParts<RestState> for OnHub<K> {
     async fn from_request_parts(parts: &mut Parts, state: &RestState) -> Result<Self, Status> {
         let Caller(caller) = Caller::from_request_parts(parts, state).await?;
         let route = parts.extensions.get::<MatchedPath>();
+        let below = route.is_some_and(|route| route.as_str().contains('{'));
         let one = route.is_some_and(|route| route.as_str().ends_with('}'));
         let verb = match parts.method {
+            // A POST below an object, such as a new password, changes that object.
+            Method::POST if below => "update",
             Method::POST => "create",
             Method::PUT | Method::PATCH => "update",
             Method::DELETE => "delete",

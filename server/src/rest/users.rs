@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use axum::extract::State;
-use drover_access::grants::Place;
 use drover_access::identity::Identity;
 use drover_api::ids::UserUid;
 use drover_api::kinds::{ProviderIdentity, User, UserSpec};
@@ -17,7 +16,7 @@ use serde_json::json;
 use super::RestState;
 use super::audited::Noted;
 use super::body::{Json, Name, Query};
-use super::caller::{Administrator, Caller, OnHub};
+use super::caller::{Administrator, OnHub};
 use super::page::PageQuery;
 use super::sight::{Sight, created_at};
 use super::user_rights;
@@ -123,6 +122,9 @@ pub(super) async fn create(
     let user = User::new(&request.name, spec);
     if !caller.administrator {
         let stores = state.hub.stores();
+        if request.administrator {
+            return Err(only_administrators());
+        }
         user_rights::check_defaults(&Sight::of(stores, &caller), stores)?;
         let written = Written::new(&state.hub, &caller, &stores.users);
         written.check_create(&user).await?;
@@ -231,13 +233,12 @@ pub(super) async fn delete(
     request_body = PasswordReset, responses((status = 204)))]
 pub(super) async fn reset_password(
     State(state): State<RestState>,
-    Caller(caller): Caller,
+    OnHub { caller, .. }: OnHub<User>,
     Name(name): Name,
     Json(request): Json<PasswordReset>,
 ) -> Result<StatusCode, Status> {
     let stores = state.hub.stores();
     let sight = Sight::of(stores, &caller);
-    sight.must("update", "users", &Place::Hub)?;
     let user = find(&state, &name)?;
     user_rights::check_password(&sight, stores, &user)?;
     let new = SecretString::from(request.new.expose());
@@ -278,13 +279,16 @@ fn withdraw(state: &RestState, user: &User) {
     responses((status = 200, body = UserView)))]
 pub(super) async fn refresh(
     State(state): State<RestState>,
-    Caller(caller): Caller,
+    OnHub { caller, .. }: OnHub<User>,
     Name(name): Name,
 ) -> Result<axum::Json<UserView>, Status> {
-    Sight::of(state.hub.stores(), &caller).must("update", "users", &Place::Hub)?;
     let user = find(&state, &name)?;
     state.refresher.refresh_all(&user).await?;
     find(&state, &name).map(|user| axum::Json(view(&state, &caller, &user)))
+}
+
+fn only_administrators() -> Status {
+    Status::forbidden("only an administrator makes administrators, and users of administrators")
 }
 
 /// Asks what admission asks of a change by kubectl.
@@ -294,10 +298,14 @@ async fn check_patch(
     user: &User,
     request: &UserPatch,
 ) -> Result<(), Status> {
+    // The server writes this flag, and so admission does not refuse it here.
+    let asked = request.administrator;
+    if asked.is_some_and(|asked| asked != user.spec.administrator) {
+        return Err(only_administrators());
+    }
     let mut changed = user.clone();
     let spec = &mut changed.spec;
     spec.enabled = request.enabled.unwrap_or(spec.enabled);
-    spec.administrator = request.administrator.unwrap_or(spec.administrator);
     if let Some(name) = &request.display_name {
         spec.display_name = Some(name.clone());
     }

@@ -10,13 +10,14 @@ use std::sync::Arc;
 
 use drover_api::rest::ClusterView;
 use drover_ui_core::cluster::{HOSTS_HUB, Health};
+use drover_ui_core::rights::Needs;
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
+use drover_ui_kit::button::Button;
 use drover_ui_kit::notice::{Banner, Mood};
 use leptos::prelude::*;
 
 use crate::command::SameCommand;
-use crate::gate::Gate;
 use annotate::Annotate;
 use deeds::{DeleteCluster, Kubeconfig};
 use facts::{Components, Conditions, Overview, Resources};
@@ -41,19 +42,31 @@ pub(crate) fn ClusterPage() -> impl IntoView {
 
 #[component]
 fn Deeds() -> impl IntoView {
-    let (gate, in_sight) = (expect_context::<Gate>(), expect_context::<InSight>());
-    let name = in_sight.name;
+    let in_sight = expect_context::<InSight>();
+    let (name, cluster) = (in_sight.name, in_sight.cluster);
+    let rights = Memo::new(move |_| cluster.with(|cluster| cluster.rights.clone()));
     let import = move || {
         let waits = in_sight.state.with(|state| state.health == Health::Waiting);
         let path = format!("/import?cluster={}", segment(&name.get()));
-        (waits && gate.is_administrator())
-            .then(|| view! { <a class="button primary" href=path>"Show the import command"</a> })
+        let may = rights.with(|rights| rights.may_import);
+        waits.then(|| {
+            if may {
+                return view! { <a class="button primary" href=path>"Show the import command"</a> }
+                    .into_any();
+            }
+            let missing = Needs::ImportCluster.unless(false);
+            view! { <Button missing=missing>"Show the import command"</Button> }.into_any()
+        })
     };
+    let change =
+        Signal::derive(move || Needs::ChangeClusters.unless(rights.with(|it| it.may_change)));
+    let delete =
+        Signal::derive(move || Needs::DeleteCluster.unless(rights.with(|it| it.may_delete)));
     view! {
         {import}
-        {gate.is_administrator().then(|| view! { <Annotate cluster=in_sight.cluster/> })}
+        <Annotate cluster=cluster missing=change/>
         <Kubeconfig name=name/>
-        {gate.is_administrator().then(|| view! { <DeleteCluster name=name/> })}
+        <DeleteCluster name=name missing=delete/>
     }
 }
 

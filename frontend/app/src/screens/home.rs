@@ -5,6 +5,7 @@ mod columns;
 use std::sync::Arc;
 
 use drover_ui_core::cluster::Health;
+use drover_ui_core::rights::Needs;
 use drover_ui_core::search::Query;
 use drover_ui_core::selection::Selection;
 use drover_ui_kit::badge::Tone;
@@ -51,18 +52,24 @@ const CLUSTERS: Things = Things {
 #[component]
 pub(crate) fn Home() -> impl IntoView {
     title(CLUSTERS.heading);
-    let administers = expect_context::<Gate>().is_administrator();
+    let rights = expect_context::<Gate>().rights();
     let chosen = RwSignal::new(None);
     let words = Health::ALL.map(|it| (it, it.word()));
     let filters = vec![Filter::one_of("state", chosen, words)];
     let view = View::of_url(SCREEN, &columns(), BY_DEFAULT, filters);
     let contents = contents(view, chosen);
     let (rows, shown) = (contents.rows, contents.shown);
-    // Labels are administrators' to change, and nothing else is done to many at once.
-    let selection = administers.then(|| RwSignal::new(Selection::default()));
+    // Labels are all that is changed of many at once.
+    let selection = rights
+        .may_change_clusters
+        .then(|| RwSignal::new(Selection::default()));
     let import = move || {
-        administers
-            .then(|| view! { <a class="button primary" href="/import">"Import a cluster"</a> })
+        if rights.may_import_clusters {
+            return view! { <a class="button primary" href="/import">"Import a cluster"</a> }
+                .into_any();
+        }
+        let missing = Needs::ImportClusters.unless(false);
+        view! { <Button missing=missing>"Import a cluster"</Button> }.into_any()
     };
     view! {
         <ListScreen things=CLUSTERS contents=contents command="drover cluster list" action=import empty=NoClusters selection=selection>
@@ -129,7 +136,7 @@ fn counts(rows: Rows<ClusterRow>) -> Signal<Vec<Count<Health>>> {
 #[component]
 fn NoClusters() -> impl IntoView {
     let gate = expect_context::<Gate>();
-    if gate.is_administrator() {
+    if gate.rights().may_import_clusters {
         view! {
             <Nothing
                 why=Absence::Empty

@@ -6,6 +6,7 @@ use drover_api::rest::{ClusterCreate, ClusterView, Import, ImportRequest};
 use drover_ui_core::cluster::{HOSTS_HUB, Health, state};
 use drover_ui_core::label;
 use drover_ui_core::problem::Problem;
+use drover_ui_core::rights::Needs;
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
 use drover_ui_kit::badge::Badge;
@@ -44,11 +45,14 @@ pub(crate) fn ImportCluster() -> impl IntoView {
                 .map_or_else(|| "NAME".to_owned(), shell::word)
         )
     };
-    if !gate.is_administrator() {
+    // The command of a cluster that is there already is for those who may change that cluster.
+    let named = import.made.with_untracked(Option::is_some);
+    if !named && !gate.rights().may_import_clusters {
+        let advice = Needs::ImportClusters.words();
         return view! {
             <div class="page">
-                <Nothing why=Absence::NoPermission title="Only administrators import clusters"
-                    advice="Ask one to import yours, or to make you an administrator."/>
+                <Nothing why=Absence::NoPermission title="You may not import clusters"
+                    advice=format!("{advice}. Ask an administrator for the role.")/>
             </div>
         }
         .into_any();

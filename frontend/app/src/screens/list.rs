@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::quantity::count;
+use drover_ui_core::rights::Needs;
 use drover_ui_core::selection::Selection;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::notice::{Absence, Nothing};
@@ -114,6 +115,25 @@ pub(crate) fn AdministratorsOnly(
                 why=Absence::NoPermission
                 title=format!("Only administrators {deed}")
                 advice="Ask one to do it, or to make you an administrator."
+            />
+        </div>
+    }
+}
+
+/// The screen needs a right that the person lacks.
+#[component]
+pub(crate) fn NeedsRight(
+    /// What the screen shows: `users`.
+    things: &'static str,
+    /// The right.
+    needs: Needs,
+) -> impl IntoView {
+    view! {
+        <div class="page">
+            <Nothing
+                why=Absence::NoPermission
+                title=format!("You may not see the {things}")
+                advice=format!("{}. Ask an administrator for the role.", needs.words())
             />
         </div>
     }

@@ -10,6 +10,7 @@ mod trial;
 use drover_api::rest::{AuthProviderView, List as Page, SettingView};
 use drover_ui_core::problem::Problem;
 use drover_ui_core::provider::{passes, readiness};
+use drover_ui_core::rights::Needs;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
 use drover_ui_kit::notice::{Absence, Nothing};
@@ -19,7 +20,7 @@ use leptos::task::spawn_local;
 use crate::command::origin;
 use crate::gate::Gate;
 use crate::live::listing::Listing;
-use crate::screens::list::{AdministratorsOnly, Contents, ListScreen, Things, View};
+use crate::screens::list::{Contents, ListScreen, NeedsRight, Things, View};
 use crate::screens::title::title;
 use columns::{BY_DEFAULT, ProviderRow, columns};
 use form::CreateProvider;
@@ -27,8 +28,6 @@ pub(crate) use one::ProviderPage;
 
 const PATH: &str = "/v1/auth-providers";
 const SCREEN: &str = "/providers";
-/// What the screens are for.
-const DEED: &str = "manage identity providers";
 
 /// What is listed.
 const PROVIDERS: Things = Things {
@@ -60,10 +59,10 @@ fn server_url() -> RwSignal<String> {
 #[component]
 pub(crate) fn Providers() -> impl IntoView {
     title("Identity providers");
-    if expect_context::<Gate>().is_administrator() {
+    if expect_context::<Gate>().rights().may_list_providers {
         view! { <Managed/> }.into_any()
     } else {
-        view! { <AdministratorsOnly deed=DEED/> }.into_any()
+        view! { <NeedsRight things="identity providers" needs=Needs::ListProviders/> }.into_any()
     }
 }
 
@@ -81,9 +80,10 @@ fn Managed() -> impl IntoView {
     };
     let passing = |typed: String| move |row: &ProviderRow| passes(&row.provider, &typed);
     let contents = Contents::new(listing, view, columns(), rows, passing);
+    let may = expect_context::<Gate>().is_administrator();
     let make = move || {
         view! {
-            <Button weight=Weight::Primary icon=Icon::Plus on_press=move |()| view.making.set(true)>
+            <Button missing=Needs::Administer.unless(may) weight=Weight::Primary icon=Icon::Plus on_press=move |()| view.making.set(true)>
                 "Set up a provider"
             </Button>
         }

@@ -6,6 +6,7 @@ mod log;
 use std::sync::Arc;
 
 use drover_api::rest::SettingView;
+use drover_ui_core::rights::Needs;
 use drover_ui_core::setting::{Part, note};
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::button::Button;
@@ -18,7 +19,7 @@ use crate::freshness::{FreshnessMark, StaleBanner};
 use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::address;
-use crate::screens::list::{AdministratorsOnly, Refused, What};
+use crate::screens::list::{NeedsRight, Refused, What};
 use crate::screens::title::title;
 use edit::EditSetting;
 use log::LogFilter;
@@ -67,10 +68,10 @@ impl Editing {
 #[component]
 pub(crate) fn SettingsPage() -> impl IntoView {
     title("Settings");
-    if expect_context::<Gate>().is_administrator() {
+    if expect_context::<Gate>().rights().may_list_settings {
         view! { <Managed/> }.into_any()
     } else {
-        view! { <AdministratorsOnly deed="change settings"/> }.into_any()
+        view! { <NeedsRight things="settings" needs=Needs::ListSettings/> }.into_any()
     }
 }
 

@@ -52,7 +52,7 @@ struct Chosen {
 pub(crate) fn Tokens() -> impl IntoView {
     title(TOKENS.heading);
     let listing = Listing::<TokenView>::follow("/v1/tokens");
-    let everybodys = expect_context::<Gate>().is_administrator();
+    let everybodys = expect_context::<Gate>().rights().may_list_tokens;
     let (purpose, mine) = (RwSignal::new(None), RwSignal::new(false));
     let filters = vec![
         Filter::one_of("purpose", purpose, PURPOSES),

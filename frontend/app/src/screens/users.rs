@@ -1,4 +1,4 @@
-//! Users, for administrators.
+//! Users, for people who may see them.
 
 mod columns;
 mod create;
@@ -9,6 +9,7 @@ mod password;
 
 use drover_api::kinds::IdentityState;
 use drover_api::rest::UserView;
+use drover_ui_core::rights::Needs;
 use drover_ui_core::user::{Standing, passes};
 use drover_ui_kit::badge::Tone;
 use drover_ui_kit::button::{Button, Weight};
@@ -18,7 +19,7 @@ use leptos::prelude::*;
 
 use crate::gate::Gate;
 use crate::live::listing::Listing;
-use crate::screens::list::{AdministratorsOnly, Contents, Filter, ListScreen, Rows, Things, View};
+use crate::screens::list::{Contents, Filter, ListScreen, NeedsRight, Rows, Things, View};
 use crate::screens::title::title;
 use columns::{BY_DEFAULT, UserRow, columns};
 use create::CreateUser;
@@ -27,8 +28,6 @@ pub(crate) use one::UserPage;
 
 const PATH: &str = "/v1/users";
 const SCREEN: &str = "/users";
-/// What the screens are for.
-const DEED: &str = "manage users";
 
 /// What is listed.
 const USERS: Things = Things {
@@ -62,10 +61,10 @@ const fn state_tone(state: IdentityState) -> Tone {
 #[component]
 pub(crate) fn Users() -> impl IntoView {
     title("Users");
-    if expect_context::<Gate>().is_administrator() {
+    if expect_context::<Gate>().rights().may_list_users {
         view! { <Managed/> }.into_any()
     } else {
-        view! { <AdministratorsOnly deed=DEED/> }.into_any()
+        view! { <NeedsRight things="users" needs=Needs::ListUsers/> }.into_any()
     }
 }
 
@@ -78,9 +77,10 @@ fn Managed() -> impl IntoView {
     let view = View::of_url(SCREEN, &columns(), BY_DEFAULT, filters);
     let deeds = Deeds::provide();
     let contents = contents(listing, view, chosen);
+    let may = expect_context::<Gate>().rights().may_create_users;
     let make = move || {
         view! {
-            <Button weight=Weight::Primary icon=Icon::Plus on_press=move |()| view.making.set(true)>
+            <Button missing=Needs::CreateUsers.unless(may) weight=Weight::Primary icon=Icon::Plus on_press=move |()| view.making.set(true)>
                 "Make a user"
             </Button>
         }

@@ -23,11 +23,15 @@ const LONGEST: usize = 256;
 
 /// Two buttons, each with its dialog.
 #[component]
-pub(super) fn Annotate(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
+pub(super) fn Annotate(
+    cluster: Signal<Arc<ClusterView>>,
+    /// The right that the person lacks, in words.
+    missing: Signal<Option<String>>,
+) -> impl IntoView {
     let (labels, description) = (RwSignal::new(false), RwSignal::new(false));
     view! {
-        <Button icon=Icon::Tag on_press=move |()| labels.set(true)>"Labels…"</Button>
-        <Button on_press=move |()| description.set(true)>"Description…"</Button>
+        <Button icon=Icon::Tag missing=missing on_press=move |()| labels.set(true)>"Labels…"</Button>
+        <Button missing=missing on_press=move |()| description.set(true)>"Description…"</Button>
         <OneLabels open=labels cluster=cluster/>
         <FormDialog open=description title="Description" let:sending>
             <Description open=description sending=sending cluster=cluster/>

@@ -89,10 +89,14 @@ fn KubeconfigForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) ->
 
 /// A button, and the dialog that names the consequences.
 #[component]
-pub(super) fn DeleteCluster(name: Memo<String>) -> impl IntoView {
+pub(super) fn DeleteCluster(
+    name: Memo<String>,
+    /// The right that the person lacks, in words.
+    missing: Signal<Option<String>>,
+) -> impl IntoView {
     let open = RwSignal::new(false);
     view! {
-        <Button icon=Icon::Trash weight=Weight::Danger on_press=move |()| open.set(true)>"Delete…"</Button>
+        <Button icon=Icon::Trash weight=Weight::Danger missing=missing on_press=move |()| open.set(true)>"Delete…"</Button>
         <FormDialog open=open title="Delete this cluster?" let:sending>
             <DeleteForm name=name open=open sending=sending/>
         </FormDialog>

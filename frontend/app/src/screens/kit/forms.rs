@@ -79,6 +79,7 @@ fn Overlays() -> impl IntoView {
         checked: Some(Signal::derive(move || themes.current() == theme)),
         on_choose: Callback::new(move |()| themes.choose(theme)),
         weight: Weight::Plain,
+        missing: None,
     });
     view! {
         <section class="card">

@@ -3,6 +3,7 @@
 use drover_api::rest::AuthProviderView;
 use drover_ui_core::provider::title as words_of;
 use drover_ui_core::provider::{Draft, Entry, Protocol, is_enabled, readiness};
+use drover_ui_core::rights::Needs;
 use drover_ui_core::shell;
 use drover_ui_kit::badge::Badge;
 use drover_ui_kit::button::{Button, Weight};
@@ -15,14 +16,14 @@ use super::columns::door_badge;
 use super::deeds::{ConfirmStep, Step};
 use super::form::CallbackUrl;
 use super::trial::{Tested, Trial};
-use super::{DEED, PATH, PROVIDERS, SCREEN, server_url};
+use super::{PATH, PROVIDERS, SCREEN, server_url};
 use crate::clock::in_full;
 use crate::command::SameCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
 use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::cells::{time_or_never, tone};
-use crate::screens::list::{AdministratorsOnly, NoneOfThem, OneScreen};
+use crate::screens::list::{NeedsRight, NoneOfThem, OneScreen};
 use crate::screens::title::title;
 
 const NOTHING: &str = "–";
@@ -30,10 +31,10 @@ const NOTHING: &str = "–";
 /// The screen; the URL's parameter `provider` names it.
 #[component]
 pub(crate) fn ProviderPage() -> impl IntoView {
-    if expect_context::<Gate>().is_administrator() {
+    if expect_context::<Gate>().rights().may_list_providers {
         view! { <Managed/> }.into_any()
     } else {
-        view! { <AdministratorsOnly deed=DEED/> }.into_any()
+        view! { <NeedsRight things="identity providers" needs=Needs::ListProviders/> }.into_any()
     }
 }
 
@@ -94,6 +95,8 @@ fn Known(
         let why = found.with(|it| it.as_ref().and_then(|it| readiness(it).why))?;
         Some(view! { <Banner mood=Mood::Warning>{why}</Banner> })
     };
+    let may = expect_context::<Gate>().is_administrator();
+    let missing = Signal::stored(Needs::Administer.unless(may));
     let protocol = found.with_untracked(|it| it.as_ref().and_then(|it| Protocol::of(&it.spec)));
     let named = StoredValue::new(name.clone());
     let dialog = move || {
@@ -109,20 +112,22 @@ fn Known(
                 {state}
                 <FreshnessMark freshness=freshness/>
                 <span class="grow"></span>
-                <Button on_press=move |()| changing.set(true)>"Change…"</Button>
-                <Button on_press=move |()| ask(door())>{move || door().words()}</Button>
-                <Button weight=Step::Delete.weight() on_press=move |()| ask(Step::Delete)>{Step::Delete.words()}</Button>
+                <Button missing=missing on_press=move |()| changing.set(true)>"Change…"</Button>
+                <Button missing=missing on_press=move |()| ask(door())>{move || door().words()}</Button>
+                <Button weight=Step::Delete.weight() missing=missing on_press=move |()| ask(Step::Delete)>{Step::Delete.words()}</Button>
             </header>
             <StaleBanner freshness=freshness shown=Signal::derive(|| true)/>
             {why}
             {move || found.get().map(|provider| view! { <Facts provider=provider url=url/> })}
-            <Trial name=name.clone() protocol=protocol tested=tested>
-                <Show when=move || !open.get()>
-                    <div class="row">
-                        <Button weight=Weight::Primary on_press=move |()| ask(Step::Enable)>"Enable…"</Button>
-                    </div>
-                </Show>
-            </Trial>
+            {may.then(|| view! {
+                <Trial name=name.clone() protocol=protocol tested=tested>
+                    <Show when=move || !open.get()>
+                        <div class="row">
+                            <Button weight=Weight::Primary on_press=move |()| ask(Step::Enable)>"Enable…"</Button>
+                        </div>
+                    </Show>
+                </Trial>
+            })}
             <footer class="page-foot">
                 <SameCommand line=format!("drover provider get {}", shell::word(&name))/>
             </footer>

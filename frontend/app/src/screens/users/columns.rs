@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use drover_api::rest::UserView;
+use drover_api::rest::{UserRights, UserView};
+use drover_ui_core::rights::Needs;
 use drover_ui_core::url::segment;
 use drover_ui_core::user::{Standing, signs_in_with};
 use drover_ui_kit::badge::{Badge, Tone};
@@ -143,6 +144,7 @@ pub(super) fn deeds(row: &UserRow) -> AnyView {
     let items = items.map(|(icon, deed)| {
         let row = row.clone();
         Item {
+            missing: missing(deed, row.user.rights),
             icon,
             words: deed.words().to_owned(),
             checked: None,
@@ -156,4 +158,18 @@ pub(super) fn deeds(row: &UserRow) -> AnyView {
     let label = format!("What can be done with {}", user.name);
     view! { <Menu label=label items=items.into()><span class="unseen">"More"</span></Menu> }
         .into_any()
+}
+
+/// The right that the person lacks for it.
+fn missing(deed: Deed, rights: UserRights) -> Option<String> {
+    match deed {
+        Deed::Rename | Deed::Step(Step::Disable | Step::Enable) => {
+            Needs::ChangeUser.unless(rights.may_change)
+        }
+        Deed::SetPassword => Needs::SetPassword.unless(rights.may_set_password),
+        Deed::Step(Step::TakeOffice | Step::GiveOffice | Step::RevokeTokens) => {
+            Needs::Administer.unless(rights.may_administer)
+        }
+        Deed::Step(Step::Delete) => Needs::DeleteUser.unless(rights.may_delete),
+    }
 }

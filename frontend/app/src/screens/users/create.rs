@@ -133,7 +133,9 @@ fn Form(
                 help="What they type to sign in: lower-case letters, digits, “.” and “-”. It cannot be changed."/>
             <TextField label="Display name" value=wish.shown error=sending.of("displayName")
                 help="What others see; may be empty."/>
-            <Checkbox label="Administrator: may do everything, everywhere" checked=wish.administrator/>
+            {gate.is_administrator().then(|| view! {
+                <Checkbox label="Administrator: may do everything, everywhere" checked=wish.administrator/>
+            })}
             <PasswordFields password=wish.password error=sending.of("password")/>
             <p class="soft">"They choose one of their own when they first sign in."</p>
             <Code label="Command" text=Signal::derive(move || wish.command())/>

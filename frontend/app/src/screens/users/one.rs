@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use drover_api::rest::{IdentityView, UserView};
+use drover_ui_core::rights::Needs;
 use drover_ui_core::shell;
 use drover_ui_core::token::ago;
 use drover_ui_core::url::segment;
@@ -18,7 +19,7 @@ use leptos_router::hooks::use_params_map;
 use super::columns::{UserRow, deeds as menu};
 use super::deeds::{DeedDialog, Deeds};
 use super::link::{LinkIdentity, UnlinkIdentity};
-use super::{DEED, PATH, SCREEN, USERS, state_tone, tone};
+use super::{PATH, SCREEN, USERS, state_tone, tone};
 use crate::clock::{Clock, in_full};
 use crate::command::SameCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
@@ -26,7 +27,7 @@ use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::cells::time_or_never;
 use crate::screens::form::{Refusal, Sending};
-use crate::screens::list::{AdministratorsOnly, NoneOfThem, OneScreen};
+use crate::screens::list::{NeedsRight, NoneOfThem, OneScreen};
 use crate::screens::title::title;
 use crate::screens::{access, address, audit};
 
@@ -37,10 +38,10 @@ const PATIENCE_MS: u32 = 70_000;
 /// The screen; the URL's parameter `user` names them.
 #[component]
 pub(crate) fn UserPage() -> impl IntoView {
-    if expect_context::<Gate>().is_administrator() {
+    if expect_context::<Gate>().rights().may_list_users {
         view! { <Managed/> }.into_any()
     } else {
-        view! { <AdministratorsOnly deed=DEED/> }.into_any()
+        view! { <NeedsRight things="users" needs=Needs::ListUsers/> }.into_any()
     }
 }
 
@@ -172,6 +173,10 @@ fn Identities(
         found.map(|user| user.identities).unwrap_or_default()
     });
     let some = Memo::new(move |_| identities.with(|it| !it.is_empty()));
+    let rights =
+        Memo::new(move |_| found.with(|it| it.as_ref().map(|it| it.rights).unwrap_or_default()));
+    let change = Signal::derive(move || Needs::ChangeUser.unless(rights.get().may_change));
+    let administer = Signal::derive(move || Needs::Administer.unless(rights.get().may_administer));
     let enabled = Memo::new(move |_| found.with(|it| it.as_ref().is_some_and(|it| it.enabled)));
     // Whether they have a password is not known here.
     let without = move || {
@@ -195,7 +200,7 @@ fn Identities(
     let rows = move || {
         let rows = identities.get().into_iter();
         rows.map(
-            |identity| view! { <Identity identity=identity oneself=oneself.get() asked=asked/> },
+            |identity| view! { <Identity identity=identity oneself=oneself.get() missing=administer asked=asked/> },
         )
         .collect_view()
     };
@@ -218,10 +223,10 @@ fn Identities(
             </Show>
             <div class="row">
                 <Show when=move || some.get()>
-                    <Button busy=sending.busy() on_press=refresh>"Ask the providers now"</Button>
+                    <Button busy=sending.busy() missing=change on_press=refresh>"Ask the providers now"</Button>
                 </Show>
                 <Show when=move || enabled.get()>
-                    <Button on_press=move |()| linking.set(true)>"Link an identity…"</Button>
+                    <Button missing=administer on_press=move |()| linking.set(true)>"Link an identity…"</Button>
                 </Show>
             </div>
         </section>
@@ -242,6 +247,8 @@ fn Identity(
     identity: IdentityView,
     /// Whether it is that of who looks: nobody takes their own away.
     oneself: bool,
+    /// The right that the person lacks, in words.
+    missing: Signal<Option<String>>,
     asked: Unlinking,
 ) -> impl IntoView {
     let whole = StoredValue::new(identity.clone());
@@ -251,7 +258,7 @@ fn Identity(
             asked.open.set(true);
         };
         let label = format!("Unlink {}", identity.provider);
-        view! { <Button on_press=press>"Unlink…"<span class="unseen">{label}</span></Button> }
+        view! { <Button missing=missing on_press=press>"Unlink…"<span class="unseen">{label}</span></Button> }
     });
     let clock = expect_context::<Clock>();
     let at = identity.confirmed_at;
