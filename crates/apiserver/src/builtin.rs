@@ -1,23 +1,21 @@
 //! The kinds that are compiled in: what Kubernetes publishes about them (`schemas/`, written by
 //! `cargo xtask apiserver-schemas`), and in the submodules what it does beyond that.
 
-mod admission;
-mod apps;
+pub(crate) mod admission;
+pub(crate) mod apps;
 pub(crate) mod autoscaling;
-mod batch;
-mod certificates;
-mod core;
-mod discovery;
-mod kinds;
+pub(crate) mod batch;
+pub(crate) mod certificates;
+pub(crate) mod core;
+pub(crate) mod discovery;
 pub(crate) mod metadata;
-pub mod names;
-mod networking;
-mod pod;
-mod policy;
+pub(crate) mod networking;
+pub(crate) mod pod;
+pub(crate) mod policy;
 mod published;
-mod rbac;
+pub(crate) mod rbac;
 pub mod service;
-mod storage;
+pub(crate) mod storage;
 
 use std::sync::{Arc, LazyLock};
 
@@ -25,9 +23,6 @@ use serde_json::Value;
 
 use crate::resource::{Catalog, GroupVersion, Origin, Resource, ScalePaths, Scope};
 use crate::schema::Node;
-pub(crate) use kinds::{
-    fill, name_check, prepare_create, prepare_update, read, validate, validate_update,
-};
 pub(crate) use published::{
     ApiResource, DEFINITIONS, PATHS, Published, committed_columns, published,
 };

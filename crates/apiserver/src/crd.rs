@@ -1,7 +1,6 @@
 //! CustomResourceDefinitions: the resources that they define, what is wrong with them, and the
 //! rules (CEL) that their objects keep.
 
-pub mod cel;
 mod names;
 mod parts;
 mod rules;
@@ -17,9 +16,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::builtin;
+use crate::json::{field, flag, list, text, texts};
 use crate::resource::{GroupVersion, Origin, Resource, Scope};
-use crate::schema::look::{field, flag, list, text, texts};
-use crate::schema::{Definition, Node, Reader, Shape};
+use crate::schema::{Definition, Node, Reader, Shape, cel};
 pub use names::{Names, accept};
 use parts::{columns, scale};
 pub(crate) use served::{is_readable, served_names};
@@ -196,7 +195,7 @@ pub(crate) mod tests {
 
     use super::resources;
     use crate::resource::Resource;
-    use crate::schema::Part;
+    use crate::resource::WriteTarget;
     use crate::schema::findings::Findings;
 
     /// A definition with a bit of everything.
@@ -274,7 +273,7 @@ pub(crate) mod tests {
         let found = told(&widget(), &object(json!({"size": 7})));
         assert_eq!(found, ["spec: Invalid value: seven is right out"]);
         let (old, new) = (object(json!({"size": 5})), object(json!({"size": 4})));
-        let found = widget().validate_update(&new, &old, Part::Main);
+        let found = widget().validate_update(&new, &old, WriteTarget::Object);
         assert_eq!(found[0].to_string(), "spec: Invalid value: may not shrink");
         let twice = json!({"size": 5, "ports": [{"name": "a"}, {"name": "a"}]});
         let found = told(&widget(), &object(twice));
@@ -318,7 +317,7 @@ pub(crate) mod tests {
         let mut new = old.clone();
         new["spec"]["size"] = 6.into();
         new["status"] = json!({"phase": "Mine"});
-        widget.prepare_update(&mut new, &old, Part::Main);
+        widget.prepare_update(&mut new, &old, WriteTarget::Object);
         assert_eq!(
             (&new["metadata"]["generation"], new.get("status")),
             (&json!(2), None)
@@ -326,7 +325,7 @@ pub(crate) mod tests {
         let mut reported = new.clone();
         reported["spec"]["size"] = 9.into();
         reported["status"] = json!({"phase": "Ready"});
-        widget.prepare_update(&mut reported, &new, Part::Status);
+        widget.prepare_update(&mut reported, &new, WriteTarget::Status);
         assert_eq!(reported["spec"]["size"], 6);
         assert_eq!(reported["status"]["phase"], "Ready");
         assert_eq!(reported["metadata"]["generation"], 2);

@@ -302,7 +302,7 @@ fn references(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::look::field;
+    use crate::json::field;
 
     fn all() -> Catalog {
         let mut all = builtin::catalog();

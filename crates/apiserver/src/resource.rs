@@ -35,6 +35,23 @@ pub enum Scope {
     Namespaced,
 }
 
+/// The resource or subresource that a request writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteTarget {
+    /// The resource itself; `status` is excluded for kinds with a status subresource.
+    Object,
+    /// `status`.
+    Status,
+    /// `namespaces/finalize`.
+    Finalize,
+    /// `pods/ephemeralcontainers`.
+    EphemeralContainers,
+    /// `pods/resize`: cpu and memory of containers.
+    Resize,
+    /// `certificatesigningrequests/approval`.
+    Approval,
+}
+
 /// Where a resource comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {

@@ -1,15 +1,13 @@
 //! What objects look like: built-in kinds from the published OpenAPI documents, custom ones from
 //! their CRD's structural schema, both as one tree of [`Node`]s.
 
+pub mod cel;
 mod decode;
 mod defaults;
 mod definition;
-mod embedded;
 pub(crate) mod findings;
 mod formats;
 mod former;
-pub(crate) mod look;
-pub mod object;
 pub mod path;
 mod pattern;
 mod prune;
@@ -24,7 +22,6 @@ use serde_json::Value;
 pub use decode::DecodeError;
 pub(crate) use definition::Definition;
 pub(crate) use former::Former;
-pub use object::Part;
 pub use path::Path;
 pub use pattern::Pattern;
 pub(crate) use pattern::compile as compile_pattern;
@@ -33,20 +30,20 @@ pub(crate) use read::Reader;
 /// The format of a time with microseconds; published as `date-time` too, but written otherwise.
 pub const MICRO_TIME: &str = "micro-time";
 
-/// Unknown fields of one object that are told of, as kube-apiserver tells of duplicate ones.
-const MOST_TOLD: usize = 100;
-/// Bytes of the path of such a field that are told.
-const LONGEST_TOLD: usize = 1024;
+/// Unknown fields that strict decoding reports per object (kube-apiserver has the same limit for
+/// duplicate fields).
+pub(crate) const MAX_UNKNOWN_FIELDS: usize = 100;
+/// Bytes of a field path in a message: a body can hold very long keys.
+const MAX_PATH_BYTES: usize = 1024;
 
-/// As much of the path of a field as people are told: a body can hold very long keys, and its
-/// findings are many.
-pub(crate) fn told(path: &str) -> &str {
-    &path[..path.floor_char_boundary(LONGEST_TOLD)]
+/// The path, cut to the length that a message may show.
+pub(crate) fn truncated_path(path: &str) -> &str {
+    &path[..path.floor_char_boundary(MAX_PATH_BYTES)]
 }
 
-/// Tells that there is no field of this name at this path.
-fn tell_unknown(found: &mut Vec<String>, at: &str, key: &str) {
-    if found.len() == MOST_TOLD {
+/// Reports an unknown field of strict decoding.
+fn report_unknown(found: &mut Vec<String>, at: &str, key: &str) {
+    if found.len() == MAX_UNKNOWN_FIELDS {
         return;
     }
     let path = if at.is_empty() {
@@ -54,7 +51,7 @@ fn tell_unknown(found: &mut Vec<String>, at: &str, key: &str) {
     } else {
         format!("{at}.{key}")
     };
-    found.push(format!("unknown field {:?}", told(&path)));
+    found.push(format!("unknown field {:?}", truncated_path(&path)));
 }
 
 /// A value's schema: type, bounds, and how merges treat it.
@@ -79,7 +76,7 @@ pub struct Node {
     /// The schema as its CRD has it, at the root of a custom object.
     pub written: Option<Arc<Value>>,
     /// The compiled rules of all that is below, at the root of a custom object.
-    pub cel: Option<Arc<crate::crd::cel::Rules>>,
+    pub cel: Option<Arc<cel::Rules>>,
 }
 
 /// A Go struct's JSON encoding, as far as OpenAPI does not tell it.

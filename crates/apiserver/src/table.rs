@@ -4,7 +4,6 @@
 mod age;
 mod cluster;
 mod core;
-mod jsonpath;
 mod pods;
 mod workloads;
 
@@ -16,11 +15,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::builtin;
+use crate::json::{at, field, text};
+use crate::jsonpath;
 use crate::resource::{Column, Origin, Resource};
-use crate::schema::look::{at, field, text};
 
 pub use age::human_duration;
-pub(crate) use jsonpath::{DEEPEST as DEEPEST_PATH, LONGEST as LONGEST_PATH, is_bounded};
 
 /// A resource's columns; those with a priority only show with `-o wide`.
 pub fn columns(resource: &Resource) -> Vec<Column> {

@@ -4,15 +4,15 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::names;
 use super::rbac::label_selector;
+use crate::json::{default, field, items, list, make, number, text, texts};
+use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{default, field, items, list, make, number, text, texts};
 
 const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 
-pub(super) fn fill(kind: &str, value: &mut Value) {
+pub(crate) fn fill(kind: &str, value: &mut Value) {
     match kind {
         "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
             for hook in items(value, "webhooks") {
@@ -71,7 +71,7 @@ fn fill_match(spec: &mut Value, name: &str) {
     }
 }
 
-pub(super) fn validate(kind: &str, value: &Value, found: &mut Findings) {
+pub(crate) fn validate(kind: &str, value: &Value, found: &mut Findings) {
     match kind {
         "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
             let under = Path::new("webhooks");

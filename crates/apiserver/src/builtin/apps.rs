@@ -5,17 +5,18 @@ mod status;
 use serde_json::{Value, json};
 
 use super::pod::{self, validation};
-use super::{names, rbac, storage};
+use super::{rbac, storage};
+use crate::json::put;
+use crate::json::{default, field, list, make, number, object, text};
+use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{default, field, list, make, number, object, text};
-use crate::schema::object::put;
 
-pub(super) use status::status;
+pub(crate) use status::status;
 
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
-pub(super) fn fill(kind: &str, value: &mut Value) {
+pub(crate) fn fill(kind: &str, value: &mut Value) {
     match kind {
         "ControllerRevision" => return,
         "DaemonSet" => fill_template_generation(value),
@@ -82,7 +83,7 @@ fn fill_stateful(spec: &mut Value) {
         default(policy, "whenDeleted", "Retain");
         default(policy, "whenScaled", "Retain");
     }
-    for claim in crate::schema::look::items(spec, "volumeClaimTemplates") {
+    for claim in crate::json::items(spec, "volumeClaimTemplates") {
         default(claim, "apiVersion", "v1");
         default(claim, "kind", "PersistentVolumeClaim");
         storage::fill_claim(claim);
@@ -98,7 +99,7 @@ fn fill_template_generation(set: &mut Value) {
 }
 
 /// A DaemonSet counts its templates in an annotation.
-pub(super) fn set_template_generation(set: &mut Value, generation: i64) {
+pub(crate) fn set_template_generation(set: &mut Value, generation: i64) {
     if let Some(annotations) = make(set, "metadata").and_then(|meta| make(meta, "annotations")) {
         put(
             annotations,
@@ -108,7 +109,7 @@ pub(super) fn set_template_generation(set: &mut Value, generation: i64) {
     }
 }
 
-pub(super) fn carry_template_generation(new: &mut Value, old: &Value) {
+pub(crate) fn carry_template_generation(new: &mut Value, old: &Value) {
     let annotations = field(field(old, "metadata"), "annotations");
     let before: i64 = text(annotations, TEMPLATE_GENERATION).parse().unwrap_or(1);
     let template = |value: &Value| field(field(value, "spec"), "template").clone();
@@ -116,7 +117,7 @@ pub(super) fn carry_template_generation(new: &mut Value, old: &Value) {
     set_template_generation(new, if changed { before + 1 } else { before });
 }
 
-pub(super) fn validate(kind: &str, value: &Value, found: &mut Findings) {
+pub(crate) fn validate(kind: &str, value: &Value, found: &mut Findings) {
     if kind == "ControllerRevision" {
         found.not_negative(&Path::new("revision"), number(value, "revision"));
         if !field(value, "data").is_object() {
@@ -176,7 +177,7 @@ fn mismatch(labels: &Value, at: &Path<'_>, found: &mut Findings) {
 }
 
 /// Whether a selector's object form takes these labels.
-pub(super) fn matches(selector: &Value, labels: &Value) -> bool {
+pub(crate) fn matches(selector: &Value, labels: &Value) -> bool {
     let pairs = object(selector, "matchLabels").into_iter().flatten();
     let mut pairs = pairs.map(|(key, value)| labels.get(key) == Some(value));
     let all = pairs.all(|matched| matched);
@@ -227,7 +228,7 @@ fn deployment(spec: &Value, at: &Path<'_>, found: &mut Findings) {
 }
 
 /// Checks a number or percentage, and returns it.
-pub(super) fn amount(value: &Value, name: &str, at: &Path<'_>, found: &mut Findings) -> i64 {
+pub(crate) fn amount(value: &Value, name: &str, at: &Path<'_>, found: &mut Findings) -> i64 {
     match field(value, name) {
         Value::String(text) => {
             let digits = text.strip_suffix('%').unwrap_or_default();
@@ -247,7 +248,7 @@ pub(super) fn amount(value: &Value, name: &str, at: &Path<'_>, found: &mut Findi
     }
 }
 
-pub(super) fn at_most_all(value: &Value, name: &str, at: &Path<'_>, found: &mut Findings) {
+pub(crate) fn at_most_all(value: &Value, name: &str, at: &Path<'_>, found: &mut Findings) {
     let percent = text(value, name).strip_suffix('%').map(str::parse::<i64>);
     if matches!(percent, Some(Ok(percent)) if percent > 100) {
         let said = "must not be greater than 100%";
@@ -349,7 +350,7 @@ fn template(kind: &str, spec: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-pub(super) fn validate_update(kind: &str, new: &Value, old: &Value, found: &mut Findings) {
+pub(crate) fn validate_update(kind: &str, new: &Value, old: &Value, found: &mut Findings) {
     validate(kind, new, found);
     let at = Path::new("spec");
     let (spec, before) = (field(new, "spec"), field(old, "spec"));

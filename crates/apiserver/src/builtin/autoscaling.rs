@@ -4,10 +4,10 @@ mod versions;
 
 use serde_json::{Value, json};
 
-use super::names;
+use crate::json::{at, default, field, list, make, number, text};
+use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{at, default, field, list, make, number, text};
 
 pub(crate) use versions::{from_v1, to_v1};
 
@@ -25,7 +25,7 @@ const SOURCES: [(&str, &str); 5] = [
     ("Resource", "resource"),
 ];
 
-pub(super) fn fill(version: &str, value: &mut Value) {
+pub(crate) fn fill(version: &str, value: &mut Value) {
     let other_metrics = field(at(value, "metadata.annotations"), versions::METRICS).is_string();
     let Some(spec) = make(value, "spec") else {
         return;
@@ -70,7 +70,7 @@ fn fill_rules(behavior: &mut Value) {
 }
 
 /// Checks an autoscaler; `old` is what it replaces.
-pub(super) fn validate(version: &str, value: &Value, old: Option<&Value>, found: &mut Findings) {
+pub(crate) fn validate(version: &str, value: &Value, old: Option<&Value>, found: &mut Findings) {
     if version == "v1" {
         let mut converted = value.clone();
         from_v1(&mut converted);
@@ -113,7 +113,7 @@ pub(super) fn validate(version: &str, value: &Value, old: Option<&Value>, found:
     }
 }
 
-pub(super) fn status(value: &Value, found: &mut Findings) {
+pub(crate) fn status(value: &Value, found: &mut Findings) {
     let status = field(value, "status");
     let at = Path::new("status");
     for name in ["currentReplicas", "desiredReplicas"] {

@@ -7,18 +7,19 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::pod::{self, validation};
-use super::{apps, names, rbac};
+use super::{apps, rbac};
+use crate::json::put;
+use crate::json::{default, field, flag, list, make, number, object, text, texts};
+use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{default, field, flag, list, make, number, object, text, texts};
-use crate::schema::object::put;
 
 const NAME_LABELS: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
 const UID_LABELS: [&str; 2] = ["controller-uid", "batch.kubernetes.io/controller-uid"];
 /// A CronJob's Jobs have eleven characters more.
 const LONGEST_CRON_NAME: usize = 52;
 
-pub(super) fn fill(kind: &str, value: &mut Value) {
+pub(crate) fn fill(kind: &str, value: &mut Value) {
     if kind == "Job" {
         return fill_job(value);
     }
@@ -62,7 +63,7 @@ fn fill_job(job: &mut Value) {
 }
 
 /// Gives a new Job the labels and the selector by which it finds its Pods.
-pub(super) fn generate_selector(job: &mut Value) {
+pub(crate) fn generate_selector(job: &mut Value) {
     if !flag(field(job, "spec"), "manualSelector") {
         select_by_uid(job);
     }
@@ -106,7 +107,7 @@ fn select_by_uid(job: &mut Value) {
 }
 
 /// Checks a new object.
-pub(super) fn validate(kind: &str, value: &Value, found: &mut Findings) {
+pub(crate) fn validate(kind: &str, value: &Value, found: &mut Findings) {
     if kind == "Job" {
         generated_selector(value, found);
     }
@@ -257,7 +258,7 @@ fn job_spec(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-pub(super) fn validate_update(kind: &str, new: &Value, old: &Value, found: &mut Findings) {
+pub(crate) fn validate_update(kind: &str, new: &Value, old: &Value, found: &mut Findings) {
     checked(kind, new, found);
     if kind != "Job" {
         return;

@@ -6,11 +6,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::names;
+use crate::json::put;
+use crate::json::{default, field, items, list, make, number, text};
+use crate::names;
+use crate::resource::WriteTarget;
+use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{default, field, items, list, make, number, text};
-use crate::schema::object::put;
-use crate::schema::{Part, Path};
 
 const PEM_HEAD: &str = "-----BEGIN CERTIFICATE REQUEST-----";
 /// The shortest lifetime that may be asked for.
@@ -18,12 +19,12 @@ const LEAST_SECONDS: i64 = 600;
 /// Conditions that only `approval` writes.
 const VERDICTS: [&str; 2] = ["Approved", "Denied"];
 
-pub(super) fn prepare_create(request: &mut Value) {
+pub(crate) fn prepare_create(request: &mut Value) {
     put(request, "status", Some(json!({})));
 }
 
 /// Keeps what `approval` may not change.
-pub(super) fn only_conditions(new: &mut Value, old: &Value) {
+pub(crate) fn only_conditions(new: &mut Value, old: &Value) {
     put(new, "spec", old.get("spec").cloned());
     let conditions = field(field(new, "status"), "conditions").clone();
     put(new, "status", old.get("status").cloned());
@@ -34,7 +35,7 @@ pub(super) fn only_conditions(new: &mut Value, old: &Value) {
 }
 
 /// Keeps the verdicts, which `status` may not change, and says when conditions changed.
-pub(super) fn keep_verdicts(new: &mut Value, old: &Value) {
+pub(crate) fn keep_verdicts(new: &mut Value, old: &Value) {
     for kind in VERDICTS {
         let kept: Vec<Value> = of_kind(old, kind).cloned().collect();
         if of_kind(new, kind).count() != kept.len() {
@@ -78,7 +79,7 @@ fn stamp(new: &mut Value, old: &Value) {
     }
 }
 
-pub(super) fn validate(request: &Value, found: &mut Findings) {
+pub(crate) fn validate(request: &Value, found: &mut Findings) {
     let at = Path::new("spec");
     let spec = field(request, "spec");
     let pem = STANDARD.decode(text(spec, "request")).unwrap_or_default();
@@ -142,7 +143,7 @@ fn conditions(request: &Value, found: &mut Findings) {
 }
 
 /// Checks a change of the status: `approval` writes verdicts, and nothing else does.
-pub(super) fn status_update(new: &Value, old: &Value, part: Part, found: &mut Findings) {
+pub(crate) fn status_update(new: &Value, old: &Value, target: WriteTarget, found: &mut Findings) {
     conditions(new, found);
     let at = Path::new("status");
     let under = at.child("conditions");
@@ -151,13 +152,15 @@ pub(super) fn status_update(new: &Value, old: &Value, part: Part, found: &mut Fi
         if now < before {
             let said = format!("updates may not remove a condition of type {kind:?}");
             found.forbidden(&under, said);
-        } else if now > before && part == Part::Status && VERDICTS.contains(&kind) {
+        } else if now > before && target == WriteTarget::Status && VERDICTS.contains(&kind) {
             let said = format!("updates may not add a condition of type {kind:?}");
             found.forbidden(&under, said);
         }
     }
     let certificate = |request| text(field(request, "status"), "certificate");
-    if part == Part::Status && !certificate(old).is_empty() && certificate(new) != certificate(old)
+    if target == WriteTarget::Status
+        && !certificate(old).is_empty()
+        && certificate(new) != certificate(old)
     {
         let said = "updates may not modify existing certificate content";
         found.forbidden(&at.child("certificate"), said);
@@ -173,27 +176,27 @@ mod tests {
         let old = json!({"spec": {"signerName": "a.io/s"}, "status": {"certificate": "AA=="}});
         let mut new = json!({"spec": {"signerName": "b.io/s"}, "status": {"certificate": "BB==",
             "conditions": [{"type": "Approved", "status": "True"}]}});
-        let messages = |new: &Value, old: &Value, part: Part| {
+        let messages = |new: &Value, old: &Value, target: WriteTarget| {
             let mut found = Findings::default();
-            status_update(new, old, part, &mut found);
+            status_update(new, old, target, &mut found);
             found
                 .0
                 .iter()
                 .map(|one| one.detail.clone())
                 .collect::<Vec<_>>()
         };
-        let refused = messages(&new, &old, Part::Status);
+        let refused = messages(&new, &old, WriteTarget::Status);
         assert!(refused[0].contains("may not add"), "{refused:?}");
         only_conditions(&mut new, &old);
         assert_eq!(new["spec"]["signerName"], "a.io/s");
         assert_eq!(new["status"]["certificate"], "AA==");
         assert!(new["status"]["conditions"][0]["lastUpdateTime"].is_string());
-        assert_eq!(messages(&new, &old, Part::Approval), [""; 0]);
+        assert_eq!(messages(&new, &old, WriteTarget::Approval), [""; 0]);
         let mut reported = new.clone();
         reported["status"]["conditions"][0]["reason"] = "other".into();
         keep_verdicts(&mut reported, &new);
         assert_eq!(reported, new);
-        let removed = messages(&old, &new, Part::Approval);
+        let removed = messages(&old, &new, WriteTarget::Approval);
         assert!(removed[0].contains("may not remove"), "{removed:?}");
     }
 }

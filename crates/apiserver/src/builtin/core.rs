@@ -6,11 +6,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use super::names;
+use crate::json::put;
+use crate::json::{default, field, flag, list, make, number, object, text, texts};
+use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{default, field, flag, list, make, number, object, text, texts};
-use crate::schema::object::put;
 
 /// Bytes of a Secret's or ConfigMap's data.
 const DATA: usize = 1024 * 1024;
@@ -18,7 +18,7 @@ const SERVICE_ACCOUNT: &str = "kubernetes.io/service-account.name";
 const FINALIZER: &str = "kubernetes";
 
 /// `stringData` is written into `data`, and never read.
-pub(super) fn read_secret(secret: &mut Value) {
+pub(crate) fn read_secret(secret: &mut Value) {
     let texts = object(secret, "stringData").cloned();
     put(secret, "stringData", None);
     let Some(texts) = texts else { return };
@@ -30,7 +30,7 @@ pub(super) fn read_secret(secret: &mut Value) {
     }
 }
 
-pub(super) fn secret(secret: &Value, found: &mut Findings) {
+pub(crate) fn secret(secret: &Value, found: &mut Findings) {
     let at = Path::new("data");
     let data = object(secret, "data");
     let size = keys(data, &at, found, |text| {
@@ -69,12 +69,12 @@ pub(super) fn secret(secret: &Value, found: &mut Findings) {
     }
 }
 
-pub(super) fn secret_update(new: &Value, old: &Value, found: &mut Findings) {
+pub(crate) fn secret_update(new: &Value, old: &Value, found: &mut Findings) {
     found.immutable(&Path::new("type"), field(new, "type"), field(old, "type"));
     frozen(new, old, &["data"], found);
 }
 
-pub(super) fn config_map(map: &Value, found: &mut Findings) {
+pub(crate) fn config_map(map: &Value, found: &mut Findings) {
     let (data, binary) = (object(map, "data"), object(map, "binaryData"));
     let at = Path::new("data");
     let mut size = keys(data, &at, found, str::len);
@@ -92,7 +92,7 @@ pub(super) fn config_map(map: &Value, found: &mut Findings) {
     }
 }
 
-pub(super) fn config_map_update(new: &Value, old: &Value, found: &mut Findings) {
+pub(crate) fn config_map_update(new: &Value, old: &Value, found: &mut Findings) {
     frozen(new, old, &["data", "binaryData"], found);
 }
 
@@ -125,7 +125,7 @@ fn frozen(new: &Value, old: &Value, fields: &[&str], found: &mut Findings) {
     }
 }
 
-pub(super) fn fill_namespace(namespace: &mut Value) {
+pub(crate) fn fill_namespace(namespace: &mut Value) {
     let name = text(field(namespace, "metadata"), "name").to_owned();
     if !name.is_empty()
         && let Some(labels) = make(namespace, "metadata").and_then(|meta| make(meta, "labels"))
@@ -137,7 +137,7 @@ pub(super) fn fill_namespace(namespace: &mut Value) {
     }
 }
 
-pub(super) fn prepare_namespace(namespace: &mut Value) {
+pub(crate) fn prepare_namespace(namespace: &mut Value) {
     put(
         namespace,
         "status",
@@ -153,7 +153,7 @@ pub(super) fn prepare_namespace(namespace: &mut Value) {
     put(spec, "finalizers", Some(finalizers.into()));
 }
 
-pub(super) fn finalizers(namespace: &Value, found: &mut Findings) {
+pub(crate) fn finalizers(namespace: &Value, found: &mut Findings) {
     let at = Path::new("spec");
     let at = at.child("finalizers");
     for (index, name) in texts(field(namespace, "spec"), "finalizers").enumerate() {
@@ -163,7 +163,7 @@ pub(super) fn finalizers(namespace: &Value, found: &mut Findings) {
     }
 }
 
-pub(super) fn fill_node(node: &mut Value) {
+pub(crate) fn fill_node(node: &mut Value) {
     if let Some(spec) = node.get_mut("spec") {
         one_range(spec);
     }
@@ -188,7 +188,7 @@ fn one_range(spec: &mut Value) {
 
 const RANGE_STAYS: &str = "node updates may not change podCIDR except from \"\" to valid";
 
-pub(super) fn node_update(new: &Value, old: &Value, found: &mut Findings) {
+pub(crate) fn node_update(new: &Value, old: &Value, found: &mut Findings) {
     node(new, found);
     let at = Path::new("spec");
     let (spec, before) = (field(new, "spec"), field(old, "spec"));
@@ -206,7 +206,7 @@ pub(super) fn node_update(new: &Value, old: &Value, found: &mut Findings) {
     taints(new, found);
 }
 
-pub(super) fn node_status(node: &Value, found: &mut Findings) {
+pub(crate) fn node_status(node: &Value, found: &mut Findings) {
     let at = Path::new("status");
     let under = at.child("addresses");
     let addresses = list(field(node, "status"), "addresses");
@@ -218,7 +218,7 @@ pub(super) fn node_status(node: &Value, found: &mut Findings) {
     }
 }
 
-pub(super) fn node(node: &Value, found: &mut Findings) {
+pub(crate) fn node(node: &Value, found: &mut Findings) {
     taints(node, found);
     let at = Path::new("spec");
     let under = at.child("podCIDRs");
@@ -271,7 +271,7 @@ fn taints(node: &Value, found: &mut Findings) {
 }
 
 /// Rules of both shapes; `reporter` is the field that names who reports.
-pub(super) fn event(event: &Value, reporter: &str, found: &mut Findings) {
+pub(crate) fn event(event: &Value, reporter: &str, found: &mut Findings) {
     let namespace = text(field(event, "metadata"), "namespace");
     let involved = match reporter {
         "reportingComponent" => text(field(event, "involvedObject"), "namespace"),
@@ -324,7 +324,7 @@ fn limit(event: &Value, name: &str, said_as: &str, most: usize, found: &mut Find
     }
 }
 
-pub(super) fn new_event(value: &Value, found: &mut Findings) {
+pub(crate) fn new_event(value: &Value, found: &mut Findings) {
     event(value, "reportingController", found);
     if field(value, "eventTime").is_null() {
         found.required(&Path::new("eventTime"), "");
@@ -348,7 +348,7 @@ pub(super) fn new_event(value: &Value, found: &mut Findings) {
     }
 }
 
-pub(super) fn new_event_update(new: &Value, old: &Value, found: &mut Findings) {
+pub(crate) fn new_event_update(new: &Value, old: &Value, found: &mut Findings) {
     event(new, "reportingController", found);
     for (name, said_as) in [
         ("regarding", "involvedObject"),
@@ -365,7 +365,7 @@ pub(super) fn new_event_update(new: &Value, old: &Value, found: &mut Findings) {
     }
 }
 
-pub(super) fn lease(lease: &Value, found: &mut Findings) {
+pub(crate) fn lease(lease: &Value, found: &mut Findings) {
     let at = Path::new("spec");
     let spec = field(lease, "spec");
     let name = "leaseDurationSeconds";

@@ -4,19 +4,19 @@ use std::net::IpAddr;
 
 use serde_json::Value;
 
-use super::names;
 use super::service::valid_port;
+use crate::json::put;
+use crate::json::{default, field, items, list, number, text, texts};
+use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{default, field, items, list, number, text, texts};
-use crate::schema::object::put;
 
 const MOST_ENDPOINTS: usize = 1000;
 const MOST_ADDRESSES: usize = 100;
 const MOST_PORTS: usize = 20_000;
 const NO_ADDRESS: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 
-pub(super) fn fill(slice: &mut Value) {
+pub(crate) fn fill(slice: &mut Value) {
     for port in items(slice, "ports") {
         if field(port, "name").is_null() {
             put(port, "name", Some("".into()));
@@ -25,7 +25,7 @@ pub(super) fn fill(slice: &mut Value) {
     }
 }
 
-pub(super) fn fill_endpoints(endpoints: &mut Value) {
+pub(crate) fn fill_endpoints(endpoints: &mut Value) {
     for subset in items(endpoints, "subsets") {
         for port in items(subset, "ports") {
             default(port, "protocol", "TCP");
@@ -33,7 +33,7 @@ pub(super) fn fill_endpoints(endpoints: &mut Value) {
     }
 }
 
-pub(super) fn validate(slice: &Value, found: &mut Findings) {
+pub(crate) fn validate(slice: &Value, found: &mut Findings) {
     let kind = text(slice, "addressType");
     found.one_of(&Path::new("addressType"), kind, &["FQDN", "IPv4", "IPv6"]);
     let under = Path::new("endpoints");
@@ -132,7 +132,7 @@ fn ports(slice: &Value, found: &mut Findings) {
     }
 }
 
-pub(super) fn update(new: &Value, old: &Value, found: &mut Findings) {
+pub(crate) fn update(new: &Value, old: &Value, found: &mut Findings) {
     validate(new, found);
     found.immutable(
         &Path::new("addressType"),
@@ -141,7 +141,7 @@ pub(super) fn update(new: &Value, old: &Value, found: &mut Findings) {
     );
 }
 
-pub(super) fn endpoints(endpoints: &Value, found: &mut Findings) {
+pub(crate) fn endpoints(endpoints: &Value, found: &mut Findings) {
     let under = Path::new("subsets");
     for (index, subset) in list(endpoints, "subsets").iter().enumerate() {
         let at = under.index(index);

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::names::{self, NameCheck};
+use crate::json::{field, flag, list, number, object, text, texts};
+use crate::names::{self, NameCheck};
 use crate::schema::Path;
 use crate::schema::findings::{Findings, IMMUTABLE};
-use crate::schema::look::{field, flag, list, number, object, text, texts};
 
 /// Bytes of all annotations together.
 const ANNOTATIONS: usize = 256 * 1024;
@@ -157,7 +157,7 @@ pub(crate) fn standard_finalizers(value: &Value, found: &mut Findings) {
 }
 
 /// A finalizer without a domain must be one that Kubernetes knows.
-pub(super) fn standard_finalizer(name: &str, at: &Path<'_>, found: &mut Findings) {
+pub(crate) fn standard_finalizer(name: &str, at: &Path<'_>, found: &mut Findings) {
     if !name.contains('/') && !["kubernetes", "orphan", "foregroundDeletion"].contains(&name) {
         let said = "name is neither a standard finalizer name nor is it fully qualified";
         found.invalid(at, name, said);

@@ -4,12 +4,12 @@ use std::net::IpAddr;
 
 use serde_json::{Value, json};
 
-use super::names;
 use super::rbac::label_selector;
 use super::service::valid_port;
+use crate::json::{at, default, field, items, list, make, number, text, texts};
+use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{at, default, field, items, list, make, number, text, texts};
 
 const CLASS_ANNOTATION: &str = "kubernetes.io/ingress.class";
 const LONGEST_CONTROLLER: usize = 250;
@@ -18,7 +18,7 @@ const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
 const NOT_AN_ADDRESS: &str = "must be a DNS name, not an IP address";
 const BAD_RANGE: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 
-pub(super) fn fill(kind: &str, value: &mut Value) {
+pub(crate) fn fill(kind: &str, value: &mut Value) {
     let Some(spec) = make(value, "spec") else {
         return;
     };
@@ -51,7 +51,7 @@ fn fill_policy(spec: &mut Value) {
     }
 }
 
-pub(super) fn validate(kind: &str, value: &Value, found: &mut Findings) {
+pub(crate) fn validate(kind: &str, value: &Value, found: &mut Findings) {
     match kind {
         "Ingress" => ingress(value, found),
         "IngressClass" => ingress_class(field(value, "spec"), found),
@@ -61,7 +61,7 @@ pub(super) fn validate(kind: &str, value: &Value, found: &mut Findings) {
 }
 
 /// A new Ingress names one class, wherever it names it.
-pub(super) fn validate_new(kind: &str, value: &Value, found: &mut Findings) {
+pub(crate) fn validate_new(kind: &str, value: &Value, found: &mut Findings) {
     validate(kind, value, found);
     let annotation = field(at(value, "metadata.annotations"), CLASS_ANNOTATION);
     let class = at(value, "spec.ingressClassName");
@@ -72,7 +72,7 @@ pub(super) fn validate_new(kind: &str, value: &Value, found: &mut Findings) {
     }
 }
 
-pub(super) fn update(kind: &str, new: &Value, old: &Value, found: &mut Findings) {
+pub(crate) fn update(kind: &str, new: &Value, old: &Value, found: &mut Findings) {
     if kind == "IngressClass" {
         let controller = |value| at(value, "spec.controller");
         let at = Path::new("spec");

@@ -1,16 +1,16 @@
 //! Pods and the templates of Pods: defaults, and what admission adds to a new Pod.
 
-pub(super) mod change;
+pub(crate) mod change;
 mod container;
 mod placement;
-pub(super) mod resize;
-pub(super) mod validation;
+pub(crate) mod resize;
+pub(crate) mod validation;
 mod volumes;
 
 use serde_json::{Map, Value, json};
 
-use crate::schema::look::{default, field, flag, items, list, make, number, object, text};
-use crate::schema::object::put;
+use crate::json::put;
+use crate::json::{default, field, flag, items, list, make, number, object, text};
 use drover_quantity::Quantity;
 
 const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -19,7 +19,7 @@ const TOKEN_SECONDS: u32 = 3_607;
 const TOLERATION_SECONDS: u32 = 300;
 
 /// Defaults of a Pod.
-pub(super) fn fill(pod: &mut Value) {
+pub(crate) fn fill(pod: &mut Value) {
     let Some(spec) = make(pod, "spec") else {
         return;
     };
@@ -56,7 +56,7 @@ fn requests_from_limits(container: &mut Value) {
 }
 
 /// Defaults of a template.
-pub(super) fn fill_template(template: &mut Value) {
+pub(crate) fn fill_template(template: &mut Value) {
     if let Some(spec) = make(template, "spec") {
         fill_spec(spec);
     }
@@ -181,7 +181,7 @@ fn pull_policy(image: &str) -> &'static str {
 
 /// What creation sets, and what the admission of a stock API server adds: the service account and
 /// its token, tolerations for nodes that are lost, and the default priority.
-pub(super) fn prepare_create(pod: &mut Value) {
+pub(crate) fn prepare_create(pod: &mut Value) {
     let quality = quality(pod);
     let mut status = json!({"phase": "Pending", "qosClass": quality});
     let Some(spec) = make(pod, "spec") else {
@@ -269,7 +269,7 @@ fn tolerate(spec: &mut Value, key: &str) {
 }
 
 /// The quality of service that a Pod's requests and limits make.
-pub(super) fn quality(pod: &Value) -> &'static str {
+pub(crate) fn quality(pod: &Value) -> &'static str {
     let spec = field(pod, "spec");
     let containers = ["containers", "initContainers"];
     let all = containers.iter().flat_map(|name| list(spec, name));
@@ -295,7 +295,7 @@ pub(super) fn quality(pod: &Value) -> &'static str {
     }
 }
 
-pub(super) fn keep_quality(new: &mut Value, old: &Value) {
+pub(crate) fn keep_quality(new: &mut Value, old: &Value) {
     let before = field(field(old, "status"), "qosClass").clone();
     if let Some(status) = make(new, "status") {
         default(status, "qosClass", before);
@@ -303,7 +303,7 @@ pub(super) fn keep_quality(new: &mut Value, old: &Value) {
 }
 
 /// The subresource changes the ephemeral containers, and nothing else.
-pub(super) fn only_ephemeral(new: &mut Value, old: &Value) {
+pub(crate) fn only_ephemeral(new: &mut Value, old: &Value) {
     let wanted = field(field(new, "spec"), "ephemeralContainers").clone();
     let metadata = field(new, "metadata").clone();
     *new = old.clone();
@@ -318,7 +318,7 @@ pub(super) fn only_ephemeral(new: &mut Value, old: &Value) {
 
 /// The subresource changes what containers have of resources, and nothing else. Other containers
 /// than before are left for validation to refuse.
-pub(super) fn only_resources(new: &mut Value, old: &Value) {
+pub(crate) fn only_resources(new: &mut Value, old: &Value) {
     const LISTS: [&str; 2] = ["containers", "initContainers"];
     let (wanted, before) = (field(new, "spec"), field(old, "spec"));
     let same = LISTS.iter().all(|name| {
@@ -349,7 +349,7 @@ pub(super) fn only_resources(new: &mut Value, old: &Value) {
 }
 
 /// The names of all containers.
-pub(super) fn names(spec: &Value) -> impl Iterator<Item = &str> {
+pub(crate) fn names(spec: &Value) -> impl Iterator<Item = &str> {
     ["containers", "initContainers", "ephemeralContainers"]
         .into_iter()
         .flat_map(|name| list(spec, name))
@@ -357,7 +357,7 @@ pub(super) fn names(spec: &Value) -> impl Iterator<Item = &str> {
 }
 
 /// Without these fields.
-pub(super) fn without(spec: &Value, names: &[&str]) -> Map<String, Value> {
+pub(crate) fn without(spec: &Value, names: &[&str]) -> Map<String, Value> {
     let map = spec.as_object().cloned().unwrap_or_default();
     map.into_iter()
         .filter(|(name, _)| !names.contains(&name.as_str()))

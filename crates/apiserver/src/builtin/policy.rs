@@ -6,11 +6,11 @@ use drover_quantity::Quantity;
 use serde_json::Value;
 
 use super::apps::{amount, at_most_all};
-use super::names;
 use super::rbac::label_selector;
+use crate::json::{default, field, items, list, make, number, object, text, texts};
+use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{default, field, items, list, make, number, object, text, texts};
 
 /// Names with this prefix are the system's.
 const SYSTEM: &str = "system-";
@@ -27,7 +27,7 @@ const SCOPES: [&str; 7] = [
     "VolumeAttributesClass",
 ];
 
-pub(super) fn fill_limits(limits: &mut Value) {
+pub(crate) fn fill_limits(limits: &mut Value) {
     let Some(spec) = make(limits, "spec") else {
         return;
     };
@@ -49,7 +49,7 @@ pub(super) fn fill_limits(limits: &mut Value) {
     }
 }
 
-pub(super) fn budget(value: &Value, found: &mut Findings) {
+pub(crate) fn budget(value: &Value, found: &mut Findings) {
     let at = Path::new("spec");
     let spec = field(value, "spec");
     let (least, most) = ("minAvailable", "maxUnavailable");
@@ -69,7 +69,7 @@ pub(super) fn budget(value: &Value, found: &mut Findings) {
     found.maybe_one_of(&at.child(name), text(spec, name), &known);
 }
 
-pub(super) fn budget_status(value: &Value, found: &mut Findings) {
+pub(crate) fn budget_status(value: &Value, found: &mut Findings) {
     let at = Path::new("status");
     for name in [
         "disruptionsAllowed",
@@ -81,7 +81,7 @@ pub(super) fn budget_status(value: &Value, found: &mut Findings) {
     }
 }
 
-pub(super) fn quota(value: &Value, found: &mut Findings) {
+pub(crate) fn quota(value: &Value, found: &mut Findings) {
     let at = Path::new("spec");
     let spec = field(value, "spec");
     amounts(spec, "hard", &at, found);
@@ -101,7 +101,7 @@ pub(super) fn quota(value: &Value, found: &mut Findings) {
     }
 }
 
-pub(super) fn quota_update(new: &Value, old: &Value, found: &mut Findings) {
+pub(crate) fn quota_update(new: &Value, old: &Value, found: &mut Findings) {
     quota(new, found);
     let scopes = |value| -> BTreeSet<&str> { texts(field(value, "spec"), "scopes").collect() };
     if scopes(new) != scopes(old) {
@@ -124,7 +124,7 @@ fn amounts(value: &Value, name: &str, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-pub(super) fn limits(value: &Value, found: &mut Findings) {
+pub(crate) fn limits(value: &Value, found: &mut Findings) {
     let at = Path::new("spec");
     let under = at.child("limits");
     let mut seen = HashSet::new();
@@ -201,7 +201,7 @@ fn ordered(limit: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-pub(super) fn priority(value: &Value, found: &mut Findings) {
+pub(crate) fn priority(value: &Value, found: &mut Findings) {
     let name = text(field(value, "metadata"), "name");
     let given = number(value, "value").unwrap_or_default();
     let known = [
@@ -226,7 +226,7 @@ pub(super) fn priority(value: &Value, found: &mut Findings) {
     found.maybe_one_of(&Path::new(name), text(value, name), &known);
 }
 
-pub(super) fn priority_update(new: &Value, old: &Value, found: &mut Findings) {
+pub(crate) fn priority_update(new: &Value, old: &Value, found: &mut Findings) {
     if number(new, "value") != number(old, "value") {
         found.forbidden(&Path::new("value"), "may not be changed in an update.");
     }

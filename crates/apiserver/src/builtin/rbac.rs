@@ -2,14 +2,15 @@
 
 use serde_json::Value;
 
-use super::{metadata, names};
+use super::metadata;
+use crate::json::{default, field, items, list, make, object, text};
+use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{default, field, items, list, make, object, text};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-pub(super) fn fill(value: &mut Value) {
+pub(crate) fn fill(value: &mut Value) {
     if value.get("roleRef").is_some_and(Value::is_object)
         && let Some(role) = make(value, "roleRef")
     {
@@ -23,13 +24,13 @@ pub(super) fn fill(value: &mut Value) {
 }
 
 /// Go's storage knows no empty list; whoever sent one owns it all the same.
-pub(super) fn prepare(value: &mut Value) {
+pub(crate) fn prepare(value: &mut Value) {
     if value["rules"].as_array().is_some_and(Vec::is_empty) {
         value["rules"] = Value::Null;
     }
 }
 
-pub(super) fn validate(kind: &str, value: &Value, found: &mut Findings) {
+pub(crate) fn validate(kind: &str, value: &Value, found: &mut Findings) {
     match kind {
         "Role" => rules(value, true, found),
         "ClusterRole" => {
@@ -94,7 +95,7 @@ fn aggregation(role: &Value, found: &mut Findings) {
 }
 
 /// Checks a label selector's object form.
-pub(super) fn label_selector(selector: &Value, at: &Path<'_>, found: &mut Findings) {
+pub(crate) fn label_selector(selector: &Value, at: &Path<'_>, found: &mut Findings) {
     let labels = object(selector, "matchLabels");
     metadata::labels(labels, &at.child("matchLabels"), found);
     let under = at.child("matchExpressions");
@@ -183,7 +184,7 @@ fn subject(subject: &Value, namespaced: bool, at: &Path<'_>, found: &mut Finding
     }
 }
 
-pub(super) fn update(new: &Value, old: &Value, found: &mut Findings) {
+pub(crate) fn update(new: &Value, old: &Value, found: &mut Findings) {
     if field(new, "roleRef") != field(old, "roleRef") {
         let role = field(new, "roleRef");
         let role = serde_json::json!({

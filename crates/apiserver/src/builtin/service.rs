@@ -9,18 +9,18 @@ use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
 
-use super::names;
+use crate::json::put;
+use crate::json::{default, field, flag, items, list, make, number, text, texts};
+use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{default, field, flag, items, list, make, number, text, texts};
-use crate::schema::object::put;
 
 const FIRST_ADDRESS: u32 = 0x0a60_0000;
 const ADDRESSES: u32 = 1 << 20;
 const FIRST_PORT: u32 = 30_000;
 const PORTS: u32 = 2_768;
 
-pub(super) fn fill(service: &mut Value) {
+pub(crate) fn fill(service: &mut Value) {
     let Some(spec) = make(service, "spec") else {
         return;
     };
@@ -87,7 +87,7 @@ pub fn assign(service: &mut Value, taken: &dyn Fn(&str) -> bool) {
     };
     // A headless one without a selector may have endpoints of any family.
     let any_family = address == "None"
-        && crate::schema::look::object(spec, "selector").is_none_or(serde_json::Map::is_empty);
+        && crate::json::object(spec, "selector").is_none_or(serde_json::Map::is_empty);
     default(spec, "clusterIPs", json!([address]));
     put(spec, "clusterIP", Some(address.into()));
     if any_family {
@@ -144,7 +144,7 @@ fn free(
 }
 
 /// What an update leaves out of the given addresses stays.
-pub(super) fn carry(new: &mut Value, old: &Value) {
+pub(crate) fn carry(new: &mut Value, old: &Value) {
     let before = field(old, "spec");
     let (is, was) = (
         text(field(new, "spec"), "type").to_owned(),
@@ -174,7 +174,7 @@ pub(super) fn carry(new: &mut Value, old: &Value) {
     assign(new, &|_| false);
 }
 
-pub(super) fn update(new: &Value, old: &Value, found: &mut Findings) {
+pub(crate) fn update(new: &Value, old: &Value, found: &mut Findings) {
     let at = Path::new("spec");
     let (new, old) = (field(new, "spec"), field(old, "spec"));
     let external = |spec: &Value| text(spec, "type") == "ExternalName";
@@ -188,7 +188,7 @@ pub(super) fn update(new: &Value, old: &Value, found: &mut Findings) {
     }
 }
 
-pub(super) fn validate(service: &Value, found: &mut Findings) {
+pub(crate) fn validate(service: &Value, found: &mut Findings) {
     let at = Path::new("spec");
     let spec = field(service, "spec");
     let kind = text(spec, "type");
@@ -313,7 +313,7 @@ fn all_ports(spec: &Value, at: &Path<'_>, found: &mut Findings) {
             found.duplicate(&at, shown);
         }
         used.push((number, protocol));
-        let given = crate::schema::look::number(port, "nodePort").unwrap_or_default();
+        let given = crate::json::number(port, "nodePort").unwrap_or_default();
         let kind = text(spec, "type");
         if given != 0 && matches!(kind, "ClusterIP" | "ExternalName" | "") {
             let said = format!("may not be used when `type` is '{kind}'");
@@ -323,14 +323,14 @@ fn all_ports(spec: &Value, at: &Path<'_>, found: &mut Findings) {
 }
 
 /// Checks a port's number.
-pub(super) fn valid_port(at: &Path<'_>, port: i64, found: &mut Findings) {
+pub(crate) fn valid_port(at: &Path<'_>, port: i64, found: &mut Findings) {
     if !(1..=65_535).contains(&port) {
         found.invalid(at, port, "must be between 1 and 65535, inclusive");
     }
 }
 
 /// Checks a port's number or name.
-pub(super) fn port_or_name(at: &Path<'_>, port: &Value, found: &mut Findings) {
+pub(crate) fn port_or_name(at: &Path<'_>, port: &Value, found: &mut Findings) {
     match port {
         Value::Number(number) => {
             valid_port(at, number.as_i64().unwrap_or_default(), found);
@@ -341,7 +341,7 @@ pub(super) fn port_or_name(at: &Path<'_>, port: &Value, found: &mut Findings) {
 }
 
 fn selector(spec: &Value, at: &Path<'_>, found: &mut Findings) {
-    let labels = crate::schema::look::object(spec, "selector");
+    let labels = crate::json::object(spec, "selector");
     super::metadata::labels(labels, &at.child("selector"), found);
 }
 

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::names;
+use crate::json::{default, field, list, make, object, text, texts};
+use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{default, field, list, make, object, text, texts};
 
 const MODES: [&str; 4] = [
     "ReadOnlyMany",
@@ -14,7 +14,7 @@ const MODES: [&str; 4] = [
     "ReadWriteOncePod",
 ];
 
-pub(super) fn fill_volume(volume: &mut Value) {
+pub(crate) fn fill_volume(volume: &mut Value) {
     if let Some(spec) = make(volume, "spec") {
         default(spec, "persistentVolumeReclaimPolicy", "Retain");
         default(spec, "volumeMode", "Filesystem");
@@ -24,7 +24,7 @@ pub(super) fn fill_volume(volume: &mut Value) {
     }
 }
 
-pub(super) fn fill_claim(claim: &mut Value) {
+pub(crate) fn fill_claim(claim: &mut Value) {
     if let Some(spec) = make(claim, "spec") {
         default(spec, "volumeMode", "Filesystem");
     }
@@ -45,7 +45,7 @@ fn access_modes(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-pub(super) fn volume(volume: &Value, found: &mut Findings) {
+pub(crate) fn volume(volume: &Value, found: &mut Findings) {
     let at = Path::new("spec");
     let spec = field(volume, "spec");
     access_modes(spec, &at, found);
@@ -66,12 +66,12 @@ pub(super) fn volume(volume: &Value, found: &mut Findings) {
     );
 }
 
-pub(super) fn claim(claim: &Value, found: &mut Findings) {
+pub(crate) fn claim(claim: &Value, found: &mut Findings) {
     claim_spec(field(claim, "spec"), &Path::new("spec"), found);
 }
 
 /// Checks a claim's spec, also in a StatefulSet.
-pub(super) fn claim_spec(spec: &Value, at: &Path<'_>, found: &mut Findings) {
+pub(crate) fn claim_spec(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     access_modes(spec, at, found);
     let requests = field(field(spec, "resources"), "requests");
     if requests.get("storage").is_none() {
@@ -84,7 +84,7 @@ pub(super) fn claim_spec(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     );
 }
 
-pub(super) fn claim_update(new: &Value, old: &Value, found: &mut Findings) {
+pub(crate) fn claim_update(new: &Value, old: &Value, found: &mut Findings) {
     claim(new, found);
     let kept = |claim: &Value| {
         let mut spec = field(claim, "spec").clone();
@@ -102,12 +102,12 @@ pub(super) fn claim_update(new: &Value, old: &Value, found: &mut Findings) {
     }
 }
 
-pub(super) fn fill_class(class: &mut Value) {
+pub(crate) fn fill_class(class: &mut Value) {
     default(class, "reclaimPolicy", "Delete");
     default(class, "volumeBindingMode", "Immediate");
 }
 
-pub(super) fn class(class: &Value, found: &mut Findings) {
+pub(crate) fn class(class: &Value, found: &mut Findings) {
     let at = Path::new("provisioner");
     let provisioner = text(class, "provisioner").to_lowercase();
     if provisioner.is_empty() {
@@ -137,7 +137,7 @@ pub(super) fn class(class: &Value, found: &mut Findings) {
     }
 }
 
-pub(super) fn class_update(new: &Value, old: &Value, found: &mut Findings) {
+pub(crate) fn class_update(new: &Value, old: &Value, found: &mut Findings) {
     for name in [
         "parameters",
         "provisioner",

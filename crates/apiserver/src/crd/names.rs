@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::schema::look::{field, text, texts};
+use crate::json::{field, text, texts};
 
 /// What becomes of a CRD's names.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use crate::json::{field, list, text};
 use crate::resource::{Column, ScalePaths};
-use crate::schema::look::{field, list, text};
 
 pub(super) fn scale(scale: &Value) -> ScalePaths {
     ScalePaths {

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::cel::{Gives, compile, uses_old_self};
 use super::schemas::LIST_TYPE;
+use crate::json::{field, flag, list, object, text};
+use crate::schema::cel::{Gives, compile, uses_old_self};
 use crate::schema::findings::Findings;
-use crate::schema::look::{field, flag, list, object, text};
 use crate::schema::{Node, Path, Shape};
 
 const RULES: &str = "x-kubernetes-validations";

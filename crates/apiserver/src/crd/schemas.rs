@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::rules::{self, About};
 use super::structural;
+use crate::json::{field, flag, list, object, text, texts};
 use crate::schema::findings::Findings;
-use crate::schema::look::{field, flag, list, object, text, texts};
 use crate::schema::{Node, Path};
 
 pub(super) const LIST_TYPE: &str = "x-kubernetes-list-type";

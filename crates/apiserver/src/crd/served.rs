@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::read;
-use crate::schema::look::{field, flag, list, text};
+use crate::json::{field, flag, list, text};
 
 /// Group, version and plural of all that it serves.
 pub(crate) fn served_names(crd: &Value) -> impl Iterator<Item = (&str, &str, &str)> {

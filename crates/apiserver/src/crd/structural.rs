@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
+use crate::json::{field, flag, list, object, text};
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{field, flag, list, object, text};
 
 const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
 const EMBEDDED: &str = "x-kubernetes-embedded-resource";

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::versions::versions;
-use crate::builtin::names::{dns_1035_label, dns_subdomain};
+use crate::json::{field, flag, list, text, texts};
+use crate::names::{dns_1035_label, dns_subdomain};
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{field, flag, list, text, texts};
 
 /// What is wrong with a CRD, beside its metadata.
 pub(crate) fn validate(crd: &Value, found: &mut Findings) {

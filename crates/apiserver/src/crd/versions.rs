@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::schemas;
-use crate::builtin::names::dns_1035_label;
+use crate::json::{field, flag, list, object, text};
+use crate::jsonpath;
+use crate::names::dns_1035_label;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{field, flag, list, object, text};
-use crate::table;
 
 const TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
 const FORMATS: [&str; 8] = [
@@ -22,7 +22,7 @@ const FORMATS: [&str; 8] = [
     "int64",
     "password",
 ];
-const MOST_SELECTABLE: usize = 8;
+const MAX_SELECTABLE_FIELDS: usize = 8;
 
 pub(super) fn versions(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     let versions = list(spec, "versions");
@@ -203,11 +203,11 @@ fn columns(version: &Value, at: &Path<'_>, found: &mut Findings) {
                 let said = "must be a simple json path starting with .";
                 found.invalid(&at.child("JSONPath"), path, said);
             }
-            path if !table::is_bounded(path) => {
+            path if !jsonpath::is_bounded(path) => {
                 let said = format!(
                     "must have at most {} bytes and {} filters",
-                    table::LONGEST_PATH,
-                    table::DEEPEST_PATH
+                    jsonpath::MAX_BYTES,
+                    jsonpath::MAX_FILTER_DEPTH
                 );
                 found.invalid(&at.child("JSONPath"), "", said);
             }
@@ -248,7 +248,7 @@ fn selectable(version: &Value, at: &Path<'_>, found: &mut Findings) {
             found.duplicate(&at, path);
         }
     }
-    if seen.len() > MOST_SELECTABLE {
-        found.too_many(at, seen.len(), MOST_SELECTABLE);
+    if seen.len() > MAX_SELECTABLE_FIELDS {
+        found.too_many(at, seen.len(), MAX_SELECTABLE_FIELDS);
     }
 }

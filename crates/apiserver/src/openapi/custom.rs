@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{REFERENCE, built_in, entries};
 use crate::builtin;
+use crate::json::{field, flag, text};
 use crate::resource::{Resource, Scope};
-use crate::schema::look::{field, flag, text};
 
 const API: &str = "/apis/apps/v1/";
 const TYPE_META: [(&str, &str); 2] = [

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::schema::look::{field, flag, list, object, text};
+use crate::json::{field, flag, list, object, text};
 
 /// The document's bytes.
 pub(super) fn document(document: &Value) -> Vec<u8> {

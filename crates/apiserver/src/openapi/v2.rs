@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Documents, REFERENCE};
-use crate::schema::look::{field, flag, list, object};
+use crate::json::{field, flag, list, object};
 
 const DEFINITION: &str = "#/definitions/";
 const METHODS: [&str; 7] = ["delete", "get", "head", "options", "patch", "post", "put"];

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::definition::is_zero;
-use super::{GoStruct, Node, Shape, Written, tell_unknown};
+use super::{GoStruct, Node, Shape, Written, report_unknown};
 use drover_quantity::{Quantity, QuantityError};
 
 /// Why an object cannot be read as its kind.
@@ -118,7 +118,7 @@ impl<'a> Walk<'a> {
         for key in keys {
             let Some(inner) = node.field(&key) else {
                 map.remove(&key);
-                tell_unknown(&mut self.unknown, &self.at, &key);
+                report_unknown(&mut self.unknown, &self.at, &key);
                 continue;
             };
             let Some(value) = map.get_mut(&key) else {

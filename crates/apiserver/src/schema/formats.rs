@@ -22,8 +22,8 @@ pub(super) fn violated<'a>(format: &'a str, text: &str) -> Option<&'a str> {
         "hostname" => is_hostname(text),
         "email" => is_email(text),
         "uri" => is_uri(text),
-        "k8s-short-name" => super::super::builtin::names::dns_label(text).is_empty(),
-        "k8s-long-name" => super::super::builtin::names::dns_subdomain(text).is_empty(),
+        "k8s-short-name" => crate::names::dns_label(text).is_empty(),
+        "k8s-long-name" => crate::names::dns_subdomain(text).is_empty(),
         _ => true,
     };
     (!right).then_some(match format {

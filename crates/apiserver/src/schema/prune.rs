@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{Node, Shape, tell_unknown};
+use super::{Node, Shape, report_unknown};
 
 /// Fields that every object with a kind has.
 const OF_EVERY_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -58,7 +58,7 @@ impl Walk {
                         None if node.is_some_and(Node::is_open) => {}
                         None => {
                             map.remove(&key);
-                            tell_unknown(&mut self.found, &self.at, &key);
+                            report_unknown(&mut self.found, &self.at, &key);
                         }
                     }
                 }

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::exchange::Exchange;
 use super::shared::{Target, object_at};
+use crate::json::{field, list};
 use crate::resource::key;
-use crate::schema::look::{field, list};
 use crate::status::ApiError;
 
 const AUTOMOUNT: &str = "automountServiceAccountToken";

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::metadata;
 use super::shared::Target;
 use crate::resource::Resource;
-use crate::schema::Part;
+use crate::resource::WriteTarget;
 
 /// Gives a new object what every object has; the name is made by the caller.
 pub(crate) fn fill_system_fields(object: &mut Value) {
@@ -35,7 +35,9 @@ pub(crate) fn create(resource: &Resource, object: &mut Value) {
 pub(crate) fn update(target: &Target, object: &mut Value, old: &Value) {
     let asked = object["metadata"]["resourceVersion"].take();
     metadata::copy(old, object, "generation");
-    target.resource.prepare_update(object, old, part(target));
+    target
+        .resource
+        .prepare_update(object, old, write_target(target));
     keep_system_fields(object, old);
     match asked {
         Value::Null => drop(metadata::remove(object, "resourceVersion")),
@@ -43,15 +45,15 @@ pub(crate) fn update(target: &Target, object: &mut Value, old: &Value) {
     }
 }
 
-/// The part of the object that the request may change.
-pub(crate) fn part(target: &Target) -> Part {
+/// The resource or subresource that the request writes.
+pub(crate) fn write_target(target: &Target) -> WriteTarget {
     match target.subresource.as_str() {
-        "status" => Part::Status,
-        "finalize" => Part::Finalize,
-        "ephemeralcontainers" => Part::EphemeralContainers,
-        "resize" => Part::Resize,
-        "approval" => Part::Approval,
-        _ => Part::Main,
+        "status" => WriteTarget::Status,
+        "finalize" => WriteTarget::Finalize,
+        "ephemeralcontainers" => WriteTarget::EphemeralContainers,
+        "resize" => WriteTarget::Resize,
+        "approval" => WriteTarget::Approval,
+        _ => WriteTarget::Object,
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::metadata;
-use super::prepare::part;
+use super::prepare::write_target;
 use super::shared::Target;
 use crate::status::{ApiError, FieldError};
 
@@ -20,7 +20,9 @@ pub(crate) fn create(target: &Target, object: &Value) -> Result<(), ApiError> {
 /// # Errors
 /// 422 with a cause for each field at fault.
 pub(crate) fn update(target: &Target, object: &Value, old: &Value) -> Result<(), ApiError> {
-    let faults = target.resource.validate_update(object, old, part(target));
+    let faults = target
+        .resource
+        .validate_update(object, old, write_target(target));
     refuse(target, object, &faults)
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::workloads::selector;
 use super::{View, count, or};
-use crate::schema::look::{at, field, flag, list, number, object, text};
+use crate::json::{at, field, flag, list, number, object, text};
 
 /// Hosts of an Ingress that are shown.
 const HOSTS: usize = 3;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::workloads::labels;
 use super::{View, count, or};
-use crate::schema::look::{at, field, flag, list, object, text, texts};
+use crate::json::{at, field, flag, list, object, text, texts};
 
 const ROLE_PREFIX: &str = "node-role.kubernetes.io/";
 /// More endpoints than these are only counted.

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{View, count, or};
-use crate::schema::look::{field, flag, list, text};
+use crate::json::{field, flag, list, text};
 
 pub(super) fn pod(view: &View<'_>) -> Vec<Value> {
     let (spec, status) = (view.spec(), view.status());

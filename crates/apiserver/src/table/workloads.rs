@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{View, age, count, or};
-use crate::schema::look::{at, field, flag, list, object, text, texts};
+use crate::json::{at, field, flag, list, object, text, texts};
 
 pub(super) fn deployment(view: &View<'_>) -> Vec<Value> {
     let status = view.status();

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
+use crate::json::{field, number, text};
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{field, number, text};
 
 /// Checks what controllers report.
 /// Checks the status.
-pub(in crate::builtin) fn status(value: &Value, found: &mut Findings) {
+pub(crate) fn status(value: &Value, found: &mut Findings) {
     let at = Path::new("status");
     let status = field(value, "status");
     let counts = [

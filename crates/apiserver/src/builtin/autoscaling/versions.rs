@@ -4,9 +4,9 @@
 use serde_json::{Map, Value, json};
 
 use super::cpu;
-use crate::schema::look::{field, make, number, text};
+use crate::json::{field, make, number, text};
 
-pub(super) const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
+pub(crate) const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
 const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
@@ -189,7 +189,7 @@ fn renamed(metric: &Value, fields: fn(&str) -> &'static Fields) -> Value {
     let source = field(metric, &name);
     let mut made = Map::new();
     for (path, new) in fields(&name) {
-        let found = crate::schema::look::at(source, path);
+        let found = crate::json::at(source, path);
         if !found.is_null() {
             made.insert((*new).to_owned(), found.clone());
         }

@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::job_spec;
+use crate::json::{field, flag, number, text};
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{field, flag, number, text};
 
 /// The names of IANA's time zones, one on each line.
 const TIME_ZONES: &str = include_str!("../../../schemas/time-zones.txt");
 
-pub(super) fn validate(spec: &Value, at: &Path<'_>, found: &mut Findings) {
+pub(crate) fn validate(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     let under = at.child("schedule");
     let schedule = text(spec, "schedule");
     if schedule.is_empty() {

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::container::container;
 use super::validation::trimmed_images;
+use crate::json::{field, list, number, text};
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{field, list, number, text};
 
 /// Checks a changed Pod: little of its spec may change.
 pub(crate) fn update(new: &Value, old: &Value, found: &mut Findings) {
@@ -76,7 +76,7 @@ fn comparable(spec: &Value) -> serde_json::Map<String, Value> {
     for name in ["containers", "initContainers"] {
         if let Some(Value::Array(containers)) = rest.get_mut(name) {
             for container in containers {
-                crate::schema::object::put(container, "image", None);
+                crate::json::put(container, "image", None);
             }
         }
     }

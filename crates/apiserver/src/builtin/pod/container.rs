@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::super::names;
 use super::super::service::{port_or_name, valid_port};
 use super::placement;
+use crate::json::{field, list, number, object, text};
+use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{field, list, number, object, text};
 use drover_quantity::Quantity;
 
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
@@ -57,7 +57,7 @@ const STANDARD: [&str; 20] = [
     "storage",
 ];
 
-pub(super) fn container(one: &Value, mountable: &[&str], at: &Path<'_>, found: &mut Findings) {
+pub(crate) fn container(one: &Value, mountable: &[&str], at: &Path<'_>, found: &mut Findings) {
     placement::container(one, at, found);
     let name = text(one, "name");
     if name.is_empty() {
@@ -106,7 +106,7 @@ fn ports(one: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-pub(super) fn conflicts(one: &Value, taken: &mut Vec<String>, at: &Path<'_>, found: &mut Findings) {
+pub(crate) fn conflicts(one: &Value, taken: &mut Vec<String>, at: &Path<'_>, found: &mut Findings) {
     let under = at.child("ports");
     for (index, port) in list(one, "ports").iter().enumerate() {
         let Some(number) = number(port, "hostPort").filter(|port| *port != 0) else {
@@ -294,7 +294,7 @@ fn resource_name(name: &str, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-pub(super) fn probes(one: &Value, at: &Path<'_>, found: &mut Findings) {
+pub(crate) fn probes(one: &Value, at: &Path<'_>, found: &mut Findings) {
     for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
         let probe = field(one, name);
         if probe.is_null() {

@@ -4,15 +4,16 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::super::{metadata, names};
+use super::super::metadata;
+use crate::json::{field, flag, list, number, object, text, texts};
+use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{field, flag, list, number, object, text, texts};
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
-pub(super) fn validate(spec: &Value, at: &Path<'_>, found: &mut Findings) {
+pub(crate) fn validate(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     let affinity = field(spec, "affinity");
     let under = at.child("affinity");
     node(
@@ -106,7 +107,7 @@ fn shown(context: &Value) -> String {
 }
 
 /// Checks the security context of a container.
-pub(super) fn container(one: &Value, at: &Path<'_>, found: &mut Findings) {
+pub(crate) fn container(one: &Value, at: &Path<'_>, found: &mut Findings) {
     let context = field(one, "securityContext");
     let under = at.child("securityContext");
     ids(context, &["runAsUser", "runAsGroup"], &under, found);

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::{quality, validation};
+use crate::json::put;
+use crate::json::{field, list, object, text};
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{field, list, object, text};
-use crate::schema::object::put;
 
 const LISTS: [&str; 2] = ["containers", "initContainers"];
 const ONLY: &str = "only cpu and memory resources are mutable";
@@ -88,7 +88,7 @@ fn removed(container: &Value, former: &Value, at: &Path<'_>, found: &mut Finding
 fn without_sizes(spec: &Value) -> Value {
     let mut spec = spec.clone();
     for name in LISTS {
-        for container in crate::schema::look::items(&mut spec, name) {
+        for container in crate::json::items(&mut spec, name) {
             put(container, "resizePolicy", None);
             let Some(resources) = container.get_mut("resources") else {
                 continue;

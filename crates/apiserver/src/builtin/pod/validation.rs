@@ -3,12 +3,13 @@
 
 use serde_json::Value;
 
-use super::super::{metadata, names};
+use super::super::metadata;
 use super::container::{conflicts, container, probes};
 use super::{placement, volumes};
+use crate::json::{field, list, number, object, text};
+use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{field, list, number, object, text};
 
 /// Checks a new Pod.
 pub(crate) fn pod(pod: &Value, found: &mut Findings) {
@@ -26,7 +27,7 @@ pub(crate) fn pod(pod: &Value, found: &mut Findings) {
 }
 
 /// Images of a Pod, though not of a template, have no blanks around them.
-pub(super) fn trimmed_images(spec: &Value, at: &Path<'_>, found: &mut Findings) {
+pub(crate) fn trimmed_images(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     for name in ["containers", "initContainers"] {
         let under = at.child(name);
         for (index, container) in list(spec, name).iter().enumerate() {
@@ -54,7 +55,7 @@ pub(crate) fn template(template: &Value, claims: &[&str], at: &Path<'_>, found: 
     }
 }
 
-pub(super) fn spec(spec: &Value, claims: &[&str], at: &Path<'_>, found: &mut Findings) {
+pub(crate) fn spec(spec: &Value, claims: &[&str], at: &Path<'_>, found: &mut Findings) {
     let mut mountable = volumes::validate(spec, at, found);
     mountable.extend(claims);
     let all = list(spec, "containers");

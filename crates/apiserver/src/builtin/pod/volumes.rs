@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::super::names::dns_label;
+use crate::json::put;
+use crate::json::{default, field, items, list, text};
+use crate::names::dns_label;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
-use crate::schema::look::{default, field, items, list, text};
-use crate::schema::object::put;
 
 /// Defaults of a volume.
-pub(super) fn fill(volume: &mut Value) {
+pub(crate) fn fill(volume: &mut Value) {
     let Some(map) = volume.as_object() else {
         return;
     };
@@ -58,7 +58,7 @@ fn fill_items(source: &mut Value) {
 }
 
 /// Checks all volumes; returns the names that containers may mount.
-pub(super) fn validate<'a>(spec: &'a Value, at: &Path<'_>, found: &mut Findings) -> Vec<&'a str> {
+pub(crate) fn validate<'a>(spec: &'a Value, at: &Path<'_>, found: &mut Findings) -> Vec<&'a str> {
     let mut known: Vec<&str> = Vec::new();
     let under = at.child("volumes");
     for (index, volume) in list(spec, "volumes").iter().enumerate() {

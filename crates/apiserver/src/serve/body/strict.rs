@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use crate::schema::told;
+use crate::schema::truncated_path;
 
 /// A decoded body.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -242,7 +242,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
             let dot = if self.0.path.is_empty() { "" } else { "." };
             let value = self.0.within(format_args!("{dot}{key}"), |notes| {
                 if map.contains_key(&key) && notes.duplicates.len() < REPORTED {
-                    let note = format!("duplicate field {:?}", told(&notes.path));
+                    let note = format!("duplicate field {:?}", truncated_path(&notes.path));
                     notes.duplicates.push(note);
                 }
                 entries.next_value_seed(Seed(notes))

@@ -4,15 +4,15 @@
 use serde_json::Value;
 
 /// The longest path, in bytes.
-pub(crate) const LONGEST: usize = 1024;
+pub(crate) const MAX_BYTES: usize = 1024;
 /// How deep filters may be in one another.
-pub(crate) const DEEPEST: usize = 4;
+pub(crate) const MAX_FILTER_DEPTH: usize = 4;
 /// Values that are looked at to find the first one.
 const VISITS: usize = 100_000;
 
 /// The first value at a path; nothing also when the path is not understood, or leads to more
 /// values than a column is worth looking at.
-pub(super) fn first<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
+pub(crate) fn first<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
     let steps = parse(path)?;
     let mut visits = Visits(VISITS);
     let found = visits.follow(&steps, object)?;
@@ -21,11 +21,11 @@ pub(super) fn first<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
 
 /// Whether a path is short and shallow enough to be followed.
 pub(crate) fn is_bounded(path: &str) -> bool {
-    path.len() <= LONGEST && path.matches("?(").count() <= DEEPEST
+    path.len() <= MAX_BYTES && path.matches("?(").count() <= MAX_FILTER_DEPTH
 }
 
 /// A value as `%v` and kubectl's JSONPath print it.
-pub(super) fn printed(value: &Value) -> String {
+pub(crate) fn printed(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),

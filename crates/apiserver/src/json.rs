@@ -77,3 +77,21 @@ pub(crate) fn items<'a>(value: &'a mut Value, name: &str) -> &'a mut [Value] {
         .and_then(Value::as_array_mut)
         .map_or(&mut [], Vec::as_mut_slice)
 }
+
+/// Sets a field, or removes it when the value is `None` or null.
+pub(crate) fn put(value: &mut Value, name: &str, set: Option<Value>) {
+    let Some(map) = value.as_object_mut() else {
+        return;
+    };
+    match set {
+        Some(set) if !set.is_null() => map.insert(name.to_owned(), set),
+        _ => map.remove(name),
+    };
+}
+
+/// Sets `metadata.generation`.
+pub(crate) fn set_generation(value: &mut Value, generation: i64) {
+    if let Some(metadata) = make(value, "metadata") {
+        put(metadata, "generation", Some(generation.into()));
+    }
+}

@@ -1,20 +1,21 @@
-//! Objects with a kind inside of custom objects (`x-kubernetes-embedded-resource`): their metadata
-//! is read as any object's is, and they must say what they are.
+//! Objects inside of custom objects (`x-kubernetes-embedded-resource`): decodes and validates their
+//! metadata, and requires `apiVersion` and `kind`.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::findings::Findings;
-use super::look::{field, text};
-use super::{DecodeError, MOST_TOLD, Node, Path, told};
-use crate::builtin::{self, metadata, names};
+use crate::builtin::{self, metadata};
+use crate::json::{field, text};
+use crate::names;
+use crate::schema::findings::Findings;
+use crate::schema::{DecodeError, MAX_UNKNOWN_FIELDS, Node, Path, truncated_path};
 
-/// A name for those that have none: here it is nobody's fault.
-const NAMELESS: &str = "fakename";
+/// Placeholder for an absent name: embedded objects need none.
+const PLACEHOLDER_NAME: &str = "fakename";
 
 impl Node {
-    /// Reads the metadata of all objects inside, and reports fields that are unknown in it.
+    /// Decodes the metadata of all embedded objects, and returns the unknown fields.
     ///
     /// # Errors
     /// A field of another type.
@@ -25,7 +26,7 @@ impl Node {
         Ok(walk.unknown)
     }
 
-    /// What is wrong with what the objects inside say that they are.
+    /// Validates `apiVersion`, `kind` and metadata of all embedded objects.
     pub(crate) fn validate_embedded(&self, value: &Value, at: &Path<'_>, found: &mut Findings) {
         if self.embedded_resource && value.is_object() {
             validate(value, at, found);
@@ -63,11 +64,11 @@ impl Walk {
                     && let Some(metadata) = map.get_mut("metadata")
                 {
                     let unknown = builtin::object_meta().decode(metadata)?;
-                    let prefix = format!("field \"{}.metadata.", told(&self.at));
+                    let prefix = format!("field \"{}.metadata.", truncated_path(&self.at));
                     let below = unknown
                         .iter()
                         .map(|said| said.replacen("field \"", &prefix, 1));
-                    let room = MOST_TOLD.saturating_sub(self.unknown.len());
+                    let room = MAX_UNKNOWN_FIELDS.saturating_sub(self.unknown.len());
                     self.unknown.extend(below.take(room));
                 }
                 for (name, inside) in map.iter_mut() {
@@ -137,7 +138,7 @@ fn validate(value: &Value, at: &Path<'_>, found: &mut Findings) {
     }
     let mut named = serde_json::json!({ "metadata": metadata });
     if text(metadata, "name").is_empty() {
-        named["metadata"]["name"] = NAMELESS.into();
+        named["metadata"]["name"] = PLACEHOLDER_NAME.into();
     }
     let namespaced = !text(metadata, "namespace").is_empty();
     let mut inside = Findings::default();

@@ -1,31 +1,31 @@
-//! Which rules hold for which built-in kind.
+//! Defaults, preparation and validation of built-in kinds, dispatched by group and kind.
 
 use serde_json::{Value, json};
 
-use super::{
-    admission, apps, autoscaling, batch, certificates, core, discovery, names, networking, pod,
-    policy, rbac, service, storage,
+use crate::builtin::{
+    admission, apps, autoscaling, batch, certificates, core, discovery, networking, pod, policy,
+    rbac, service, storage,
 };
+use crate::json::{default, field, make, number, put, set_generation};
+use crate::names;
 use crate::resource::Resource;
-use crate::schema::Part;
+use crate::resource::WriteTarget;
 use crate::schema::findings::Findings;
-use crate::schema::look::{default, field, make, number};
-use crate::schema::object::{put, set_generation};
 
-fn of(resource: &Resource) -> (&str, &str) {
+fn group_kind(resource: &Resource) -> (&str, &str) {
     (&resource.group_version.group, &resource.kind)
 }
 
-/// What reading does beside the fields: one field that is written into another.
-pub(crate) fn read(resource: &Resource, value: &mut Value) {
-    if of(resource) == ("", "Secret") {
+/// Conversions beyond the schema: `stringData` of a Secret moves into `data`.
+pub(super) fn read(resource: &Resource, value: &mut Value) {
+    if group_kind(resource) == ("", "Secret") {
         core::read_secret(value);
     }
 }
 
-/// Fills in defaults.
-pub(crate) fn fill(resource: &Resource, value: &mut Value) {
-    match of(resource) {
+/// Sets defaults.
+pub(super) fn fill(resource: &Resource, value: &mut Value) {
+    match group_kind(resource) {
         ("", "Secret") => default(value, "type", "Opaque"),
         ("", "Namespace") => core::fill_namespace(value),
         ("", "Node") => core::fill_node(value),
@@ -54,7 +54,7 @@ fn fill_crd(crd: &mut Value) {
         return;
     };
     if let Some(names) = make(spec, "names") {
-        let kind = crate::schema::look::text(names, "kind").to_owned();
+        let kind = crate::json::text(names, "kind").to_owned();
         default(names, "singular", kind.to_lowercase());
         if !kind.is_empty() {
             default(names, "listKind", format!("{kind}List"));
@@ -64,7 +64,7 @@ fn fill_crd(crd: &mut Value) {
     store_version(crd);
 }
 
-/// The storage version is one that objects are stored in, from now on.
+/// Adds the storage version to `status.storedVersions`.
 fn store_version(crd: &mut Value) {
     let Some(version) = crate::crd::storage_version(crd).map(str::to_owned) else {
         return;
@@ -72,16 +72,16 @@ fn store_version(crd: &mut Value) {
     let Some(status) = make(crd, "status") else {
         return;
     };
-    let mut stored = crate::schema::look::list(status, "storedVersions").to_vec();
+    let mut stored = crate::json::list(status, "storedVersions").to_vec();
     if !stored.iter().any(|stored| *stored == version) {
         stored.push(version.into());
         put(status, "storedVersions", Some(stored.into()));
     }
 }
 
-/// Takes out of a new object what its creator may not set, and sets what creation does.
-pub(crate) fn prepare_create(resource: &Resource, value: &mut Value) {
-    match of(resource) {
+/// See [`Resource::prepare_create`].
+pub(super) fn prepare_create(resource: &Resource, value: &mut Value) {
+    match group_kind(resource) {
         ("", "Pod") => pod::prepare_create(value),
         ("", "Namespace") => core::prepare_namespace(value),
         ("", "Service") => {
@@ -121,7 +121,7 @@ pub(crate) fn prepare_create(resource: &Resource, value: &mut Value) {
 }
 
 fn counts_generation(resource: &Resource) -> bool {
-    match of(resource) {
+    match group_kind(resource) {
         ("", kind) => kind == "Pod",
         ("apps", kind) => kind != "ControllerRevision",
         (
@@ -138,18 +138,23 @@ fn counts_generation(resource: &Resource) -> bool {
     }
 }
 
-/// Brings a changed object back to what this part may change, and counts its generation.
-pub(crate) fn prepare_update(resource: &Resource, new: &mut Value, old: &Value, part: Part) {
+/// See [`Resource::prepare_update`].
+pub(super) fn prepare_update(
+    resource: &Resource,
+    new: &mut Value,
+    old: &Value,
+    target: WriteTarget,
+) {
     let keep = |new: &mut Value, name: &str| put(new, name, old.get(name).cloned());
-    match part {
-        Part::Main => {
+    match target {
+        WriteTarget::Object => {
             if resource.status {
                 keep(new, "status");
             }
         }
-        Part::Status => {
+        WriteTarget::Status => {
             keep(new, "spec");
-            match of(resource) {
+            match group_kind(resource) {
                 ("apps", "Deployment") => keep_metadata(new, old, "labels"),
                 ("certificates.k8s.io", _) => certificates::keep_verdicts(new, old),
                 ("", "Pod") => {
@@ -159,13 +164,13 @@ pub(crate) fn prepare_update(resource: &Resource, new: &mut Value, old: &Value, 
                 _ => {}
             }
         }
-        Part::Finalize => keep(new, "status"),
-        Part::EphemeralContainers => pod::only_ephemeral(new, old),
-        Part::Resize => pod::only_resources(new, old),
-        Part::Approval => certificates::only_conditions(new, old),
+        WriteTarget::Finalize => keep(new, "status"),
+        WriteTarget::EphemeralContainers => pod::only_ephemeral(new, old),
+        WriteTarget::Resize => pod::only_resources(new, old),
+        WriteTarget::Approval => certificates::only_conditions(new, old),
     }
-    if part == Part::Main {
-        match of(resource) {
+    if target == WriteTarget::Object {
+        match group_kind(resource) {
             ("", "Namespace") | ("certificates.k8s.io", _) => keep(new, "spec"),
             ("", "Secret") if matches!(field(new, "type").as_str(), None | Some("")) => {
                 keep(new, "type");
@@ -177,9 +182,9 @@ pub(crate) fn prepare_update(resource: &Resource, new: &mut Value, old: &Value, 
             _ => {}
         }
     }
-    if counts_generation(resource) && part != Part::Finalize {
+    if counts_generation(resource) && target != WriteTarget::Finalize {
         let before = number(field(old, "metadata"), "generation").unwrap_or_default();
-        let changed = part != Part::Status && has_changed(resource, new, old);
+        let changed = target != WriteTarget::Status && has_changed(resource, new, old);
         let now = if changed { before + 1 } else { before };
         if now > 0 {
             set_generation(new, now);
@@ -194,11 +199,11 @@ fn keep_metadata(new: &mut Value, old: &Value, name: &str) {
     }
 }
 
-/// Whether what the generation counts has changed.
+/// Whether the update increments `metadata.generation`.
 fn has_changed(resource: &Resource, new: &Value, old: &Value) -> bool {
     let metadata =
         |name: &str| field(field(new, "metadata"), name) != field(field(old, "metadata"), name);
-    match of(resource) {
+    match group_kind(resource) {
         ("apps", "Deployment") => {
             field(new, "spec") != field(old, "spec") || metadata("annotations")
         }
@@ -218,19 +223,19 @@ fn has_changed(resource: &Resource, new: &Value, old: &Value) -> bool {
     }
 }
 
-/// The rule for a kind's names.
-pub(crate) fn name_check(resource: &Resource) -> names::NameCheck {
-    match of(resource) {
+/// The validation rule for `metadata.name`.
+pub(super) fn name_check(resource: &Resource) -> names::NameCheck {
+    match group_kind(resource) {
         ("", "Namespace" | "Service") | ("apps", "StatefulSet") => names::dns_label,
-        // Events are named by their writers; only the newer API looks closer.
+        // Clients choose names of Events; only events.k8s.io validates them further.
         ("rbac.authorization.k8s.io", _) | ("", "Event") => names::path_segment,
         _ => names::dns_subdomain,
     }
 }
 
-/// What is wrong with a new object, beside its metadata.
-pub(crate) fn validate(resource: &Resource, value: &Value, found: &mut Findings) {
-    match of(resource) {
+/// Validates a new object without its metadata.
+pub(super) fn validate(resource: &Resource, value: &Value, found: &mut Findings) {
+    match group_kind(resource) {
         ("", "Secret") => core::secret(value, found),
         ("", "ConfigMap") => core::config_map(value, found),
         ("", "Event") => core::event(value, "reportingComponent", found),
@@ -267,7 +272,7 @@ pub(crate) fn validate(resource: &Resource, value: &Value, found: &mut Findings)
 }
 
 fn crd_name(metadata: &Value, spec: &Value, found: &mut Findings) {
-    use crate::schema::look::text;
+    use crate::json::text;
     let at = crate::schema::Path::new("metadata");
     let name = text(metadata, "name");
     let wanted = format!(
@@ -281,32 +286,32 @@ fn crd_name(metadata: &Value, spec: &Value, found: &mut Findings) {
     }
 }
 
-/// What is wrong with a changed object, beside its metadata.
-pub(crate) fn validate_update(
+/// Validates a changed object without its metadata.
+pub(super) fn validate_update(
     resource: &Resource,
     new: &Value,
     old: &Value,
-    part: Part,
+    target: WriteTarget,
     found: &mut Findings,
 ) {
-    if part == Part::Status {
+    if target == WriteTarget::Status {
         if resource.group_version.group == "apps" {
             apps::status(new, found);
         }
-        match of(resource) {
+        match group_kind(resource) {
             ("", "Node") => core::node_status(new, found),
             ("autoscaling", _) => autoscaling::status(new, found),
-            ("certificates.k8s.io", _) => certificates::status_update(new, old, part, found),
+            ("certificates.k8s.io", _) => certificates::status_update(new, old, target, found),
             ("policy", _) => policy::budget_status(new, found),
             _ => {}
         }
         return;
     }
-    if part == Part::Approval {
-        certificates::status_update(new, old, part, found);
+    if target == WriteTarget::Approval {
+        certificates::status_update(new, old, target, found);
         return;
     }
-    match of(resource) {
+    match group_kind(resource) {
         ("", "Secret") => {
             core::secret_update(new, old, found);
             core::secret(new, found);
@@ -316,14 +321,14 @@ pub(crate) fn validate_update(
             core::config_map(new, found);
         }
         ("", "Namespace") => {
-            if part == Part::Finalize {
+            if target == WriteTarget::Finalize {
                 core::finalizers(new, found);
             }
         }
-        ("", "Pod") if part == Part::EphemeralContainers => {
+        ("", "Pod") if target == WriteTarget::EphemeralContainers => {
             pod::change::ephemeral(new, old, found);
         }
-        ("", "Pod") if part == Part::Resize => pod::resize::validate(new, old, found),
+        ("", "Pod") if target == WriteTarget::Resize => pod::resize::validate(new, old, found),
         ("", "Pod") => pod::change::update(new, old, found),
         ("", "Service") => {
             service::update(new, old, found);

@@ -1,38 +1,24 @@
-//! What becomes of an object on its way in, by the kind that it is of: reading, defaults, what a
-//! client may not set, and what is wrong with it.
+//! How each kind decodes, defaults, prepares and validates an object that a client writes
+//! (kube-apiserver's create and update strategies).
+
+mod builtin;
+mod embedded;
 
 use serde_json::{Map, Value};
 
-use super::findings::Findings;
-use super::look::{field, number};
-use super::{DecodeError, Path};
-use crate::builtin::{self, metadata};
-use crate::resource::{Origin, Resource, Scope};
+use crate::builtin::{self as builtins, metadata};
+use crate::json::{field, number, put, set_generation};
+use crate::resource::{Origin, Resource, Scope, WriteTarget};
+use crate::schema::findings::Findings;
+use crate::schema::{DecodeError, Path};
 use crate::status::{FieldError, FieldErrorKind};
 
-/// The part of an object that a request may change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// All but the status, where that is a part of its own.
-    Main,
-    /// `status`.
-    Status,
-    /// A Namespace's finalizers (`namespaces/finalize`).
-    Finalize,
-    /// A Pod's ephemeral containers (`pods/ephemeralcontainers`).
-    EphemeralContainers,
-    /// What a Pod's containers have of cpu and memory (`pods/resize`).
-    Resize,
-    /// The verdict on a CertificateSigningRequest (`certificatesigningrequests/approval`).
-    Approval,
-}
-
 impl Resource {
-    /// Reads what a client sent, so that it is in the form of its kind. What it returns are the
-    /// findings of strict decoding (`unknown field "spec.foo"`); the fields are gone by then.
+    /// Converts a request body to the form of its kind and removes unknown fields. Returns the
+    /// findings of strict decoding (`unknown field "spec.foo"`).
     ///
     /// # Errors
-    /// See [`DecodeError`]; only built-in kinds and metadata have them.
+    /// See [`DecodeError`]; only built-in kinds and metadata return one.
     pub fn read(&self, value: &mut Value) -> Result<Vec<String>, DecodeError> {
         if self.origin == Origin::BuiltIn {
             let findings = self.schema.decode(value)?;
@@ -45,8 +31,8 @@ impl Resource {
         Ok(findings)
     }
 
-    /// Reads what an apply has made. A list or map of a custom object that nothing is left of is
-    /// `null` then, and stays so: validation tells whether it may be.
+    /// Like [`Self::read`], for the result of an apply: `null` values of custom objects stay, and
+    /// validation decides whether they are allowed. Apply leaves `null` for an emptied list or map.
     ///
     /// # Errors
     /// See [`DecodeError`].
@@ -61,11 +47,11 @@ impl Resource {
         }
     }
 
-    /// Takes out of a custom object what its schema and that of metadata do not know.
+    /// Removes fields of a custom object that neither its schema nor `ObjectMeta` has.
     fn read_known(&self, value: &mut Value) -> Result<Vec<String>, DecodeError> {
         let mut findings = self.schema.prune(value);
         if let Some(metadata) = value.get_mut("metadata") {
-            let unknown = builtin::object_meta().decode(metadata)?;
+            let unknown = builtins::object_meta().decode(metadata)?;
             let below = unknown
                 .iter()
                 .map(|said| said.replacen("field \"", "field \"metadata.", 1));
@@ -74,7 +60,7 @@ impl Resource {
         Ok(findings)
     }
 
-    /// Fills in what the kind says stands where nothing does.
+    /// Sets the kind's defaults.
     pub fn fill(&self, value: &mut Value) {
         match self.origin {
             Origin::BuiltIn => {
@@ -85,8 +71,8 @@ impl Resource {
         }
     }
 
-    /// Takes out of a new object what its creator may not set, and sets what creation does. Name,
-    /// namespace and UID are there by then: a Job's selector is made of them.
+    /// Removes fields of a new object that clients may not set, and sets generated ones. Name,
+    /// namespace and UID must be set: a Job's selector contains them.
     pub fn prepare_create(&self, value: &mut Value) {
         match self.origin {
             Origin::BuiltIn => {
@@ -104,19 +90,19 @@ impl Resource {
         }
     }
 
-    /// Brings a changed object back to what this part may change, and counts its generation.
-    pub fn prepare_update(&self, new: &mut Value, old: &Value, part: Part) {
+    /// Reverts changes outside of `target`, and sets the generation.
+    pub fn prepare_update(&self, new: &mut Value, old: &Value, target: WriteTarget) {
         match self.origin {
             Origin::BuiltIn => {
-                builtin::prepare_update(self, new, old, part);
+                builtin::prepare_update(self, new, old, target);
                 self.schema.encode(new);
             }
-            Origin::Custom => self.prepare_custom(new, old, part),
+            Origin::Custom => self.prepare_custom(new, old, target),
         }
     }
 
-    fn prepare_custom(&self, new: &mut Value, old: &Value, part: Part) {
-        if part == Part::Status {
+    fn prepare_custom(&self, new: &mut Value, old: &Value, target: WriteTarget) {
+        if target == WriteTarget::Status {
             let status = new.get("status").cloned();
             let managed = field(field(new, "metadata"), "managedFields").clone();
             *new = old.clone();
@@ -134,7 +120,7 @@ impl Resource {
         set_generation(new, if same { generation } else { generation + 1 });
     }
 
-    /// What is wrong with a new object.
+    /// Validates a new object, metadata included.
     pub fn validate_create(&self, value: &Value) -> Vec<FieldError> {
         let mut found = Findings::default();
         let namespaced = self.scope == Scope::Namespaced;
@@ -144,36 +130,41 @@ impl Resource {
                 metadata::standard_finalizers(value, &mut found);
                 builtin::validate(self, value, &mut found);
             }
-            Origin::Custom => self.validate_custom(value, None, Part::Main, &mut found),
+            Origin::Custom => self.validate_custom(value, None, WriteTarget::Object, &mut found),
         }
         found.0
     }
 
-    /// What is wrong with a changed object.
-    pub fn validate_update(&self, new: &Value, old: &Value, part: Part) -> Vec<FieldError> {
+    /// Validates a changed object, metadata included.
+    pub fn validate_update(
+        &self,
+        new: &Value,
+        old: &Value,
+        target: WriteTarget,
+    ) -> Vec<FieldError> {
         let mut found = Findings::default();
         let namespaced = self.scope == Scope::Namespaced;
         metadata::validate_update(new, old, namespaced, &mut found);
         match self.origin {
-            Origin::BuiltIn => builtin::validate_update(self, new, old, part, &mut found),
-            Origin::Custom => self.validate_custom(new, Some(old), part, &mut found),
+            Origin::BuiltIn => builtin::validate_update(self, new, old, target, &mut found),
+            Origin::Custom => self.validate_custom(new, Some(old), target, &mut found),
         }
         found.0
     }
 
-    /// Rules are looked at only when all else is right.
+    /// Evaluates CEL rules only when all other checks pass, as kube-apiserver does.
     fn validate_custom(
         &self,
         value: &Value,
         old: Option<&Value>,
-        part: Part,
+        target: WriteTarget,
         found: &mut Findings,
     ) {
         found
             .0
             .append(&mut self.schema.validate(value, old, &Path::ROOT));
         if let Some(scale) = &self.scale
-            && part == Part::Main
+            && target == WriteTarget::Object
         {
             replicas(value, &scale.spec_replicas, found);
         }
@@ -196,10 +187,10 @@ impl Resource {
     }
 }
 
-/// What the scale subresource would read must be a number that makes sense.
+/// Validates the number of replicas that the scale subresource reads.
 fn replicas(value: &Value, path: &str, found: &mut Findings) {
     let at = Path::new(path);
-    match super::look::at(value, path.trim_start_matches('.')) {
+    match crate::json::at(value, path.trim_start_matches('.')) {
         Value::Null => {}
         set => match set.as_i64() {
             None => {
@@ -221,23 +212,6 @@ fn replicas(value: &Value, path: &str, found: &mut Findings) {
             }
             Some(_) => {}
         },
-    }
-}
-
-/// Sets or, with nothing, takes out a field.
-pub(crate) fn put(value: &mut Value, name: &str, set: Option<Value>) {
-    let Some(map) = value.as_object_mut() else {
-        return;
-    };
-    match set {
-        Some(set) if !set.is_null() => map.insert(name.to_owned(), set),
-        _ => map.remove(name),
-    };
-}
-
-pub(crate) fn set_generation(value: &mut Value, generation: i64) {
-    if let Some(metadata) = super::look::make(value, "metadata") {
-        put(metadata, "generation", Some(generation.into()));
     }
 }
 
