@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use drover_e2e::with_causes;
 
-use crate::{demo, images, kubernetes, pictures, release, schemas, weaken};
+use crate::{demo, images, kubernetes, pictures, release, schemas, weaken, wording};
 
 /// Build, demonstration and weakening recipes of Drover.
 #[derive(Parser)]
@@ -28,6 +28,8 @@ enum Recipe {
     ApiserverSchemas(schemas::Schemas),
     /// Remove one defence after the other, and see that its test notices
     Weaken(weaken::Weaken),
+    /// Random samples of the project's text for the wording review, seeded with the commit
+    WordingSample(wording::WordingSample),
 }
 
 /// Runs the recipe that was asked for; tells what went wrong, and why, on standard error.
@@ -52,5 +54,6 @@ fn start(recipe: Recipe) -> Result<(), Box<dyn Error>> {
         Recipe::Pictures => pictures::run().map_err(Into::into),
         Recipe::ApiserverSchemas(schemas) => schemas.run().map_err(Into::into),
         Recipe::Weaken(weaken) => weaken.run().map_err(Into::into),
+        Recipe::WordingSample(sample) => sample.run().map_err(Into::into),
     }
 }

@@ -8,7 +8,9 @@ mod kubernetes;
 mod pictures;
 mod release;
 mod schemas;
+mod tokens;
 mod weaken;
+mod wording;
 
 use std::process::ExitCode;
 
