@@ -1,5 +1,6 @@
 //! The page as a whole: what stands before the door, and what is behind it.
 
+use drover_ui_core::messages::t;
 use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
 use drover_ui_kit::theme::ThemeChoice;
 use drover_ui_kit::toast::{ToastCorner, Toasts};
@@ -67,8 +68,8 @@ fn Unreachable(advice: String) -> impl IntoView {
     let gate = expect_context::<Gate>();
     view! {
         <main class="door">
-            <Nothing why=Absence::Offline title="Drover is not answering" advice=advice>
-                <drover_ui_kit::button::Button on_press=move |()| gate.look()>"Try again"</drover_ui_kit::button::Button>
+            <Nothing why=Absence::Offline title=t().session.server_offline() advice=advice>
+                <drover_ui_kit::button::Button on_press=move |()| gate.look()>{t().buttons.try_again()}</drover_ui_kit::button::Button>
             </Nothing>
         </main>
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use drover_ui_core::messages::{LocalTime, t};
 use futures::channel::oneshot;
 use jiff::Timestamp;
 use leptos::prelude::*;
@@ -42,16 +43,17 @@ pub(crate) fn now() -> Timestamp {
 }
 
 /// `14:03:59` in the place where the browser is.
-pub(crate) fn time_of_day(at: Timestamp) -> String {
+pub(crate) fn time_of_day(at: Timestamp) -> LocalTime {
     let date = local(at);
     let (hours, minutes) = (date.get_hours(), date.get_minutes());
-    format!("{hours:02}:{minutes:02}:{:02}", date.get_seconds())
+    LocalTime::new(format!("{hours:02}:{minutes:02}:{:02}", date.get_seconds()))
 }
 
-/// The date and time as the browser's language writes them.
-pub(crate) fn in_full(at: Timestamp) -> String {
+/// The date and time in the language of the page.
+pub(crate) fn in_full(at: Timestamp) -> LocalTime {
     let options = wasm_bindgen::JsValue::UNDEFINED;
-    local(at).to_locale_string("default", &options).into()
+    let text = local(at).to_locale_string(t().language.tag(), &options);
+    LocalTime::new(text.into())
 }
 
 #[expect(

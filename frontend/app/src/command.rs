@@ -1,5 +1,6 @@
 //! The line below each screen: what does the same on the command line.
 
+use drover_ui_core::messages::t;
 use drover_ui_kit::code::copy;
 use drover_ui_kit::icon::{Icon, Picture};
 use drover_ui_kit::toast::Toasts;
@@ -15,12 +16,12 @@ pub(crate) fn SameCommand(
     let toasts = expect_context::<Toasts>();
     view! {
         <span class="same">
-            "On the command line:"
+            {t().frame.same_command()}
             <code>{line}</code>
             <button
                 type="button"
                 class="button quiet"
-                aria-label="Copy the command"
+                aria-label=t().frame.copy_command()
                 on:click=move |_| copy(line.get_untracked(), toasts)
             >
                 <Picture icon=Icon::Copy/>

@@ -3,10 +3,12 @@
 pub(crate) mod leaving;
 mod scrolled;
 
+use drover_ui_core::messages::t;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::icon::{Icon, Picture};
 use drover_ui_kit::menu::{Item, Menu};
+use drover_ui_kit::rich::rich;
 use drover_ui_kit::theme::{Theme, ThemeChoice};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
@@ -51,21 +53,21 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
     };
     view! {
         <div class="frame">
-            <a class="skip" href="#main" on:click=skip>"Skip to the content"</a>
+            <a class="skip" href="#main" on:click=skip>{t().frame.skip()}</a>
             <header class="rail">
-                <a class="brand" href="/" aria-label="Drover: all clusters"><Brand/></a>
+                <a class="brand" href="/" aria-label=t().frame.brand()><Brand/></a>
                 <button type="button" class="jump" aria-haspopup="dialog" on:click=move |_| palette.open()>
                     <Picture icon=Icon::Search/>
-                    <span>"Go to…"</span>
+                    <span>{t().frame.go_to()}</span>
                     <kbd>{modifier()} "K"</kbd>
                 </button>
-                <nav aria-label="Main">
+                <nav aria-label=t().frame.navigation()>
                     <ul>
-                        <li><A href="/" exact=true><Picture icon=Icon::Clusters/><span>"Clusters"</span></A></li>
-                        <li><A href="/projects"><Picture icon=Icon::Projects/><span>"Projects"</span></A></li>
-                        <li><A href="/tokens"><Picture icon=Icon::Key/><span>"Tokens"</span></A></li>
+                        <li><A href="/" exact=true><Picture icon=Icon::Clusters/><span>{t().frame.clusters()}</span></A></li>
+                        <li><A href="/projects"><Picture icon=Icon::Projects/><span>{t().frame.projects()}</span></A></li>
+                        <li><A href="/tokens"><Picture icon=Icon::Key/><span>{t().frame.tokens()}</span></A></li>
                         <PlacesByRight/>
-                        <li><A href="/about"><Picture icon=Icon::Info/><span>"About"</span></A></li>
+                        <li><A href="/about"><Picture icon=Icon::Info/><span>{t().frame.about()}</span></A></li>
                     </ul>
                 </nav>
                 <div class="rail-foot"><PersonMenu everywhere=everywhere/></div>
@@ -130,19 +132,19 @@ fn PlacesByRight() -> impl IntoView {
         let (rights, administers) = (rights.get(), administers.get());
         view! {
             {rights.may_list_users.then(|| view! {
-                <li><A href="/users"><Picture icon=Icon::Users/><span>"Users"</span></A></li>
+                <li><A href="/users"><Picture icon=Icon::Users/><span>{t().frame.users()}</span></A></li>
             })}
             {rights.may_list_providers.then(|| view! {
-                <li><A href="/providers"><Picture icon=Icon::SignIn/><span>"Providers"</span></A></li>
+                <li><A href="/providers"><Picture icon=Icon::SignIn/><span>{t().frame.providers()}</span></A></li>
             })}
             {(administers || rights.may_list_global_members).then(|| view! {
-                <li><A href="/roles"><Picture icon=Icon::Lock/><span>"Roles"</span></A></li>
+                <li><A href="/roles"><Picture icon=Icon::Lock/><span>{t().frame.roles()}</span></A></li>
             })}
             {administers.then(|| view! {
-                <li><A href="/audit"><Picture icon=Icon::Lines/><span>"Audit"</span></A></li>
+                <li><A href="/audit"><Picture icon=Icon::Lines/><span>{t().frame.audit()}</span></A></li>
             })}
             {rights.may_list_settings.then(|| view! {
-                <li><A href="/settings"><Picture icon=Icon::Settings/><span>"Settings"</span></A></li>
+                <li><A href="/settings"><Picture icon=Icon::Settings/><span>{t().frame.settings()}</span></A></li>
             })}
         }
     }
@@ -186,19 +188,23 @@ fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
     let (tokens, change) = (go("/tokens"), go("/password"));
     let leave = Callback::new(move |()| leaving.before(move || sign_out(gate, toasts, false)));
     let leave_all = Callback::new(move |()| everywhere.set(true));
-    items.push(once(Icon::Key, "Tokens", tokens));
+    items.push(once(Icon::Key, t().frame.tokens(), tokens));
     // A provider's password is not Drover's to change.
     if gate.provider().is_none() {
-        items.push(once(Icon::Lock, "Change password", change));
+        items.push(once(Icon::Lock, t().frame.change_password(), change));
     }
-    items.push(once(Icon::SignOut, "Sign out", leave));
-    items.push(once(Icon::SignOut, "Sign out everywhere…", leave_all));
+    items.push(once(Icon::SignOut, t().frame.sign_out(), leave));
+    items.push(once(
+        Icon::SignOut,
+        t().frame.sign_out_everywhere_menu(),
+        leave_all,
+    ));
     let name = move || {
         let session = gate.session();
         session.as_ref().map(display_name).unwrap_or_default()
     };
     view! {
-        <Menu label="You, and how the page looks" items=items>
+        <Menu label=t().frame.user_menu() items=items>
             <Picture icon=Icon::Person/>
             <span>{name}</span>
         </Menu>
@@ -233,18 +239,12 @@ fn SignOutEverywhere(open: RwSignal<bool>) -> impl IntoView {
         leaving.before(move || sign_out(gate, toasts, true));
     };
     view! {
-        <Dialog open=open title="Sign out everywhere?">
+        <Dialog open=open title=t().frame.sign_out_everywhere_title()>
             <div class="dialog-body">
-                <p>
-                    "This ends your sessions in all browsers, and every "
-                    <code>"drover login"</code>
-                    ". Your API tokens and kubeconfig tokens go on working; "
-                    <code>"drover token list"</code>
-                    " shows them."
-                </p>
+                <p>{rich(t().frame.sign_out_everywhere_effect())}</p>
                 <div class="dialog-foot">
-                    <Button on_press=move |()| open.set(false)>"Stay signed in"</Button>
-                    <Button weight=Weight::Danger on_press=go>"Sign out everywhere"</Button>
+                    <Button on_press=move |()| open.set(false)>{t().frame.stay_signed_in()}</Button>
+                    <Button weight=Weight::Danger on_press=go>{t().frame.sign_out_everywhere()}</Button>
                 </div>
             </div>
         </Dialog>

@@ -1,5 +1,6 @@
 //! How new what a screen shows is, and how it says so.
 
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_kit::notice::{Banner, Mood};
 use jiff::Timestamp;
@@ -47,9 +48,9 @@ pub(crate) fn FreshnessMark(
         Freshness::Stale { .. } => "freshness stale",
     };
     let words = move || match freshness.get() {
-        Freshness::Connecting => "connecting".to_owned(),
-        Freshness::Live => "live".to_owned(),
-        Freshness::Stale { since, .. } => format!("stale since {}", time_of_day(since)),
+        Freshness::Connecting => t().freshness.connecting().to_owned(),
+        Freshness::Live => t().freshness.live().to_owned(),
+        Freshness::Stale { since, .. } => t().freshness.stale_since(&time_of_day(since)),
     };
     view! { <span class=class role="status">{words}</span> }
 }
@@ -66,11 +67,7 @@ pub(crate) fn StaleBanner(
 ) -> impl IntoView {
     move || match freshness.get() {
         Freshness::Stale { since, problem } if shown.get() => {
-            let words = format!(
-                "What you see is as it was at {}. {} The page keeps trying.",
-                time_of_day(since),
-                problem.message
-            );
+            let words = t().freshness.stale(&time_of_day(since), &problem.message);
             Some(view! { <Banner mood=Mood::Warning>{words}</Banner> })
         }
         _ => None,
@@ -91,7 +88,7 @@ pub(crate) fn MissingBanner(
 ) -> impl IntoView {
     move || match freshness.get() {
         Freshness::Stale { problem, .. } if !known.get() => {
-            let words = format!("{words} {} The page keeps trying.", problem.message);
+            let words = t().freshness.missing(words, &problem.message);
             Some(view! { <Banner mood=Mood::Warning>{words}</Banner> })
         }
         _ => None,

@@ -8,6 +8,7 @@ use drover_api::rest::{
     CallerRights, LoginRequest, PasswordChange, ProviderRedirect, ProviderSignIn, ProviderSignOut,
     Secret, Session,
 };
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::sign_in::Provider;
 use drover_ui_core::url::segment;
@@ -182,7 +183,10 @@ impl Gate {
     /// Sets another password, and signs in with it: the server has ended the session.
     pub(crate) async fn change_password(self, current: Secret, new: Secret) -> Result<(), Problem> {
         let Some(username) = self.session.with_untracked(name) else {
-            return Err(Problem::new(ProblemKind::SignedOut, "Sign in first."));
+            return Err(Problem::new(
+                ProblemKind::SignedOut,
+                t().session.sign_in_first(),
+            ));
         };
         let change = PasswordChange {
             current,
@@ -197,9 +201,9 @@ impl Gate {
     /// Signs out of this browser; everywhere, and out of the command lines, if so wished.
     pub(crate) async fn sign_out(self, everywhere: bool) -> Result<(), Problem> {
         let (path, why) = if everywhere {
-            ("/v1/sessions", "You are signed out everywhere.")
+            ("/v1/sessions", t().session.signed_out_everywhere())
         } else {
-            ("/v1/session", "You are signed out.")
+            ("/v1/session", t().session.signed_out())
         };
         let request = Request::changing("DELETE", path).proven_by(self.csrf());
         match request.bytes().await {
@@ -226,9 +230,7 @@ impl Gate {
         let provider = self.onward.try_update_value(Option::take).flatten();
         let is_closed = untrack(move || matches!(self.door.get(), Door::Closed { .. }));
         if let Some(provider) = provider.filter(|_| is_closed) {
-            self.close(Some(&format!(
-                "You are signed out of Drover. You are still signed in at {provider}: sign out there, too."
-            )));
+            self.close(Some(&t().session.signed_in_at_provider(&provider)));
         }
     }
 
@@ -324,10 +326,9 @@ impl Gate {
             }
             match answer {
                 Ok(session) => self.go_on_as(session).await,
-                Err(problem) if problem.kind == ProblemKind::SignedOut => self.close(Some(
-                    "Your session has ended, and anything that you had not saved is lost. Sign in \
-                     to come back to where you were.",
-                )),
+                Err(problem) if problem.kind == ProblemKind::SignedOut => {
+                    self.close(Some(t().session.ended()))
+                }
                 // What else is wrong is told by who asks for something.
                 Err(_) => {}
             }

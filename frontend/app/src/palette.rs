@@ -1,6 +1,7 @@
 //! The palette: every place and every deed, by some of its letters (Ctrl or ⌘ with K).
 
 use drover_ui_core::kind::Kind;
+use drover_ui_core::messages::t;
 use drover_ui_core::palette::ranked;
 use drover_ui_kit::dialog::follow;
 use drover_ui_kit::icon::{Icon, Picture};
@@ -63,7 +64,7 @@ pub(crate) fn Palette() -> impl IntoView {
     view! {
         <dialog
             class="dialog palette"
-            aria-label="Go to a place, or do something"
+            aria-label=t().palette.title()
             node_ref=node
             on:close=move |_| open.set(false)
         >
@@ -173,19 +174,19 @@ fn Choice(open: RwSignal<bool>) -> impl IntoView {
                 aria-expanded="true"
                 aria-controls="palette-list"
                 aria-activedescendant=move || format!("deed-{}", choosing.place.get())
-                aria-label="Search for a cluster, a page or a command"
-                placeholder="A cluster, a page or a command"
+                aria-label=t().palette.search()
+                placeholder=t().palette.hint()
                 autocomplete="off"
                 spellcheck="false"
                 on:input=move |event| choosing.types(event_target_value(&event))
                 on:keydown=move |event| choosing.key(&event)
             />
         </div>
-        <div class="palette-list" id="palette-list" role="listbox" aria-label="What fits">
+        <div class="palette-list" id="palette-list" role="listbox" aria-label=t().kit.results()>
             {move || choosing.rows()}
         </div>
         <Show when=move || choosing.found.with(Vec::is_empty)>
-            <p class="palette-none" role="status">"Nothing fits. Try fewer letters."</p>
+            <p class="palette-none" role="status">{t().kit.no_results()}</p>
         </Show>
     }
 }
@@ -231,14 +232,14 @@ fn deeds_with(clusters: &[String]) -> Vec<Deed> {
     let mut all = places();
     all.extend(Theme::ALL.into_iter().map(|theme| Deed {
         icon: theme_icon(theme),
-        title: format!("Theme: {}", theme.words().to_lowercase()),
-        kind: "do",
+        title: t().palette.theme(&theme.words().to_lowercase()),
+        kind: t().palette.kind_command(),
         run: Callback::new(move |()| themes.choose(theme)),
     }));
     all.push(Deed {
         icon: Icon::SignOut,
-        title: "Sign out".to_owned(),
-        kind: "do",
+        title: t().frame.sign_out().to_owned(),
+        kind: t().palette.kind_command(),
         run: Callback::new(move |()| leaving.before(move || sign_out(gate, toasts, false))),
     });
     all.extend(of_clusters(clusters));
@@ -250,54 +251,73 @@ fn go(icon: Icon, title: &str, path: String) -> Deed {
     Deed {
         icon,
         title: title.to_owned(),
-        kind: "go",
+        kind: t().palette.kind_page(),
         run: Callback::new(move |()| leaving.go(&path)),
     }
 }
 
 fn places() -> Vec<Deed> {
     let mut places = vec![
-        go(Icon::Clusters, "All clusters", "/".to_owned()),
-        go(Icon::Plus, "Import a cluster", "/import".to_owned()),
-        go(Icon::Projects, "Projects", "/projects".to_owned()),
-        go(Icon::Plus, "Make a project", "/projects?do=make".to_owned()),
-        go(Icon::Lock, "Who can do what", "/access".to_owned()),
-        go(Icon::Lock, "Roles", "/roles".to_owned()),
-        go(Icon::Key, "Tokens", "/tokens".to_owned()),
-        go(Icon::Plus, "Make a token", "/tokens?do=make".to_owned()),
-        go(Icon::Info, "About this server", "/about".to_owned()),
-        go(Icon::Terminal, "Confirm a log-in", "/device".to_owned()),
-        go(Icon::Copy, "The kit: every component", "/kit".to_owned()),
+        go(Icon::Clusters, t().palette.all_clusters(), "/".to_owned()),
+        go(Icon::Plus, t().palette.import(), "/import".to_owned()),
+        go(Icon::Projects, t().frame.projects(), "/projects".to_owned()),
+        go(
+            Icon::Plus,
+            t().palette.create_project(),
+            "/projects?do=make".to_owned(),
+        ),
+        go(Icon::Lock, t().palette.access(), "/access".to_owned()),
+        go(Icon::Lock, t().frame.roles(), "/roles".to_owned()),
+        go(Icon::Key, t().frame.tokens(), "/tokens".to_owned()),
+        go(
+            Icon::Plus,
+            t().palette.create_token(),
+            "/tokens?do=make".to_owned(),
+        ),
+        go(Icon::Info, t().palette.about(), "/about".to_owned()),
+        go(Icon::Terminal, t().palette.device(), "/device".to_owned()),
     ];
     let gate = expect_context::<Gate>();
     if gate.provider().is_none() {
-        places.push(go(Icon::Lock, "Change password", "/password".to_owned()));
+        places.push(go(
+            Icon::Lock,
+            t().frame.change_password(),
+            "/password".to_owned(),
+        ));
     }
     let rights = gate.rights();
     if rights.may_list_users {
-        places.push(go(Icon::Users, "Users", "/users".to_owned()));
+        places.push(go(Icon::Users, t().frame.users(), "/users".to_owned()));
     }
     if rights.may_create_users {
-        places.push(go(Icon::Plus, "Make a user", "/users?do=make".to_owned()));
+        places.push(go(
+            Icon::Plus,
+            t().palette.create_user(),
+            "/users?do=make".to_owned(),
+        ));
     }
     if rights.may_list_providers {
         places.push(go(
             Icon::SignIn,
-            "Identity providers",
+            t().palette.providers(),
             "/providers".to_owned(),
         ));
     }
     if rights.may_list_global_members {
         let screen = "/global-members".to_owned();
-        places.push(go(Icon::Users, "Who has a global role", screen));
+        places.push(go(Icon::Users, t().palette.global_members(), screen));
     }
     if rights.may_list_settings {
-        places.push(go(Icon::Settings, "Settings", "/settings".to_owned()));
+        places.push(go(
+            Icon::Settings,
+            t().frame.settings(),
+            "/settings".to_owned(),
+        ));
     }
     if gate.is_administrator() {
         let set_up = "/providers?do=make".to_owned();
-        places.push(go(Icon::Plus, "Set up an identity provider", set_up));
-        places.push(go(Icon::Lines, "Audit: who did what", "/audit".to_owned()));
+        places.push(go(Icon::Plus, t().palette.create_provider(), set_up));
+        places.push(go(Icon::Lines, t().palette.audit(), "/audit".to_owned()));
     }
     places
 }
@@ -310,10 +330,10 @@ fn of_clusters(clusters: &[String]) -> Vec<Deed> {
         .filter(|name| is_within(&here, &path_of(name)));
     let screens = in_sight.flat_map(|cluster| {
         let kinds = Kind::all().map(move |kind| {
-            let title = format!("{cluster}: {}", kind.heading);
+            let title = t().palette.of_cluster(cluster, kind.heading);
             go(icon_of(kind), &title, kind.list_screen(cluster))
         });
-        let members = format!("{cluster}: Members");
+        let members = t().palette.of_cluster(cluster, t().palette.members());
         kinds.chain([go(Icon::Users, &members, members_of(cluster))])
     });
     let all = clusters

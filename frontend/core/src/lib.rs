@@ -22,6 +22,7 @@ pub mod lines;
 pub mod log;
 pub mod manifest;
 pub mod member;
+pub mod messages;
 pub mod namespaces;
 pub mod node;
 pub mod object;

@@ -1,14 +1,12 @@
 //! Commands and files to copy.
 
+use drover_ui_core::messages::t;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use wasm_bindgen_futures::JsFuture;
 
 use crate::icon::{Icon, Picture};
 use crate::toast::Toasts;
-
-/// What is said where a browser does not let the page copy.
-pub(crate) const NOT_COPIED: &str = "Copying is not allowed here; select the text and copy it.";
 
 /// Puts a text into the clipboard; gives whether that worked.
 pub(crate) async fn into_clipboard(text: &str) -> bool {
@@ -20,9 +18,9 @@ pub(crate) async fn into_clipboard(text: &str) -> bool {
 pub fn copy(text: String, toasts: Toasts) {
     spawn_local(async move {
         if into_clipboard(&text).await {
-            toasts.say("Copied.");
+            toasts.say(t().kit.copied());
         } else {
-            toasts.warn(NOT_COPIED);
+            toasts.warn(t().kit.not_copied());
         }
     });
 }
@@ -41,7 +39,7 @@ pub fn Code(
     wraps: bool,
 ) -> impl IntoView {
     let toasts = expect_context::<Toasts>();
-    let named = format!("Copy: {label}");
+    let named = t().kit.copy_named(&label);
     view! {
         <div class="code" class:wraps=wraps>
             <pre tabindex="0" aria-label=label><code>{text}</code></pre>

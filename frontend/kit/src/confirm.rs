@@ -1,5 +1,6 @@
 //! The question before something is destroyed: what ends with it, and whether it is meant.
 
+use drover_ui_core::messages::t;
 use leptos::prelude::*;
 
 use crate::button::{Button, Role, Weight};
@@ -20,7 +21,7 @@ pub fn Confirm(
     #[prop(into)]
     verb: String,
     /// What the other button says.
-    #[prop(into, default = "Keep it".to_owned())]
+    #[prop(into, default = t().buttons.cancel().to_owned())]
     keep: String,
     /// What has to be typed first, for what cannot be brought back.
     #[prop(optional_no_strip, into)]
@@ -75,7 +76,7 @@ fn Question(
             {children()}
             {move || refused.get().map(|why| view! { <Banner mood=Mood::Error>{why}</Banner> })}
             {label.map(|label| view! {
-                <TextField label=format!("Type {label} to confirm") value=typed focused=true/>
+                <TextField label=t().kit.type_to_confirm(&label) value=typed focused=true/>
             })}
             <div class="dialog-foot">
                 <Button disabled=busy on_press=move |()| open.set(false)>{keep}</Button>

@@ -1,5 +1,6 @@
 //! Dialogs: the browser's own, which keeps the focus inside and closes on Escape.
 
+use drover_ui_core::messages::t;
 use leptos::html;
 use leptos::prelude::*;
 
@@ -38,7 +39,7 @@ pub fn Dialog(
     let close = move || {
         view! {
             <Button weight=Weight::Quiet icon=Icon::Close on_press=move |()| open.set(false)>
-                <span class="unseen">"Close"</span>
+                <span class="unseen">{t().buttons.close()}</span>
             </Button>
         }
     };

@@ -1,5 +1,6 @@
 //! Finding words in a long text: a field, how many lines have them, and the way from one to the next.
 
+use drover_ui_core::messages::t;
 use leptos::prelude::*;
 use web_sys::KeyboardEvent;
 
@@ -41,7 +42,7 @@ pub fn FindField(
                 <input
                     type="search"
                     aria-label=label
-                    placeholder="Find"
+                    placeholder=t().buttons.find()
                     autocomplete="off"
                     spellcheck="false"
                     prop:value=value
@@ -50,10 +51,10 @@ pub fn FindField(
                 />
             </div>
             <span class="find-count soft" role="status">{words}</span>
-            <button type="button" class="button quiet" aria-label="The one before (Shift Enter)" disabled=nothing on:click=move |_| on_step.run(false)>
+            <button type="button" class="button quiet" aria-label=t().kit.previous_match() disabled=nothing on:click=move |_| on_step.run(false)>
                 "↑"
             </button>
-            <button type="button" class="button quiet" aria-label="The next (Enter)" disabled=nothing on:click=move |_| on_step.run(true)>
+            <button type="button" class="button quiet" aria-label=t().kit.next_match() disabled=nothing on:click=move |_| on_step.run(true)>
                 "↓"
             </button>
         </div>
@@ -61,10 +62,8 @@ pub fn FindField(
 }
 
 fn found(count: usize, at: Option<usize>) -> String {
-    match (count, at) {
-        (0, _) => "no line".to_owned(),
-        (1, None) => "1 line".to_owned(),
-        (count, None) => format!("{count} lines"),
-        (count, Some(at)) => format!("{} of {count}", (at + 1).min(count)),
+    match at {
+        Some(at) if count > 0 => t().kit.match_of((at + 1).min(count), count),
+        _ => t().kit.lines_found(count),
     }
 }

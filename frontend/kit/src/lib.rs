@@ -15,6 +15,7 @@ pub mod menu;
 pub mod meter;
 pub mod notice;
 pub mod picker;
+pub mod rich;
 pub mod secret;
 pub mod sheet;
 pub mod suggest;

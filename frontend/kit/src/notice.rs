@@ -1,5 +1,6 @@
 //! What is shown in the place of things: nothing yet, not allowed, not reached, still coming.
 
+use drover_ui_core::messages::t;
 use leptos::prelude::*;
 
 use crate::icon::{Icon, Picture};
@@ -99,7 +100,7 @@ pub fn Skeleton(
 ) -> impl IntoView {
     view! {
         <div class="skeleton" role="status">
-            <span class="unseen">"Loading…"</span>
+            <span class="unseen">{t().kit.loading()}</span>
             {(0..lines).map(|_| view! { <div class="skeleton-line" aria-hidden="true"></div> }).collect_view()}
         </div>
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use drover_ui_core::messages::t;
 use drover_ui_core::palette::ranked;
 use leptos::prelude::*;
 use web_sys::{KeyboardEvent, ScrollIntoViewOptions, ScrollLogicalPosition};
@@ -80,7 +81,7 @@ pub fn Picker(
                 on:blur=move |_| field.leave()
                 on:keydown=keys
             />
-            <div class="picker-list" class:wraps=wraps id=list role="listbox" aria-label="What fits" hidden=move || !field.open.get()>
+            <div class="picker-list" class:wraps=wraps id=list role="listbox" aria-label=t().kit.results() hidden=move || !field.open.get()>
                 {move || field.open.get().then(|| options.view(&here))}
             </div>
             {note(below, help, error)}
@@ -211,8 +212,7 @@ impl Options {
     pub(crate) fn view(self, list: &str) -> AnyView {
         let fitting = self.fitting.get();
         if fitting.is_empty() {
-            return view! { <p class="picker-none">"Nothing fits. Try fewer letters."</p> }
-                .into_any();
+            return view! { <p class="picker-none">{t().kit.no_results()}</p> }.into_any();
         }
         self.scrolls(list.to_owned());
         let rows = fitting.into_iter().enumerate().map(|(row, choice)| {
@@ -275,7 +275,7 @@ pub fn Choices(
         <fieldset class="choices">
             <legend>{label}</legend>
             {move || many.get().then(|| view! {
-                <SearchField label="Filter the choices" hint="Filter" value=typed/>
+                <SearchField label=t().kit.filter_choices() hint=t().buttons.filter() value=typed/>
             })}
             <div class="choices-list">
                 <For each=move || fitting.get() key=Clone::clone let:choice>

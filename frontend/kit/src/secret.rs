@@ -1,11 +1,12 @@
 //! A secret that is shown once: it has to be copied now.
 
+use drover_ui_core::messages::t;
 use leptos::html;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use crate::button::{Button, Weight};
-use crate::code::{NOT_COPIED, into_clipboard};
+use crate::code::into_clipboard;
 use crate::field::unique;
 use crate::icon::Icon;
 
@@ -56,12 +57,12 @@ pub fn SecretText(
     };
     let words = move || match state.get() {
         Copied::NotYet => "",
-        Copied::Done => "Copied.",
-        Copied::Refused => NOT_COPIED,
+        Copied::Done => t().kit.copied(),
+        Copied::Refused => t().kit.not_copied(),
     };
     let button = move || match state.get() {
-        Copied::Done => "Copy again",
-        _ => "Copy",
+        Copied::Done => t().buttons.copy_again(),
+        _ => t().buttons.copy(),
     };
     view! {
         <div class="secret">

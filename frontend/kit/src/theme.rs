@@ -1,5 +1,6 @@
 //! The page's theme: what the system wants, or what the person chose in this browser.
 
+use drover_ui_core::messages::t;
 use leptos::prelude::*;
 use web_sys::Storage;
 
@@ -25,12 +26,12 @@ impl Theme {
     pub const ALL: [Self; 4] = [Self::System, Self::Light, Self::Dark, Self::Contrast];
 
     /// What people call it.
-    pub const fn words(self) -> &'static str {
+    pub fn words(self) -> &'static str {
         match self {
-            Self::System => "As the system",
-            Self::Light => "Light",
-            Self::Dark => "Dark",
-            Self::Contrast => "High contrast",
+            Self::System => t().kit.theme_system(),
+            Self::Light => t().kit.theme_light(),
+            Self::Dark => t().kit.theme_dark(),
+            Self::Contrast => t().kit.theme_contrast(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use drover_ui_core::messages::t;
 use leptos::prelude::*;
 
 use crate::icon::{Icon, Picture};
@@ -79,7 +80,7 @@ pub fn ToastCorner(
                 <div class=if toast.warns { "toast warns" } else { "toast" }>
                     <Picture icon=if toast.warns { Icon::Alert } else { Icon::Check }/>
                     <span>{toast.text.clone()}</span>
-                    <button type="button" class="button quiet" aria-label="Dismiss" on:click=move |_| toasts.drop_one(toast.number)>
+                    <button type="button" class="button quiet" aria-label=t().buttons.dismiss() on:click=move |_| toasts.drop_one(toast.number)>
                         <Picture icon=Icon::Close/>
                     </button>
                 </div>

@@ -7,6 +7,7 @@ mod documents;
 mod layering;
 mod packages;
 mod sources;
+mod texts;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -30,10 +30,14 @@ fn before_tests(text: &str) -> &str {
         .map_or(text, |end| &text[..end])
 }
 
+/// A language is one file, however long.
+const MESSAGES: &str = "frontend/core/src/messages/";
+
 #[test]
 fn files_stay_short() {
     let mut lengths: Vec<(usize, String)> = files(".rs")
         .into_iter()
+        .filter(|file| !file.starts_with(MESSAGES))
         .map(|file| (read(&file).lines().count(), file))
         .collect();
     lengths.sort();

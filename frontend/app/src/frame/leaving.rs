@@ -4,6 +4,7 @@ mod history;
 
 use std::sync::Arc;
 
+use drover_ui_core::messages::t;
 use drover_ui_kit::confirm::Confirm;
 use js_sys::Function;
 use leptos::prelude::*;
@@ -251,12 +252,12 @@ pub(crate) fn LeaveQuestion(leaving: Leaving) -> impl IntoView {
     view! {
         <Confirm
             open=leaving.asking
-            title="Leave without saving?"
-            verb="Leave without saving"
-            keep="Stay here"
+            title=t().frame.leave_title()
+            verb=t().frame.leave()
+            keep=t().frame.stay()
             on_confirm=move |()| leaving.leave()
         >
-            <p>"What you changed here is not saved, and it cannot be brought back."</p>
+            <p>{t().frame.leave_effect()}</p>
         </Confirm>
     }
 }

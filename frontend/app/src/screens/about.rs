@@ -105,7 +105,7 @@ fn You() -> impl IntoView {
                     <dt>"In clusters"</dt><dd><code>{session.me.kubernetes_user}</code></dd>
                     <dt>"Rights"</dt><dd>{rights}</dd>
                     <dt>"Session ends"</dt>
-                    <dd>{in_full(session.expires_at)} {idle}</dd>
+                    <dd>{in_full(session.expires_at).to_string().to_string()} {idle}</dd>
                 </dl>
             }
         })

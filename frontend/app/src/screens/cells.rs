@@ -38,7 +38,8 @@ pub(crate) fn standing(readiness: &Readiness) -> AnyView {
 /// How long ago, with the whole time for who asks.
 pub(crate) fn time(at: Timestamp) -> AnyView {
     let clock = expect_context::<Clock>();
-    view! { <span class="cut" title=in_full(at)>{move || ago(at, clock.now())}</span> }.into_any()
+    view! { <span class="cut" title=in_full(at).to_string()>{move || ago(at, clock.now())}</span> }
+        .into_any()
 }
 
 /// The same of what may not have been yet.

@@ -102,8 +102,8 @@ fn Question(view: DeviceView, step: RwSignal<Step>) -> impl IntoView {
             <dl class="facts">
                 <dt>"Code"</dt><dd><code>{view.user_code}</code></dd>
                 <dt>"From"</dt><dd><code>{view.source}</code></dd>
-                <dt>"Asked"</dt><dd title=in_full(at)>{move || ago(at, clock.now())}</dd>
-                <dt>"Waits until"</dt><dd>{in_full(view.expires_at)}</dd>
+                <dt>"Asked"</dt><dd title=in_full(at).to_string()>{move || ago(at, clock.now())}</dd>
+                <dt>"Waits until"</dt><dd>{in_full(view.expires_at).to_string()}</dd>
             </dl>
             <Banner mood=Mood::Warning>
                 "Whoever began it will act as you, "<b>{me}</b>
@@ -150,7 +150,7 @@ fn Left(view: DeviceView) -> impl IntoView {
         <section class="card narrow" role="status">
             <Outcome words="Not confirmed"/>
             <p>
-                "Nobody was logged in. The code ends by itself at "{in_full(view.expires_at)}
+                "Nobody was logged in. The code ends by itself at "{in_full(view.expires_at).to_string()}
                 ". If it was not you who began, somebody at "<code>{view.source}</code>
                 " wanted to act as you: tell an administrator."
             </p>

@@ -225,7 +225,7 @@ fn Command(name: String, import: Import) -> impl IntoView {
                 <Button on_press=download>"Download the manifest instead"</Button>
                 <span class="soft">
                     "Both hold a token that registers this one cluster, once, until "
-                    {in_full(import.expires_at)} ". It is shown this once."
+                    {in_full(import.expires_at).to_string()} ". It is shown this once."
                 </span>
             </div>
         </section>

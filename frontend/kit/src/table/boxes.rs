@@ -1,5 +1,6 @@
 //! The boxes with which rows of a table are chosen.
 
+use drover_ui_core::messages::t;
 use drover_ui_core::selection::{Part, Selection};
 use leptos::prelude::*;
 use web_sys::MouseEvent;
@@ -27,7 +28,7 @@ pub(super) fn row_box(
         <td class="table-box">
             <label>
                 <input type="checkbox" prop:checked=chosen on:click=click/>
-                <span class="unseen">"Choose "{name}</span>
+                <span class="unseen">{move || t().kit.select_row(&name.get())}</span>
             </label>
         </td>
     }
@@ -49,7 +50,7 @@ pub(super) fn all_box(order: Memo<Vec<String>>, selection: RwSignal<Selection>) 
                     prop:indeterminate=move || part.get() == Part::Some
                     on:change=change
                 />
-                <span class="unseen">{move || format!("Choose all {} that are listed", order.with(Vec::len))}</span>
+                <span class="unseen">{move || t().kit.select_all_rows(order.with(Vec::len))}</span>
             </label>
         </th>
     }

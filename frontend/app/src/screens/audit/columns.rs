@@ -64,7 +64,7 @@ fn time(row: &AuditRow) -> AnyView {
     let (record, at) = (Arc::clone(&row.record), row.record.time);
     let open = move |_| opened.show(Arc::clone(&record));
     let button = view! {
-        <button type="button" class="opens cut" aria-haspopup="dialog" title=in_full(at) on:click=open>{time_of_day(at)}</button>
+        <button type="button" class="opens cut" aria-haspopup="dialog" title=in_full(at).to_string() on:click=open>{time_of_day(at).to_string()}</button>
     };
     let since = move || ago(at, clock.now());
     view! { <div class="two">{button}<span class="soft cut">{since}</span></div> }.into_any()

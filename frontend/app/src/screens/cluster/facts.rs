@@ -32,7 +32,7 @@ pub(super) fn Overview(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
         Seen::Never => "never".to_owned(),
     };
     let nodes_screen = move || cluster.with(|cluster| Kind::NODES.list_screen(&cluster.name));
-    let made = move || cluster.with(|cluster| in_full(cluster.created_at));
+    let made = move || cluster.with(|cluster| in_full(cluster.created_at).to_string());
     view! {
         <dl class="facts">
             <dt>"Description"</dt><dd>{of(|it| it.description.clone())}</dd>

@@ -15,7 +15,7 @@ use crate::clock::{Clock, in_full};
 pub(super) fn Age(at: Timestamp) -> impl IntoView {
     let clock = expect_context::<Clock>();
     view! {
-        <time datetime=at.to_string() title=in_full(at)>{move || age(at, clock.now())}</time>
+        <time datetime=at.to_string() title=in_full(at).to_string()>{move || age(at, clock.now())}</time>
     }
 }
 

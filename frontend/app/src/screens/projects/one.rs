@@ -135,7 +135,7 @@ fn Facts(project: ProjectView) -> impl IntoView {
                     <dd><a href=path_of(&project.cluster)>{project.cluster.clone()}</a></dd>
                     <dt>"Description"</dt><dd>{described}</dd>
                     <dt>"Pod security"</dt><dd>{security}</dd>
-                    <dt>"Made"</dt><dd>{in_full(project.created_at)}</dd>
+                    <dt>"Made"</dt><dd>{in_full(project.created_at).to_string()}</dd>
                     <dt>"UID"</dt><dd><code>{project.uid}</code></dd>
                 </dl>
             </section>

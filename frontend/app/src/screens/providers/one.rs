@@ -173,7 +173,7 @@ fn Facts(provider: AuthProviderView, url: RwSignal<String>) -> impl IntoView {
                     <dt>"Secret"</dt><dd>{secret}</dd>
                     <dt>"Signing out"</dt><dd>{out}</dd>
                     <dt>"Last answer"</dt><dd>{time_or_never(provider.last_answer_at)}</dd>
-                    <dt>"Made"</dt><dd>{in_full(provider.created_at)}</dd>
+                    <dt>"Made"</dt><dd>{in_full(provider.created_at).to_string()}</dd>
                     <dt>"UID"</dt><dd><code>{provider.uid}</code></dd>
                 </dl>
             </section>

@@ -142,7 +142,7 @@ fn ends(row: &TokenRow) -> AnyView {
         (Some(tone), words) => view! { <Badge tone=tone words=words/> }.into_any(),
         (None, words) => view! { <span>{words}</span> }.into_any(),
     };
-    two(first, &in_full(at))
+    two(first, &in_full(at).to_string())
 }
 
 fn used(row: &TokenRow) -> AnyView {

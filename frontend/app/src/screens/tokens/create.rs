@@ -218,7 +218,7 @@ fn Shown(token: Arc<IssuedToken>, open: RwSignal<bool>) -> impl IntoView {
         Some(scope) => format!("cluster {} only", scope.name),
         None => "everywhere you may".to_owned(),
     };
-    let ends = in_full(view.expires_at);
+    let ends = in_full(view.expires_at).to_string();
     let usage = format!(
         "export DROVER_SERVER={} DROVER_TOKEN=…\ndrover cluster list",
         shell::word(&origin())

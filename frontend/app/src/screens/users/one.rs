@@ -143,7 +143,7 @@ fn Facts(user: UserView) -> impl IntoView {
                 <dt>"Display name"</dt><dd>{shown}</dd>
                 <dt>"Rights"</dt><dd>{rights}</dd>
                 <dt>"Last sign-in"</dt><dd>{time_or_never(user.last_login_at)}</dd>
-                <dt>"Made"</dt><dd>{in_full(user.created_at)}</dd>
+                <dt>"Made"</dt><dd>{in_full(user.created_at).to_string()}</dd>
                 <dt>"In the clusters"</dt><dd><code>{format!("drover:user:{}", user.uid)}</code></dd>
             </dl>
         </section>
@@ -275,7 +275,7 @@ fn Identity(
                 <Badge tone=state_tone(identity.state) words=state_words(identity.state).to_owned()/>
                 {unlink}
             </div>
-            <p class="soft" title=in_full(at)>{move || format!("Last confirmed {}", ago(at, clock.now()))}</p>
+            <p class="soft" title=in_full(at).to_string()>{move || format!("Last confirmed {}", ago(at, clock.now()))}</p>
             {identity.message.map(|why| view! { <p class="found">{why}</p> })}
             {left_out}
         </li>

@@ -1,0 +1,412 @@
+//! Views take their text from the message catalogue (frontend/core/src/messages).
+
+use std::collections::BTreeSet;
+
+use crate::{files, read};
+
+/// Screens that still hold text. The list only shrinks.
+const UNCONVERTED: &[&str] = &[
+    "about",
+    "access",
+    "audit",
+    "batch",
+    "cells",
+    "cluster",
+    "device",
+    "form",
+    "home",
+    "import",
+    "kinds",
+    "labels",
+    "list",
+    "members",
+    "not_found",
+    "object",
+    "password",
+    "projects",
+    "providers",
+    "roles",
+    "settings",
+    "sign_in",
+    "tokens",
+    "users",
+];
+
+/// The page of components is for developers.
+const FOR_DEVELOPERS: &str = "frontend/app/src/screens/kit";
+
+/// The product's name, and a key.
+const NAMES: &[&str] = &["Drover", "K"];
+
+/// Attributes and props whose values no user reads.
+const TECHNICAL: &[&str] = &[
+    "accept",
+    "autocapitalize",
+    "autocomplete",
+    "class",
+    "closedby",
+    "cx",
+    "cy",
+    "d",
+    "data-theme",
+    "datetime",
+    "dir",
+    "fill",
+    "focusable",
+    "for",
+    "height",
+    "href",
+    "id",
+    "key",
+    "method",
+    "name",
+    "path",
+    "points",
+    "popover",
+    "popovertarget",
+    "r",
+    "rel",
+    "role",
+    "rows",
+    "rx",
+    "ry",
+    "scope",
+    "spellcheck",
+    "stroke",
+    "stroke-linecap",
+    "stroke-linejoin",
+    "stroke-width",
+    "tabindex",
+    "target",
+    "transform",
+    "translate",
+    "type",
+    "value",
+    "viewBox",
+    "width",
+    "x",
+    "y",
+];
+
+/// ARIA attributes that users hear. The others hold states and IDs.
+const SPOKEN: &[&str] = &[
+    "aria-description",
+    "aria-label",
+    "aria-roledescription",
+    "aria-valuetext",
+];
+
+/// Where a string literal stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    /// Outside of `view!`, or in a handler.
+    Code,
+    /// A text node of `view!`, or an expression in its place.
+    Text,
+    /// The value of an attribute or a prop, or a part of it.
+    Attribute(String),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Literal {
+    line: usize,
+    place: Place,
+    text: String,
+}
+
+impl Literal {
+    /// Whether a user reads it.
+    fn is_text(&self) -> bool {
+        if NAMES.contains(&self.text.as_str()) {
+            return false;
+        }
+        let has_letters = placeholders_removed(&self.text).contains(char::is_alphabetic);
+        match &self.place {
+            Place::Code => is_sentence(&self.text),
+            Place::Text => has_letters,
+            Place::Attribute(name) => has_letters && is_spoken(name),
+        }
+    }
+}
+
+fn is_spoken(attribute: &str) -> bool {
+    if attribute.starts_with("aria-") {
+        return SPOKEN.contains(&attribute);
+    }
+    let is_directive = attribute.contains(':');
+    !is_directive && !TECHNICAL.contains(&attribute)
+}
+
+/// `{}` and `{name}` are not letters of the text.
+fn placeholders_removed(text: &str) -> String {
+    let mut depth = 0_usize;
+    let outside = text.chars().filter(|letter| {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && *letter != '}'
+    });
+    outside.collect()
+}
+
+/// Two words or more that start like a sentence, or end like one.
+fn is_sentence(text: &str) -> bool {
+    let mut letters = text.chars();
+    let capital = letters.next().is_some_and(char::is_uppercase)
+        && letters
+            .next()
+            .is_some_and(|it| it.is_lowercase() || it == ' ');
+    let ended = text.ends_with(['.', '…', '?', '!']);
+    let words = text
+        .split(' ')
+        .filter(|word| word.contains(char::is_alphabetic));
+    words.count() > 1 && (capital || ended)
+}
+
+/// Reads Rust as far as it takes to know where string literals stand.
+struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+    found: Vec<Literal>,
+}
+
+impl<'a> Scanner<'a> {
+    fn literals(text: &'a str) -> Vec<Literal> {
+        let mut scanner = Self {
+            text,
+            at: 0,
+            found: Vec::new(),
+        };
+        while scanner.at < text.len() {
+            scanner.code(&Place::Code, |_| false);
+            scanner.at += 1;
+        }
+        scanner.found
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn starts(&self, with: &str) -> bool {
+        self.rest().starts_with(with)
+    }
+
+    fn next(&mut self) {
+        self.at += self.rest().chars().next().map_or(1, char::len_utf8);
+    }
+
+    /// Code up to its closing bracket, or to where `ends` holds outside of brackets.
+    fn code(&mut self, place: &Place, ends: fn(&Self) -> bool) {
+        let mut depth = 0_usize;
+        while let Some(letter) = self.rest().chars().next() {
+            if depth == 0 && ends(self) {
+                return;
+            }
+            match letter {
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' | '}' if depth == 0 => return,
+                ')' | ']' | '}' => depth -= 1,
+                '#' if self.starts("#[") || self.starts("#![") => {
+                    // Attributes hold lints and their reasons.
+                    self.at += self.rest().find('[').unwrap_or_default() + 1;
+                    let known = self.found.len();
+                    self.code(&Place::Code, |_| false);
+                    self.found.truncate(known);
+                }
+                'v' if self.starts("view! {") => {
+                    self.at += "view! {".len();
+                    self.nodes();
+                }
+                _ if self.skip(place) => continue,
+                _ => {}
+            }
+            self.next();
+        }
+    }
+
+    /// Skips a comment, a character or a literal, which is kept; gives whether there was one.
+    fn skip(&mut self, place: &Place) -> bool {
+        let rest = self.rest();
+        let raw = rest.starts_with("r\"") || rest.starts_with("r#\"");
+        let length = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if raw {
+            let end = if rest.starts_with("r\"") { "\"" } else { "\"#" };
+            let start = rest.find('"').unwrap_or_default() + 1;
+            start + rest[start..].find(end).unwrap_or_default() + end.len()
+        } else if rest.starts_with('"') {
+            let mut escaped = false;
+            let end = rest[1..].find(|letter| {
+                let ends = letter == '"' && !escaped;
+                escaped = letter == '\\' && !escaped;
+                ends
+            });
+            end.unwrap_or_default() + 2
+        } else if rest.starts_with("'\\") {
+            3 + rest[3..].find('\'').unwrap_or_default()
+        } else if rest.starts_with('\'') && rest.chars().nth(2) == Some('\'') {
+            rest.char_indices()
+                .nth(3)
+                .map_or(rest.len(), |(end, _)| end)
+        } else {
+            return false;
+        };
+        let is_variable = self.text[..self.at].ends_with("env!(");
+        if (rest.starts_with('"') || raw) && !is_variable {
+            let text = rest[..length].trim_start_matches(['r', '#']);
+            self.found.push(Literal {
+                line: self.text[..self.at].matches('\n').count() + 1,
+                place: place.clone(),
+                text: text.trim_matches(['#', '"']).to_owned(),
+            });
+        }
+        self.at += length;
+        true
+    }
+
+    /// The nodes of a `view!` up to its closing brace.
+    fn nodes(&mut self) {
+        while let Some(letter) = self.rest().chars().next() {
+            match letter {
+                '}' => return,
+                '{' => {
+                    self.at += 1;
+                    self.code(&Place::Text, |_| false);
+                }
+                '<' if self.starts("</") => self.at += self.rest().find('>').unwrap_or_default(),
+                '<' => self.tag(),
+                _ if self.skip(&Place::Text) => continue,
+                _ => {}
+            }
+            self.next();
+        }
+    }
+
+    /// A tag up to its `>`.
+    fn tag(&mut self) {
+        while let Some(letter) = self.rest().chars().next() {
+            match letter {
+                '>' => return,
+                '=' => {
+                    let before = &self.text[..self.at];
+                    let is_name = |it: char| it.is_alphanumeric() || "_:-".contains(it);
+                    let name = before.rsplit(|it| !is_name(it)).next().unwrap_or_default();
+                    let place = match name.split_once(':') {
+                        Some(("on", _)) => Place::Code,
+                        _ => Place::Attribute(name.to_owned()),
+                    };
+                    self.at += 1;
+                    self.code(&place, Self::value_ends);
+                    continue;
+                }
+                '{' => {
+                    self.at += 1;
+                    self.code(&Place::Code, |_| false);
+                }
+                _ if self.skip(&Place::Code) => continue,
+                _ => {}
+            }
+            self.next();
+        }
+    }
+
+    /// Whether an attribute's value ends here: at the tag's end, or before another attribute.
+    fn value_ends(&self) -> bool {
+        let before = self.text[..self.at].chars().next_back();
+        if self.starts("/>") || (self.starts(">") && !matches!(before, Some('=' | '-'))) {
+            return true;
+        }
+        let is_name = |it: char| it.is_ascii_alphanumeric() || "_:-".contains(it);
+        let after = self.rest().trim_start_matches(is_name);
+        let named =
+            after.len() < self.rest().len() && after.starts_with('=') && !after.starts_with("==");
+        named && before.is_some_and(char::is_whitespace)
+    }
+}
+
+/// The texts of a source file that belong into the catalogue.
+fn texts(source: &str) -> Vec<Literal> {
+    let end = source.find("\n#[cfg(test)]\nmod ").unwrap_or(source.len());
+    let mut literals = Scanner::literals(&source[..end]);
+    literals.retain(Literal::is_text);
+    literals
+}
+
+/// The screen of a file, as [`UNCONVERTED`] names it.
+fn screen(file: &str) -> Option<&str> {
+    let path = file.strip_prefix("frontend/app/src/screens/")?;
+    path.split(['/', '.']).next()
+}
+
+#[test]
+fn views_take_their_text_from_the_message_catalogue() {
+    let views = |file: &&String| {
+        let is_view =
+            file.starts_with("frontend/app/src/") || file.starts_with("frontend/kit/src/");
+        is_view && !file.starts_with(FOR_DEVELOPERS)
+    };
+    let (mut found, mut unconverted) = (Vec::new(), BTreeSet::new());
+    for file in files(".rs").iter().filter(views) {
+        let texts = texts(&read(file));
+        match screen(file).and_then(|screen| UNCONVERTED.iter().find(|it| **it == screen)) {
+            Some(screen) if !texts.is_empty() => drop(unconverted.insert(*screen)),
+            Some(_) => {}
+            None => {
+                let lines = texts
+                    .iter()
+                    .map(|it| format!("{file}:{}: {:?}", it.line, it.text));
+                found.extend(lines);
+            }
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "move these texts into frontend/core/src/messages/english.rs:\n{}",
+        found.join("\n")
+    );
+    let listed: BTreeSet<&str> = UNCONVERTED.iter().copied().collect();
+    assert_eq!(
+        unconverted, listed,
+        "remove the converted screens from the list"
+    );
+}
+
+#[test]
+fn text_in_views_is_found() {
+    let source = r#"
+        fn screen() -> impl IntoView {
+            // "A comment."
+            let (class, key) = ("badge", '"');
+            toasts.say("The user is created.");
+            view! {
+                <h1 class="head" title=t().users.title()>"Users"</h1>
+                <Field label="Name" value=name help=move || if x { "Too short" } else { "" }/>
+                <button type="button" aria-label="Close" class:busy=busy on:click=move |_| say("Gone from here.")>
+                    {move || if open.get() { "Hide" } else { t().users.show() }}
+                    "↑"
+                </button>
+                <p>{view! { <b id="x" aria-live="polite">"bold"</b> }}</p>
+                <Place path="/users" key=|user| user.name.clone() let:user>{format!("{user}")}</Place>
+            }
+        }
+        #[expect(lint, reason = "The reason is no text.")]
+        fn other() {}
+    "#;
+    let found: Vec<String> = texts(source).into_iter().map(|it| it.text).collect();
+    assert_eq!(
+        found,
+        [
+            "The user is created.",
+            "Users",
+            "Name",
+            "Too short",
+            "Close",
+            "Gone from here.",
+            "Hide",
+            "bold"
+        ]
+    );
+}
