@@ -120,12 +120,18 @@ async fn an_unlinked_identity_opens_nothing_and_is_a_new_user_when_it_comes_agai
 }
 
 #[tokio::test]
-async fn nobody_is_linked_by_an_old_or_refused_word_or_to_whom_it_would_not_fit() {
+async fn link_needs_a_fresh_confirmation_and_a_user_without_that_provider() {
     let rig = Rig::start().await;
     let (corp, other) = (rig.openid("corp").await, rig.openid("other").await);
     rig.sign_in("corp", &corp, "ann").await;
     let second = rig.sign_in("other", &other, "ann").await;
     rig.sign_in("corp", &corp, "bob").await;
+    // The server confirms an old identity again in the background, but only of a user with tokens.
+    let signed_out = rig.sign_in("other", &other, "bob").await;
+    rig.by(&signed_out, Method::DELETE, "/v1/session", None)
+        .await
+        .expect(204);
+    rig.me(&signed_out).await.expect(401);
     for (body, code, says) in [
         (json!({ "from": "ann" }), 422, "another user"),
         (json!({ "from": "nobody" }), 422, "no user"),
@@ -152,25 +158,27 @@ async fn nobody_is_linked_by_an_old_or_refused_word_or_to_whom_it_would_not_fit(
         let stores = rig.server.hub.stores();
         assert!(stores.users.wait_for(&changed.unwrap(), SOON).await);
     };
-    let known = users.get("ann-2").await.unwrap().status.unwrap().identities;
     let from = || json!({ "from": "ann-2" });
-    for (change, says) in [
+    for (name, change, says) in [
         (
+            "bob-2",
             json!({ "confirmedAt": "2020-01-01T00:00:00Z" }),
             "for too long",
         ),
-        (json!({ "state": "Refused" }), "refuses"),
-        (json!({ "state": "Unreachable" }), "sign in"),
+        ("ann-2", json!({ "state": "Refused" }), "refuses"),
+        ("ann-2", json!({ "state": "Unreachable" }), "sign in"),
     ] {
+        let known = users.get(name).await.unwrap().status.unwrap().identities;
         let mut identity = serde_json::to_value(&known[0]).unwrap();
         for (field, value) in change.as_object().unwrap() {
             identity[field] = value.clone();
         }
-        patch("ann-2", json!({ "status": { "identities": [identity] } })).await;
-        let said = link(&rig, from(), 409).await.to_string();
+        patch(name, json!({ "status": { "identities": [identity] } })).await;
+        let body = json!({ "from": name, "provider": "other" });
+        let said = link(&rig, body, 409).await.to_string();
         assert!(said.contains(says), "{change}: {said}");
+        patch(name, json!({ "status": { "identities": known } })).await;
     }
-    patch("ann-2", json!({ "status": { "identities": known } })).await;
     patch("ann", json!({ "spec": { "enabled": false } })).await;
     let said = link(&rig, from(), 409).await.to_string();
     assert!(said.contains("disabled"), "{said}");
