@@ -8,13 +8,17 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("drover-api", &[]),
     ("drover-quantity", &[]),
     ("drover-rbac", &[]),
+    ("drover-reconcile", &[]),
     (
         "drover-access",
         &["drover-api", "drover-quantity", "drover-rbac"],
     ),
-    ("drover-apiserver", &["drover-quantity", "drover-rbac"]),
+    (
+        "drover-apiserver",
+        &["drover-quantity", "drover-rbac", "drover-reconcile"],
+    ),
     ("drover-providers", &["drover-api"]),
-    ("drover-simulate", &["drover-apiserver"]),
+    ("drover-simulate", &["drover-apiserver", "drover-reconcile"]),
     ("drover-tunnel", &["drover-access", "drover-api"]),
     (
         "drover-testkit",
@@ -35,6 +39,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "drover-tunnel",
             "drover-access",
             "drover-rbac",
+            "drover-reconcile",
             "drover-api",
             "drover-quantity",
         ],

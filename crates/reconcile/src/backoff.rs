@@ -1,0 +1,63 @@
+//! Delays between retries.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::Duration;
+
+/// A delay that doubles with each failure, up to a cap.
+///
+/// The second half of each delay is random, so that keys which failed together are not retried
+/// together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backoff {
+    first: Duration,
+    longest: Duration,
+}
+
+impl Backoff {
+    /// Delays between `first` and `longest`.
+    pub const fn new(first: Duration, longest: Duration) -> Self {
+        Self { first, longest }
+    }
+
+    /// The delay before the retry that follows this many earlier failures; `jitter` is in `0..=1`.
+    pub fn delay(&self, failures: u32, jitter: f64) -> Duration {
+        let doubled = self.first.saturating_mul(2_u32.saturating_pow(failures));
+        doubled
+            .min(self.longest)
+            .mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0)
+    }
+
+    /// The upper bound of the first delay.
+    pub const fn first(&self) -> Duration {
+        self.first
+    }
+}
+
+/// A random number in `0..=1`. Not for secrets: `RandomState` is seeded by the system once a thread.
+pub(crate) fn jitter() -> f64 {
+    let number = u32::try_from(RandomState::new().hash_one(0_u8) >> 32).unwrap_or_default();
+    f64::from(number) / f64::from(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delay_doubles_up_to_its_cap() {
+        let backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(10));
+        let longest: Vec<u64> = (0..6).map(|n| backoff.delay(n, 1.0).as_secs()).collect();
+        assert_eq!(longest, [1, 2, 4, 8, 10, 10]);
+        assert_eq!(backoff.delay(2, 0.0), Duration::from_secs(2));
+        assert_eq!(backoff.delay(u32::MAX, 1.0), Duration::from_secs(10));
+    }
+
+    #[test]
+    fn jitter_differs_between_calls() {
+        let drawn: Vec<f64> = (0..64).map(|_| jitter()).collect();
+        assert!(drawn.iter().all(|one| (0.0..=1.0).contains(one)));
+        let different: std::collections::BTreeSet<u64> =
+            drawn.iter().map(|one| one.to_bits()).collect();
+        assert!(different.len() > 32, "{drawn:?}");
+    }
+}

@@ -1,0 +1,248 @@
+//! Calls a reconciler for the keys of a queue.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::error::Error;
+use std::fmt;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::stream::{BoxStream, SelectAll};
+use thiserror::Error;
+use tokio::task::{Id, JoinError, JoinSet};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::leader::LeaderGate;
+use crate::queue::{Attempt, Outcome};
+use crate::trigger::{Shutdown, Trigger};
+
+/// Brings the world closer to what one object says.
+pub trait Reconciler: Send + Sync + 'static {
+    /// What is reconciled: the name or UID of an object, or `()` for a single task.
+    type Key: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static;
+    /// Why a call failed.
+    type Error: Error + Send + Sync + 'static;
+
+    /// Reads the present state, decides, and acts. It may be called at any time and again, and may
+    /// be cancelled at any await.
+    fn reconcile(
+        &self,
+        key: &Self::Key,
+        attempt: &Attempt,
+    ) -> impl Future<Output = Result<Action, Self::Error>> + Send;
+
+    /// Whether an error is an ordinary race, a conflict above all: its log level is debug.
+    fn is_expected(&self, _error: &Self::Error) -> bool {
+        false
+    }
+}
+
+/// When a key is reconciled again after a success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Action(Option<Duration>);
+
+impl Action {
+    /// After the next trigger.
+    pub const fn await_change() -> Self {
+        Self(None)
+    }
+
+    /// After the next trigger, and after this time at the latest.
+    pub const fn requeue(after: Duration) -> Self {
+        Self(Some(after))
+    }
+}
+
+/// Why a call did not succeed.
+#[derive(Debug, Error)]
+enum Failure<E: Error> {
+    #[error(transparent)]
+    Reconciler(E),
+    #[error("reconciliation took longer than {} s", .0.as_secs())]
+    Timeout(Duration),
+}
+
+type Ended<E> = Result<Action, Failure<E>>;
+
+/// A reconciler and what triggers it; [`Controller::run`] drives it.
+pub struct Controller<R: Reconciler> {
+    reconciler: Arc<R>,
+    trigger: Trigger<R::Key>,
+    at_start: Box<dyn Fn() -> Vec<R::Key> + Send + Sync>,
+    sources: SelectAll<BoxStream<'static, R::Key>>,
+    running: JoinSet<Ended<R::Error>>,
+    calls: HashMap<Id, (R::Key, Attempt, Instant)>,
+}
+
+impl<R: Reconciler> fmt::Debug for Controller<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Controller")
+            .field(&self.trigger.options.name)
+            .finish()
+    }
+}
+
+impl<R: Reconciler> Controller<R> {
+    /// A controller that takes its keys from `trigger`; no other controller may.
+    pub fn new(trigger: Trigger<R::Key>, reconciler: R) -> Self {
+        Self {
+            reconciler: Arc::new(reconciler),
+            trigger,
+            at_start: Box::new(Vec::new),
+            sources: SelectAll::new(),
+            running: JoinSet::new(),
+            calls: HashMap::new(),
+        }
+    }
+
+    /// Enqueues these keys whenever the controller starts to lead.
+    #[must_use]
+    pub fn at_start(mut self, keys: impl Fn() -> Vec<R::Key> + Send + Sync + 'static) -> Self {
+        self.at_start = Box::new(keys);
+        self
+    }
+
+    /// Enqueues each key of a stream, such as [`on_change`](crate::on_change) or a kube watcher.
+    #[must_use]
+    pub fn on(mut self, stream: BoxStream<'static, R::Key>) -> Self {
+        self.sources.push(stream);
+        self
+    }
+
+    /// Reconciles until `stop`, while the gate is open.
+    ///
+    /// When the gate closes, calls under way are aborted; they are repeated when it opens again.
+    pub async fn run(mut self, mut leader: LeaderGate, stop: CancellationToken) {
+        let trigger = self.trigger.clone();
+        let mut leads = false;
+        loop {
+            if leader.is_open() != leads {
+                leads = !leads;
+                self.set_leading(leads).await;
+            }
+            let may_start = leads && self.running.len() < trigger.options.concurrency;
+            let may_read = !self.sources.is_empty() && trigger.queue.has_room();
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                () = leader.changed() => {}
+                Some(ended) = self.running.join_next_with_id() => self.ended(ended),
+                () = trigger.added.notify.notified() => {
+                    self.sources.extend(std::mem::take(&mut *trigger.added.streams.lock()));
+                }
+                (key, attempt) = trigger.queue.take(), if may_start => self.start(key, attempt),
+                Some(key) = self.sources.next(), if may_read => trigger.enqueue(key),
+            }
+        }
+        if trigger.options.shutdown == Shutdown::Abort {
+            self.running.abort_all();
+        }
+        while self.running.join_next().await.is_some() {}
+    }
+
+    async fn set_leading(&mut self, leads: bool) {
+        if leads {
+            for key in (self.at_start)() {
+                self.trigger.enqueue(key);
+            }
+            return;
+        }
+        self.running.abort_all();
+        while let Some(ended) = self.running.join_next_with_id().await {
+            self.ended(ended);
+        }
+    }
+
+    fn start(&mut self, key: R::Key, attempt: Attempt) {
+        let reconciler = Arc::clone(&self.reconciler);
+        let call = (key.clone(), attempt.clone(), Instant::now());
+        let timeout = self.trigger.options.timeout;
+        let task = self.running.spawn(async move {
+            let reconciling = reconciler.reconcile(&key, &attempt);
+            let Some(timeout) = timeout else {
+                return reconciling.await.map_err(Failure::Reconciler);
+            };
+            match tokio::time::timeout(timeout, reconciling).await {
+                Ok(ended) => ended.map_err(Failure::Reconciler),
+                Err(_) => Err(Failure::Timeout(timeout)),
+            }
+        });
+        self.calls.insert(task.id(), call);
+    }
+
+    fn ended(&mut self, ended: Result<(Id, Ended<R::Error>), JoinError>) {
+        let (id, ended) = match ended {
+            Ok((id, ended)) => (id, Ok(ended)),
+            Err(error) => (error.id(), Err(error)),
+        };
+        let Some((key, attempt, started)) = self.calls.remove(&id) else {
+            return;
+        };
+        let outcome = match ended {
+            Ok(Ok(Action(requeue))) => Outcome::Done { requeue },
+            Ok(Err(failure)) => {
+                let expected = matches!(&failure, Failure::Reconciler(error) if self.reconciler.is_expected(error));
+                self.failed(&key, &attempt, expected, chain(&failure))
+            }
+            Err(error) if error.is_cancelled() => Outcome::Interrupted,
+            Err(error) => {
+                let reason = format!("panic: {}", message(&*error.into_panic()));
+                self.failed(&key, &attempt, false, reason)
+            }
+        };
+        self.trigger.metrics.finished(started.elapsed());
+        self.trigger.queue.finish(&key, outcome);
+    }
+
+    fn failed(&self, key: &R::Key, attempt: &Attempt, expected: bool, reason: String) -> Outcome {
+        self.trigger.metrics.failed();
+        let controller = self.trigger.options.name;
+        let (failures, retry_in) = (attempt.failures + 1, attempt.retry_in);
+        if expected {
+            tracing::debug!(
+                controller,
+                ?key,
+                reason,
+                failures,
+                ?retry_in,
+                "reconciliation failed"
+            );
+        } else {
+            tracing::warn!(
+                controller,
+                ?key,
+                reason,
+                failures,
+                ?retry_in,
+                "reconciliation failed"
+            );
+        }
+        Outcome::Failed {
+            reason: reason.into(),
+        }
+    }
+}
+
+/// An error and its causes, as one line.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        // Some errors repeat their cause.
+        if !text.ends_with(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
+}

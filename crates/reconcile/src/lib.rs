@@ -1,0 +1,34 @@
+//! The controller runtime.
+//!
+//! A [`Controller`] takes keys from a [`Trigger`]'s queue and calls a [`Reconciler`] for each. The
+//! queue holds each key at most once and never gives the same key to two calls at a time. A call
+//! that fails, times out or panics is retried after a backoff with jitter. Calls run only while the
+//! [`LeaderGate`] is open.
+//!
+//! Triggers come from code ([`Trigger::enqueue`]) or from streams: a kube watcher, a
+//! [`tokio::sync::watch`] channel ([`on_change`]), a timer ([`Action::requeue`]).
+//!
+//! This crate depends on no Kubernetes client unless feature `kube` is enabled.
+
+mod backoff;
+mod controller;
+#[cfg(feature = "kube")]
+pub mod finalizer;
+mod leader;
+mod metrics;
+mod queue;
+mod source;
+mod status;
+mod trigger;
+
+pub use backoff::Backoff;
+pub use controller::{Action, Controller, Reconciler};
+pub use leader::LeaderGate;
+pub use metrics::{ControllerMetrics, Metrics};
+pub use queue::{Attempt, Queue};
+pub use source::{on_change, on_change_of};
+pub use status::{StatusWriter, Urgency, Write};
+pub use trigger::{Options, Shutdown, Trigger};
+
+#[cfg(test)]
+mod tests;
