@@ -11,9 +11,11 @@
 //! commands, and developers' text.
 
 pub mod english;
+mod noun;
 mod rich;
 
 pub use english::Messages;
+pub use noun::Noun;
 pub use rich::{LocalTime, Part, Rich, code, link, strong};
 
 /// The messages of the language that the page uses.

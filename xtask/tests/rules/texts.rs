@@ -10,15 +10,9 @@ const UNCONVERTED: &[&str] = &[
     "access",
     "audit",
     "batch",
-    "cells",
-    "cluster",
     "device",
     "form",
-    "home",
     "import",
-    "kinds",
-    "labels",
-    "list",
     "members",
     "not_found",
     "object",
@@ -37,6 +31,9 @@ const FOR_DEVELOPERS: &str = "frontend/app/src/screens/kit";
 
 /// The product's name, and a key.
 const NAMES: &[&str] = &["Drover", "K"];
+
+/// Commands are the same in every language.
+const COMMANDS: &[&str] = &["drover ", "kubectl ", "export "];
 
 /// Attributes and props whose values no user reads.
 const TECHNICAL: &[&str] = &[
@@ -117,10 +114,14 @@ struct Literal {
 impl Literal {
     /// Whether a user reads it.
     fn is_text(&self) -> bool {
-        if NAMES.contains(&self.text.as_str()) {
+        let command = COMMANDS
+            .iter()
+            .any(|it| self.text.trim_start().starts_with(it));
+        if command || NAMES.contains(&self.text.as_str()) {
             return false;
         }
-        let has_letters = placeholders_removed(&self.text).contains(char::is_alphabetic);
+        let text = placeholders_removed(&self.text).replace("\\n", " ");
+        let has_letters = text.contains(char::is_alphabetic);
         match &self.place {
             Place::Code => is_sentence(&self.text),
             Place::Text => has_letters,

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use drover_api::rest::{AuditList, AuditSource};
 use drover_ui_core::audit::{ENOUGH, Filter, MOST_PARTS, Reading};
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::quantity::count;
 use drover_ui_kit::button::Button;
@@ -156,7 +157,7 @@ pub(crate) fn Audit() -> impl IntoView {
     if expect_context::<Gate>().is_administrator() {
         view! { <Managed/> }.into_any()
     } else {
-        view! { <AdministratorsOnly deed="read the audit log"/> }.into_any()
+        view! { <AdministratorsOnly title=t().audit.administrators_only()/> }.into_any()
     }
 }
 

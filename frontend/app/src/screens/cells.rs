@@ -1,5 +1,6 @@
 //! Cells that lists of different things share.
 
+use drover_ui_core::messages::t;
 use drover_ui_core::readiness::{Readiness, Standing};
 use drover_ui_core::token::ago;
 use drover_ui_kit::badge::{Badge, Tone};
@@ -46,6 +47,6 @@ pub(crate) fn time(at: Timestamp) -> AnyView {
 pub(crate) fn time_or_never(at: Option<Timestamp>) -> AnyView {
     match at {
         Some(at) => time(at),
-        None => view! { <span class="soft">"never"</span> }.into_any(),
+        None => view! { <span class="soft">{t().labels.never()}</span> }.into_any(),
     }
 }

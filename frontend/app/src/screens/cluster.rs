@@ -9,7 +9,8 @@ mod members;
 use std::sync::Arc;
 
 use drover_api::rest::ClusterView;
-use drover_ui_core::cluster::{HOSTS_HUB, Health};
+use drover_ui_core::cluster::Health;
+use drover_ui_core::messages::t;
 use drover_ui_core::rights::Needs;
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
@@ -51,11 +52,11 @@ fn Deeds() -> impl IntoView {
         let may = rights.with(|rights| rights.may_import);
         waits.then(|| {
             if may {
-                return view! { <a class="button primary" href=path>"Show the import command"</a> }
+                return view! { <a class="button primary" href=path>{t().cluster.show_import()}</a> }
                     .into_any();
             }
             let missing = Needs::ImportCluster.unless(false);
-            view! { <Button missing=missing>"Show the import command"</Button> }.into_any()
+            view! { <Button missing=missing>{t().cluster.show_import()}</Button> }.into_any()
         })
     };
     let change =
@@ -77,7 +78,7 @@ fn HostsHub(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
     move || {
         hosts
             .get()
-            .then(|| view! { <Banner mood=Mood::Warning>{HOSTS_HUB}</Banner> })
+            .then(|| view! { <Banner mood=Mood::Warning>{t().cluster.hosts_hub()}</Banner> })
     }
 }
 
@@ -87,10 +88,10 @@ fn Facts() -> impl IntoView {
     view! {
         <HostsHub cluster=cluster/>
         <div class="cards">
-            <section class="card"><h2>"Overview"</h2><Overview cluster=cluster/></section>
-            <section class="card"><h2>"Resources"</h2><Resources cluster=cluster/></section>
+            <section class="card"><h2>{t().cluster.overview()}</h2><Overview cluster=cluster/></section>
+            <section class="card"><h2>{t().cluster.resources()}</h2><Resources cluster=cluster/></section>
         </div>
-        <section class="card"><h2>"Conditions"</h2><Conditions cluster=cluster/></section>
+        <section class="card"><h2>{t().cluster.conditions()}</h2><Conditions cluster=cluster/></section>
         <Components cluster=cluster/>
         <footer class="page-foot">
             <SameCommand line=Signal::derive(move || format!("drover cluster get {}", shell::word(&name.get())))/>

@@ -5,6 +5,7 @@ mod columns;
 use std::sync::Arc;
 
 use drover_ui_core::cluster::Health;
+use drover_ui_core::messages::{Noun, t};
 use drover_ui_core::rights::Needs;
 use drover_ui_core::search::Query;
 use drover_ui_core::selection::Selection;
@@ -40,18 +41,14 @@ const SCREEN: &str = "/";
 
 /// What is listed.
 const CLUSTERS: Things = Things {
-    heading: "Clusters",
-    one: "cluster",
-    many: "clusters",
-    hint: "name  env=prod  state:ready  version:1.36  -not",
-    filter: Some("another state"),
+    noun: Noun::Clusters,
     lines: 8,
 };
 
 /// The screen.
 #[component]
 pub(crate) fn Home() -> impl IntoView {
-    title(CLUSTERS.heading);
+    title(t().lists.heading(CLUSTERS.noun));
     let rights = expect_context::<Gate>().rights();
     let chosen = RwSignal::new(None);
     let words = Health::ALL.map(|it| (it, it.word()));
@@ -65,15 +62,15 @@ pub(crate) fn Home() -> impl IntoView {
         .then(|| RwSignal::new(Selection::default()));
     let import = move || {
         if rights.may_import_clusters {
-            return view! { <a class="button primary" href="/import">"Import a cluster"</a> }
+            return view! { <a class="button primary" href="/import">{t().home.import()}</a> }
                 .into_any();
         }
         let missing = Needs::ImportClusters.unless(false);
-        view! { <Button missing=missing>"Import a cluster"</Button> }.into_any()
+        view! { <Button missing=missing>{t().home.import()}</Button> }.into_any()
     };
     view! {
         <ListScreen things=CLUSTERS contents=contents command="drover cluster list" action=import empty=NoClusters selection=selection>
-            <Tally label="Filter by state" counts=counts(rows) chosen=chosen/>
+            <Tally label=t().labels.filter_by_state() counts=counts(rows) chosen=chosen/>
             {selection.map(|selection| view! { <Chosen rows=rows shown=shown selection=selection/> })}
         </ListScreen>
     }
@@ -114,7 +111,7 @@ fn Chosen(
     });
     view! {
         <ChosenBar selection=selection in_sight=in_sight(shown, selection)>
-            <Button icon=Icon::Tag on_press=move |()| open.set(true)>"Labels…"</Button>
+            <Button icon=Icon::Tag on_press=move |()| open.set(true)>{t().cluster_labels.labels()}</Button>
         </ChosenBar>
         <ManyLabels open=open clusters=chosen/>
     }
@@ -140,10 +137,10 @@ fn NoClusters() -> impl IntoView {
         view! {
             <Nothing
                 why=Absence::Empty
-                title="No clusters yet"
-                advice="Import the first one here, or on the command line: it prints a manifest, and kubectl applies it."
+                title=t().home.empty()
+                advice=t().home.empty_advice()
             >
-                <Code label="Command" text="drover cluster import my-cluster | kubectl apply -f -".to_owned()/>
+                <Code label=t().labels.command() text="drover cluster import my-cluster | kubectl apply -f -".to_owned()/>
             </Nothing>
         }
         .into_any()
@@ -151,8 +148,8 @@ fn NoClusters() -> impl IntoView {
         view! {
             <Nothing
                 why=Absence::NoPermission
-                title="You have no role in any cluster"
-                advice="Ask an administrator."
+                title=t().home.no_role()
+                advice=t().home.no_role_advice()
             />
         }
         .into_any()

@@ -9,6 +9,7 @@ mod timeline;
 mod view;
 
 use drover_ui_core::kind::Kind;
+use drover_ui_core::messages::t;
 use drover_ui_core::severity::Severity;
 use drover_ui_kit::badge::Tone;
 use drover_ui_kit::notice::{Absence, Nothing};
@@ -57,8 +58,8 @@ fn NoScreen(plural: String) -> impl IntoView {
     view! {
         <Nothing
             why=Absence::NotFound
-            title=format!("There is no screen for “{plural}”")
-            advice="Choose one of the lists above, or use kubectl for everything else."
+            title=t().kinds.no_screen(&plural)
+            advice=t().kinds.no_screen_advice()
         />
     }
 }

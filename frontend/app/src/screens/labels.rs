@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use drover_api::rest::ClusterView;
-use drover_ui_core::label::plan::{Change, clusters as counted, present};
+use drover_ui_core::label::plan::{Change, present};
 use drover_ui_core::label::{of_people, read, written};
+use drover_ui_core::messages::t;
 use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::field::TextField;
 use drover_ui_kit::picker::{Choice, Choices};
@@ -23,7 +24,7 @@ pub(crate) fn ManyLabels(open: RwSignal<bool>, clusters: Signal<Vec<Shared>>) ->
     let applying = Applying::new();
     let held = Signal::derive(move || applying.is_running());
     view! {
-        <Dialog open=open title="Labels" held=held>
+        <Dialog open=open title=t().cluster_labels.labels_title() held=held>
             <Many open=open clusters=clusters applying=applying/>
         </Dialog>
     }
@@ -37,17 +38,17 @@ fn Many(open: RwSignal<bool>, clusters: Signal<Vec<Shared>>, applying: Applying)
     let change = Signal::derive(move || Change::of(read(&typed.get())?, &gone.get()));
     let error = move || change.get().err();
     let choices = Signal::derive(move || clusters.with(|clusters| choices(clusters)));
-    let heading = move || clusters.with(|chosen| counted(chosen.len()));
+    let heading = move || clusters.with(|chosen| t().cluster_labels.selected(chosen.len()));
     view! {
         <Apply open=open clusters=clusters change=change applying=applying>
-            <p class="soft">{heading}" chosen."</p>
-            <TextField label="Set" value=typed focused=true error=Signal::derive(error)
-                help="For example env=prod team=shop. A label that is there gets the new value."/>
+            <p class="soft">{heading}</p>
+            <TextField label=t().cluster_labels.set() value=typed focused=true error=Signal::derive(error)
+                help=t().cluster_labels.set_help()/>
             <Show
                 when=move || choices.with(|choices| !choices.is_empty())
-                fallback=|| view! { <p class="soft">"None of them has a label that could be removed."</p> }
+                fallback=|| view! { <p class="soft">{t().cluster_labels.none_removable()}</p> }
             >
-                <Choices label="Remove" choices=choices chosen=gone/>
+                <Choices label=t().buttons.remove() choices=choices chosen=gone/>
             </Show>
         </Apply>
     }
@@ -59,11 +60,11 @@ fn choices(chosen: &[Shared]) -> Vec<Choice> {
     let choices = found.into_iter().map(|(key, values)| {
         let values = values.into_iter().map(|(value, count)| {
             let value = if value.is_empty() {
-                "empty".to_owned()
+                t().cluster_labels.empty_value().to_owned()
             } else {
                 value
             };
-            format!("{value} on {count}")
+            t().cluster_labels.value_on(&value, count)
         });
         Choice {
             words: key.clone(),
@@ -80,7 +81,7 @@ pub(crate) fn OneLabels(open: RwSignal<bool>, cluster: Signal<Shared>) -> impl I
     let applying = Applying::new();
     let held = Signal::derive(move || applying.is_running());
     view! {
-        <Dialog open=open title="Labels" held=held>
+        <Dialog open=open title=t().cluster_labels.labels_title() held=held>
             <One open=open cluster=cluster applying=applying/>
         </Dialog>
     }
@@ -101,8 +102,8 @@ fn One(open: RwSignal<bool>, cluster: Signal<Shared>, applying: Applying) -> imp
     let clusters = Signal::derive(move || vec![cluster.get()]);
     view! {
         <Apply open=open clusters=clusters change=change applying=applying>
-            <TextField label="Labels" value=typed focused=true error=Signal::derive(error)
-                help="All of them, for example env=prod team=shop. What you take out is removed."/>
+            <TextField label=t().cluster_labels.labels_title() value=typed focused=true error=Signal::derive(error)
+                help=t().cluster_labels.all_help()/>
         </Apply>
     }
 }

@@ -8,6 +8,7 @@ mod view;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use drover_ui_core::messages::{Noun, t};
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::quantity::count;
 use drover_ui_core::rights::Needs;
@@ -56,8 +57,8 @@ pub(crate) fn counted(shown: usize, all: usize) -> String {
     let text = |number: usize| count(u64::try_from(number).unwrap_or(u64::MAX));
     match (shown, all) {
         (_, 0) => String::new(),
-        (shown, all) if shown == all => format!("{} in all", text(all)),
-        (shown, all) => format!("{} of {}", text(shown), text(all)),
+        (shown, all) if shown == all => t().lists.all_listed(&text(all)),
+        (shown, all) => t().lists.some_listed(&text(shown), &text(all)),
     }
 }
 
@@ -88,18 +89,15 @@ pub(crate) fn Refused(
     /// Why.
     problem: Problem,
     /// What is listed: `clusters`.
-    things: &'static str,
+    noun: Noun,
 ) -> impl IntoView {
     let Problem { kind, message, .. } = problem;
     let (why, title) = match kind {
-        ProblemKind::Offline => (Absence::Offline, "The server cannot be reached".to_owned()),
-        ProblemKind::Forbidden => (
-            Absence::NoPermission,
-            format!("You may not see the {things}"),
-        ),
-        _ => (Absence::Failed, format!("The {things} cannot be listed")),
+        ProblemKind::Offline => (Absence::Offline, t().problems.offline_title().to_owned()),
+        ProblemKind::Forbidden => (Absence::NoPermission, t().lists.forbidden(noun)),
+        _ => (Absence::Failed, t().lists.failed(noun)),
     };
-    let advice = format!("{message} The page keeps trying.");
+    let advice = t().problems.retrying(&message);
     view! { <Nothing why=why title=title advice=advice/> }
 }
 
@@ -107,14 +105,14 @@ pub(crate) fn Refused(
 #[component]
 pub(crate) fn AdministratorsOnly(
     /// What the screen is for: `manage users`.
-    deed: &'static str,
+    title: &'static str,
 ) -> impl IntoView {
     view! {
         <div class="page">
             <Nothing
                 why=Absence::NoPermission
-                title=format!("Only administrators {deed}")
-                advice="Ask one to do it, or to make you an administrator."
+                title=title
+                advice=t().lists.ask_administrator()
             />
         </div>
     }
@@ -124,7 +122,7 @@ pub(crate) fn AdministratorsOnly(
 #[component]
 pub(crate) fn NeedsRight(
     /// What the screen shows: `users`.
-    things: &'static str,
+    noun: Noun,
     /// The right.
     needs: Needs,
 ) -> impl IntoView {
@@ -132,8 +130,8 @@ pub(crate) fn NeedsRight(
         <div class="page">
             <Nothing
                 why=Absence::NoPermission
-                title=format!("You may not see the {things}")
-                advice=format!("{}. Ask an administrator for the role.", needs.words())
+                title=t().lists.forbidden(noun)
+                advice=t().lists.ask_for_role(needs.words())
             />
         </div>
     }
@@ -152,8 +150,8 @@ pub(crate) fn ChosenBar(
     let words = move || {
         let count = selection.with(Selection::len);
         match count.saturating_sub(in_sight.get()) {
-            0 => format!("{count} chosen"),
-            hidden => format!("{count} chosen, {hidden} of them hidden by the filter"),
+            0 => t().lists.selected(count),
+            hidden => t().lists.selected_hidden(count, hidden),
         }
     };
     let children = StoredValue::new(children);
@@ -163,7 +161,7 @@ pub(crate) fn ChosenBar(
                 <span role="status">{words}</span>
                 {children.with_value(|children| children())}
                 <Button weight=Weight::Quiet on_press=move |()| selection.update(Selection::clear)>
-                    "Choose none"
+                    {t().lists.clear_selection()}
                 </Button>
             </div>
         </Show>

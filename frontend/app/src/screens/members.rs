@@ -7,6 +7,7 @@ mod whom;
 
 use drover_api::rest::{GlobalRoleView, MemberView, RoleView};
 use drover_ui_core::member::{Giveable, Place, may_take, passes, role_title};
+use drover_ui_core::messages::Noun;
 use drover_ui_core::readiness::Readiness;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
@@ -25,11 +26,7 @@ use take::{TakeRole, Taking};
 
 /// What is listed.
 const MEMBERS: Things = Things {
-    heading: "Members",
-    one: "member",
-    many: "members",
-    hint: "name, role, group",
-    filter: None,
+    noun: Noun::Members,
     lines: 4,
 };
 

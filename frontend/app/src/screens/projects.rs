@@ -7,6 +7,7 @@ mod one;
 mod pairs;
 
 use drover_api::rest::ProjectView;
+use drover_ui_core::messages::{Noun, t};
 use drover_ui_core::project::{passes, readiness};
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
@@ -27,18 +28,14 @@ const SCREEN: &str = "/projects";
 
 /// What is listed.
 const PROJECTS: Things = Things {
-    heading: "Projects",
-    one: "project",
-    many: "projects",
-    hint: "name, cluster, state",
-    filter: None,
+    noun: Noun::Projects,
     lines: 6,
 };
 
 /// The screen.
 #[component]
 pub(crate) fn Projects() -> impl IntoView {
-    title(PROJECTS.heading);
+    title(t().lists.heading(PROJECTS.noun));
     let listing = Listing::<ProjectView>::follow(PATH);
     let view = View::of_url(SCREEN, &columns(), BY_DEFAULT, Vec::new());
     // Whoever sees no cluster makes no project in one.

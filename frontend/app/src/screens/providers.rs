@@ -8,6 +8,7 @@ mod one;
 mod trial;
 
 use drover_api::rest::{AuthProviderView, List as Page, SettingView};
+use drover_ui_core::messages::Noun;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::provider::{passes, readiness};
 use drover_ui_core::rights::Needs;
@@ -31,11 +32,7 @@ const SCREEN: &str = "/providers";
 
 /// What is listed.
 const PROVIDERS: Things = Things {
-    heading: "Identity providers",
-    one: "identity provider",
-    many: "identity providers",
-    hint: "name, protocol, enabled",
-    filter: None,
+    noun: Noun::IdentityProviders,
     lines: 4,
 };
 
@@ -62,7 +59,7 @@ pub(crate) fn Providers() -> impl IntoView {
     if expect_context::<Gate>().rights().may_list_providers {
         view! { <Managed/> }.into_any()
     } else {
-        view! { <NeedsRight things="identity providers" needs=Needs::ListProviders/> }.into_any()
+        view! { <NeedsRight noun=Noun::IdentityProviders needs=Needs::ListProviders/> }.into_any()
     }
 }
 

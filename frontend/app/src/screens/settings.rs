@@ -6,6 +6,7 @@ mod log;
 use std::sync::Arc;
 
 use drover_api::rest::SettingView;
+use drover_ui_core::messages::Noun;
 use drover_ui_core::rights::Needs;
 use drover_ui_core::setting::{Part, note};
 use drover_ui_kit::badge::{Badge, Tone};
@@ -71,7 +72,7 @@ pub(crate) fn SettingsPage() -> impl IntoView {
     if expect_context::<Gate>().rights().may_list_settings {
         view! { <Managed/> }.into_any()
     } else {
-        view! { <NeedsRight things="settings" needs=Needs::ListSettings/> }.into_any()
+        view! { <NeedsRight noun=Noun::Settings needs=Needs::ListSettings/> }.into_any()
     }
 }
 
@@ -94,7 +95,7 @@ fn Managed() -> impl IntoView {
             <StaleBanner freshness=freshness shown=Signal::derive(move || listing.items().is_some())/>
             {move || match what.get() {
                 What::Loading => view! { <Skeleton lines=10/> }.into_any(),
-                What::Problem(problem) => view! { <Refused problem=problem things="settings"/> }.into_any(),
+                What::Problem(problem) => view! { <Refused problem=problem noun=Noun::Settings/> }.into_any(),
                 What::Empty | What::NoMatch | What::Rows => view! { <Parts settings=settings editing=editing/> }.into_any(),
             }}
             <footer class="page-foot"><SameCommand line="drover setting list".to_owned()/></footer>

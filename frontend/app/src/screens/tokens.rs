@@ -6,6 +6,7 @@ mod delete;
 
 use drover_api::kinds::TokenPurpose;
 use drover_api::rest::TokenView;
+use drover_ui_core::messages::{Noun, t};
 use drover_ui_core::selection::Selection;
 use drover_ui_core::token::{PURPOSES, passes, purpose};
 use drover_ui_kit::button::{Button, Weight};
@@ -30,11 +31,7 @@ const SCREEN: &str = "/tokens";
 
 /// What is listed.
 const TOKENS: Things = Things {
-    heading: "Tokens",
-    one: "token",
-    many: "tokens",
-    hint: "description, cluster, id",
-    filter: Some("another purpose"),
+    noun: Noun::Tokens,
     lines: 8,
 };
 
@@ -50,7 +47,7 @@ struct Chosen {
 /// The screen.
 #[component]
 pub(crate) fn Tokens() -> impl IntoView {
-    title(TOKENS.heading);
+    title(t().lists.heading(TOKENS.noun));
     let listing = Listing::<TokenView>::follow("/v1/tokens");
     let everybodys = expect_context::<Gate>().rights().may_list_tokens;
     let (purpose, mine) = (RwSignal::new(None), RwSignal::new(false));

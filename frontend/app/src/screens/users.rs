@@ -9,6 +9,7 @@ mod password;
 
 use drover_api::kinds::IdentityState;
 use drover_api::rest::UserView;
+use drover_ui_core::messages::Noun;
 use drover_ui_core::rights::Needs;
 use drover_ui_core::user::{Standing, passes};
 use drover_ui_kit::badge::Tone;
@@ -31,11 +32,7 @@ const SCREEN: &str = "/users";
 
 /// What is listed.
 const USERS: Things = Things {
-    heading: "Users",
-    one: "user",
-    many: "users",
-    hint: "name, login, provider, disabled",
-    filter: Some("another state"),
+    noun: Noun::Users,
     lines: 6,
 };
 
@@ -64,7 +61,7 @@ pub(crate) fn Users() -> impl IntoView {
     if expect_context::<Gate>().rights().may_list_users {
         view! { <Managed/> }.into_any()
     } else {
-        view! { <NeedsRight things="users" needs=Needs::ListUsers/> }.into_any()
+        view! { <NeedsRight noun=Noun::Users needs=Needs::ListUsers/> }.into_any()
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use drover_api::rest::ClusterView;
 use drover_ui_core::hub::CLUSTERS;
+use drover_ui_core::messages::t;
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
 use drover_ui_kit::button::Button;
@@ -30,10 +31,10 @@ pub(super) fn Annotate(
 ) -> impl IntoView {
     let (labels, description) = (RwSignal::new(false), RwSignal::new(false));
     view! {
-        <Button icon=Icon::Tag missing=missing on_press=move |()| labels.set(true)>"Labels…"</Button>
-        <Button missing=missing on_press=move |()| description.set(true)>"Description…"</Button>
+        <Button icon=Icon::Tag missing=missing on_press=move |()| labels.set(true)>{t().cluster_labels.labels()}</Button>
+        <Button missing=missing on_press=move |()| description.set(true)>{t().cluster.edit_description()}</Button>
         <OneLabels open=labels cluster=cluster/>
-        <FormDialog open=description title="Description" let:sending>
+        <FormDialog open=description title=t().labels.description() let:sending>
             <Description open=description sending=sending cluster=cluster/>
         </FormDialog>
     }
@@ -68,7 +69,7 @@ fn Description(
     let trimmed = move || typed.with(|typed| typed.trim().to_owned());
     let complaint = move || {
         let letters = trimmed().chars().count();
-        (letters > LONGEST).then(|| format!("At most {LONGEST} characters; these are {letters}."))
+        (letters > LONGEST).then(|| t().forms.too_long(LONGEST, letters))
     };
     let named = StoredValue::new(name);
     let submit = move |event: web_sys::SubmitEvent| {
@@ -83,7 +84,7 @@ fn Description(
         let path = format!("{CLUSTERS}/{}", segment(&name));
         let request = async move { gate.patch(&path, &patch).await };
         sending.send(request, move |()| {
-            toasts.say(format!("{name} has another description."));
+            toasts.say(t().cluster.description_saved(&name));
             // The dialog may be closed by now.
             let _ = open.try_set(false);
         });
@@ -92,10 +93,10 @@ fn Description(
     view! {
         <form class="dialog-body" on:submit=submit>
             <Refusal sending=sending/>
-            <TextField label="Description" value=typed focused=true error=Signal::derive(complaint)
-                help="Shown beside the name; may be empty."/>
-            <Code label="Command" text=Signal::derive(command)/>
-            <FormFoot open=open verb="Save" sending=sending
+            <TextField label=t().labels.description() value=typed focused=true error=Signal::derive(complaint)
+                help=t().cluster.description_help()/>
+            <Code label=t().labels.command() text=Signal::derive(command)/>
+            <FormFoot open=open verb=t().buttons.save() sending=sending
                 disabled=Signal::derive(move || complaint().is_some())/>
         </form>
     }

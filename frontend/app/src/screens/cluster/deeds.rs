@@ -1,12 +1,14 @@
 //! What can be done with a cluster: a kubeconfig for it, and its end.
 
 use drover_api::rest::{KubeconfigCredential, KubeconfigRequest, KubeconfigResponse};
+use drover_ui_core::messages::t;
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::{Select, TextField};
 use drover_ui_kit::icon::Icon;
+use drover_ui_kit::rich::rich;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
@@ -24,8 +26,8 @@ const TOKEN: &str = "token";
 pub(super) fn Kubeconfig(name: Memo<String>) -> impl IntoView {
     let open = RwSignal::new(false);
     view! {
-        <Button icon=Icon::Key on_press=move |()| open.set(true)>"Kubeconfig"</Button>
-        <FormDialog open=open title="Kubeconfig" let:sending>
+        <Button icon=Icon::Key on_press=move |()| open.set(true)>{t().cluster.kubeconfig()}</Button>
+        <FormDialog open=open title=t().cluster.kubeconfig() let:sending>
             <KubeconfigForm name=name open=open sending=sending/>
         </FormDialog>
     }
@@ -36,11 +38,8 @@ fn KubeconfigForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) ->
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let credential = RwSignal::new("exec".to_owned());
     let choices = [
-        (
-            "exec",
-            "The command drover, which signs in: nothing secret in the file",
-        ),
-        (TOKEN, "A token for this cluster, in the file"),
+        ("exec", t().cluster.credential_exec()),
+        (TOKEN, t().cluster.credential_token()),
     ];
     let choices = choices.map(|(key, words)| (key.to_owned(), words.to_owned()));
     let command = Signal::derive(move || {
@@ -71,17 +70,17 @@ fn KubeconfigForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) ->
                 // The dialog may be closed by now.
                 let _ = open.try_set(false);
             } else {
-                toasts.warn("The browser does not save files; use the command.");
+                toasts.warn(t().cluster.cannot_download());
             }
         });
     };
     view! {
         <div class="dialog-body">
             <Refusal sending=sending/>
-            <Select label="kubectl authenticates by" options=choices.to_vec() value=credential/>
-            <Code label="Command" text=command/>
+            <Select label=t().cluster.credential() options=choices.to_vec() value=credential/>
+            <Code label=t().labels.command() text=command/>
             <div class="dialog-foot">
-                <Button weight=Weight::Primary busy=sending.busy() on_press=download>"Download"</Button>
+                <Button weight=Weight::Primary busy=sending.busy() on_press=download>{t().buttons.download()}</Button>
             </div>
         </div>
     }
@@ -96,8 +95,8 @@ pub(super) fn DeleteCluster(
 ) -> impl IntoView {
     let open = RwSignal::new(false);
     view! {
-        <Button icon=Icon::Trash weight=Weight::Danger missing=missing on_press=move |()| open.set(true)>"Delete…"</Button>
-        <FormDialog open=open title="Delete this cluster?" let:sending>
+        <Button icon=Icon::Trash weight=Weight::Danger missing=missing on_press=move |()| open.set(true)>{t().buttons.delete_menu()}</Button>
+        <FormDialog open=open title=t().cluster.delete_title() let:sending>
             <DeleteForm name=name open=open sending=sending/>
         </FormDialog>
     }
@@ -113,7 +112,7 @@ fn DeleteForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) -> imp
         let path = format!("/v1/clusters/{}", segment(&name));
         let request = async move { gate.delete(&path).await };
         sending.send(request, move |()| {
-            toasts.say(format!("{name} is being deleted."));
+            toasts.say(t().cluster.deleting(&name));
             // Who has gone elsewhere is not called back.
             if open.try_set(false).is_none() {
                 navigate("/", NavigateOptions::default());
@@ -123,21 +122,20 @@ fn DeleteForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) -> imp
     view! {
         <div class="dialog-body">
             <p>
-                "Drover takes its agent and its roles out of the cluster. People lose their way to it, and every token that is limited to it ends. "
-                <b>"What runs in the cluster goes on running."</b>
+                {rich(t().cluster.delete_effect())}
             </p>
             <Refusal sending=sending/>
-            <TextField label=format!("Type {} to delete it", name.get_untracked()) value=typed focused=true/>
-            <Code label="Command" text=Signal::derive(move || format!("drover cluster delete {}", shell::word(&name.get())))/>
+            <TextField label=t().kit.type_to_confirm(&name.get_untracked()) value=typed focused=true/>
+            <Code label=t().labels.command() text=Signal::derive(move || format!("drover cluster delete {}", shell::word(&name.get())))/>
             <div class="dialog-foot">
-                <Button disabled=sending.busy() on_press=move |()| open.set(false)>"Keep it"</Button>
+                <Button disabled=sending.busy() on_press=move |()| open.set(false)>{t().buttons.cancel()}</Button>
                 <Button
                     weight=Weight::Danger
                     busy=sending.busy()
                     disabled=Signal::derive(move || typed.get() != name.get())
                     on_press=delete
                 >
-                    "Delete"
+                    {t().buttons.delete()}
                 </Button>
             </div>
         </div>

@@ -6,7 +6,9 @@ use drover_api::rest::ClusterView;
 use drover_ui_core::age::age;
 use drover_ui_core::cluster::{Load, Seen, seen, words};
 use drover_ui_core::kind::Kind;
+use drover_ui_core::messages::t;
 use drover_ui_core::quantity;
+use drover_ui_core::severity::Severity;
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::meter::Meter;
 use leptos::prelude::*;
@@ -27,24 +29,24 @@ pub(super) fn Overview(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
         }
     };
     let seen = move || match cluster.with(|cluster| seen(cluster)) {
-        Seen::Connected => "connected".to_owned(),
-        Seen::At(at) => format!("{} ago", age(at, clock.now())),
-        Seen::Never => "never".to_owned(),
+        Seen::Connected => t().cluster.connected().to_owned(),
+        Seen::At(at) => t().durations.ago(&age(at, clock.now())),
+        Seen::Never => t().labels.never().to_owned(),
     };
     let nodes_screen = move || cluster.with(|cluster| Kind::NODES.list_screen(&cluster.name));
     let made = move || cluster.with(|cluster| in_full(cluster.created_at).to_string());
     view! {
         <dl class="facts">
-            <dt>"Description"</dt><dd>{of(|it| it.description.clone())}</dd>
-            <dt>"Labels"</dt><dd>{of(labels)}</dd>
-            <dt>"Kubernetes"</dt><dd>{of(|it| it.kubernetes_version.clone())}</dd>
-            <dt>"Nodes"</dt><dd><a href=nodes_screen>{of(nodes)}</a></dd>
-            <dt>"Pods"</dt><dd>{of(pods)}</dd>
-            <dt>"Agent"</dt><dd>{of(agent)}</dd>
-            <dt>"Agent's image"</dt><dd>{of(|it| it.agent.as_ref()?.image.clone())}</dd>
-            <dt>"Last seen"</dt><dd>{seen}</dd>
-            <dt>"Made"</dt><dd>{made}</dd>
-            <dt>"UID"</dt><dd><code>{of(|it| Some(it.uid.clone()))}</code></dd>
+            <dt>{t().labels.description()}</dt><dd>{of(|it| it.description.clone())}</dd>
+            <dt>{t().labels.labels()}</dt><dd>{of(labels)}</dd>
+            <dt>{t().labels.kubernetes()}</dt><dd>{of(|it| it.kubernetes_version.clone())}</dd>
+            <dt>{t().labels.nodes()}</dt><dd><a href=nodes_screen>{of(nodes)}</a></dd>
+            <dt>{t().labels.pods()}</dt><dd>{of(pods)}</dd>
+            <dt>{t().labels.agent()}</dt><dd>{of(agent)}</dd>
+            <dt>{t().labels.agent_image()}</dt><dd>{of(|it| it.agent.as_ref()?.image.clone())}</dd>
+            <dt>{t().labels.last_seen()}</dt><dd>{seen}</dd>
+            <dt>{t().labels.created()}</dt><dd>{made}</dd>
+            <dt>{t().labels.uid()}</dt><dd><code>{of(|it| Some(it.uid.clone()))}</code></dd>
         </dl>
     }
 }
@@ -60,74 +62,94 @@ fn labels(cluster: &ClusterView) -> Option<String> {
 
 fn nodes(cluster: &ClusterView) -> Option<String> {
     let nodes = cluster.nodes?;
-    Some(format!("{} of {} ready", nodes.ready, nodes.total))
+    Some(t().cluster.nodes_ready(nodes.ready, nodes.total))
 }
 
 fn pods(cluster: &ClusterView) -> Option<String> {
     let load = Load::of(cluster, "pods")?;
     Some(match load.requested {
-        Some(here) => format!("{here}, room for {}", load.total),
-        None => format!("room for {}", load.total),
+        Some(here) => t().cluster.pods(here, load.total),
+        None => t().cluster.pod_capacity(load.total),
     })
 }
 
 fn agent(cluster: &ClusterView) -> Option<String> {
     let agent = cluster.agent.as_ref()?;
-    let tunnels = match agent.tunnels {
-        0 => "no tunnel".to_owned(),
-        1 => "1 tunnel".to_owned(),
-        more => format!("{more} tunnels"),
-    };
-    Some(format!(
-        "{}, protocol {}, {tunnels}",
-        agent.version, agent.protocol
-    ))
+    let protocol = agent.protocol.to_string();
+    Some(t().cluster.agent(&agent.version, &protocol, agent.tunnels))
 }
 
 /// A resource: its name on the wire and in words, its unit, and how a value is written.
 type Resource = (&'static str, &'static str, &'static str, fn(f64) -> String);
-const RESOURCES: [Resource; 2] = [
-    ("cpu", "CPU", " cores", quantity::cores),
-    ("memory", "Memory", "", quantity::bytes),
-];
+
+fn resources() -> [Resource; 2] {
+    [
+        ("cpu", t().labels.cpu(), t().home.cores(), quantity::cores),
+        ("memory", t().labels.memory(), "", quantity::bytes),
+    ]
+}
 
 /// What it has, and how much of it is asked for and used.
 #[component]
 pub(super) fn Resources(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
-    let rows = RESOURCES.map(|resource| {
+    let rows = resources().map(|resource| {
         let load = Memo::new(move |_| cluster.with(|cluster| Load::of(cluster, resource.0)));
         view! {
             <dt>{resource.1}</dt>
             <dd class="stack">
-                <Line load=load resource=resource what="used" of=|load| load.used/>
-                <Line load=load resource=resource what="requested" of=|load| load.requested/>
+                <Line load=load resource=resource amount=Amount::Used/>
+                <Line load=load resource=resource amount=Amount::Requested/>
             </dd>
         }
     });
     view! { <dl class="facts">{rows.into_iter().collect_view()}</dl> }
 }
 
+/// An amount of a resource, beside how much of it there is.
+#[derive(Clone, Copy)]
+enum Amount {
+    Used,
+    Requested,
+}
+
+impl Amount {
+    const fn of(self, load: &Load) -> Option<f64> {
+        match self {
+            Self::Used => load.used,
+            Self::Requested => load.requested,
+        }
+    }
+
+    fn words(self, amount: &str, total: &str, unit: &str) -> String {
+        match self {
+            Self::Used => t().home.used(amount, total, unit),
+            Self::Requested => t().home.requested(amount, total, unit),
+        }
+    }
+
+    fn unknown(self, total: &str, unit: &str) -> String {
+        match self {
+            Self::Used => t().cluster.usage_unknown(total, unit),
+            Self::Requested => t().cluster.requests_unknown(total, unit),
+        }
+    }
+}
+
 #[component]
-fn Line(
-    load: Memo<Option<Load>>,
-    resource: Resource,
-    what: &'static str,
-    of: fn(&Load) -> Option<f64>,
-) -> impl IntoView {
+fn Line(load: Memo<Option<Load>>, resource: Resource, amount: Amount) -> impl IntoView {
     let (_, _, unit, shown) = resource;
     let part = move || {
         let load = load.get()?;
-        of(&load).map(|taken| load.part_of(taken))
+        amount.of(&load).map(|taken| load.part_of(taken))
     };
-    let words = Signal::derive(
-        move || match load.get().map(|load| (of(&load), load.total)) {
-            Some((Some(taken), total)) => {
-                format!("{} of {}{unit} {what}", shown(taken), shown(total))
-            }
-            Some((None, total)) => format!("{}{unit}; what is {what} is not known", shown(total)),
-            None => "not known".to_owned(),
-        },
-    );
+    let words =
+        Signal::derive(
+            move || match load.get().map(|load| (amount.of(&load), load.total)) {
+                Some((Some(taken), total)) => amount.words(&shown(taken), &shown(total), unit),
+                Some((None, total)) => amount.unknown(&shown(total), unit),
+                None => t().states.unknown().to_owned(),
+            },
+        );
     view! {
         <div class="load">
             <Meter part=Signal::derive(part) words=words/>
@@ -144,9 +166,9 @@ pub(super) fn Conditions(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
         let conditions = cluster.with(|cluster| cluster.conditions.clone());
         let rows = conditions.into_iter().map(|condition| {
             let (tone, status) = match condition.status.as_str() {
-                "True" => (Tone::Good, "yes"),
-                "False" => (Tone::Bad, "no"),
-                _ => (Tone::Neutral, "unknown"),
+                "True" => (Tone::Good, t().states.yes()),
+                "False" => (Tone::Bad, t().states.no()),
+                _ => (Tone::Neutral, t().states.unknown()),
             };
             let since = condition.last_transition_time.0;
             let told = [words(&condition.reason), condition.message].join(": ");
@@ -154,7 +176,7 @@ pub(super) fn Conditions(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
                 <li class="condition">
                     <b>{words(&condition.type_)}</b>
                     <span class="row"><Badge tone=tone words=status.to_owned()/><span>{told}</span></span>
-                    <span class="soft">{move || format!("for {}", age(since, clock.now()))}</span>
+                    <span class="soft">{move || t().durations.lasting(&age(since, clock.now()))}</span>
                 </li>
             }
         });
@@ -170,9 +192,9 @@ pub(super) fn Components(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
         let components = cluster.with(|cluster| cluster.components.clone());
         let rows = components.into_iter().map(|component| {
             let (tone, health) = if component.healthy {
-                (Tone::Good, "healthy")
+                (Tone::Good, t().states.severity(Severity::Healthy))
             } else {
-                (Tone::Bad, "unhealthy")
+                (Tone::Bad, t().cluster.unhealthy())
             };
             view! {
                 <li class="condition">
@@ -187,7 +209,7 @@ pub(super) fn Components(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
         let rows: Vec<_> = rows.collect();
         (!rows.is_empty()).then(|| {
             view! {
-                <section class="card"><h2>"Components"</h2><ul class="conditions">{rows}</ul></section>
+                <section class="card"><h2>{t().cluster.components()}</h2><ul class="conditions">{rows}</ul></section>
             }
         })
     }

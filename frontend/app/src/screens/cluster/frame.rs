@@ -6,6 +6,7 @@ use std::sync::Arc;
 use drover_api::rest::ClusterView;
 use drover_ui_core::cluster::{Health, State, state};
 use drover_ui_core::kind::Kind;
+use drover_ui_core::messages::t;
 use drover_ui_kit::badge::Badge;
 use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
 use leptos::prelude::*;
@@ -96,10 +97,10 @@ fn Unknown(name: String) -> impl IntoView {
         <div class="page">
             <Nothing
                 why=Absence::NotFound
-                title=format!("There is no cluster “{name}” for you")
-                advice="It may have been deleted, have another name, or you have no role in it."
+                title=t().cluster.not_found(&name)
+                advice=t().cluster.not_found_advice()
             >
-                <A href="/">"All clusters"</A>
+                <A href="/">{t().palette.all_clusters()}</A>
             </Nothing>
         </div>
     }
@@ -175,17 +176,17 @@ fn Ways(name: Memo<String>, namespace: RwSignal<Option<String>>) -> impl IntoVie
     };
     let workloads = Kind::WORKLOADS.map(way);
     view! {
-        <nav class="ways" aria-label="This cluster">
+        <nav class="ways" aria-label=t().cluster.navigation()>
             <ul>
-                <li><A href=move || path_of(&name.get()) exact=true>"Overview"</A></li>
+                <li><A href=move || path_of(&name.get()) exact=true>{t().cluster.overview()}</A></li>
             </ul>
-            <ul aria-label="Workloads">{workloads.into_iter().collect_view()}</ul>
+            <ul aria-label=t().cluster.workloads()>{workloads.into_iter().collect_view()}</ul>
             <ul>
                 {way(Kind::NODES)}
                 {way(Kind::EVENTS)}
             </ul>
             <ul>
-                <li><A href=move || members_of(&name.get())>"Members"</A></li>
+                <li><A href=move || members_of(&name.get())>{t().palette.members()}</A></li>
             </ul>
         </nav>
     }

@@ -1,6 +1,7 @@
 //! Who has which role in a cluster.
 
 use drover_ui_core::member::Place;
+use drover_ui_core::messages::t;
 use leptos::prelude::*;
 use leptos_router::components::A;
 
@@ -12,7 +13,7 @@ use crate::screens::members::Members;
 /// The screen.
 #[component]
 pub(crate) fn ClusterMembers() -> impl IntoView {
-    view! { <ClusterFrame screen="Members"><Here/></ClusterFrame> }
+    view! { <ClusterFrame screen=t().palette.members()><Here/></ClusterFrame> }
 }
 
 #[component]
@@ -28,7 +29,7 @@ fn Here() -> impl IntoView {
             <Members place=place follows=move |freshness| in_sight.follows(freshness)/>
             <footer class="page-foot">
                 <SameCommand line=command/>
-                <A href=ask>"Who can do what here?"</A>
+                <A href=ask>{t().cluster.check_access()}</A>
             </footer>
         }
     }

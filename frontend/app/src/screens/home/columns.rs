@@ -6,6 +6,7 @@ use std::sync::Arc;
 use drover_api::rest::ClusterView;
 use drover_ui_core::age::age;
 use drover_ui_core::cluster::{Load, State, state};
+use drover_ui_core::messages::t;
 use drover_ui_core::quantity;
 use drover_ui_kit::badge::Badge;
 use drover_ui_kit::meter::Meter;
@@ -61,15 +62,15 @@ impl Row for ClusterRow {
 /// All of them.
 pub(super) fn columns() -> Vec<Column<ClusterRow>> {
     vec![
-        Column::new("state", "State", "col-state", state_cell).by(by_state),
-        Column::new("name", "Name", "col-name", name_cell).by(by_name),
-        Column::new("version", "Version", "col-version", version_cell).by(by_version),
-        Column::new("nodes", "Nodes", "col-nodes figure", nodes_cell).by(by_nodes),
-        Column::new("cpu", "CPU", "col-load", cpu_cell).by(by_cpu),
-        Column::new("memory", "Memory", "col-load", memory_cell).by(by_memory),
-        Column::new("pods", "Pods", "col-load", pods_cell).by(by_pods),
-        Column::new("agent", "Agent", "col-agent", agent_cell).by(by_agent),
-        Column::new("age", "Age", "col-age figure", age_cell).by(by_age),
+        Column::new("state", t().labels.state(), "col-state", state_cell).by(by_state),
+        Column::new("name", t().labels.name(), "col-name", name_cell).by(by_name),
+        Column::new("version", t().labels.version(), "col-version", version_cell).by(by_version),
+        Column::new("nodes", t().labels.nodes(), "col-nodes figure", nodes_cell).by(by_nodes),
+        Column::new("cpu", t().labels.cpu(), "col-load", cpu_cell).by(by_cpu),
+        Column::new("memory", t().labels.memory(), "col-load", memory_cell).by(by_memory),
+        Column::new("pods", t().labels.pods(), "col-load", pods_cell).by(by_pods),
+        Column::new("agent", t().labels.agent(), "col-agent", agent_cell).by(by_agent),
+        Column::new("age", t().labels.age(), "col-age figure", age_cell).by(by_age),
     ]
 }
 
@@ -167,20 +168,20 @@ fn load_cell(row: &ClusterRow, resource: &str, unit: &str, shown: fn(f64) -> Str
     let part = load.and_then(|load| load.part());
     let words = match (load, load.and_then(|load| load.taken())) {
         (Some(load), Some(taken)) => {
-            let how = if load.used.is_some() {
-                "used"
+            let (taken, total) = (shown(taken), shown(load.total));
+            if load.used.is_some() {
+                t().home.used(&taken, &total, unit)
             } else {
-                "requested"
-            };
-            format!("{} of {}{unit} {how}", shown(taken), shown(load.total))
+                t().home.requested(&taken, &total, unit)
+            }
         }
-        _ => "not known".to_owned(),
+        _ => t().states.unknown().to_owned(),
     };
     view! { <Meter part=part words=words/> }.into_any()
 }
 
 fn cpu_cell(row: &ClusterRow) -> AnyView {
-    load_cell(row, "cpu", " cores", quantity::cores)
+    load_cell(row, "cpu", t().home.cores(), quantity::cores)
 }
 
 fn memory_cell(row: &ClusterRow) -> AnyView {
@@ -191,8 +192,8 @@ fn pods_cell(row: &ClusterRow) -> AnyView {
     let load = Load::of(&row.cluster, "pods");
     let part = load.and_then(|load| load.part());
     let words = match load.and_then(|load| Some((load.requested?, load.total))) {
-        Some((here, room)) => format!("{here} of {room}"),
-        None => "not known".to_owned(),
+        Some((here, room)) => t().home.used_pods(here, room),
+        None => t().states.unknown().to_owned(),
     };
     view! { <Meter part=part words=words/> }.into_any()
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use drover_ui_core::column::{Columns, Content};
 use drover_ui_core::kind::Kind;
+use drover_ui_core::messages::t;
 use drover_ui_core::row::{Note, Order, Row};
 use drover_ui_core::severity::Severity;
 use drover_ui_kit::badge::Badge;
@@ -88,11 +89,16 @@ pub(super) fn columns(
         .collect();
     let second = shown.len().min(1);
     if kind.namespaced && all_namespaces {
-        let column = new(Place::Namespace, NAMESPACE.to_owned(), "Namespace", None);
+        let column = new(
+            Place::Namespace,
+            NAMESPACE.to_owned(),
+            t().labels.namespace(),
+            None,
+        );
         shown.insert(second, column);
     }
     if kind == Kind::NODES {
-        let notes = new(Place::Notes, String::new(), "Remarks", None);
+        let notes = new(Place::Notes, String::new(), t().kinds.notes(), None);
         shown.insert((second + 1).min(shown.len()), notes);
     }
     shown
@@ -199,7 +205,7 @@ impl Shown {
 fn badge(row: &Row, place: usize, severity: Severity) -> AnyView {
     let words = row.cells.get(place).cloned().unwrap_or_default();
     // Nodes say two things in one cell.
-    let words = words.replace(",SchedulingDisabled", ", takes no new pods");
+    let words = words.replace(",SchedulingDisabled", t().kinds.cordoned());
     let hint = words.clone();
     view! { <span title=hint><Badge tone=tone_of(severity) words=words/></span> }.into_any()
 }

@@ -1,5 +1,6 @@
 //! What filters a list, on the screen.
 
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::source::AS_METADATA;
 use drover_ui_core::url::segment;
@@ -68,7 +69,7 @@ fn Namespace(value: RwSignal<String>) -> impl IntoView {
         known.set(rights.namespaces);
     }
     view! {
-        <SuggestField label="Namespace" hint="All namespaces" choices=known value=value/>
+        <SuggestField label=t().labels.namespace() hint=t().kinds.all_namespaces() choices=known value=value/>
     }
 }
 

@@ -6,6 +6,7 @@ use drover_ui_core::column::Columns;
 use drover_ui_core::feed::{Progress, Rows};
 use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl;
+use drover_ui_core::messages::t;
 use drover_ui_core::namespaces::Scope;
 use drover_ui_core::quantity::count;
 use drover_ui_core::row::{Row, sort};
@@ -48,12 +49,12 @@ pub(super) fn KindList(kind: Kind, cluster: String) -> impl IntoView {
     view! {
         <div class="run-bar">
             <Filters
-                label=format!("Filter {}", kind.heading)
-                hint="name  app=web  state:failing  -not"
+                label=t().kinds.filter(kind.heading)
+                hint=t().kinds.filter_hint()
                 text=view.text
                 namespace=place
             />
-            <Checkbox label="Wide" checked=view.wide/>
+            <Checkbox label=t().kinds.wide() checked=view.wide/>
         </div>
         {move || {
             let scope = scope.get();
@@ -109,9 +110,9 @@ fn List(listed: Listed, view: View, words: RwSignal<String>) -> impl IntoView {
         <Reading progress=Signal::derive(move || live.progress())/>
         <Cut
             cut=Signal::derive(move || live.progress().cut)
-            words="There are more than 50,000, and the others are not shown. Choose a namespace to see all of it."
+            words=t().kinds.cut()
         />
-        <Tally label="Filter by state" counts=counts(rows) chosen=view.severity/>
+        <Tally label=t().labels.filter_by_state() counts=counts(rows) chosen=view.severity/>
         {move || match what.get() {
             What::Loading => view! { <Skeleton lines=10/> }.into_any(),
             What::Problem(problem) => {
@@ -155,7 +156,7 @@ fn counts(rows: Lines) -> Signal<Vec<Count<Severity>>> {
     let counts = Memo::new(move |_| {
         let of = |severity: Severity| Count {
             key: severity,
-            words: severity.word(),
+            words: t().states.severity(severity),
             tone: Some(tone_of(severity)),
             count: rows.with(|rows| rows.iter().filter(|row| row.0.severity == severity).count()),
         };
@@ -219,24 +220,19 @@ fn Lines(listed: Listed, told: Memo<Option<Columns>>, shown: Lines, view: View) 
 #[component]
 fn Empty(listed: Listed) -> impl IntoView {
     let things = listed.kind.heading;
-    let (title, advice) = match &listed.namespace {
-        Some(namespace) => (
-            format!("No {things} in {namespace}"),
-            "There are none now; they will be here as soon as there are. Is the namespace's name right?",
-        ),
-        None => (
-            format!("No {things} in {}", listed.cluster),
-            "There are none now; they will be here as soon as there are.",
-        ),
+    let (place, advice) = match &listed.namespace {
+        Some(namespace) => (&**namespace, t().kinds.empty_namespace_advice()),
+        None => (&*listed.cluster, t().kinds.empty_advice()),
     };
+    let title = t().kinds.empty(things, place);
     view! { <Nothing why=Absence::Empty title=title advice=advice/> }
 }
 
 #[component]
 fn NoMatch(view: View) -> impl IntoView {
     view! {
-        <Nothing why=Absence::NoMatch title="Nothing fits" advice="Fewer words, or another state, show more.">
-            <Button on_press=move |()| view.show_all()>"Show all"</Button>
+        <Nothing why=Absence::NoMatch title=t().lists.no_match_title() advice=t().kinds.no_match()>
+            <Button on_press=move |()| view.show_all()>{t().kinds.show_all()}</Button>
         </Nothing>
     }
 }

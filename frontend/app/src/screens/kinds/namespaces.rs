@@ -1,6 +1,7 @@
 //! The namespaces that a list asks for.
 
 use drover_ui_core::kind::Kind;
+use drover_ui_core::messages::t;
 use drover_ui_core::namespaces::{Scope, preselected};
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::notice::{Absence, Nothing};
@@ -65,11 +66,9 @@ pub(super) fn ChooseNamespace(
     let (chosen, all) = (namespaces.chosen, namespaces.all);
     let cluster = expect_context::<InSight>().name.get_untracked();
     let advice = if names.len() > BUTTONS {
-        format!(
-            "Your project roles in {cluster} hold in these namespaces, and in others: type their names above."
-        )
+        t().kinds.more_namespaces(&cluster)
     } else {
-        format!("Your project roles in {cluster} hold in these namespaces.")
+        t().kinds.namespaces(&cluster)
     };
     let buttons = names.into_iter().take(BUTTONS).map(|name| {
         let words = name.clone();
@@ -78,9 +77,9 @@ pub(super) fn ChooseNamespace(
     let buttons = buttons.collect_view();
     view! {
         <div class="run-list">
-            <Nothing why=Absence::Empty title="Choose a namespace" advice=advice>
+            <Nothing why=Absence::Empty title=t().kinds.choose_namespace() advice=advice>
                 {buttons}
-                <Button weight=Weight::Quiet on_press=move |()| all.set(true)>"All namespaces"</Button>
+                <Button weight=Weight::Quiet on_press=move |()| all.set(true)>{t().kinds.all_namespaces()}</Button>
             </Nothing>
         </div>
     }

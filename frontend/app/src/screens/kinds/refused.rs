@@ -2,6 +2,7 @@
 
 use drover_ui_core::cluster::{Health, State};
 use drover_ui_core::kind::Kind;
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::{Problem, ProblemKind, sentence};
 use drover_ui_kit::notice::{Absence, Nothing};
 use leptos::prelude::*;
@@ -23,12 +24,12 @@ pub(super) fn Refused(
         let (why, title, advice) = state.with(|state| match away(&problem, state) {
             Some(advice) => (
                 Absence::Offline,
-                format!("{} cannot be asked: {}", name.get(), state.words),
+                t().kinds.unreachable(&name.get(), &state.words),
                 advice,
             ),
             None => words(&problem, kind, &name.get(), namespace.as_deref()),
         });
-        let advice = format!("{advice} The page keeps trying.");
+        let advice = t().problems.retrying(&advice);
         view! { <Nothing why=why title=title advice=advice/> }
     };
     view! { <div class="run-list">{told}</div> }
@@ -51,45 +52,36 @@ fn words(
     let (things, message) = (kind.heading, problem.message.clone());
     match problem.kind {
         ProblemKind::Offline => {
-            let title = "The server cannot be reached".to_owned();
+            let title = t().problems.offline_title().to_owned();
             (Absence::Offline, title, message)
         }
         ProblemKind::Forbidden => {
             let title = match namespace {
-                Some(namespace) => format!("You may not list {things} in {namespace}"),
-                None => format!("You may not list {things} in all of {cluster}"),
+                Some(namespace) => t().kinds.forbidden(things, namespace),
+                None => t().kinds.forbidden_everywhere(things, cluster),
             };
             let advice = advice(kind, namespace.is_none(), &message);
             (Absence::NoPermission, title, advice)
         }
         ProblemKind::NotFound => (
             Absence::NotFound,
-            format!("{cluster} does not serve {things}"),
-            format!(
-                "Its API has no {} of {}. An older or newer Kubernetes may have them elsewhere.",
-                kind.plural, kind.api_version
-            ),
+            t().kinds.not_served(cluster, things),
+            t().kinds.not_served_advice(kind.plural, kind.api_version),
         ),
         ProblemKind::SignedOut => (
             Absence::Failed,
-            format!("{cluster} refuses Drover’s agent"),
-            format!(
-                "{message} Its API server does not take the agent’s service account: look at the agent’s log."
-            ),
+            t().kinds.agent_refused(cluster),
+            t().kinds.agent_refused_advice(&message),
         ),
-        _ => (
-            Absence::Failed,
-            format!("{things} cannot be listed"),
-            message,
-        ),
+        _ => (Absence::Failed, t().kinds.failed(things), message),
     }
 }
 
 fn advice(kind: Kind, everywhere: bool, message: &str) -> String {
     let next = if everywhere && kind.namespaced {
-        "Type a namespace above in which you may, or ask an administrator for a role in this cluster."
+        t().kinds.choose_namespace_or_ask()
     } else {
-        "Ask an administrator for a role in this cluster that allows it."
+        t().kinds.ask_for_role()
     };
     format!("{message} {next}")
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use drover_ui_core::event::{Event, Group, MOST, Newest, grouped};
 use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl;
+use drover_ui_core::messages::t;
 use drover_ui_core::namespaces::Scope;
 use drover_ui_core::quantity::count;
 use drover_ui_core::search::Query;
@@ -96,8 +97,8 @@ pub(super) fn Timeline(cluster: String) -> impl IntoView {
     view! {
         <div class="run-bar">
             <Filters
-                label="Filter events".to_owned()
-                hint="words  kind:pod  reason:backoff  -not"
+                label=t().kinds.filter_events().to_owned()
+                hint=t().kinds.filter_events_hint()
                 text=view.text
                 namespace=Some(view.namespaces.chosen)
             />
@@ -140,9 +141,9 @@ fn Events(cluster: String, namespace: Option<Arc<str>>, view: View) -> impl Into
         <Reading progress=Signal::derive(move || live.progress())/>
         <Cut
             cut=Signal::derive(move || live.progress().cut)
-            words="There are more events than are kept here: you see the newest 2,000. Choose a namespace to go further back."
+            words=t().kinds.cut_events()
         />
-        <Tally label="Filter by type" counts=counts(live) chosen=view.warning/>
+        <Tally label=t().kinds.filter_by_type() counts=counts(live) chosen=view.warning/>
         {move || match what.get() {
             What::Problem(problem) => {
                 let namespace = namespace.as_deref().map(str::to_owned);
@@ -170,8 +171,8 @@ fn counts(live: Followed<Arc<Event>>) -> Signal<Vec<Count<bool>>> {
                 .min(MOST),
         };
         vec![
-            of(true, "warnings", Tone::Warning),
-            of(false, "normal", Tone::Neutral),
+            of(true, t().kinds.warnings(), Tone::Warning),
+            of(false, t().kinds.normal(), Tone::Neutral),
         ]
     });
     counts.into()
@@ -182,8 +183,8 @@ fn Empty() -> impl IntoView {
     view! {
         <Nothing
             why=Absence::Empty
-            title="Nothing was noticed lately"
-            advice="Kubernetes forgets events after an hour, if it is not told otherwise. New ones will be here at once."
+            title=t().kinds.no_events()
+            advice=t().kinds.no_events_advice()
         />
     }
 }
@@ -195,8 +196,8 @@ fn NoMatch(view: View) -> impl IntoView {
         view.warning.set(None);
     };
     view! {
-        <Nothing why=Absence::NoMatch title="No event fits" advice="Fewer words, or both types, show more.">
-            <Button on_press=show_all>"Show all events"</Button>
+        <Nothing why=Absence::NoMatch title=t().lists.no_match_title() advice=t().kinds.no_match_events()>
+            <Button on_press=show_all>{t().kinds.show_all_events()}</Button>
         </Nothing>
     }
 }
@@ -218,7 +219,7 @@ fn Groups(cluster: String, groups: Memo<Arc<Vec<Group>>>) -> impl IntoView {
     };
     let words = move || {
         let rest = u64::try_from(all().saturating_sub(most.get())).unwrap_or(u64::MAX);
-        format!("Show more ({} older)", count(rest))
+        t().kinds.show_older(&count(rest))
     };
     view! {
         <ol class="timeline">

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use drover_api::rest::ClusterView;
 use drover_ui_core::hub::CLUSTERS;
-use drover_ui_core::label::plan::{Change, Patch, Plan, clusters as counted};
+use drover_ui_core::label::plan::{Change, Patch, Plan};
+use drover_ui_core::messages::t;
 use drover_ui_core::url::segment;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::code::Code;
+use drover_ui_kit::rich::rich;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -85,11 +87,11 @@ pub(super) fn Apply(
             return;
         }
         let plan = plan.get_untracked();
-        let count = counted(plan.patches.len());
+        let count = plan.patches.len();
         applying.plan.set(Some(plan));
         spawn_local(async move {
             if applying.go(gate).await {
-                toasts.say(format!("The labels of {count} are changed."));
+                toasts.say(t().cluster_labels.changed(count));
                 // It may be closed by now, and its signals gone.
                 let _ = open.try_set(false);
             }
@@ -120,14 +122,14 @@ fn Foot(
     let begun = Signal::derive(move || applying.batch.is_begun());
     let running = Signal::derive(move || applying.is_running());
     let verb = move || match count.get() {
-        0 => "Nothing to change".to_owned(),
-        count => format!("Change {}", counted(count)),
+        0 => t().cluster_labels.no_changes().to_owned(),
+        count => t().cluster_labels.change(count),
     };
     let unready = Signal::derive(move || count.get() == 0 || !good.get());
     view! {
         <div class="dialog-foot">
             <Button disabled=running on_press=move |()| open.set(false)>
-                {move || if begun.get() { "Close" } else { "Cancel" }}
+                {move || if begun.get() { t().buttons.close() } else { t().buttons.cancel() }}
             </Button>
             <Show when=move || !begun.get() || running.get()>
                 <Button weight=Weight::Primary role=Role::Submit busy=running disabled=unready>{verb}</Button>
@@ -151,15 +153,15 @@ fn PlanView(plan: Memo<Arc<Plan>>) -> impl IntoView {
     view! {
         <Show when=move || plan.with(|plan| !plan.lines.is_empty())>
             <section class="plan" aria-live="polite">
-                <h3>"What it does"</h3>
+                <h3>{t().cluster_labels.plan()}</h3>
                 <ul class="failures">{lines}</ul>
             </section>
         </Show>
         <Show when=move || command.with(Option::is_some)>
             <div class="stack">
-                <Code label="Command" text=Signal::derive(move || command.get().unwrap_or_default())/>
+                <Code label=t().labels.command() text=Signal::derive(move || command.get().unwrap_or_default())/>
                 <p class="field-note">
-                    "kubectl needs the context of the hub: "<code>"drover cluster kubeconfig local --merge"</code>
+                    {rich(t().cluster_labels.kubectl_context())}
                 </p>
             </div>
         </Show>

@@ -1,5 +1,6 @@
 //! One thing of a list, as a screen of its own.
 
+use drover_ui_core::messages::t;
 use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
 use leptos::prelude::*;
 use leptos_router::components::A;
@@ -31,8 +32,7 @@ pub(crate) fn OneScreen<T: Listed>(
     move || match what.get() {
         What::Loading => view! { <div class="page"><Skeleton lines=8/></div> }.into_any(),
         What::Problem(problem) => {
-            view! { <div class="page"><Refused problem=problem things=things.many/></div> }
-                .into_any()
+            view! { <div class="page"><Refused problem=problem noun=things.noun/></div> }.into_any()
         }
         What::Empty | What::NoMatch => unknown.run(),
         What::Rows => children().into_any(),
@@ -55,7 +55,7 @@ pub(crate) fn NoneOfThem(
     view! {
         <div class="page">
             <Nothing why=Absence::NotFound title=title advice=advice>
-                <A href=all>{format!("All {}", things.many)}</A>
+                <A href=all>{t().lists.all(things.noun)}</A>
             </Nothing>
         </div>
     }

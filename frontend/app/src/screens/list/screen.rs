@@ -1,5 +1,6 @@
 //! A list, as a screen of its own or as a part of one.
 
+use drover_ui_core::messages::{Noun, t};
 use drover_ui_core::selection::Selection;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::field::SearchField;
@@ -15,16 +16,8 @@ use crate::freshness::{FreshnessMark, StaleBanner};
 /// The words for what is listed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Things {
-    /// The heading: `Users`.
-    pub(crate) heading: &'static str,
-    /// One of them: `user`.
-    pub(crate) one: &'static str,
-    /// Many of them: `users`.
-    pub(crate) many: &'static str,
-    /// What the text of the filter is held against: `name, login`.
-    pub(crate) hint: &'static str,
-    /// What else filters them: `another state`.
-    pub(crate) filter: Option<&'static str>,
+    /// What the list holds.
+    pub(crate) noun: Noun,
     /// How many lines stand for them until they come.
     pub(crate) lines: usize,
 }
@@ -55,7 +48,7 @@ pub(crate) fn ListScreen<R: Row>(
     view! {
         <div class="page">
             <header class="page-head">
-                <h1>{things.heading}</h1>
+                <h1>{t().lists.heading(things.noun)}</h1>
                 <FreshnessMark freshness=heard.freshness/>
                 <span class="grow"></span>
                 <ListFilter things=things contents=contents/>
@@ -82,7 +75,7 @@ pub(crate) fn ListFilter<R: Row>(
 ) -> impl IntoView {
     view! {
         <div class="home-filter">
-            <SearchField label=format!("Filter {}", things.many) hint=things.hint value=contents.view.text/>
+            <SearchField label=t().lists.filter(things.noun) hint=t().lists.filter_hint(things.noun) value=contents.view.text/>
         </div>
     }
 }
@@ -106,7 +99,7 @@ pub(crate) fn ListBody<R: Row>(
         <div class="home-list">
             {move || match contents.what.get() {
                 What::Loading => view! { <Skeleton lines=things.lines/> }.into_any(),
-                What::Problem(problem) => view! { <Refused problem=problem things=things.many/> }.into_any(),
+                What::Problem(problem) => view! { <Refused problem=problem noun=things.noun/> }.into_any(),
                 What::Empty => match &empty {
                     Some(empty) => empty.run(),
                     None => no_match().into_any(),
@@ -114,7 +107,7 @@ pub(crate) fn ListBody<R: Row>(
                 What::NoMatch => no_match().into_any(),
                 What::Rows => view! {
                     <Table
-                        label=things.heading
+                        label=t().lists.heading(things.noun)
                         columns=contents.columns.get_value()
                         rows=contents.shown
                         sorting=view.sorting
@@ -128,13 +121,10 @@ pub(crate) fn ListBody<R: Row>(
 
 #[component]
 fn NoMatch(things: Things, #[prop(into)] on_all: Callback<()>) -> impl IntoView {
-    let advice = match things.filter {
-        Some(filter) => format!("Fewer words, or {filter}, show more."),
-        None => "Fewer words show more.".to_owned(),
-    };
+    let noun = things.noun;
     view! {
-        <Nothing why=Absence::NoMatch title=format!("No {} fits", things.one) advice=advice>
-            <Button on_press=move |()| on_all.run(())>{format!("Show all {}", things.many)}</Button>
+        <Nothing why=Absence::NoMatch title=t().lists.no_match_title() advice=t().lists.no_match(noun)>
+            <Button on_press=move |()| on_all.run(())>{t().lists.show_all(noun)}</Button>
         </Nothing>
     }
 }

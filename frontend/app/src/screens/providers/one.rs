@@ -1,6 +1,7 @@
 //! One identity provider: how it stands, its settings, its test, and what can be done with it.
 
 use drover_api::rest::AuthProviderView;
+use drover_ui_core::messages::Noun;
 use drover_ui_core::provider::title as words_of;
 use drover_ui_core::provider::{Draft, Entry, Protocol, is_enabled, readiness};
 use drover_ui_core::rights::Needs;
@@ -34,7 +35,7 @@ pub(crate) fn ProviderPage() -> impl IntoView {
     if expect_context::<Gate>().rights().may_list_providers {
         view! { <Managed/> }.into_any()
     } else {
-        view! { <NeedsRight things="identity providers" needs=Needs::ListProviders/> }.into_any()
+        view! { <NeedsRight noun=Noun::IdentityProviders needs=Needs::ListProviders/> }.into_any()
     }
 }
 

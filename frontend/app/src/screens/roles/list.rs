@@ -1,6 +1,7 @@
 //! The list of roles of both kinds.
 
 use drover_api::rest::{GlobalRoleView, RoleView};
+use drover_ui_core::messages::{Noun, t};
 use drover_ui_core::role::{Kind, Listed};
 use drover_ui_kit::notice::{Absence, Nothing};
 use leptos::prelude::*;
@@ -14,18 +15,14 @@ const SCREEN: &str = "/roles";
 
 /// What is listed.
 const ROLES: Things = Things {
-    heading: "Roles",
-    one: "role",
-    many: "roles",
-    hint: "name, what it is for, place",
-    filter: None,
+    noun: Noun::Roles,
     lines: 6,
 };
 
 /// The screen.
 #[component]
 pub(crate) fn Roles() -> impl IntoView {
-    title(ROLES.heading);
+    title(t().lists.heading(ROLES.noun));
     let templates = Listing::<RoleView>::follow(Kind::Template.path());
     // Who may not see global roles is shown the others.
     let globals = Listing::<GlobalRoleView>::follow(Kind::Global.path());

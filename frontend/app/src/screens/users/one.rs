@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use drover_api::rest::{IdentityView, UserView};
+use drover_ui_core::messages::Noun;
 use drover_ui_core::rights::Needs;
 use drover_ui_core::shell;
 use drover_ui_core::token::ago;
@@ -41,7 +42,7 @@ pub(crate) fn UserPage() -> impl IntoView {
     if expect_context::<Gate>().rights().may_list_users {
         view! { <Managed/> }.into_any()
     } else {
-        view! { <NeedsRight things="users" needs=Needs::ListUsers/> }.into_any()
+        view! { <NeedsRight noun=Noun::Users needs=Needs::ListUsers/> }.into_any()
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use drover_ui_core::age::age;
 use drover_ui_core::event::{About, Event, Group};
 use drover_ui_core::kind::Kind;
+use drover_ui_core::messages::t;
 use drover_ui_core::quantity::count;
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::button::{Button, Weight};
@@ -29,7 +30,7 @@ pub(super) fn AboutOne(group: Group, cluster: StoredValue<Arc<str>>) -> impl Int
         (hidden > 0 && !all.get()).then(|| {
             view! {
                 <Button weight=Weight::Quiet on_press=move |()| all.set(true)>
-                    {format!("{hidden} older about this")}
+                    {t().kinds.older_events(hidden)}
                 </Button>
             }
         })
@@ -58,7 +59,7 @@ fn head(about: &About, cluster: &str) -> AnyView {
         <h2 class="about-head">
             <span class="soft">{about.kind.clone()}</span>
             {name}
-            {namespace.map(|it| view! { <span class="soft">{format!("in {it}")}</span> })}
+            {namespace.map(|it| view! { <span class="soft">{t().kinds.in_namespace(it)}</span> })}
         </h2>
     }
     .into_any()
@@ -68,20 +69,20 @@ fn row(event: &Arc<Event>) -> AnyView {
     let clock = expect_context::<Clock>();
     let Event { first, last, .. } = **event;
     let (tone, word) = if event.warning {
-        (Tone::Warning, "Warning: ")
+        (Tone::Warning, t().kinds.warning_prefix())
     } else {
         (Tone::Neutral, "")
     };
-    let when = move || format!("{} ago", age(last, clock.now()));
+    let when = move || t().durations.ago(&age(last, clock.now()));
     let counted = event.count;
     let often = move || {
         (counted > 1).then(|| {
             let since = age(first, clock.now());
-            format!("×{} in {since}", count(counted))
+            t().kinds.repeated(&count(counted), &since)
         })
     };
     let source = Some(event.source.clone()).filter(|source| !source.is_empty());
-    let hint = format!("First {}, last {}", in_full(first), in_full(last));
+    let hint = t().kinds.first_and_last(&in_full(first), &in_full(last));
     view! {
         <li class="event">
             <span class="event-reason"><span class="unseen">{word}</span><Badge tone=tone words=event.reason.clone()/></span>

@@ -1,0 +1,16 @@
+//! What lists hold.
+
+/// The objects of a list. A language has its own sentences for each, because articles, cases and
+/// plurals differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Noun {
+    Clusters,
+    IdentityProviders,
+    Members,
+    Projects,
+    Roles,
+    Settings,
+    Tokens,
+    Users,
+}
