@@ -7,20 +7,20 @@ use std::process::Command;
 use wasm_bindgen_cli_support::Bindgen;
 
 use crate::error::BundleError;
-use crate::recipe::{Mode, Place};
+use crate::folders::{BuildMode, Folders};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Compiles the page's program; fast when nothing changed.
-pub(crate) fn cargo(place: &Place, mode: Mode) -> Result<PathBuf, BundleError> {
+pub(crate) fn cargo(folders: &Folders, mode: BuildMode) -> Result<PathBuf, BundleError> {
     let (profile, folder) = match mode {
-        Mode::Quick => ("--profile=wasm-dev", "wasm-dev"),
-        Mode::Final => ("--profile=wasm", "wasm"),
+        BuildMode::Dev => ("--profile=wasm-dev", "wasm-dev"),
+        BuildMode::Release => ("--profile=wasm", "wasm"),
     };
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .current_dir(&place.frontend)
-        .env("CARGO_TARGET_DIR", &place.target)
+        .current_dir(&folders.frontend)
+        .env("CARGO_TARGET_DIR", &folders.target)
         .args(["build", "--locked", "--package=drover-ui", "--target"])
         .args([TARGET, profile])
         .status()
@@ -35,7 +35,7 @@ pub(crate) fn cargo(place: &Place, mode: Mode) -> Result<PathBuf, BundleError> {
             status,
         });
     }
-    Ok(place
+    Ok(folders
         .target
         .join(TARGET)
         .join(folder)

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::BundleError;
+use crate::folders::{BuildMode, Folders};
 use crate::page::{File, Sources};
-use crate::recipe::{Mode, Place};
 
 /// What a finished folder was made from; a hidden file, which the server leaves out.
 const STAMP: &str = ".made-from";
@@ -23,7 +23,7 @@ pub(crate) struct Stamp(String);
 
 impl Stamp {
     /// Of the program, what people wrote beside it, and this very builder.
-    pub(crate) fn of(mode: Mode, wasm: &Path, sources: &Sources) -> Result<Self, BundleError> {
+    pub(crate) fn of(mode: BuildMode, wasm: &Path, sources: &Sources) -> Result<Self, BundleError> {
         let mut hash = Sha256::new();
         hash.update(format!("{mode:?}"));
         let builder = std::env::current_exe().map_err(BundleError::file("find", "builder"))?;
@@ -51,8 +51,8 @@ impl Stamp {
 }
 
 /// Writes the files into a new folder beside the served one, which stays as it is.
-pub(crate) fn write(place: &Place, files: &[File]) -> Result<PathBuf, BundleError> {
-    let fresh = place.frontend.join("dist.new");
+pub(crate) fn write(folders: &Folders, files: &[File]) -> Result<PathBuf, BundleError> {
+    let fresh = folders.frontend.join("dist.new");
     remove(&fresh)?;
     for file in files {
         let path = fresh.join(&file.path);

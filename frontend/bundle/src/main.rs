@@ -3,6 +3,7 @@
 mod compile;
 mod dist;
 mod error;
+mod folders;
 mod node;
 mod page;
 mod recipe;

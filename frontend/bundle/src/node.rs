@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::compile::Program;
 use crate::error::BundleError;
-use crate::recipe::{Mode, Place};
+use crate::folders::{BuildMode, Folders};
 
 const INSTALL: &str = "Node 20 or newer is missing (Debian: nodejs and npm, or https://nodejs.org)";
 /// What rustc's WebAssembly uses beyond the first version of the format.
@@ -21,12 +21,12 @@ const FEATURES: &[&str] = &[
 ];
 
 /// The program after wasm-opt.
-pub(crate) fn optimised(program: Program, place: &Place) -> Result<Program, BundleError> {
-    let before = place.staging.join("app_bg.wasm");
-    let after = place.staging.join("app_opt.wasm");
-    let tool = place.frontend.join("node_modules/binaryen/bin/wasm-opt");
+pub(crate) fn optimised(program: Program, folders: &Folders) -> Result<Program, BundleError> {
+    let before = folders.staging.join("app_bg.wasm");
+    let after = folders.staging.join("app_opt.wasm");
+    let tool = folders.frontend.join("node_modules/binaryen/bin/wasm-opt");
     if !tool.is_file() {
-        install(&place.frontend)?;
+        install(&folders.frontend)?;
     }
     let mut command = Command::new("node");
     command.arg(tool).arg("-Oz").args(FEATURES);
@@ -36,13 +36,17 @@ pub(crate) fn optimised(program: Program, place: &Place) -> Result<Program, Bund
 }
 
 /// Puts a `.br` and a `.gz` beside every file of a folder.
-pub(crate) fn compress(place: &Place, folder: &Path, mode: Mode) -> Result<(), BundleError> {
+pub(crate) fn compress(
+    folders: &Folders,
+    folder: &Path,
+    mode: BuildMode,
+) -> Result<(), BundleError> {
     let quality = match mode {
-        Mode::Quick => "4",
-        Mode::Final => "11",
+        BuildMode::Dev => "4",
+        BuildMode::Release => "11",
     };
     let mut command = Command::new("node");
-    command.arg(place.frontend.join("bundle/compress.mjs"));
+    command.arg(folders.frontend.join("bundle/compress.mjs"));
     run("compression", command.arg(quality).arg(folder))
 }
 

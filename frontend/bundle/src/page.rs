@@ -126,11 +126,11 @@ fn filled(
     let wrong = |problem| Err(BundleError::Template { template, problem });
     let mut text = text.to_owned();
     for (name, value) in values {
-        let place = format!("{{{{{name}}}}}");
-        if !text.contains(&place) {
-            return wrong(format!("does not name {place}"));
+        let placeholder = format!("{{{{{name}}}}}");
+        if !text.contains(&placeholder) {
+            return wrong(format!("does not name {placeholder}"));
         }
-        text = text.replace(&place, value);
+        text = text.replace(&placeholder, value);
     }
     match text.split_once("{{") {
         Some((_, rest)) => wrong(format!(
