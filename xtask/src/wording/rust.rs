@@ -41,12 +41,12 @@ pub(super) fn extract(file: &str, source: &str) -> Vec<Sample> {
             .into_iter()
             .map(sample(Category::Message)),
     );
-    if file.starts_with(CATALOGUE) || UI.iter().any(|folder| file.starts_with(folder)) {
-        found.extend(
-            ui_strings(production)
-                .into_iter()
-                .map(sample(Category::UiString)),
-        );
+    if file.starts_with(CATALOGUE) {
+        let texts = literals(production).filter(|(_, text)| is_message(text));
+        found.extend(texts.map(sample(Category::UiString)));
+    } else if UI.iter().any(|folder| file.starts_with(folder)) {
+        let strings = ui_strings(production).into_iter();
+        found.extend(strings.map(sample(Category::UiString)));
     }
     found
 }
@@ -210,6 +210,18 @@ fn ui_strings(tokens: &[Located]) -> Vec<(usize, String)> {
         }
     }
     found
+}
+
+fn literals(tokens: &[Located]) -> impl Iterator<Item = (usize, String)> {
+    tokens.iter().filter_map(|located| match &located.token {
+        Token::Text(text) => Some((located.line, text.clone())),
+        _ => None,
+    })
+}
+
+/// Whether a literal of the catalogue is text, not a language tag or punctuation.
+fn is_message(text: &str) -> bool {
+    text.chars().filter(|letter| letter.is_alphabetic()).count() > 2
 }
 
 fn reads_like_text(text: &str) -> bool {

@@ -3,11 +3,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod commits;
+mod cycles;
 mod documents;
 mod layering;
 mod packages;
 mod sources;
 mod texts;
+#[path = "../../src/tokens.rs"]
+mod tokens;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

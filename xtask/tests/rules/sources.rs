@@ -1,5 +1,7 @@
 //! What source files look like.
 
+use std::collections::BTreeMap;
+
 use crate::{files, read};
 
 /// No file is longer; most are less than half of it.
@@ -7,6 +9,20 @@ const LONGEST_FILE: usize = 800;
 /// Nine files in ten are no longer.
 const LONG_FILE: usize = 400;
 const LONGEST_MAIN: usize = 25;
+/// The most source files that lie side by side in a folder.
+const MOST_IN_A_FOLDER: usize = 20;
+/// Folders with more source files than that. Remove a folder from the list when it is split; never
+/// add one.
+const LARGE_FOLDERS: &[&str] = &[
+    "crates/apiserver/src/serve",
+    "crates/apiserver/src/store",
+    "frontend/app/src/screens",
+    "frontend/core/src",
+    "frontend/kit/src",
+    "server/src",
+    "server/src/cli",
+    "server/src/rest",
+];
 /// Names that say nothing about what is inside.
 const EMPTY_NAMES: &[&str] = &[
     "utils", "util", "common", "helpers", "helper", "manager", "misc",
@@ -51,6 +67,21 @@ fn files_stay_short() {
         *length <= LONG_FILE,
         "one file in ten has more than {LONG_FILE} lines, from {file} on"
     );
+}
+
+#[test]
+fn folders_have_few_source_files() {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for file in files(".rs") {
+        let (folder, _) = file.rsplit_once('/').unwrap();
+        *counts.entry(folder.to_owned()).or_default() += 1;
+    }
+    for (folder, count) in counts {
+        assert!(
+            count <= MOST_IN_A_FOLDER || LARGE_FOLDERS.contains(&folder.as_str()),
+            "{folder} has {count} source files side by side: group them in modules"
+        );
+    }
 }
 
 #[test]
