@@ -315,19 +315,21 @@ mod tests {
 
     #[test]
     fn ui_strings_are_text_and_not_classes() {
-        let source = r#"fn v() { view! { <p class="button quiet large">"Delete cluster"</p> <path d="M12 3 4 5"/> } }"#;
-        assert_eq!(
-            texts(Category::UiString, "frontend/app/src/a.rs", source),
-            ["Delete cluster"]
-        );
-        assert_eq!(
-            texts(
-                Category::UiString,
-                "frontend/core/src/messages/en.rs",
-                source
-            ),
-            ["Delete cluster"]
-        );
+        let source = r#"fn v() { view! { <p class="button quiet large">"Delete cluster"</p> } }"#;
+        let found = texts(Category::UiString, "frontend/app/src/a.rs", source);
+        assert_eq!(found, ["Delete cluster"]);
         assert!(texts(Category::UiString, "server/src/a.rs", source).is_empty());
+    }
+
+    #[test]
+    fn every_text_of_the_catalogue_is_a_ui_string() {
+        let source =
+            r#"catalogue! { a { tag = "en"; save = "Save"; none(x: &str) = "no {x} here"; } }"#;
+        let found = texts(
+            Category::UiString,
+            "frontend/core/src/messages/english.rs",
+            source,
+        );
+        assert_eq!(found, ["Save", "no {x} here"]);
     }
 }
