@@ -8,11 +8,11 @@ use drover_access::admission::{self, Asker, Operation};
 use drover_api::agent::PROOF_HEADER;
 use drover_api::group::GROUP;
 use drover_api::report::Report;
+use drover_http_edge::listen::proxied;
+use drover_http_edge::networks::TrustedProxies;
 use drover_server::audit::Position;
 use drover_server::controllers::cluster::heard::{Heard, Lines};
 use drover_server::hub::admission::review;
-use drover_server::listen::proxied;
-use drover_server::networks::TrustedProxies;
 use drover_server::registration::connect::read_proof;
 use http::{HeaderMap, HeaderValue};
 

@@ -55,7 +55,7 @@ pub use self::record::{
     Asked, Outcome, Person, Place, Record, RequestId, Stage, Subject, short_method,
 };
 use self::writer::Writer;
-use crate::telemetry::Metrics;
+use drover_telemetry::Metrics;
 
 /// What may wait for the writer before new requests wait in turn.
 const CAPACITY: Capacity = Capacity {

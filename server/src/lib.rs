@@ -5,8 +5,6 @@
 pub mod args;
 #[cfg(feature = "server")]
 pub mod audit;
-#[cfg(feature = "server")]
-pub mod backoff;
 pub mod cli;
 #[cfg(feature = "server")]
 pub mod controllers;
@@ -17,15 +15,9 @@ pub mod hub;
 #[cfg(feature = "server")]
 pub mod identity;
 #[cfg(feature = "server")]
-pub mod listen;
-#[cfg(feature = "server")]
 pub mod memory;
 #[cfg(feature = "server")]
-pub mod networks;
-mod pem;
-#[cfg(feature = "server")]
 pub mod proxy;
-pub mod randomness;
 #[cfg(feature = "server")]
 pub mod registration;
 #[cfg(feature = "server")]
@@ -35,13 +27,7 @@ pub mod routes;
 #[cfg(feature = "server")]
 pub mod settings;
 #[cfg(feature = "server")]
-pub mod status;
-#[cfg(feature = "server")]
-pub mod telemetry;
-#[cfg(feature = "server")]
 pub mod tunnels;
-#[cfg(feature = "server")]
-mod turns;
 #[cfg(feature = "server")]
 pub mod ui;
 #[cfg(feature = "server")]

@@ -22,7 +22,6 @@ mod patience;
 mod refusal;
 mod road;
 mod upgrade;
-mod verb;
 mod why;
 
 use std::sync::Arc;
@@ -36,12 +35,12 @@ use self::local::Streamed;
 pub use self::open::{CutReason, OpenStreams, end_in_order, watch_permits};
 pub use self::refusal::Refusal;
 pub use self::road::REQUEST_ID;
-pub use self::verb::{Resource, Verb};
 use crate::audit::Audit;
 use crate::hub::Hub;
 use crate::identity::Authenticator;
-use crate::telemetry::Metrics;
 use crate::tunnels::Tunnels;
+
+use drover_telemetry::Metrics;
 
 /// Everything that a request on the road needs.
 pub struct Road {

@@ -40,16 +40,16 @@ use self::notice::Notices;
 use self::register::refusal;
 use crate::hub::Hub;
 use crate::identity::Authenticator;
-use crate::listen::Place;
-use crate::networks::{Quota, Rates, sender};
 use crate::rest::audited::{Noted, identify};
-use crate::rest::body;
 use crate::rest::caller::check_token;
 use crate::rest::sight::{Sight, place_of_cluster};
-use crate::rest::strangers::AgentsJson;
 use crate::settings::Settings;
-use crate::status::Status;
 use crate::tunnels::Tunnels;
+use drover_http_edge::body;
+use drover_http_edge::listen::Place;
+use drover_http_edge::networks::{Quota, Rates, sender};
+use drover_http_edge::status::Status;
+use drover_http_edge::unauthenticated::AgentsJson;
 
 /// Requests of agents that make the hub work: at once, and then each second. As many again are for
 /// networks from which agents have proved their keys.

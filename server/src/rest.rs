@@ -6,7 +6,6 @@
 mod audit;
 pub mod audited;
 mod auth_providers;
-pub mod body;
 pub mod caller;
 mod clusters;
 mod device;
@@ -30,7 +29,7 @@ mod settings;
 pub(crate) mod sight;
 mod spec;
 mod stored_role;
-pub mod strangers;
+pub mod telemetry;
 mod tokens;
 mod user_rights;
 mod users;
@@ -53,12 +52,9 @@ use crate::hub::Hub;
 use crate::identity::{
     Authenticator, Devices, Logins, Refresher, SignInSources, SignIns, SignOuts,
 };
+use crate::registration;
 use crate::settings::Settings;
 use crate::tunnels::Tunnels;
-use crate::{registration, telemetry};
-
-/// Longest body of a request.
-pub const BODY_BYTES: usize = 64 * 1024;
 
 /// What the handlers stand on; cheap to clone.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use drover_access::setting::{Setting, parse_ttl};
 
 use crate::hub::Stores;
-use crate::telemetry::LogFilter;
+use drover_telemetry::LogFilter;
 
 /// What is in effect now; cheap to clone.
 #[derive(Clone, Debug)]

@@ -30,7 +30,7 @@ use self::client::Through;
 pub use self::client::{ANSWER_BYTES, TOLD_BYTES, shortened, told};
 use self::seat::Seat;
 use crate::memory::TunnelMemory;
-use crate::telemetry::Metrics;
+use drover_telemetry::Metrics;
 
 /// Tunnels that one cluster may hold; a further one replaces the oldest.
 const MAX_TUNNELS: usize = 8;

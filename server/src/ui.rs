@@ -19,7 +19,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 
-use crate::status::Status;
+use drover_http_edge::status::Status;
 use encoding::Encoding;
 use files::File;
 pub use policy::Policy;

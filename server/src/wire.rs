@@ -29,11 +29,12 @@ use crate::hub::{Hub, HubError, Stores};
 use crate::identity::first_administrator::{self, FirstAdministratorError};
 use crate::identity::passwords::PasswordError;
 use crate::identity::{Passwords, SignInSources};
-use crate::listen::tls::{TlsError, install_provider};
-use crate::listen::{self, Limits, Proxies, address, files};
 use crate::memory::MemoryPlan;
 use crate::settings::Settings;
-use crate::telemetry::LogFilter;
+use drover_http_edge::listen;
+use drover_http_edge::listen::{Limits, Proxies, address, files};
+use drover_telemetry::LogFilter;
+use drover_tls::{TlsError, install_provider};
 
 /// Longest that the first listing of the hub may take.
 const SYNCED_WITHIN: Duration = Duration::from_secs(30);

@@ -20,3 +20,4 @@ pub mod roles;
 pub mod same_origin;
 pub mod setting;
 pub mod token;
+pub mod verb;

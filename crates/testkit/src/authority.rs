@@ -1,6 +1,6 @@
 //! An authority, and certificates that it signs for this machine.
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
 /// An authority of its own.
 #[derive(Debug)]
@@ -25,6 +25,9 @@ impl Authority {
     /// A new one.
     pub fn new() -> Self {
         let mut params = CertificateParams::default();
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "authority");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
         Self(CertifiedIssuer::self_signed(params, key).unwrap())

@@ -8,7 +8,7 @@ use drover_tunnel::memory::MemorySize;
 
 use super::{ImageOptions, ServerUrl};
 use crate::hub::admission::address::Address;
-use crate::networks::Prefix;
+use drover_http_edge::networks::Prefix;
 
 /// `drover server`, alone or with a subcommand.
 #[derive(Debug, Args)]

@@ -21,8 +21,8 @@ use self::files::Files;
 pub use self::position::{FilePosition, Position, PositionError};
 pub(super) use self::recent::Recent;
 use super::Destination;
-use crate::proxy::Verb;
-use crate::turns::{NoTurn, Turns};
+use drover_access::verb::Verb;
+use drover_http_edge::turns::{NoTurn, Turns};
 
 /// Longest that a page may take.
 const WITHIN: Duration = Duration::from_secs(30);

@@ -14,7 +14,7 @@ use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
 use super::redact::redacted;
-use crate::proxy::Verb;
+use drover_access::verb::Verb;
 
 /// Names one request in the audit log, in our own logs and in the answer's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::record::{Outcome, Record, Stage};
-use crate::networks::{NOWHERE, has_room, network};
+use drover_http_edge::networks::{NOWHERE, has_room, network};
 
 /// Networks and outcomes that are counted apart.
 const MOST: usize = 64;
@@ -203,7 +203,7 @@ mod tests {
 
     use super::super::record::{Asked, RequestId, Subject};
     use super::*;
-    use crate::proxy::Verb;
+    use drover_access::verb::Verb;
 
     fn record(source: [u8; 4], reason: &'static str) -> Record {
         let subject = Subject {

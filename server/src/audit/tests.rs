@@ -10,8 +10,10 @@ use tower::ServiceExt as _;
 use super::*;
 use crate::hub::{Hub, Keys, Stores};
 use crate::identity::{Authenticator, LastUse};
-use crate::proxy::{self, OpenStreams, Road, Verb};
+use crate::proxy;
+use crate::proxy::{OpenStreams, Road};
 use crate::tunnels::Tunnels;
+use drover_access::verb::Verb;
 
 pub(super) fn record(audit: &Audit) -> Record {
     let subject = Subject {

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use super::Destination;
 use super::queue::{Line, Queue};
 use super::read::Recent;
-use crate::telemetry::Metrics;
+use drover_telemetry::Metrics;
 
 /// First and longest pause after a failed write.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));

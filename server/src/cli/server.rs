@@ -16,13 +16,14 @@ use crate::hub::connect::{Connection, HubOptions, Surroundings, connect};
 use crate::hub::{Hub, Keys, Stores};
 use crate::identity::administrators::Candidate;
 use crate::identity::{Logins, Passwords, administrators};
-use crate::listen::Proxies;
 use crate::memory::MemoryPlan;
-use crate::networks::TrustedProxies;
-use crate::randomness::random_password;
 use crate::settings::Settings;
-use crate::telemetry::{self, Collector, LogFilter, LogFormat, LogOptions};
+use drover_entropy::random_password;
+use drover_http_edge::listen::Proxies;
+use drover_http_edge::networks::TrustedProxies;
+
 use crate::wire;
+use drover_telemetry::{Collector, LogFilter, LogFormat, LogOptions};
 
 /// Runs the server, or does what the subcommand says.
 pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
@@ -45,7 +46,7 @@ async fn serve(options: ServerOptions) -> Result<(), Failure> {
             authority: options.otlp_ca.clone(),
         }),
     };
-    let logging = telemetry::start(&log).map_err(Failure::server)?;
+    let logging = drover_telemetry::start(&log).map_err(Failure::server)?;
     let stop = CancellationToken::new();
     let signals = stop_on_signals(stop.clone()).map_err(Failure::Start)?;
     let options = wired(options, logging.filter.clone())?;

@@ -19,7 +19,7 @@ use rustls::{
 };
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use crate::pem::to_pem;
+use drover_tls::pem::to_pem;
 
 /// Who may vouch for a server.
 #[derive(Clone, Debug, PartialEq, Eq)]

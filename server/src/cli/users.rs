@@ -17,7 +17,7 @@ use super::output::{Listed, Page, list, one};
 use super::table::{NOTHING, age, describe, or_nothing};
 use super::terminal::{ask_new_password, ask_password, confirm, notice, print, read_password};
 use crate::args::{self, NewPassword, UserArgs, UserCommand, UserPassword};
-use crate::randomness::random_password;
+use drover_entropy::random_password;
 
 /// Does what was asked with users.
 pub(crate) async fn run(args: &UserArgs, environment: &Environment) -> Result<(), Failure> {

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::backoff::Backoff;
 use crate::hub::{HubError, Mirror, Stores, call};
+use drover_entropy::backoff::Backoff;
 
 /// Writes at once, of each kind.
 const AT_ONCE: usize = 4;

@@ -24,8 +24,8 @@ use super::access::wanted::Wanted;
 use super::keeper::Shared;
 use super::objects::{ApplyError, call as cluster_call, unless_gone};
 use super::projects;
-use crate::backoff::Backoff;
 use crate::hub::{Hub, HubError, call};
+use drover_entropy::backoff::Backoff;
 
 /// What makes deletion wait for `finish`.
 pub const FINALIZER: &str = "management.drover.dev/cluster";

@@ -35,7 +35,7 @@ const TOKEN_AGAIN: Duration = Duration::from_secs(30);
 pub enum JoinError {
     /// No manifest.
     #[error("the manifest cannot be had: {}", .0.message())]
-    Import(crate::status::Status),
+    Import(drover_http_edge::status::Status),
     /// The manifest is none.
     #[error("the manifest cannot be read: {0}")]
     Manifest(String),

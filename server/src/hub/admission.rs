@@ -17,7 +17,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::{HubError, Stores, call};
-use crate::status::Status;
+use drover_http_edge::status::Status;
 
 pub(super) use embedded::InProcess;
 

@@ -17,6 +17,7 @@ use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 use super::secret::{Data, create_or_read, entry, secret};
 use super::{HubError, call};
+use drover_tls::Serving;
 
 /// Secret of the certificate authority that agents and kubeconfigs pin.
 pub const CA_SECRET: &str = "server-ca";
@@ -47,21 +48,6 @@ pub enum AuthorityError {
          or delete it to have a new one made (a new authority needs new manifests and kubeconfigs)"
     )]
     Damaged(&'static str),
-}
-
-/// A certificate chain and its key, PEM.
-#[derive(Clone)]
-pub struct Serving {
-    /// The chain, leaf first.
-    pub chain: String,
-    /// The leaf's private key, PKCS#8.
-    pub key: secrecy::SecretString,
-}
-
-impl std::fmt::Debug for Serving {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Serving").finish_non_exhaustive()
-    }
 }
 
 /// The certificate authority of this hub.

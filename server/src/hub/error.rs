@@ -7,7 +7,7 @@ use http::StatusCode;
 use thiserror::Error;
 
 use super::admission::webhook::{CONFIGURATION, SERVER_ANNOTATION, is_about};
-use crate::status::Status;
+use drover_http_edge::status::Status;
 
 /// A call to the hub that did not succeed.
 #[derive(Debug, Error)]

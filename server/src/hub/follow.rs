@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::error::HubError;
 use super::mirror::Mirror;
 use super::{CALL_TIMEOUT, call};
-use crate::backoff::Backoff;
+use drover_entropy::backoff::Backoff;
 
 /// How long one watch lasts before the hub ends it.
 const WATCH_SECONDS: u32 = 45;

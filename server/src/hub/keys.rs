@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use super::HubError;
 use super::secret::{Data, create_or_read, entry, secret};
-use crate::randomness::{NoRandomness, random};
+use drover_entropy::{NoRandomness, random};
 
 /// Secret of the keys that sign plans for clusters' nodes; one entry a key.
 ///

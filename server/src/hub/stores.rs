@@ -14,7 +14,7 @@ use tokio_util::task::TaskTracker;
 use super::follow::follow;
 use super::grants::LiveGrants;
 use super::mirror::{Changed, Followed, Mirror};
-use crate::status::Status;
+use drover_http_edge::status::Status;
 
 /// How long decisions hold with the hub out of reach; afterwards everything is refused.
 pub const TRUSTED_FOR: Duration = Duration::from_mins(10);

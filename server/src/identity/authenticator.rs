@@ -24,7 +24,7 @@ use super::last_use::{LAG, LastUse};
 use super::lookup::{Lookup, LookupError};
 use super::providers::standing::{self, Fallen};
 use crate::hub::{Hub, Stores, StoresHealth};
-use crate::status::Status;
+use drover_http_edge::status::Status;
 
 /// Why a request has no identity.
 #[derive(Debug, Error)]

@@ -28,10 +28,10 @@ use super::limits::{LoginLimits, RetryAfter};
 use super::providers::sign_in::still_stands;
 use super::tokens::{self, TokenError, TokenWish};
 use crate::hub::{Hub, call};
-use crate::networks::has_room;
-use crate::randomness::{NoRandomness, random};
 use crate::settings::Settings;
-use crate::status::Status;
+use drover_entropy::{NoRandomness, random};
+use drover_http_edge::networks::has_room;
+use drover_http_edge::status::Status;
 
 /// A log-in can be confirmed, and then fetched, for so long.
 pub const LIFE: SignedDuration = SignedDuration::from_mins(10);

@@ -15,7 +15,7 @@ use thiserror::Error;
 use super::administrators::is_administrator;
 use super::passwords::{PasswordError, Passwords, create_hash, read_hash, write_hash};
 use crate::hub::{Hub, HubError, call};
-use crate::randomness::{NoRandomness, random_password};
+use drover_entropy::{NoRandomness, random_password};
 
 /// Name of the first administrator.
 pub const NAME: &str = "admin";

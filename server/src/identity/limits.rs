@@ -27,7 +27,8 @@ use icu_normalizer::DecomposingNormalizerBorrowed;
 use parking_lot::Mutex;
 
 use self::failures::{Failures, Origin, Outcome};
-use crate::networks::{self, Rates, Wait, network};
+use drover_http_edge::networks;
+use drover_http_edge::networks::{Rates, Wait, network};
 
 /// Attempts a minute from one address, and from the wider networks that it belongs to.
 const ADDRESS: [u32; 3] = [60, 120, 240];

@@ -22,7 +22,7 @@ use super::passwords::{
 use super::tokens::{self, EndError, TokenError, TokenWish};
 use crate::hub::{Hub, HubError, call};
 use crate::settings::Settings;
-use crate::status::Status;
+use drover_http_edge::status::Status;
 
 /// Life of a token that is good for nothing but setting a new password.
 const PASSWORD_CHANGE_TTL: Duration = Duration::from_mins(15);

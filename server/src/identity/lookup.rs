@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::authenticator::Found;
 use crate::hub::{Hub, HubError, call};
-use crate::status::Status;
+use drover_http_edge::status::Status;
 
 /// Reads a second, all clients together.
 const READS_PER_SECOND: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");

@@ -14,8 +14,8 @@ use tokio::sync::Semaphore;
 
 use crate::hub::secret::{Data, entry, secret};
 use crate::hub::{Hub, HubError, call};
-use crate::randomness::{NoRandomness, random_password};
-use crate::status::Status;
+use drover_entropy::{NoRandomness, random_password};
+use drover_http_edge::status::Status;
 
 /// Characters that a password has at least and at most.
 pub const LENGTH: std::ops::RangeInclusive<usize> = 12..=512;
@@ -242,6 +242,12 @@ mod tests {
                 password.len()
             );
         }
+    }
+
+    #[test]
+    fn random_passwords_follow_the_rules() {
+        let password = random_password().unwrap();
+        assert!(check_rules(password.expose_secret()).is_ok());
     }
 
     #[tokio::test]

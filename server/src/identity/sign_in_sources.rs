@@ -10,7 +10,7 @@ use drover_api::ids::UserUid;
 use drover_api::rest::SharedAddress;
 use parking_lot::Mutex;
 
-use crate::networks::network;
+use drover_http_edge::networks::network;
 
 /// How long a sign-in counts.
 const COUNTED_FOR: Duration = Duration::from_hours(24);

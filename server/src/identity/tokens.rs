@@ -17,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 use super::authenticator::is_idle;
 use crate::hub::lease::Leadership;
 use crate::hub::{Hub, HubError, call, only};
-use crate::randomness::{NoRandomness, random};
-use crate::status::Status;
+use drover_entropy::{NoRandomness, random};
+use drover_http_edge::status::Status;
 
 /// Longest to wait until memory shows what was written; after that the hub is asked instead.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);

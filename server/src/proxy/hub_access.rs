@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::backoff::Backoff;
 use crate::controllers::access::HUB_LABEL;
 use crate::controllers::access::act::apply;
 use crate::controllers::access::wanted::on_hub;
 use crate::hub::Hub;
+use drover_entropy::backoff::Backoff;
 
 /// Looked at again after this long even without a change, in case somebody else changed something.
 const AGAIN: Duration = Duration::from_mins(5);

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::open::{CutReason, Key, OpenStreams};
 use crate::audit::{Audit, Outcome, Record, Stage, Subject};
-use crate::telemetry::{DirectionLabel, Metrics, VerbLabel};
+use drover_telemetry::{DirectionLabel, Metrics, VerbLabel};
 
 /// What every journey reports to.
 pub(super) struct Ledger {
@@ -96,7 +96,10 @@ impl Journey {
         });
         ledger.open.insert(journey.key, &journey);
         let open = &ledger.metrics.open_streams;
-        open.get_or_create(&VerbLabel { verb }).inc();
+        open.get_or_create(&VerbLabel {
+            verb: verb.as_str(),
+        })
+        .inc();
         if stream {
             ledger
                 .audit
@@ -136,7 +139,7 @@ impl Journey {
             let reason = reason.as_str();
             let count = &self.ledger.metrics.revocations;
             count
-                .get_or_create(&crate::telemetry::ReasonLabel { reason })
+                .get_or_create(&drover_telemetry::ReasonLabel { reason })
                 .inc();
             self.upward.wake();
             self.downward.wake();
@@ -249,7 +252,9 @@ impl Drop for Journey {
         let verb = self.subject.verb;
         metrics
             .open_streams
-            .get_or_create(&VerbLabel { verb })
+            .get_or_create(&VerbLabel {
+                verb: verb.as_str(),
+            })
             .dec();
         let code = StatusCode::from_u16(self.code.load(Ordering::Relaxed)).ok();
         metrics.request_ended(verb, code);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::Method;
 
-use super::verb::{Verb, parameter};
+use drover_access::verb::{Verb, parameter};
 
 /// What a request gets that says nothing itself; also what the Kubernetes API server gives.
 const USUAL: Duration = Duration::from_mins(1);

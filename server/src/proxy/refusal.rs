@@ -13,8 +13,8 @@ use thiserror::Error;
 use super::open::CutReason;
 use crate::audit::AuditFull;
 use crate::identity::{IdentifyError, LookupError};
-use crate::status::Status;
 use crate::tunnels::{NoTunnel, TunnelSendError};
+use drover_http_edge::status::Status;
 
 /// A request that Drover answers itself, with an error.
 #[derive(Debug, Error)]

@@ -25,14 +25,14 @@ use super::journey::Journey;
 use super::open::is_in_memory;
 use super::refusal::Refusal;
 use super::upgrade::Wish;
-use super::verb::Verb;
 use super::{Road, isolation};
 use crate::audit::{
     Asked, Outcome, Person, Place, Record, RequestId, Stage, Subject, short_method,
 };
-use crate::listen;
-use crate::networks;
-use crate::telemetry::ROAD_TARGET;
+use drover_access::verb::Verb;
+use drover_http_edge::listen;
+use drover_http_edge::networks;
+use drover_telemetry::ROAD_TARGET;
 
 /// Header of every answer: the id that the audit log has for the request.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("drover-request-id");

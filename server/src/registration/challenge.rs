@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use thiserror::Error;
 use uuid::Uuid;
 
-use crate::randomness::{NoRandomness, random};
+use drover_entropy::{NoRandomness, random};
 
 /// How long a challenge is good.
 const LIFE: SignedDuration = SignedDuration::from_secs(60);

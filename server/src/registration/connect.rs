@@ -23,10 +23,10 @@ use super::challenge::ChallengeError;
 use super::decide::{Refusal, bound_key};
 use super::register::{current_cluster, refusal, version};
 use crate::controllers::removal::is_held;
-use crate::listen::Place;
-use crate::networks::{NOWHERE, Quota, Rates, sender};
-use crate::status::Status;
 use crate::tunnels::AttachedAgent;
+use drover_http_edge::listen::Place;
+use drover_http_edge::networks::{NOWHERE, Quota, Rates, sender};
+use drover_http_edge::status::Status;
 
 /// Longest proof header, in bytes.
 const MOST_PROOF: usize = 4096;

@@ -18,9 +18,9 @@ use super::decide::{Refusal, TokenState};
 use super::manifest::Manifest;
 use super::register::{current_cluster, refusal, token_state};
 use crate::hub::call;
-use crate::randomness::random;
 use crate::settings::Settings;
-use crate::status::Status;
+use drover_entropy::random;
+use drover_http_edge::status::Status;
 
 /// Life of a token that asks for none, in seconds.
 const DAY: u64 = 86_400;

@@ -21,7 +21,7 @@ use super::RegistrationState;
 use super::claim::{self, Claim};
 use super::decide::{Observed, Refusal, TokenState, Verdict, bound_key, decide};
 use crate::hub::{Hub, HubError, call};
-use crate::status::Status;
+use drover_http_edge::status::Status;
 
 /// Tries when somebody else writes the Cluster at the same time.
 const TRIES: usize = 8;

@@ -7,11 +7,11 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::RestState;
-use super::body::Query;
 use super::caller::Administrator;
 use crate::audit::{Filter, PositionError, ReadAuditError, Verbs, Wanted};
-use crate::proxy::Verb;
-use crate::status::Status;
+use drover_access::verb::Verb;
+use drover_http_edge::body::Query;
+use drover_http_edge::status::Status;
 
 /// Records on a page that asks for no number, and at most.
 const MOST: usize = 500;

@@ -21,9 +21,10 @@ use tokio::time::Instant;
 
 use crate::audit::{Asked, Audit, Outcome, Person, Record, Stage, Subject, short_method};
 use crate::identity::Authenticator;
-use crate::listen::Place;
-use crate::proxy::{REQUEST_ID, Verb};
-use crate::status::Status;
+use crate::proxy::REQUEST_ID;
+use drover_access::verb::Verb;
+use drover_http_edge::listen::Place;
+use drover_http_edge::status::Status;
 
 /// Routes of agents, which must not fail because people's records find no room; what they change
 /// is told by Events on the Cluster.

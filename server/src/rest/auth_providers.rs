@@ -18,7 +18,6 @@ use serde_json::Value;
 
 use super::RestState;
 use super::audited::Noted;
-use super::body::{Json, Name, OptionalJson, Query};
 use super::caller::{Administrator, OnHub};
 use super::page::PageQuery;
 use super::sight::created_at;
@@ -27,8 +26,9 @@ use crate::hub::secret::{Data, secret};
 use crate::hub::{HubError, call, only};
 use crate::identity::providers::configured::{UseError, secret_of};
 use crate::identity::providers::trial;
-use crate::randomness::random;
-use crate::status::Status;
+use drover_entropy::random;
+use drover_http_edge::body::{Json, Name, OptionalJson, Query};
+use drover_http_edge::status::Status;
 
 /// Longest to wait until memory shows what was written.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);

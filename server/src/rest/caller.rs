@@ -16,7 +16,7 @@ use super::RestState;
 use super::audited::{Noted, identify};
 use super::sight::Sight;
 use crate::audit::Person;
-use crate::status::Status;
+use drover_http_edge::status::Status;
 
 /// Anybody with a valid token, one that only allows a password change included.
 #[derive(Debug)]

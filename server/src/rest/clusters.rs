@@ -13,14 +13,14 @@ use kube::api::PostParams;
 
 use super::RestState;
 use super::audited::Noted;
-use super::body::{Json, Name, Query};
 use super::caller::{Caller, Importer};
 use super::members::{self, InCluster};
 use super::page::PageQuery;
 use super::sight::{Sight, place_of_cluster};
 use super::written::or_take_back;
 use crate::hub::{call, only};
-use crate::status::Status;
+use drover_http_edge::body::{Json, Name, Query};
+use drover_http_edge::status::Status;
 
 /// Longest to wait until memory shows what was written.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);

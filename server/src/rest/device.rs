@@ -11,13 +11,13 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::RestState;
 use super::audited::Noted;
-use super::body::Name;
 use super::caller::Caller;
-use super::strangers::StrangersJson;
 use super::tokens::view;
 use crate::audit::Person;
 use crate::identity::device::{INTERVAL_SECONDS, LIFE};
-use crate::status::Status;
+use drover_http_edge::body::Name;
+use drover_http_edge::status::Status;
+use drover_http_edge::unauthenticated::StrangersJson;
 
 /// Begins the log-in of a program that a person confirms.
 #[utoipa::path(post, path = "/v1/device", tag = "me",

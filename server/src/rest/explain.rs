@@ -23,12 +23,12 @@ use self::discovery::discover;
 use self::known::{Known, sees_everywhere};
 use self::resource::{Resource, Served, resolve};
 use super::RestState;
-use super::body::Query;
 use super::caller::Caller;
 use super::sight::{Sight, place_of_cluster};
 use crate::hub::Stores;
 use crate::identity::groups::groups_of;
-use crate::status::Status;
+use drover_http_edge::body::Query;
+use drover_http_edge::status::Status;
 
 /// Roles that are told at most.
 const MOST: usize = 500;

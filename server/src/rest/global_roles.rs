@@ -9,13 +9,13 @@ use kube::ResourceExt as _;
 
 use super::RestState;
 use super::audited::Noted;
-use super::body::{Json, Name, Query};
 use super::caller::OnHub;
 use super::page::PageQuery;
 use super::role_sight::RoleSight;
 use super::sight::Sight;
 use super::stored_role;
-use crate::status::Status;
+use drover_http_edge::body::{Json, Name, Query};
+use drover_http_edge::status::Status;
 
 /// Roles on the hub and in every cluster: what they are called and are for, and what the caller may
 /// do with them.

@@ -8,12 +8,12 @@ use kube::ResourceExt as _;
 
 use super::RestState;
 use super::audited::Noted;
-use super::body::{Json, Name, Names};
 use super::caller::Administrator;
 use super::users::{find, refuse_oneself, view};
 use crate::hub::Stores;
 use crate::identity::providers::link::{LinkError, Links};
-use crate::status::Status;
+use drover_http_edge::body::{Json, Name, Names};
+use drover_http_edge::status::Status;
 
 /// Moves an identity of a provider to a user from the one who has it: they are one person.
 ///

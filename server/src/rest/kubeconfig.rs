@@ -18,12 +18,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::RestState;
-use super::body::Json;
 use super::caller::Caller;
 use super::sight::Sight;
 use super::tokens::{expiry, scope};
 use crate::identity::tokens::{self, TokenWish};
-use crate::status::Status;
+use drover_http_edge::body::Json;
+use drover_http_edge::status::Status;
 
 /// Clusters in one file at most when tokens are made for them.
 const TOKENS: usize = 100;

@@ -12,15 +12,15 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::RestState;
 use super::audited::Noted;
-use super::body::Json;
 use super::caller::{AnyToken, Held};
 use super::sight::Sight;
-use super::strangers::StrangersJson;
 use super::tokens::view;
 use crate::audit::Person;
 use crate::hub::Stores;
 use crate::identity::{By, tokens};
-use crate::status::Status;
+use drover_http_edge::body::Json;
+use drover_http_edge::status::Status;
+use drover_http_edge::unauthenticated::StrangersJson;
 
 /// Logs a local user in with a password.
 #[utoipa::path(post, path = "/v1/login", tag = "me", request_body = LoginRequest,

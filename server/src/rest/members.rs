@@ -20,13 +20,13 @@ use self::binding::Placed;
 use self::given::{Given, Logins, PREFIX, called, view, wished};
 use super::RestState;
 use super::audited::Noted;
-use super::body::{Json, Name, Names, Query};
 use super::caller::Caller;
 use super::page::PageQuery;
 use super::sight::Sight;
 use super::written::Written;
 use crate::hub::call;
-use crate::status::Status;
+use drover_http_edge::body::{Json, Name, Names, Query};
+use drover_http_edge::status::Status;
 
 /// Longest to wait until memory shows what was written.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::hub::Mirror;
-use crate::status::Status;
+use drover_http_edge::status::Status;
 
 /// Items on a page that asks for no number, and at most.
 const MOST: usize = 500;

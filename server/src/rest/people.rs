@@ -14,14 +14,14 @@ use kube::{Resource as _, ResourceExt as _};
 use serde::Deserialize;
 
 use super::RestState;
-use super::body::Query;
 use super::caller::Caller;
 use super::members::given::identities_of;
 use super::members::{InCluster, InProject, place};
 use super::sight::Sight;
 use crate::hub::Stores;
 use crate::identity::providers::standing;
-use crate::status::Status;
+use drover_http_edge::body::Query;
+use drover_http_edge::status::Status;
 
 /// People who are shown at most: more than have one login at different providers.
 const MOST: usize = 20;

@@ -17,13 +17,13 @@ use serde::Deserialize;
 
 use super::RestState;
 use super::audited::Noted;
-use super::body::{Json, Name, Query};
 use super::caller::Caller;
 use super::members::{self, InProject};
 use super::page::PageQuery;
 use super::sight::{Sight, created_at, place_of};
 use super::written::{Written, or_take_back};
-use crate::status::Status;
+use drover_http_edge::body::{Json, Name, Query};
+use drover_http_edge::status::Status;
 
 /// Longest to ask a cluster for the UIDs of namespaces.
 const ASK_WITHIN: Duration = Duration::from_secs(5);

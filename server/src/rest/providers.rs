@@ -18,17 +18,17 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::RestState;
 use super::audited::Noted;
-use super::body::Name;
 use super::me::signed_in;
 use super::session::{begin, end_former, set_cookie};
-use super::strangers::StrangersJson;
 use super::tokens::view;
 use crate::identity::By;
 use crate::identity::providers::SignInError;
 use crate::identity::providers::begun::WayBack;
 use crate::identity::providers::configured::title;
 use crate::identity::providers::sign_in::Entered;
-use crate::status::Status;
+use drover_http_edge::body::Name;
+use drover_http_edge::status::Status;
+use drover_http_edge::unauthenticated::StrangersJson;
 
 /// Begins the name of the cookie that keeps a sign-in that was begun, before the provider's: the
 /// prefix `__Host-` keeps what another host of the same domain sets from taking its place. It comes

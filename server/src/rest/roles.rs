@@ -9,13 +9,13 @@ use serde::Deserialize;
 
 use super::RestState;
 use super::audited::Noted;
-use super::body::{Json, Name, Query};
 use super::caller::{Caller, OnHub};
 use super::page::PageQuery;
 use super::role_sight::{GivenAt, RoleSight};
 use super::sight::{Sight, known_place_of, place_of_cluster};
 use super::stored_role;
-use crate::status::Status;
+use drover_http_edge::body::{Json, Name, Query};
+use drover_http_edge::status::Status;
 
 /// Which roles, and where somebody would be given one.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]

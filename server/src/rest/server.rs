@@ -11,7 +11,7 @@ use http::header::CONTENT_TYPE;
 
 use super::RestState;
 use super::caller::Administrator;
-use crate::status::Status;
+use drover_http_edge::status::Status;
 
 /// What the server is; administrators also learn the address that most users share, if there is one.
 #[utoipa::path(get, path = "/v1/version", tag = "server",

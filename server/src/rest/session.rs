@@ -23,10 +23,10 @@ use super::RestState;
 use super::audited::Noted;
 use super::caller::{AnyToken, Caller, Held};
 use super::me::{describe, log_in};
-use super::strangers::StrangersJson;
 use crate::hub::Stores;
 use crate::identity::{By, tokens};
-use crate::status::Status;
+use drover_http_edge::status::Status;
+use drover_http_edge::unauthenticated::StrangersJson;
 
 /// What browsers are told of the cookie: for this host and TLS only, and for no script and no
 /// other site's page.

@@ -12,12 +12,12 @@ use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::json;
 
 use super::RestState;
-use super::body::{Json, Name};
 use super::caller::OnHub;
 use super::sight::Sight;
 use crate::hub::{HubError, call};
 use crate::settings::Settings;
-use crate::status::Status;
+use drover_http_edge::body::{Json, Name};
+use drover_http_edge::status::Status;
 
 /// Longest to wait until memory shows what was written.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);

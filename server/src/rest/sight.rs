@@ -15,7 +15,7 @@ use kube::{Resource, ResourceExt as _};
 
 use crate::hub::Stores;
 use crate::identity::groups::groups_of;
-use crate::status::Status;
+use drover_http_edge::status::Status;
 
 /// A caller and everybody's roles.
 pub(crate) struct Sight {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::status::Status;
+use drover_http_edge::status::Status;
 
 /// Reads a spec; an error names the field, as one that means nothing does.
 pub(super) fn read<S: Serialize + DeserializeOwned>(sent: &Value) -> Result<S, Status> {

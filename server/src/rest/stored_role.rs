@@ -16,7 +16,7 @@ use super::RestState;
 use super::spec;
 use super::written::Written;
 use crate::hub::{Mirror, Stores, call};
-use crate::status::Status;
+use drover_http_edge::status::Status;
 
 /// One of the two kinds of roles.
 pub(super) trait StoredRole:

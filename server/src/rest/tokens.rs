@@ -16,12 +16,12 @@ use secrecy::ExposeSecret as _;
 
 use super::RestState;
 use super::audited::Noted;
-use super::body::{Json, Name, Query};
 use super::caller::Caller;
 use super::page::PageQuery;
 use super::sight::{Sight, created_at};
 use crate::identity::tokens::{self as store, TokenWish};
-use crate::status::Status;
+use drover_http_edge::body::{Json, Name, Query};
+use drover_http_edge::status::Status;
 
 /// Life of a token for kubectl that asks for none.
 const CREDENTIAL_TTL: Duration = Duration::from_mins(15);

@@ -16,7 +16,7 @@ use super::sight::Sight;
 use crate::hub::Stores;
 use crate::hub::grants::Objects;
 use crate::identity::groups::groups_of;
-use crate::status::Status;
+use drover_http_edge::status::Status;
 
 const USERS: &str = "users";
 

@@ -15,7 +15,6 @@ use serde_json::json;
 
 use super::RestState;
 use super::audited::Noted;
-use super::body::{Json, Name, Query};
 use super::caller::{Administrator, OnHub};
 use super::page::PageQuery;
 use super::sight::{Sight, created_at};
@@ -25,7 +24,8 @@ use crate::hub::{Stores, call, only};
 use crate::identity::administrators::NO_OWNERS;
 use crate::identity::providers::people;
 use crate::identity::tokens;
-use crate::status::Status;
+use drover_http_edge::body::{Json, Name, Query};
+use drover_http_edge::status::Status;
 
 /// Longest to wait until memory shows what was written.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);

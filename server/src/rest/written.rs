@@ -18,8 +18,8 @@ use serde_json::Value;
 
 use crate::hub::admission::judge::judge;
 use crate::hub::{Hub, Mirror, call, only};
-use crate::randomness::random;
-use crate::status::Status;
+use drover_entropy::random;
+use drover_http_edge::status::Status;
 
 /// Longest to wait until memory shows what was written.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);

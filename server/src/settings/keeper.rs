@@ -14,10 +14,10 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::Settings;
-use crate::backoff::Backoff;
 use crate::hub::lease::{Leadership, Standing};
 use crate::hub::{Hub, HubError, call};
-use crate::telemetry::LogFilter;
+use drover_entropy::backoff::Backoff;
+use drover_telemetry::LogFilter;
 
 /// Changes that come together are handled together.
 const SETTLE: Duration = Duration::from_millis(100);

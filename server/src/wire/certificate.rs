@@ -14,12 +14,12 @@ use x509_parser::pem::parse_x509_pem;
 
 use self::files::Followed;
 use super::{StartError, TlsFiles};
-use crate::backoff::Backoff;
 use crate::hub::Hub;
 use crate::hub::authority::{Authority, AuthorityError};
-use crate::listen::tls::roots::Roots;
-use crate::listen::tls::{Shown, TlsError, chain, from_files};
 use crate::settings::Settings;
+use drover_entropy::backoff::Backoff;
+use drover_tls::roots::Roots;
+use drover_tls::{Shown, TlsError, chain, from_files};
 
 /// How often the certificate's age is looked at.
 const EVERY: Duration = Duration::from_hours(1);
@@ -184,7 +184,7 @@ impl Certificate {
     pub(super) fn self_signed() -> Self {
         let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
             .expect("a name of letters makes a certificate");
-        let serving = crate::hub::authority::Serving {
+        let serving = drover_tls::Serving {
             chain: made.cert.pem(),
             key: made.signing_key.serialize_pem().into(),
         };
@@ -201,7 +201,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::listen::tls::roots::tests::Authority;
+    use drover_testkit::authority::{Authority, Certified};
 
     fn files(folder: &Path, chain: &str, key: &str, authority: Option<&str>) -> TlsFiles {
         let write = |name: &str, text: &str| {
@@ -219,22 +219,25 @@ mod tests {
     #[test]
     fn a_certificate_that_agents_would_refuse_is_named_with_their_authority() {
         let (ours, other) = (Authority::new(), Authority::new());
-        let (leaf, key) = ours.leaf("d.example");
+        let Certified {
+            certificate: leaf,
+            key,
+        } = ours.certify("d.example");
         let folder = tempfile::tempdir().unwrap();
         let open = |chain: &str, authority: Option<&str>| {
             of_files(&files(folder.path(), chain, &key, authority))
         };
-        let error = open(&leaf, Some(&other.pem)).map(drop).unwrap_err();
+        let error = open(&leaf, Some(&other.pem())).map(drop).unwrap_err();
         let text = error.to_string();
         for part in ["tls.crt", "ca.crt", "--tls-ca"] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        let wrong_end = format!("{leaf}{}", other.pem);
+        let wrong_end = format!("{leaf}{}", other.pem());
         let error = open(&wrong_end, None).map(drop).unwrap_err();
         assert!(matches!(error, TlsError::NotVouchedFor { .. }), "{error:?}");
 
-        let both = format!("{}{}", other.pem, ours.pem);
-        for authority in [&ours.pem, &both] {
+        let both = format!("{}{}", other.pem(), ours.pem());
+        for authority in [&ours.pem(), &both] {
             assert!(open(&leaf, Some(authority)).is_ok());
         }
         // The authority is a public one, which everybody knows.
@@ -244,12 +247,15 @@ mod tests {
     #[test]
     fn the_fingerprint_is_that_of_the_first_certificate_that_agents_trust() {
         let ours = Authority::new();
-        let (leaf, key) = ours.leaf("d.example");
+        let Certified {
+            certificate: leaf,
+            key,
+        } = ours.certify("d.example");
         let folder = tempfile::tempdir().unwrap();
-        let before = format!("what people wrote down\n{}", ours.pem);
+        let before = format!("what people wrote down\n{}", ours.pem());
         let files = files(folder.path(), &leaf, &key, Some(&before));
         let told = of_files(&files).unwrap().authority_fingerprint().unwrap();
-        let (_, pem) = parse_x509_pem(ours.pem.as_bytes()).unwrap();
+        let (_, pem) = parse_x509_pem(ours.pem().as_bytes()).unwrap();
         let wanted = digest(&SHA256, &pem.contents);
         let bytes = wanted.as_ref().iter().map(|byte| format!("{byte:02X}"));
         let wanted: Vec<String> = bytes.collect();

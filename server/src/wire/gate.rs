@@ -9,8 +9,8 @@ use http::{HeaderMap, HeaderValue};
 
 use super::certificate::Certificate;
 use crate::hub::lease::{Leadership, Standing};
-use crate::status::Status;
 use crate::ui;
+use drover_http_edge::status::Status;
 
 /// What a browser may do with an answer that has no policy of its own: nothing, in no frame.
 const POLICY: &str =

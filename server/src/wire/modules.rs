@@ -26,11 +26,13 @@ use crate::proxy::{self, OpenStreams, Road, end_in_order, keep_hub_access, watch
 use crate::registration::notice::Notices;
 use crate::registration::{self, RegistrationState};
 use crate::rest::audited::audited;
+use crate::rest::telemetry;
+use crate::rest::telemetry::Telemetry;
 use crate::rest::{self, Asking, RestState};
 use crate::settings::keeper;
-use crate::telemetry::{self, Health, Metrics, Telemetry};
 use crate::tunnels::Tunnels;
 use crate::ui;
+use drover_telemetry::{Health, Metrics};
 
 /// Builds the modules, starts what they do in the background, and gives their routes.
 pub(super) fn build(

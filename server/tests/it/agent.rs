@@ -26,7 +26,7 @@ struct ApiServer {
 
 impl ApiServer {
     async fn new() -> Self {
-        drover_server::listen::tls::install_provider();
+        drover_tls::install_provider();
         let names = vec!["127.0.0.1".to_owned()];
         let CertifiedKey { cert, signing_key } = rcgen::generate_simple_self_signed(names).unwrap();
         let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use drover_server::hub::lease::Standing;
 use drover_server::memory::MemoryPlan;
-use drover_server::telemetry::LogFilter;
 use drover_server::wire::{self, EndError, ServerOptions};
+use drover_telemetry::LogFilter;
 use drover_tunnel::memory::MemoryLimit;
 use reqwest::{Certificate, Method, StatusCode};
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ pub(crate) fn options(hub: &TestHub, first_password: Option<PathBuf>) -> ServerO
         hub: hub.options(),
         hub_webhook: None,
         listen: "127.0.0.1:0".parse().unwrap(),
-        proxies: drover_server::listen::Proxies::default(),
+        proxies: drover_http_edge::listen::Proxies::default(),
         server_url: None,
         tls: None,
         first_password_file: first_password,

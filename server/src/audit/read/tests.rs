@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::audit::tests::{file, record};
 use crate::audit::{Audit, Outcome};
-use crate::telemetry::Metrics;
+use drover_telemetry::Metrics;
 
 /// A line as the writer writes it, of the request with this number, so many seconds into the day.
 fn line(number: u32) -> String {

@@ -11,9 +11,9 @@ use thiserror::Error;
 
 use super::decide::SILENT_AFTER;
 use super::heard::{Heard, LineTooLong, Lines, News};
-use crate::backoff::Backoff;
 use crate::controllers::keeper::Shared;
 use crate::tunnels::TunnelSendError;
+use drover_entropy::backoff::Backoff;
 
 /// Refusals of one line that are logged each by itself.
 const MOST_LOGGED: usize = 16;

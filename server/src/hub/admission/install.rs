@@ -22,10 +22,10 @@ use super::address::Address;
 use super::review::Reviews;
 use super::standing::{RulesStanding, Standing as Rules};
 use super::webhook::{Asking, CHECK, CONFIGURATION, PROBE};
-use crate::backoff::Backoff;
 use crate::hub::lease::{Leadership, Standing};
 use crate::hub::{HubError, call};
 use crate::settings::Settings;
+use drover_entropy::backoff::Backoff;
 
 /// Applied again after this long, in case somebody else changed it.
 const AGAIN: Duration = Duration::from_mins(5);

@@ -47,7 +47,7 @@ use super::NotAdmitted;
 use crate::hub::grants::Objects;
 use crate::hub::{Hub, HubError, Mirror, Stores, call};
 use crate::identity::groups::groups_of;
-use crate::status::Status;
+use drover_http_edge::status::Status;
 
 /// Longest that a write waits for memory to hear of what was written just before it.
 const VISIBLE_WITHIN: Duration = Duration::from_millis(500);

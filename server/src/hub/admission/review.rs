@@ -22,9 +22,9 @@ use tokio::sync::Semaphore;
 
 use super::webhook::{CHECK, PROBE};
 use super::{Judge, NotAdmitted};
-use crate::networks::{Share, Shares, sender};
-use crate::rest::body::Name;
-use crate::status::Status;
+use drover_http_edge::body::Name;
+use drover_http_edge::networks::{Share, Shares, sender};
+use drover_http_edge::status::Status;
 
 /// Where the hub asks, but for the last part.
 pub const PATH: &str = "/hub/admission";

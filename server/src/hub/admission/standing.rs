@@ -7,7 +7,7 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
-use crate::telemetry::{Health, Metrics};
+use drover_telemetry::{Health, Metrics};
 
 /// How often it may be tried in vain to find out how things stand before somebody should know.
 const TRIES: u32 = 3;

@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::decide::{Move, decide, holder, lease};
 use super::{EVERY, LEASE, LIFE, SURE_FOR, Standing, presence};
-use crate::backoff::full_jitter;
 use crate::hub::{HubError, call};
+use drover_entropy::backoff::full_jitter;
 
 pub(super) struct Election {
     api: Api<Lease>,

@@ -15,7 +15,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 
 use crate::hub::keys::Seal;
-use crate::randomness::{NoRandomness, random};
+use drover_entropy::{NoRandomness, random};
 
 /// Ends that are remembered; a sign-in beyond it has to wait until older ones cannot end any more.
 const REMEMBERED: usize = 50_000;

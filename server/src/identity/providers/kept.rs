@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use crate::hub::secret::{Data, entry, secret};
 use crate::hub::{Hub, HubError, call};
-use crate::randomness::NoRandomness;
+use drover_entropy::NoRandomness;
 
 /// Tries when somebody else changes the same Secret.
 const TRIES: usize = 5;

@@ -17,7 +17,7 @@ use thiserror::Error;
 
 use super::{seen, standing};
 use crate::hub::{Hub, HubError, call, only};
-use crate::randomness::{NoRandomness, random};
+use drover_entropy::{NoRandomness, random};
 
 /// Longest to wait until memory shows what was written.
 pub(super) const VISIBLE_WITHIN: Duration = Duration::from_secs(5);

@@ -30,10 +30,10 @@ use super::one_by_one::OneByOne;
 use super::people::{self, PeopleError};
 use super::sign_in::NOT_ALLOWED;
 use super::{seen, standing};
-use crate::backoff::Backoff;
 use crate::hub::lease::Leadership;
 use crate::hub::{Hub, HubError};
-use crate::status::Status;
+use drover_entropy::backoff::Backoff;
+use drover_http_edge::status::Status;
 
 /// Between two looks at who is due.
 const LOOK_EVERY: Duration = Duration::from_secs(15);

@@ -16,7 +16,7 @@ use kube::{Client, ResourceExt as _};
 use crate::controllers::access::foreign::{Foreign, Gives, person};
 use crate::controllers::objects::{ApplyError, call};
 use crate::tunnels::Tunnels;
-use crate::turns::{NoTurn, Turn, Turns};
+use drover_http_edge::turns::{NoTurn, Turn, Turns};
 
 /// Longest for the cluster to answer in all.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);

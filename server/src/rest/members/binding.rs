@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 
 use crate::hub::{Mirror, Stores};
 use crate::rest::sight::{Sight, known_place_of, place_of_cluster};
-use crate::status::Status;
+use drover_http_edge::status::Status;
 
 /// A kind of binding: a role for a subject.
 pub(in crate::rest) trait Binding:

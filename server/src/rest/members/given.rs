@@ -14,7 +14,7 @@ use crate::hub::Stores;
 use crate::identity::providers::standing;
 use crate::rest::sight::Sight;
 use crate::rest::sight::created_at;
-use crate::status::Status;
+use drover_http_edge::status::Status;
 
 /// What the id of a member begins with.
 pub(in crate::rest) const PREFIX: &str = "m-";

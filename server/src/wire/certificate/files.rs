@@ -5,10 +5,10 @@ use std::time::Duration;
 use rustls_pki_types::UnixTime;
 use secrecy::ExposeSecret as _;
 
-use crate::hub::authority::Serving;
-use crate::listen::tls::roots::Roots;
-use crate::listen::tls::{Shown, TlsError, chain, from_files};
 use crate::wire::TlsFiles;
+use drover_tls::Serving;
+use drover_tls::roots::Roots;
+use drover_tls::{Shown, TlsError, chain, from_files};
 
 /// How often the files are looked at; they are small, and renewed weeks before they end.
 const EVERY: Duration = Duration::from_mins(1);
@@ -106,10 +106,13 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::listen::tls::roots::tests::Authority;
+    use drover_testkit::authority::{Authority, Certified};
 
     fn write(folder: &Path, authority: &Authority) -> Vec<u8> {
-        let (leaf, key) = authority.leaf("d.example");
+        let Certified {
+            certificate: leaf,
+            key,
+        } = authority.certify("d.example");
         std::fs::write(folder.join("tls.crt"), leaf).unwrap();
         std::fs::write(folder.join("tls.key"), key).unwrap();
         let serving = from_files(&folder.join("tls.crt"), &folder.join("tls.key")).unwrap();
@@ -122,7 +125,7 @@ mod tests {
             key: folder.join("tls.key"),
             authority: Some(folder.join("ca.crt")),
         };
-        std::fs::write(folder.join("ca.crt"), &authority.pem).unwrap();
+        std::fs::write(folder.join("ca.crt"), &authority.pem()).unwrap();
         let serving = from_files(&files.certificate, &files.key).unwrap();
         let shown = Shown::new(&serving).unwrap();
         let roots = Roots::read(&folder.join("ca.crt")).unwrap();
@@ -166,7 +169,7 @@ mod tests {
 
         // Its authority's file changes with it: agents go on knowing what it held at the start.
         write(folder.path(), &next);
-        std::fs::write(folder.path().join("ca.crt"), &next.pem).unwrap();
+        std::fs::write(folder.path().join("ca.crt"), &next.pem()).unwrap();
         followed.look(&shown);
         assert_eq!(now(), first);
         let problem = followed.problem.clone().unwrap();

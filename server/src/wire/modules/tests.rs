@@ -42,8 +42,8 @@ use crate::identity::{Passwords, SignInSources};
 use crate::memory::MemoryPlan;
 use crate::routes::{ROUTES, Right, Route};
 use crate::settings::Settings;
-use crate::status::Status;
-use crate::telemetry::LogFilter;
+use drover_http_edge::status::Status;
+use drover_telemetry::LogFilter;
 
 /// The whole server before a hub.
 struct Whole {
@@ -214,7 +214,7 @@ fn options(folder: &Path) -> ServerOptions {
         hub: HubOptions::Pod,
         hub_webhook: None,
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-        proxies: crate::listen::Proxies::default(),
+        proxies: drover_http_edge::listen::Proxies::default(),
         server_url: None,
         tls: None,
         first_password_file: None,

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use drover_server::listen::tls::install_provider;
+use drover_tls::install_provider;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};

@@ -4,7 +4,7 @@ use kube::client::Body;
 use super::*;
 use crate::hub::Stores;
 use crate::hub::admission::Judge;
-use crate::telemetry::{Health, Metrics};
+use drover_telemetry::{Health, Metrics};
 
 fn refused(message: &str) -> HubError {
     said(403, message)

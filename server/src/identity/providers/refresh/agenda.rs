@@ -10,9 +10,9 @@ use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt as _;
 
 use super::{Outcome, Whom};
-use crate::backoff::Backoff;
 use crate::hub::Hub;
 use crate::settings;
+use drover_entropy::backoff::Backoff;
 
 /// A provider that does not answer is left alone for so long, longer each time.
 const REST: (Duration, Duration) = (Duration::from_secs(10), Duration::from_mins(5));

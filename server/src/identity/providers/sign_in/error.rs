@@ -13,8 +13,8 @@ use crate::identity::providers::configured::UseError;
 use crate::identity::providers::kept::KeptError;
 use crate::identity::providers::people::PeopleError;
 use crate::identity::tokens::TokenError;
-use crate::randomness::NoRandomness;
-use crate::status::Status;
+use drover_entropy::NoRandomness;
+use drover_http_edge::status::Status;
 
 /// Why somebody did not get in.
 #[derive(Debug, Error)]

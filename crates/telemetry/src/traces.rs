@@ -13,8 +13,8 @@ use opentelemetry_sdk::trace::span_processor_with_async_runtime::BatchSpanProces
 use reqwest::{Certificate, Url};
 use thiserror::Error;
 
-use crate::listen::tls::roots::Roots;
-use crate::listen::tls::{TlsError, install_provider};
+use drover_tls::roots::Roots;
+use drover_tls::{TlsError, install_provider};
 
 /// How long the collector may take for one batch.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -129,9 +129,9 @@ mod tests {
     use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 
     use super::*;
-    use crate::hub::authority::Serving;
-    use crate::listen::tls::Shown;
-    use crate::telemetry::{LogFilter, Logging, ROAD_TARGET};
+    use crate::{LogFilter, Logging, ROAD_TARGET};
+    use drover_tls::Serving;
+    use drover_tls::Shown;
 
     /// What a collector was sent in one request.
     async fn received(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> String {

@@ -9,9 +9,10 @@ use http_body::Body as _;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 
-use super::BODY_BYTES;
 use crate::status::Status;
 
+/// Longest body of a request.
+pub const BODY_BYTES: usize = 64 * 1024;
 /// Longest that a body may take to arrive.
 const WITHIN: Duration = Duration::from_secs(30);
 

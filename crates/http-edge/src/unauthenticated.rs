@@ -15,7 +15,7 @@ use crate::networks::{Share, Shares, sender};
 use crate::status::Status;
 
 /// Such bodies that are read at once, from everywhere and from one network. Each may hold
-/// [`super::BODY_BYTES`] and take its time, so that more of them could fill memory.
+/// [`super::body::BODY_BYTES`] and take its time, so that more of them could fill memory.
 const AT_ONCE: (usize, usize) = (512, 32);
 
 /// Bodies of agents that are read at once, from everywhere and from one network; as many again are for
@@ -65,7 +65,6 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for StrangersJson<T> {
     type Rejection = Status;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Status> {
-        // Not waited for: what waits holds what the connection has received.
         // Not waited for: what waits holds what the connection has received.
         let place = READING.stranger(sender(request.extensions()));
         let _place = place.ok_or_else(too_many)?;

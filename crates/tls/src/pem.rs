@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use rustls::pki_types::CertificateDer;
 
 /// Certificates as a PEM file.
-pub(crate) fn to_pem(certificates: &[CertificateDer<'_>]) -> String {
+pub fn to_pem(certificates: &[CertificateDer<'_>]) -> String {
     let mut pem = String::new();
     for certificate in certificates {
         pem.push_str("-----BEGIN CERTIFICATE-----\n");

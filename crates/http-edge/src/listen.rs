@@ -15,7 +15,6 @@ pub mod files;
 mod place;
 mod prompt;
 pub mod proxied;
-pub mod tls;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -47,9 +46,9 @@ use self::activity::Tracked;
 pub use self::place::Place;
 use self::place::{Places, Purpose};
 use self::prompt::Prompt;
-use crate::backoff::Backoff;
 use crate::networks::TrustedProxies;
 use crate::status::Status;
+use drover_entropy::backoff::Backoff;
 
 /// Largest header section of a request; client-go sends long tokens and group lists.
 pub const HEADER_BYTES: usize = 256 * 1024;

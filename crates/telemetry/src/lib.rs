@@ -1,11 +1,11 @@
-//! How the server tells how it does: metrics, health, logs and traces.
+//! Metrics, health checks, logs and traces of the process.
 //!
-//! `/livez` and `/readyz` are for anyone, `/metrics` and the log filter for administrators.
+//! *Owns* the metrics registry, the checks behind `/readyz`, the log filter and the export of traces.
+//! *Never* serves a route: the REST API shows what is here.
 
 mod health;
 mod logging;
 mod metrics;
-mod routes;
 mod traces;
 
 pub use self::health::{Findings, Health};
@@ -14,6 +14,4 @@ pub use self::logging::{
     StartLoggingError, start,
 };
 pub use self::metrics::{DirectionLabel, Metrics, ReasonLabel, RequestLabels, VerbLabel};
-pub(crate) use self::routes::documented;
-pub use self::routes::{LogFilterBody, Telemetry, router};
 pub use self::traces::{Collector, ExportError};

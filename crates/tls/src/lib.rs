@@ -1,5 +1,9 @@
-//! What the listener proves itself with, replaceable while it runs.
+//! Certificates: the chain and key that a listener shows, replaceable while it runs, and the
+//! authorities that clients are told to trust.
+//!
+//! *Owns* reading them from files, and the process's TLS provider. *Never* issues or stores one.
 
+pub mod pem;
 pub mod roots;
 
 use std::fs;
@@ -16,8 +20,6 @@ use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
-
-use crate::hub::authority::Serving;
 
 /// Why the listener has nothing to prove itself with.
 #[derive(Debug, Error)]
@@ -93,6 +95,21 @@ pub enum TlsError {
     /// Key and certificate do not fit, or cannot be used.
     #[error("the certificate and its key cannot be used together")]
     Rustls(#[from] rustls::Error),
+}
+
+/// A certificate chain and its key, PEM.
+#[derive(Clone)]
+pub struct Serving {
+    /// The chain, leaf first.
+    pub chain: String,
+    /// The leaf's private key, PKCS#8.
+    pub key: SecretString,
+}
+
+impl std::fmt::Debug for Serving {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Serving").finish_non_exhaustive()
+    }
 }
 
 /// Reads a certificate chain and its key from files.

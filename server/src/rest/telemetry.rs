@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{Findings, Health, LogFilter, LogFilterError, Metrics};
 use crate::hub::connect::HubMetrics;
 use crate::identity::Authenticator;
 use crate::rest::audited::identify;
-use crate::rest::body;
 use crate::rest::caller::check_administrator;
-use crate::status::Status;
+use drover_http_edge::body;
+use drover_http_edge::status::Status;
+use drover_telemetry::{Findings, Health, LogFilter, LogFilterError, Metrics};
 
 /// What the routes show.
 #[derive(Clone)]

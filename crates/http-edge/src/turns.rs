@@ -7,21 +7,21 @@ use parking_lot::Mutex;
 
 /// Who is at something; clones share it.
 #[derive(Clone, Debug)]
-pub(crate) struct Turns {
+pub struct Turns {
     most: usize,
     among: Arc<Mutex<HashSet<Box<str>>>>,
 }
 
 /// Somebody's turn; over when dropped.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub struct Turn {
     who: Box<str>,
     among: Arc<Mutex<HashSet<Box<str>>>>,
 }
 
 /// Why somebody has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoTurn {
+pub enum NoTurn {
     /// For themselves.
     Yours,
     /// For others.
@@ -30,7 +30,7 @@ pub(crate) enum NoTurn {
 
 impl Turns {
     /// For so many people at once.
-    pub(crate) fn of(most: usize) -> Self {
+    pub fn of(most: usize) -> Self {
         Self {
             most,
             among: Arc::default(),
@@ -38,7 +38,7 @@ impl Turns {
     }
 
     /// A turn for the person of this UID.
-    pub(crate) fn take(&self, who: &str) -> Result<Turn, NoTurn> {
+    pub fn take(&self, who: &str) -> Result<Turn, NoTurn> {
         let mut among = self.among.lock();
         if among.contains(who) {
             return Err(NoTurn::Yours);

@@ -15,8 +15,8 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client;
 
 use super::*;
-use crate::hub::authority::Serving;
-use crate::listen::tls::{Shown, install_provider};
+use drover_tls::Serving;
+use drover_tls::{Shown, install_provider};
 
 /// Generous: what is waited for here is cut after a fraction of it.
 const SOON: Duration = Duration::from_secs(20);

@@ -17,7 +17,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
-use crate::proxy::Verb;
+use drover_access::verb::Verb;
 
 /// Upper bounds of the latency buckets, in seconds.
 const LATENCY: [f64; 14] = [
@@ -27,8 +27,8 @@ const LATENCY: [f64; 14] = [
 /// Labels of `drover_requests_total`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct RequestLabels {
-    /// What was done.
-    pub verb: Verb,
+    /// The Kubernetes verb, of [`Verb::as_str`].
+    pub verb: &'static str,
     /// HTTP status code of the answer; 0 if the client was gone before there was one.
     pub code: u16,
 }
@@ -36,8 +36,8 @@ pub struct RequestLabels {
 /// Labels of what is told apart by verb only.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct VerbLabel {
-    /// What is done.
-    pub verb: Verb,
+    /// The Kubernetes verb, of [`Verb::as_str`].
+    pub verb: &'static str,
 }
 
 /// Labels of `drover_refusals_total` and `drover_revocations_total`.
@@ -147,14 +147,19 @@ impl Metrics {
     pub fn request_ended(&self, verb: Verb, code: Option<StatusCode>) {
         let code = code.map_or(0, |code| code.as_u16());
         self.requests
-            .get_or_create(&RequestLabels { verb, code })
+            .get_or_create(&RequestLabels {
+                verb: verb.as_str(),
+                code,
+            })
             .inc();
     }
 
     /// Notes how long the head of an answer took.
     pub fn answered(&self, verb: Verb, after: Duration) {
         self.request_duration
-            .get_or_create(&VerbLabel { verb })
+            .get_or_create(&VerbLabel {
+                verb: verb.as_str(),
+            })
             .observe(after.as_secs_f64());
     }
 

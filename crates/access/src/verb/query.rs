@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// The first value of a query parameter, decoded.
 ///
 /// A pair with a semicolon or a broken escape does not count, as in Go's `url.ParseQuery`.
-pub(in crate::proxy) fn parameter<'a>(query: Option<&'a str>, name: &str) -> Option<Cow<'a, str>> {
+pub fn parameter<'a>(query: Option<&'a str>, name: &str) -> Option<Cow<'a, str>> {
     query?.split('&').find_map(|pair| {
         if pair.contains(';') {
             return None;

@@ -9,13 +9,11 @@
 mod query;
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 use http::Method;
-use prometheus_client::encoding::{EncodeLabelValue, LabelValueEncoder};
 use serde::Serialize;
 
-pub(super) use self::query::parameter;
+pub use self::query::parameter;
 use self::query::{asks, unescaped};
 
 /// What a request does.
@@ -146,12 +144,6 @@ fn of_path(method: &Method) -> Verb {
         Method::PATCH => Verb::Patch,
         Method::DELETE => Verb::Delete,
         _ => Verb::Other,
-    }
-}
-
-impl EncodeLabelValue for Verb {
-    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> Result<(), std::fmt::Error> {
-        encoder.write_str(self.as_str())
     }
 }
 
