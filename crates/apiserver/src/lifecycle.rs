@@ -14,7 +14,6 @@ mod feed;
 mod furnish;
 mod namespaces;
 mod observe;
-mod queue;
 mod rights;
 mod run;
 mod served;
@@ -24,6 +23,7 @@ mod writes;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use drover_reconcile::Metrics;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use serde_json::Value;
@@ -180,9 +180,10 @@ pub async fn run(
     hub: Arc<dyn Hub>,
     tokens: Arc<Tokens>,
     options: LifecycleOptions,
+    metrics: Metrics,
     shutdown: CancellationToken,
 ) {
-    let mut controllers = Controllers::new(Arc::clone(&hub), shutdown.clone());
+    let mut controllers = Controllers::new(Arc::clone(&hub), metrics, shutdown);
     controllers.add(namespaces::Namespaces::new(
         Arc::clone(&hub),
         Arc::clone(&options.clock),

@@ -200,7 +200,8 @@ impl ApiServer {
         let shared = &self.inner.shared;
         let tokens = Arc::clone(&shared.tokens);
         let options = self.inner.lifecycle.clone();
-        let controllers = lifecycle::run(hub, tokens, options, shutdown.clone());
+        let metrics = shared.metrics.controllers.clone();
+        let controllers = lifecycle::run(hub, tokens, options, metrics, shutdown.clone());
         let keys = keys::rotate(&shared.store, &shared.tokens, &shutdown);
         tokio::join!(controllers, keys);
         self.inner.shared.shutdown.cancel();

@@ -1,26 +1,29 @@
-//! Runs controllers: one task reads the feed for all, each controller has workers of its own.
+//! Runs controllers on the shared runtime: one task reads the feed for all of them.
 
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
+use drover_reconcile::{
+    Action, Attempt, Backoff, LeaderGate, Metrics, Options, Reconciler, Trigger,
+};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::feed::Observed;
-use super::queue::Queue;
 use super::{Hub, ObjectPath};
 use crate::access::IssueError;
 use crate::status::ApiError;
 
-/// Keys that may wait at one controller before the feed does.
+/// Ready keys of one controller from which on the feed waits.
 const CAPACITY: usize = 10_000;
-const WORKERS: usize = 2;
-/// No reconciliation takes longer; one that would is tried again.
+const CONCURRENCY: usize = 2;
+/// Longest time of one reconciliation.
 const RECONCILE_TIMEOUT: Duration = Duration::from_mins(1);
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(20), Duration::from_mins(5));
 
 /// Why a reconciliation has to be tried again.
 #[derive(Debug, thiserror::Error)]
@@ -50,8 +53,6 @@ pub(super) enum ReconcileError {
     Content(String),
     #[error("cannot issue a token for a Secret")]
     Issue(#[source] IssueError),
-    #[error("it took longer than {} s", RECONCILE_TIMEOUT.as_secs())]
-    Timeout,
 }
 
 impl ReconcileError {
@@ -121,41 +122,41 @@ type Feed = Box<dyn for<'a> Fn(&'a Observed) -> BoxFuture<'a, ()> + Send + Sync>
 /// Controllers that run together.
 pub(super) struct Controllers {
     hub: Arc<dyn Hub>,
+    metrics: Metrics,
     shutdown: CancellationToken,
     feeds: Vec<Feed>,
     tasks: JoinSet<()>,
 }
 
 impl Controllers {
-    pub(super) fn new(hub: Arc<dyn Hub>, shutdown: CancellationToken) -> Self {
+    pub(super) fn new(hub: Arc<dyn Hub>, metrics: Metrics, shutdown: CancellationToken) -> Self {
         Self {
             hub,
+            metrics,
             shutdown,
             feeds: Vec::new(),
             tasks: JoinSet::new(),
         }
     }
 
-    /// Starts a controller's workers.
+    /// Starts a controller.
     pub(super) fn add<C: Controller>(&mut self, controller: C) {
         let controller = Arc::new(controller);
-        let queue = Arc::new(Queue::new(CAPACITY));
-        for _ in 0..WORKERS {
-            let (controller, queue) = (Arc::clone(&controller), Arc::clone(&queue));
-            let shutdown = self.shutdown.clone();
-            self.tasks.spawn(async move {
-                tokio::select! {
-                    () = shutdown.cancelled() => {}
-                    () = work(&*controller, &queue) => {}
-                }
-            });
-        }
+        let trigger = Trigger::new(options(C::NAME), &self.metrics);
+        let reconciler = Fed {
+            controller: Arc::clone(&controller),
+            trigger: trigger.clone(),
+        };
+        self.start(drover_reconcile::Controller::new(
+            trigger.clone(),
+            reconciler,
+        ));
         self.feeds.push(Box::new(move |observed| {
             let keys = controller.observe(observed);
-            let queue = Arc::clone(&queue);
+            let trigger = trigger.clone();
             Box::pin(async move {
                 for key in keys {
-                    queue.push(key).await;
+                    trigger.enqueue_when_room(key).await;
                 }
             })
         }));
@@ -163,16 +164,17 @@ impl Controllers {
 
     /// Starts a sweep.
     pub(super) fn sweep<S: Sweep>(&mut self, sweep: S) {
-        let shutdown = self.shutdown.clone();
-        self.tasks.spawn(async move {
-            tokio::select! {
-                () = shutdown.cancelled() => {}
-                () = sweep_forever(&sweep) => {}
-            }
-        });
+        let trigger = Trigger::new(options(S::NAME), &self.metrics);
+        let controller = drover_reconcile::Controller::new(trigger, Swept(sweep));
+        self.start(controller.at_start(|| vec![()]));
     }
 
-    /// Reads the feed until the shutdown, then waits for the workers.
+    fn start<R: Reconciler>(&mut self, controller: drover_reconcile::Controller<R>) {
+        let running = controller.run(LeaderGate::always_open(), self.shutdown.clone());
+        self.tasks.spawn(running);
+    }
+
+    /// Reads the feed until the shutdown, then waits for the controllers.
     pub(super) async fn run(mut self) {
         let mut feed = self.hub.observe();
         let shutdown = self.shutdown.clone();
@@ -192,45 +194,50 @@ impl Controllers {
     }
 }
 
-async fn work<C: Controller>(controller: &C, queue: &Queue<C::Key>) {
-    let also = |key| queue.push_now(key);
-    loop {
-        let key = queue.pop().await;
-        let reconcile = controller.reconcile(&key, &also);
-        let outcome = tokio::time::timeout(RECONCILE_TIMEOUT, reconcile)
-            .await
-            .unwrap_or(Err(ReconcileError::Timeout));
-        match outcome {
-            Ok(next) => queue.done(&key, next),
-            Err(error) => {
-                let again = queue.failed(&key);
-                report(C::NAME, &error, &key, again);
-            }
-        }
+fn options(name: &'static str) -> Options {
+    Options {
+        concurrency: CONCURRENCY,
+        timeout: Some(RECONCILE_TIMEOUT),
+        backoff: BACKOFF,
+        capacity: CAPACITY,
+        ..Options::new(name)
     }
 }
 
-/// A conflict or a vanished object is the ordinary way in which changes meet.
-fn report(controller: &str, error: &ReconcileError, key: &dyn Debug, again: Duration) {
-    let ordinary = matches!(
-        error,
-        ReconcileError::Write { source, .. } if matches!(source.code.as_u16(), 404 | 409)
-    );
-    let cause = std::error::Error::source(error).map(ToString::to_string);
-    let cause = cause.unwrap_or_default();
-    if ordinary {
-        tracing::debug!(controller, ?key, ?again, cause, "{error}; trying again");
-    } else {
-        tracing::warn!(controller, ?key, ?again, cause, "{error}; trying again");
+/// A controller whose keys come from the feed.
+struct Fed<C: Controller> {
+    controller: Arc<C>,
+    trigger: Trigger<C::Key>,
+}
+
+impl<C: Controller> Reconciler for Fed<C> {
+    type Key = C::Key;
+    type Error = ReconcileError;
+
+    async fn reconcile(&self, key: &C::Key, _: &Attempt) -> Result<Action, ReconcileError> {
+        let also = |key| self.trigger.enqueue(key);
+        let next = self.controller.reconcile(key, &also).await?;
+        Ok(next.map_or(Action::await_change(), Action::requeue))
+    }
+
+    /// A conflict or a vanished object is an ordinary race.
+    fn is_expected(&self, error: &ReconcileError) -> bool {
+        matches!(
+            error,
+            ReconcileError::Write { source, .. } if matches!(source.code.as_u16(), 404 | 409)
+        )
     }
 }
 
-async fn sweep_forever<S: Sweep>(sweep: &S) {
-    loop {
-        if let Err(error) = sweep.sweep().await {
-            let cause = std::error::Error::source(&error).map(ToString::to_string);
-            tracing::warn!(controller = S::NAME, cause, "{error}");
-        }
-        tokio::time::sleep(S::EVERY).await;
+/// A sweep as a controller with a single key.
+struct Swept<S>(S);
+
+impl<S: Sweep> Reconciler for Swept<S> {
+    type Key = ();
+    type Error = ReconcileError;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, ReconcileError> {
+        self.0.sweep().await?;
+        Ok(Action::requeue(S::EVERY))
     }
 }

@@ -22,6 +22,8 @@ pub struct Metrics {
     durations: Family<TargetLabels, Histogram, fn() -> Histogram>,
     inflight: Family<InflightLabels, Gauge>,
     watch_events: Family<KindLabels, Counter>,
+    /// Of the server's own controllers.
+    pub(crate) controllers: drover_reconcile::Metrics,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -91,12 +93,15 @@ impl Default for Metrics {
             "Events sent to watchers",
             Family::clone(&watch_events),
         );
+        let controllers = drover_reconcile::Metrics::default();
+        controllers.register(registry.sub_registry_with_prefix("apiserver"));
         Self {
             registry: Mutex::new(registry),
             requests,
             durations,
             inflight,
             watch_events,
+            controllers,
         }
     }
 }
