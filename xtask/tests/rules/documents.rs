@@ -87,34 +87,55 @@ fn decisions_are_numbered_without_a_gap() {
     assert_eq!(numbers, (1..=numbers.len()).collect::<Vec<_>>());
 }
 
-/// The words in backticks of a line.
-fn quoted(line: &str) -> impl Iterator<Item = &str> {
-    line.split('`').skip(1).step_by(2)
+/// The words in backticks of a text.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// Whether a word in backticks is a test's name: metrics and fields have fewer parts.
+fn is_test_name(word: &str) -> bool {
+    word.matches('_').count() >= 3
+        && word
+            .chars()
+            .all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_')
 }
 
 #[test]
-fn security_has_a_row_for_every_group_and_its_tests_exist() {
+fn security_has_a_section_for_every_attack_group_and_its_tests_exist() {
     let sources: Vec<String> = files(".rs").iter().map(|file| read(file)).collect();
     let security = read("docs/security.md");
-    let rows: Vec<&str> = security
-        .lines()
-        .filter(|line| line.starts_with("| ") && line.as_bytes()[2].is_ascii_digit())
-        .collect();
-    let groups: Vec<String> = rows
-        .iter()
-        .map(|row| row[2..].split(' ').next().unwrap().to_owned())
-        .collect();
-    let wanted: Vec<String> = (1..=26).map(|group| group.to_string()).collect();
-    assert_eq!(groups, wanted, "docs/security.md has one row a group");
-    for row in rows {
-        let tests = row.split(" | ").nth(3).unwrap();
-        for test in quoted(tests) {
-            assert!(
-                sources
-                    .iter()
-                    .any(|source| source.contains(&format!("fn {test}("))),
-                "docs/security.md names the test {test}, which is nowhere"
-            );
+    let (_, attacks) = security.split_once("\n## Attacks\n").unwrap();
+    let (attacks, _) = attacks.split_once("\n## ").unwrap();
+    let sections: Vec<&str> = attacks.split("\n### ").skip(1).collect();
+    assert_eq!(
+        sections.len(),
+        26,
+        "docs/security.md has one section a group"
+    );
+    let mut names = Vec::new();
+    for (index, section) in sections.iter().enumerate() {
+        let group = index + 1;
+        assert!(
+            section.starts_with(&format!("{group}. ")),
+            "group {group}: {section}"
+        );
+        for part in ["**Attack:** ", "**Defence:** ", "**Tests:**\n"] {
+            assert!(section.contains(part), "group {group} has no part {part}");
         }
+        let (_, tests) = section.split_once("**Tests:**").unwrap();
+        assert!(
+            quoted(tests).next().is_some(),
+            "group {group} names no test"
+        );
+        names.extend(quoted(tests));
+    }
+    names.extend(quoted(&security).filter(|word| is_test_name(word)));
+    for test in names {
+        assert!(
+            sources
+                .iter()
+                .any(|source| source.contains(&format!("fn {test}("))),
+            "docs/security.md names the test {test}, which does not exist"
+        );
     }
 }
