@@ -38,9 +38,9 @@ check: ## Format, lints, bans and licences, documentation, layering
 	@.ci/suite clippy 900 cargo clippy $(CARGO_ALL) --all-targets --all-features -- -D warnings
 	@.ci/suite ui-clippy 400 bash -c '$(UI_CARGO) clippy $(UI_WASM) -- -D warnings && \
 	  cargo clippy $(UI_NATIVE) --all-targets -- -D warnings'
-	@# The command line without the server also builds for Windows.
-	@.ci/suite windows 400 cargo clippy --locked --package drover-server --lib --bins \
-	  --no-default-features --target x86_64-pc-windows-gnu -- -D warnings
+	@# The program without the server also builds for Windows.
+	@.ci/suite windows 400 cargo clippy --locked --package drover-cli --package drover-server --lib \
+	  --bins --no-default-features --target x86_64-pc-windows-gnu -- -D warnings
 	@.ci/suite deny 120 .ci/deny
 	@RUSTDOCFLAGS='-D warnings' .ci/suite docs 600 cargo doc $(CARGO_ALL) --no-deps
 	@.ci/suite layering 600 cargo test $(CARGO_ALL) --test rules

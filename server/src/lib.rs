@@ -5,7 +5,6 @@
 pub mod args;
 #[cfg(feature = "server")]
 pub mod audit;
-pub mod cli;
 #[cfg(feature = "server")]
 pub mod controllers;
 #[cfg(feature = "server")]
@@ -16,6 +15,8 @@ pub mod hub;
 pub mod identity;
 #[cfg(feature = "server")]
 pub mod memory;
+#[cfg(feature = "server")]
+pub mod program;
 #[cfg(feature = "server")]
 pub mod proxy;
 #[cfg(feature = "server")]

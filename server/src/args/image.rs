@@ -69,3 +69,20 @@ pub enum ImageFormat {
     /// An OCI layout with the manifest of `docker save` beside it
     Tar,
 }
+
+/// `drover server image`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Both programs have to be static, as those in the server's own image are.
+
+Examples:
+  drover server image --file drover.tar
+  skopeo copy oci-archive:drover.tar docker://registry.example.com/drover:VERSION
+  drover server image | ctr --namespace k8s.io images import -
+
+The chart charts/drover runs it.")]
+pub struct ServerImage {
+    /// Which image, and where to.
+    #[command(flatten)]
+    pub image: ImageOptions,
+}

@@ -12,4 +12,5 @@ mod stub;
 mod terminal;
 mod traces;
 mod unit;
+mod values;
 mod wrong;

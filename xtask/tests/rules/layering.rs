@@ -26,6 +26,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     ("drover-providers", &["drover-api"]),
     ("drover-simulate", &["drover-apiserver", "drover-reconcile"]),
+    ("drover-cli", &["drover-api", "drover-entropy", "drover-tls"]),
     ("drover-tunnel", &["drover-access", "drover-api"]),
     (
         "drover-testkit",
@@ -40,6 +41,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         &[
             // For `--demo-clusters` only: simulated clusters are joined by the real agent's code.
             "drover-agent",
+            "drover-cli",
             "drover-simulate",
             "drover-apiserver",
             "drover-entropy",

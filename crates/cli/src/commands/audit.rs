@@ -1,0 +1,203 @@
+//! `drover audit`.
+
+use drover_api::rest::{AuditList, AuditView};
+use jiff::Timestamp;
+
+use crate::args::{AuditArgs, AuditFormat, DurationArg};
+use crate::client::Client;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::output::encode_line;
+use crate::table::{NOTHING, Table, or_nothing, span};
+use crate::terminal::{PrintError, notice, print};
+
+/// Records asked for at once.
+const PAGE: usize = 500;
+
+const HEADINGS: &[&str] = &["TIME", "USER", "CLUSTER", "VERB", "WHAT", "OUTCOME", "CODE"];
+
+/// Prints what was asked for of the audit log, as it comes.
+pub(crate) async fn run(args: &AuditArgs, environment: &Environment) -> Result<(), Failure> {
+    let client = environment.client(&args.connection)?;
+    let query = query(args, Timestamp::now());
+    let mut left = usize::try_from(args.limit).unwrap_or(usize::MAX);
+    let (mut records, mut unreadable, mut next) = (Vec::new(), 0, None);
+    let kept_since = loop {
+        let page = page(&client, &query, left.min(PAGE), next.as_deref()).await?;
+        left = left.saturating_sub(page.items.len());
+        unreadable += page.unreadable;
+        match args.format {
+            AuditFormat::Json => print(&json(&page.items)?)?,
+            AuditFormat::Table => records.extend(page.items),
+        }
+        next = page.continue_token;
+        if next.is_none() || left == 0 {
+            break page.kept_since;
+        }
+    };
+    if args.format == AuditFormat::Table {
+        match (&*records, kept_since) {
+            ([], None) => notice("The audit log is empty."),
+            ([], Some(since)) => {
+                notice(&format!(
+                    "Nothing of that kind is in the log, which begins at {since:.0}."
+                ));
+            }
+            (records, _) => print(&table(records))?,
+        }
+    }
+    if next.is_some() {
+        notice("There may be more; raise --limit, or narrow it down with --since and --user.");
+    }
+    if unreadable > 0 {
+        notice(&format!(
+            "{unreadable} lines or files of the log are no records and were passed over."
+        ));
+    }
+    Ok(())
+}
+
+async fn page(
+    client: &Client,
+    query: &[(&str, String)],
+    limit: usize,
+    after: Option<&str>,
+) -> Result<AuditList, Failure> {
+    let limit = limit.to_string();
+    let mut query: Vec<_> = query.iter().map(|(name, text)| (*name, &**text)).collect();
+    query.push(("limit", &limit));
+    query.extend(after.map(|after| ("continue", after)));
+    Ok(client.get_with(&["v1", "audit"], &query).await?)
+}
+
+/// The filters, times counted from now.
+fn query(args: &AuditArgs, now: Timestamp) -> Vec<(&'static str, String)> {
+    let ago = |ago: Option<DurationArg>| {
+        // What is longer ago than time goes back is any time.
+        let time = ago.map(|ago| now.checked_sub(ago.0).unwrap_or(Timestamp::UNIX_EPOCH));
+        time.map(|time| time.to_string())
+    };
+    let code = args.code.map(|code| code.to_string());
+    [
+        ("user", args.user.clone()),
+        ("cluster", args.cluster.clone()),
+        ("verb", args.verb.clone()),
+        ("outcome", args.outcome.clone()),
+        ("code", code),
+        ("path", args.path.clone()),
+        ("object", args.object.clone()),
+        ("since", ago(args.since)),
+        ("until", ago(args.until)),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name, value?)))
+    .collect()
+}
+
+fn json(records: &[AuditView]) -> Result<String, PrintError> {
+    records.iter().map(encode_line).collect()
+}
+
+fn table(records: &[AuditView]) -> String {
+    let mut table = Table::new(HEADINGS);
+    for record in records {
+        let code = record.code.map(|code| code.to_string());
+        table.row(&[
+            format!("{:.0}", record.time),
+            or_nothing(record.user.as_deref()),
+            or_nothing(record.cluster.as_deref()),
+            or_nothing(record.verb.as_deref()),
+            what(record),
+            outcome(record),
+            or_nothing(code.as_deref()),
+        ]);
+    }
+    table.render()
+}
+
+/// The path, and what it was about or how many requests it stands for.
+fn what(record: &AuditView) -> String {
+    match (&record.path, &record.object, record.count) {
+        (_, _, Some(count)) => {
+            let source = record.source.as_deref().unwrap_or("many networks");
+            format!("{count} requests of strangers from {source}")
+        }
+        (Some(path), Some(object), None) => format!("{path} ({object})"),
+        (Some(path), None, None) => path.clone(),
+        (None, _, None) => NOTHING.to_owned(),
+    }
+}
+
+/// How it ended, with the reason, or how long it had lasted if that was long.
+fn outcome(record: &AuditView) -> String {
+    let outcome = record.outcome.as_str();
+    match &record.reason {
+        Some(reason) => format!("{outcome} ({reason})"),
+        None if record.duration_ms >= 10_000.0 => {
+            let lasted = std::time::Duration::try_from_secs_f64(record.duration_ms / 1e3);
+            let lasted = lasted.unwrap_or_default().as_secs();
+            format!("{outcome} after {}", span(lasted))
+        }
+        None => outcome.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn records() -> Vec<AuditView> {
+        let records = json!([
+            {
+                "time": "2026-11-22T10:00:00.123Z", "stage": "end", "id": "a-1", "user": "ann",
+                "cluster": "shop", "verb": "watch", "path": "/api/v1/pods?watch=true",
+                "outcome": "revoked", "code": 200, "reason": "TokenGone", "durationMs": 61_000.0,
+            },
+            {
+                "time": "2026-11-22T09:00:00Z", "stage": "end", "id": "a-2", "user": "bob",
+                "verb": "delete", "path": "/v1/users/{name}", "object": "eve\u{1b}[2J",
+                "outcome": "complete", "code": 204, "durationMs": 12_000.0,
+            },
+            {
+                "time": "2026-11-22T08:00:00Z", "stage": "end", "source": "192.0.2.1",
+                "outcome": "refused", "code": 401, "reason": "Unauthorized", "count": 7,
+                "durationMs": 1000.0,
+            },
+        ]);
+        serde_json::from_value(records).unwrap()
+    }
+
+    #[test]
+    fn records_are_shown_in_words_that_cannot_steer_the_terminal() {
+        insta::assert_snapshot!(table(&records()));
+    }
+
+    #[test]
+    fn each_record_is_one_line_of_json() {
+        let text = json(&records()).unwrap();
+        let read = text.lines().map(|line| serde_json::from_str(line).unwrap());
+        assert_eq!(read.collect::<Vec<AuditView>>(), records());
+    }
+
+    #[test]
+    fn filters_are_asked_for_by_the_servers_words() {
+        use crate::args::{ClientArgs, ClientCommand};
+        use clap::Parser as _;
+        let typed = "drover audit --user ann --verb delete --code 403 --since 1h --path pods";
+        let args = ClientArgs::parse_from(typed.split(' '));
+        let ClientCommand::Audit(args) = args.command else {
+            panic!("{typed}")
+        };
+        let now = "2026-11-22T10:00:00Z".parse().unwrap();
+        let asked: Vec<_> = query(&args, now)
+            .into_iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        assert_eq!(
+            asked.join("&"),
+            "user=ann&verb=delete&code=403&path=pods&since=2026-11-22T09:00:00Z"
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! `drover cluster import`.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use drover_api::cluster_state::HOSTS_HUB;
+use drover_api::rest::{ClusterCreate, ClusterView, Import, ImportRequest};
+use drover_api::shell;
+use jiff::Timestamp;
+
+use super::values::chart_values;
+use super::view::{is_ready, progress};
+use crate::args::ClusterImport;
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::platform::CLOSES_OUTPUT;
+use crate::table::until;
+use crate::terminal::{finish_output, notice, output_is_screen, print};
+use crate::wait::{Next, wait_for};
+
+/// Makes the Cluster if there is none, and prints what joins it.
+pub(super) async fn import(client: &Client, args: &ClusterImport) -> Result<(), Failure> {
+    if args.wait && !CLOSES_OUTPUT && !output_is_screen() {
+        return Err(Failure::Usage(
+            "on Windows, --wait cannot be used in a pipe: the reader would wait for this program, \
+             and this program for the cluster. Write the manifest to a file, apply the file, and \
+             see `drover cluster get NAME`"
+                .to_owned(),
+        ));
+    }
+    ensure(client, args).await?;
+    let request = ImportRequest {
+        ttl_seconds: args.ttl.map(|ttl| ttl.0.as_secs()),
+    };
+    let path = ["v1", "clusters", args.name.as_str(), "import"];
+    let import: Import = client.post(&path, &request).await?;
+    let end = until(import.expires_at, Timestamp::now());
+    if args.curl {
+        print(&curl_lines(&import))?;
+        notice(&format!(
+            "Run both lines where kubectl reaches {:?}; the token expires {end}.",
+            args.name
+        ));
+    } else if args.values {
+        let values = chart_values(import.manifest.expose());
+        print(&values.map_err(|error| Failure::Other(error.to_string()))?)?;
+        notice(&format!("The values can be used once and expire {end}."));
+    } else {
+        print(import.manifest.expose())?;
+        notice(&format!("The manifest can be used once and expires {end}."));
+    }
+    if args.wait {
+        // kubectl at the other end of a pipe applies nothing before it has seen the end.
+        finish_output()?;
+        wait_until_ready(client, args).await?;
+    }
+    Ok(())
+}
+
+async fn ensure(client: &Client, args: &ClusterImport) -> Result<(), Failure> {
+    let create = ClusterCreate {
+        name: args.name.clone(),
+        description: args.description.clone(),
+        labels: args.labels.iter().cloned().collect::<BTreeMap<_, _>>(),
+    };
+    match client
+        .post::<ClusterView>(&["v1", "clusters"], &create)
+        .await
+    {
+        Ok(_) => {
+            notice(&format!("Made the cluster {:?}.", args.name));
+            Ok(())
+        }
+        Err(error) if error.refusal().is_some_and(|r| r.reason == "AlreadyExists") => {
+            if args.description.is_some() || !args.labels.is_empty() {
+                notice(&format!(
+                    "The cluster {:?} is there already; --description and --label change nothing.",
+                    args.name
+                ));
+            }
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Two lines for a shell: the token in a variable, never in a URL, and the call that uses it.
+fn curl_lines(import: &Import) -> String {
+    let token = shell::quoted(import.registration_token.expose());
+    format!(
+        "export DROVER_IMPORT_TOKEN={token}\n{}\n",
+        import.curl.trim_end()
+    )
+}
+
+async fn wait_until_ready(client: &Client, args: &ClusterImport) -> Result<(), Failure> {
+    let hosts_hub = AtomicBool::new(false);
+    let look = || async {
+        let path = ["v1", "clusters", args.name.as_str()];
+        let cluster: ClusterView = client.get(&path).await?;
+        hosts_hub.store(cluster.hosts_hub, Ordering::Relaxed);
+        Ok(if is_ready(&cluster) {
+            Next::Done
+        } else {
+            Next::Wait(progress(&cluster))
+        })
+    };
+    wait_for(args.timeout.0, look).await?;
+    notice(&format!("The cluster {:?} is ready.", args.name));
+    if hosts_hub.into_inner() {
+        notice(&format!("Warning: {HOSTS_HUB}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! `drover cluster kubeconfig`: requests a kubeconfig, then prints, writes or merges it.
+
+use drover_api::rest::{KubeconfigCredential, KubeconfigRequest, KubeconfigResponse};
+
+use crate::args::{ClusterKubeconfig, Connection, CredentialKind, ServerUrl};
+use crate::client::Client;
+use crate::environment::{Environment, Source};
+use crate::failure::Failure;
+use crate::kubeconfig::{
+    KubeconfigError, foreign_commands, merge_into, merge_target, parse, servers, write,
+};
+use crate::terminal::{notice, print};
+
+/// Gets a kubeconfig and puts it where it was wanted.
+pub(super) async fn run(
+    client: &Client,
+    args: &ClusterKubeconfig,
+    connection: &Connection,
+    environment: &Environment,
+) -> Result<(), Failure> {
+    let request = KubeconfigRequest {
+        clusters: args.names.clone(),
+        credential: match args.credential {
+            CredentialKind::Exec => KubeconfigCredential::Exec,
+            CredentialKind::Token => KubeconfigCredential::Token,
+        },
+        ttl_seconds: args.ttl.map(|ttl| ttl.0.as_secs()),
+    };
+    let response: KubeconfigResponse = client.post(&["v1", "kubeconfig"], &request).await?;
+    let text = response.kubeconfig.expose();
+    let new = parse(text).map_err(KubeconfigError::FromServer)?;
+    if let Some(command) = foreign_commands(&new).into_iter().next() {
+        return Err(KubeconfigError::ForeignCommand(command).into());
+    }
+    if args.merge {
+        let path = merge_target(environment)?;
+        let names = merge_into(&path, text, args.overwrite)?;
+        notice(&format!(
+            "Put into {}: {}. Use one with: kubectl --context NAME",
+            path.display(),
+            names.join(", ")
+        ));
+    } else if let Some(path) = &args.output_file {
+        write(path, text)?;
+        notice(&format!("Wrote {}.", path.display()));
+    } else {
+        print(text)?;
+    }
+    if matches!(args.credential, CredentialKind::Exec) {
+        for server in servers(&new) {
+            announce(&server, connection, environment)?;
+        }
+    }
+    Ok(())
+}
+
+/// Sees to it that `drover credential` will find a login for the address in a kubeconfig.
+fn announce(
+    server: &ServerUrl,
+    connection: &Connection,
+    environment: &Environment,
+) -> Result<(), Failure> {
+    let file = environment.config_file(connection.config.as_deref())?;
+    let config = file.read()?;
+    if config.of_server(server).is_some() {
+        return Ok(());
+    }
+    match environment.source(connection)? {
+        Source::Login(name) => {
+            let used = config.chosen(name)?.map(|context| context.name.clone());
+            file.change(|config| {
+                let used = config
+                    .contexts
+                    .iter_mut()
+                    .find(|c| Some(&c.name) == used.as_ref());
+                if let Some(context) = used {
+                    context.announced = Some(server.clone());
+                }
+                Ok(())
+            })?;
+        }
+        Source::Direct(_) => notice(&format!(
+            "kubectl will ask drover for tokens of {server}, and there is no login for it here. \
+             Before using the kubeconfig, run: {}",
+            server.login_command()
+        )),
+    }
+    Ok(())
+}

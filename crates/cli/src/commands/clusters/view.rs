@@ -1,0 +1,204 @@
+//! A cluster in words.
+
+use drover_api::cluster_state::{HOSTS_HUB, Seen, condition, seen, state, words};
+use drover_api::conditions::{CLEANED_UP, READY};
+use drover_api::rest::ClusterView;
+use jiff::Timestamp;
+
+use crate::output::{Listed, Page};
+use crate::table::{NOTHING, Table, age, describe, or_nothing};
+
+/// Whether the cluster can be used.
+pub(super) fn is_ready(cluster: &ClusterView) -> bool {
+    !cluster.deleting && condition(cluster, READY).is_some_and(|c| c.status == "True")
+}
+
+/// The state, with the sentence that says why and what to do.
+pub(super) fn progress(cluster: &ClusterView) -> String {
+    let why = condition(cluster, READY)
+        .filter(|c| c.status != "True" && !c.message.is_empty())
+        .map(|c| format!(" ({})", c.message));
+    format!(
+        "{}: {}{}",
+        cluster.name,
+        state(cluster).words,
+        why.unwrap_or_default()
+    )
+}
+
+/// How far the end of a cluster is.
+pub(super) fn leaving(cluster: &ClusterView) -> String {
+    let cleaning = condition(cluster, CLEANED_UP).filter(|_| cluster.deleting);
+    match cleaning {
+        Some(condition) => format!("{}: {}", state(cluster).words, condition.message),
+        None => state(cluster).words,
+    }
+}
+
+/// What stays in a cluster that is being deleted, and what to do about it.
+pub(super) fn uncleaned(cluster: &ClusterView) -> Option<String> {
+    condition(cluster, CLEANED_UP)
+        .filter(|condition| condition.status == "False")
+        .map(|condition| condition.message.clone())
+}
+
+fn nodes(cluster: &ClusterView) -> String {
+    match cluster.nodes {
+        Some(nodes) if nodes.ready == nodes.total => nodes.total.to_string(),
+        Some(nodes) => format!("{} of {} ready", nodes.ready, nodes.total),
+        None => NOTHING.to_owned(),
+    }
+}
+
+fn last_seen(cluster: &ClusterView, now: Timestamp) -> String {
+    match seen(cluster) {
+        Seen::Connected => "connected".to_owned(),
+        Seen::At(at) => age(at, now),
+        Seen::Never => NOTHING.to_owned(),
+    }
+}
+
+impl Listed for ClusterView {
+    const HEADINGS: &'static [&'static str] = &[
+        "NAME",
+        "STATE",
+        "VERSION",
+        "NODES",
+        "AGENT",
+        "LAST SEEN",
+        "AGE",
+    ];
+
+    fn cells(&self, now: Timestamp) -> Vec<String> {
+        vec![
+            self.name.clone(),
+            state(self).words,
+            or_nothing(self.kubernetes_version.as_deref()),
+            nodes(self),
+            or_nothing(self.agent.as_ref().map(|agent| agent.version.as_str())),
+            last_seen(self, now),
+            age(self.created_at, now),
+        ]
+    }
+}
+
+impl Page for ClusterView {
+    fn page(&self, now: Timestamp) -> String {
+        let labels: Vec<_> = self
+            .labels
+            .iter()
+            .map(|(k, v)| format!("{k}={v}"))
+            .collect();
+        let seen = match seen(self) {
+            Seen::At(_) => format!("{} ago", last_seen(self, now)),
+            Seen::Connected | Seen::Never => last_seen(self, now),
+        };
+        let agent = self.agent.as_ref().map(|agent| {
+            let copies = if agent.tunnels == 1 {
+                "tunnel"
+            } else {
+                "tunnels"
+            };
+            format!(
+                "{}, protocol {}, {} {copies}",
+                agent.version, agent.protocol, agent.tunnels
+            )
+        });
+        let image = self.agent.as_ref().and_then(|agent| agent.image.as_deref());
+        let mut facts = vec![
+            ("Name", self.name.clone()),
+            ("UID", self.uid.clone()),
+            ("Description", or_nothing(self.description.as_deref())),
+            ("Labels", or_nothing(Some(&labels.join(", ")))),
+            ("State", state(self).words),
+            ("Kubernetes", or_nothing(self.kubernetes_version.as_deref())),
+            ("Nodes", nodes(self)),
+            ("Agent", or_nothing(agent.as_deref())),
+            ("Agent image", or_nothing(image)),
+            ("Last seen", seen),
+            ("Made", format!("{} ago", age(self.created_at, now))),
+        ];
+        if !self.rights.all_namespaces && !self.rights.namespaces.is_empty() {
+            facts.push(("Your namespaces", self.rights.namespaces.join(", ")));
+        }
+        let mut text = describe(&facts);
+        if self.hosts_hub {
+            text.push_str("\nWarning: ");
+            text.push_str(HOSTS_HUB);
+            text.push('\n');
+        }
+        push_section(&mut text, "Conditions", conditions(self, now));
+        push_section(&mut text, "Resources", resources(self));
+        push_section(&mut text, "Components", components(self));
+        text
+    }
+}
+
+fn push_section(text: &mut String, title: &str, table: Option<Table>) {
+    if let Some(table) = table {
+        text.push('\n');
+        text.push_str(title);
+        text.push_str(":\n");
+        for line in table.render().lines() {
+            text.push_str("  ");
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+}
+
+fn conditions(cluster: &ClusterView, now: Timestamp) -> Option<Table> {
+    let mut table = Table::new(&["CONDITION", "STATUS", "SINCE", "REASON", "MESSAGE"]);
+    for condition in &cluster.conditions {
+        table.row(&[
+            words(&condition.type_),
+            match condition.status.as_str() {
+                "True" => "yes",
+                "False" => "no",
+                _ => "unknown",
+            }
+            .to_owned(),
+            age(condition.last_transition_time.0, now),
+            words(&condition.reason),
+            condition.message.clone(),
+        ]);
+    }
+    (!cluster.conditions.is_empty()).then_some(table)
+}
+
+fn resources(cluster: &ClusterView) -> Option<Table> {
+    let mut table = Table::new(&["RESOURCE", "CAPACITY", "ALLOCATABLE", "REQUESTED", "USED"]);
+    for (name, capacity) in &cluster.capacity {
+        let of = |map: &std::collections::BTreeMap<String, String>| {
+            or_nothing(map.get(name).map(String::as_str))
+        };
+        table.row(&[
+            name.clone(),
+            capacity.clone(),
+            of(&cluster.allocatable),
+            of(&cluster.requests),
+            of(&cluster.usage),
+        ]);
+    }
+    (!cluster.capacity.is_empty()).then_some(table)
+}
+
+fn components(cluster: &ClusterView) -> Option<Table> {
+    let mut table = Table::new(&["COMPONENT", "HEALTH", "MESSAGE"]);
+    for component in &cluster.components {
+        let health = if component.healthy {
+            "healthy"
+        } else {
+            "unhealthy"
+        };
+        table.row(&[
+            component.name.clone(),
+            health.to_owned(),
+            component.message.clone().unwrap_or_default(),
+        ]);
+    }
+    (!cluster.components.is_empty()).then_some(table)
+}
+
+#[cfg(test)]
+mod tests;

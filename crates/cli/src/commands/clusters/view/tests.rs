@@ -1,0 +1,157 @@
+use drover_api::kinds::{AgentStatus, ComponentHealth, NodeCount, PodCount};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use drover_api::conditions::{CONNECTED, REGISTERED};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+
+use super::*;
+use crate::args::Format;
+use crate::output::{list, one};
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+fn now() -> Timestamp {
+    at("2026-11-21T12:00:00Z")
+}
+
+fn set(kind: &str, status: &str, reason: &str, message: &str) -> Condition {
+    Condition {
+        type_: kind.to_owned(),
+        status: status.to_owned(),
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+        last_transition_time: Time(at("2026-11-21T11:50:00Z")),
+        observed_generation: None,
+    }
+}
+
+fn new_cluster(name: &str) -> ClusterView {
+    ClusterView {
+        name: name.to_owned(),
+        uid: format!("uid-of-{name}"),
+        description: None,
+        labels: std::collections::BTreeMap::new(),
+        created_at: at("2026-11-18T12:00:00Z"),
+        deleting: false,
+        conditions: Vec::new(),
+        kubernetes_version: None,
+        nodes: None,
+        hosts_hub: false,
+        not_ready_nodes: Vec::new(),
+        pods: None,
+        capacity: std::collections::BTreeMap::new(),
+        allocatable: std::collections::BTreeMap::new(),
+        requests: std::collections::BTreeMap::new(),
+        usage: std::collections::BTreeMap::new(),
+        components: Vec::new(),
+        agent: None,
+        last_seen: None,
+        rights: drover_api::rest::ClusterRights::default(),
+    }
+}
+
+fn ready_cluster() -> ClusterView {
+    let quantities = |cpu: &str| [("cpu".to_owned(), cpu.to_owned())].into();
+    ClusterView {
+        description: Some("the one in\u{1b}[31m Berlin".to_owned()),
+        labels: [("env".to_owned(), "prod".to_owned())].into(),
+        conditions: vec![
+            set(REGISTERED, "True", "KeyBound", ""),
+            set(CONNECTED, "True", "TunnelOpen", ""),
+            set(READY, "True", "Ready", "everything is as it should be"),
+        ],
+        kubernetes_version: Some("v1.36.1".to_owned()),
+        nodes: Some(NodeCount { total: 3, ready: 2 }),
+        not_ready_nodes: vec!["worker-2".to_owned()],
+        pods: Some(PodCount {
+            failing: 5,
+            unschedulable: 0,
+        }),
+        capacity: quantities("12"),
+        allocatable: quantities("11"),
+        requests: quantities("3500m"),
+        components: vec![ComponentHealth {
+            name: "etcd".to_owned(),
+            healthy: false,
+            message: Some("no leader".to_owned()),
+        }],
+        agent: Some(AgentStatus {
+            version: "0.1.0".to_owned(),
+            protocol: 1,
+            tunnels: 2,
+            image: Some("registry.example.com/drover-agent:0.1.0".to_owned()),
+        }),
+        last_seen: Some(at("2026-11-21T11:59:20Z")),
+        ..new_cluster("berlin")
+    }
+}
+
+fn away_cluster() -> ClusterView {
+    ClusterView {
+        conditions: vec![
+            set(REGISTERED, "True", "KeyBound", ""),
+            set(READY, "False", "AgentNotConnected", "start the agent"),
+        ],
+        ..new_cluster("oslo")
+    }
+}
+
+#[test]
+fn clusters_are_listed_with_their_states_in_words() {
+    let deleting = ClusterView {
+        deleting: true,
+        ..ready_cluster()
+    };
+    let all = vec![
+        ready_cluster(),
+        away_cluster(),
+        new_cluster("rome"),
+        deleting,
+    ];
+    insta::assert_snapshot!(list(all, Format::Table, now(), "").unwrap());
+}
+
+#[test]
+fn a_cluster_is_shown_with_everything_that_is_known() {
+    insta::assert_snapshot!(one(&ready_cluster(), Format::Table, now()).unwrap());
+}
+
+#[test]
+fn cluster_that_hosts_the_hub_is_shown_with_a_warning() {
+    let shown = |hosts_hub| {
+        let cluster = ClusterView {
+            hosts_hub,
+            ..ready_cluster()
+        };
+        one(&cluster, Format::Table, now()).unwrap()
+    };
+    assert!(shown(true).contains("separate from managed workloads"));
+    assert!(!shown(false).contains("Warning"));
+}
+
+#[test]
+fn json_and_yaml_are_the_wire_form_of_the_server() {
+    let json = list(vec![away_cluster()], Format::Json, now(), "").unwrap();
+    let back: drover_api::rest::List<ClusterView> = serde_json::from_str(&json).unwrap();
+    assert_eq!(back.items, vec![away_cluster()]);
+    insta::assert_snapshot!(list(vec![away_cluster()], Format::Yaml, now(), "").unwrap());
+    let yaml = one(&away_cluster(), Format::Yaml, now()).unwrap();
+    assert_eq!(
+        serde_saphyr::from_str::<ClusterView>(&yaml).unwrap(),
+        away_cluster()
+    );
+}
+
+#[test]
+fn progress_says_what_is_in_the_way_and_what_to_do() {
+    assert_eq!(
+        progress(&away_cluster()),
+        "oslo: agent not connected (start the agent)"
+    );
+    assert_eq!(
+        progress(&new_cluster("rome")),
+        "rome: waiting for its manifest"
+    );
+}

@@ -1,0 +1,232 @@
+//! `drover credential`: kubectl's exec plug-in (client.authentication.k8s.io).
+//!
+//! kubectl runs it when it needs a token and keeps the answer in memory; nothing is written here.
+
+use drover_api::group::LOCAL_CLUSTER;
+use drover_api::kinds::TokenPurpose;
+use drover_api::rest::{IssuedToken, TokenCreate, TokenView};
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::args::{CredentialArgs, Format, ServerUrl};
+use crate::client::{CallError, Client};
+use crate::config::Config;
+use crate::environment::{Environment, chosen, client_of};
+use crate::failure::Failure;
+use crate::output::encode;
+use crate::terminal::print;
+
+/// What kubectl speaks, newest first.
+const V1: &str = "client.authentication.k8s.io/v1";
+const V1BETA1: &str = "client.authentication.k8s.io/v1beta1";
+/// kubectl asks again this long before the token ends, so that no request meets an expired one.
+const EARLY: SignedDuration = SignedDuration::from_secs(30);
+/// Where the server has its clusters.
+const CLUSTERS: &str = "/k8s/clusters/";
+
+/// The part of `$KUBERNETES_EXEC_INFO` that matters.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ExecInfo {
+    #[serde(default)]
+    api_version: Option<String>,
+    #[serde(default)]
+    spec: ExecSpec,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct ExecSpec {
+    #[serde(default)]
+    cluster: Option<ExecCluster>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ExecCluster {
+    server: String,
+}
+
+/// For which cluster, on which server.
+#[derive(Debug, PartialEq, Eq)]
+struct Wanted {
+    server: Option<ServerUrl>,
+    /// Absent for the hub: its tokens cannot be limited to it.
+    cluster: Option<String>,
+    version: &'static str,
+}
+
+/// Prints an `ExecCredential` with a short-lived token that works on one cluster.
+pub(crate) async fn run(args: &CredentialArgs, environment: &Environment) -> Result<(), Failure> {
+    let wanted = wanted(args, environment.exec_info.as_deref())?;
+    let client = client(args, &wanted, environment)?;
+    let request = TokenCreate {
+        purpose: TokenPurpose::Credential,
+        cluster: wanted.cluster.clone(),
+        description: None,
+        ttl_seconds: args.ttl.map(|ttl| ttl.0.as_secs()),
+    };
+    let issued: IssuedToken = client
+        .post(&["v1", "tokens"], &request)
+        .await
+        .map_err(|error| explain(error, &client))?;
+    same_cluster(args, &issued, &wanted)?;
+    let credential = json!({
+        "apiVersion": wanted.version,
+        "kind": "ExecCredential",
+        "status": {
+            "token": issued.token.expose(),
+            "expirationTimestamp": renewal(&issued.metadata),
+        },
+    });
+    Ok(print(&encode(&credential, Format::Json)?)?)
+}
+
+/// From the flags, else from what kubectl says.
+fn wanted(args: &CredentialArgs, exec_info: Option<&str>) -> Result<Wanted, Failure> {
+    let info = match exec_info {
+        Some(text) => serde_json::from_str::<ExecInfo>(text).map_err(|error| {
+            Failure::Usage(format!(
+                "$KUBERNETES_EXEC_INFO is no ExecCredential ({error}); this command is run by kubectl"
+            ))
+        })?,
+        None => ExecInfo::default(),
+    };
+    let version = match info.api_version.as_deref() {
+        None | Some(V1) => V1,
+        Some(V1BETA1) => V1BETA1,
+        Some(other) => {
+            return Err(Failure::Usage(format!(
+                "kubectl asks for {other:?}; this version of drover speaks {V1}. Get a new \
+                 kubeconfig: drover cluster kubeconfig --merge"
+            )));
+        }
+    };
+    let (server, cluster) = match info.spec.cluster {
+        Some(cluster) => from_address(&cluster.server),
+        None => (None, None),
+    };
+    let cluster = args.cluster.clone().or(cluster);
+    if cluster.is_none() && args.server.is_none() {
+        return Err(Failure::Usage(
+            "no cluster is named: give --cluster, or set provideClusterInfo in the kubeconfig"
+                .to_owned(),
+        ));
+    }
+    Ok(Wanted {
+        server: args.server.clone().or(server),
+        cluster: cluster.filter(|name| name != LOCAL_CLUSTER),
+        version,
+    })
+}
+
+/// Server and cluster of `https://HOST:PORT/k8s/clusters/NAME`.
+fn from_address(address: &str) -> (Option<ServerUrl>, Option<String>) {
+    let Some((server, rest)) = address.split_once(CLUSTERS) else {
+        return (address.parse().ok(), None);
+    };
+    let name = rest.split('/').next().filter(|name| !name.is_empty());
+    (server.parse().ok(), name.map(str::to_owned))
+}
+
+fn client(
+    args: &CredentialArgs,
+    wanted: &Wanted,
+    environment: &Environment,
+) -> Result<Client, Failure> {
+    let config = environment.config_file(args.config.as_deref())?.read()?;
+    // A token made by one server must never be sent to another; an exported name is a habit, not
+    // a wish for this cluster.
+    let name = args.context.as_deref();
+    let named = name.and_then(|name| config.context(name));
+    let context = match &wanted.server {
+        Some(server) if !environment.is_typed("context") => named
+            .filter(|context| context.serves(server))
+            .or_else(|| config.of_server(server))
+            .ok_or_else(|| not_logged_in(&config, server))?,
+        _ => chosen(&config, name)?,
+    };
+    if let Some(server) = wanted
+        .server
+        .as_ref()
+        .filter(|server| !context.serves(server))
+    {
+        return Err(Failure::Usage(format!(
+            "the context {:?} is of {}, not of {server}; run: {}",
+            context.name,
+            context.server,
+            server.login_command()
+        )));
+    }
+    client_of(context, args.request_timeout.0)
+}
+
+/// No login is for the address in the kubeconfig; the server may be known by another one.
+fn not_logged_in(config: &Config, server: &ServerUrl) -> Failure {
+    let others: Vec<String> = config
+        .contexts
+        .iter()
+        .map(|c| c.server.to_string())
+        .collect();
+    let known = if others.is_empty() {
+        String::new()
+    } else {
+        format!(
+            ". If that is another address of a server you are logged in to ({}), run instead: \
+             drover --context NAME cluster kubeconfig --merge",
+            others.join(", ")
+        )
+    };
+    Failure::NotLoggedIn(format!(
+        "not logged in to {server}; run: {}{known}",
+        server.login_command()
+    ))
+}
+
+/// What kubectl shows must say what to do.
+fn explain(error: CallError, client: &Client) -> Failure {
+    match error {
+        CallError::Refused(refusal) if refusal.code == 401 => Failure::NotLoggedIn(format!(
+            "the login at {} has ended; run: {}",
+            client.server(),
+            client.server().login_command()
+        )),
+        other => other.into(),
+    }
+}
+
+/// A cluster of the same name, made after the kubeconfig, is another cluster.
+fn same_cluster(
+    args: &CredentialArgs,
+    issued: &IssuedToken,
+    wanted: &Wanted,
+) -> Result<(), Failure> {
+    let Some(name) = &wanted.cluster else {
+        return Ok(());
+    };
+    let scope = issued.metadata.cluster.as_ref();
+    let uid = scope.map(|scope| scope.uid.as_str());
+    if uid.is_none() {
+        return Err(Failure::Other(
+            "the server gave a token that is not limited to the cluster; compare the versions \
+             with `drover version`"
+                .to_owned(),
+        ));
+    }
+    match &args.cluster_uid {
+        Some(known) if uid != Some(known.as_str()) => Err(Failure::Other(format!(
+            "the cluster {name:?} is not the one this kubeconfig was made for: it was deleted and \
+             imported again. Get a new kubeconfig: drover cluster kubeconfig {name} --merge"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// When kubectl shall ask again: a little before the end, at most a tenth of the life.
+fn renewal(token: &TokenView) -> Timestamp {
+    let end = token.expires_at;
+    let tenth = end.duration_since(token.created_at) / 10;
+    end.checked_sub(EARLY.min(tenth)).unwrap_or(end)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+use clap::Parser;
+
+use super::*;
+use crate::args::{ClientArgs, ClientCommand};
+
+fn args(line: &[&str]) -> CredentialArgs {
+    let line = ["drover", "credential"].iter().chain(line);
+    match ClientArgs::try_parse_from(line).unwrap().command {
+        ClientCommand::Credential(args) => args,
+        other => unreachable!("{other:?}"),
+    }
+}
+
+fn info(version: &str, server: &str) -> String {
+    json!({
+        "apiVersion": version,
+        "kind": "ExecCredential",
+        "spec": {"interactive": false, "cluster": {"server": server, "certificate-authority-data": "QQ=="}},
+    })
+    .to_string()
+}
+
+#[test]
+fn server_and_cluster_are_read_from_what_kubectl_says() {
+    let text = info(V1BETA1, "https://d.example:8443/k8s/clusters/berlin");
+    let found = wanted(&args(&[]), Some(&text)).unwrap();
+    assert_eq!(
+        found.server,
+        Some("https://d.example:8443".parse().unwrap())
+    );
+    assert_eq!(
+        (found.cluster.as_deref(), found.version),
+        (Some("berlin"), V1BETA1)
+    );
+}
+
+#[test]
+fn flags_count_more_than_what_kubectl_says() {
+    let text = info(V1, "https://d.example/k8s/clusters/berlin/");
+    let flags = args(&["--server", "https://e.example", "--cluster", "oslo"]);
+    let found = wanted(&flags, Some(&text)).unwrap();
+    assert_eq!(found.server, Some("https://e.example".parse().unwrap()));
+    assert_eq!(found.cluster.as_deref(), Some("oslo"));
+}
+
+#[test]
+fn without_a_cluster_or_with_a_strange_version_it_says_what_to_do() {
+    let tables = [
+        (None, "give --cluster"),
+        (Some("{}".to_owned()), "give --cluster"),
+        (Some("nonsense".to_owned()), "run by kubectl"),
+        (
+            Some(info(
+                "client.authentication.k8s.io/v9",
+                "https://a/k8s/clusters/b",
+            )),
+            "new kubeconfig",
+        ),
+        (
+            Some(info(V1, "https://d.example/elsewhere")),
+            "give --cluster",
+        ),
+    ];
+    for (text, advice) in tables {
+        let failure = wanted(&args(&[]), text.as_deref()).unwrap_err();
+        assert_eq!(failure.code(), 2);
+        assert!(failure.text().contains(advice), "{}", failure.text());
+    }
+}
+
+#[test]
+fn kubectl_asks_again_before_the_token_ends() {
+    for (created, again) in [
+        ("2026-11-21T11:45:00Z", "2026-11-21T11:59:30Z"),
+        ("2026-11-21T11:59:00Z", "2026-11-21T11:59:54Z"),
+    ] {
+        let token: TokenView = serde_json::from_value(json!({"id": "a", "username": "ann",
+            "purpose": "Credential", "createdAt": created, "expiresAt": "2026-11-21T12:00:00Z"}))
+        .unwrap();
+        assert_eq!(renewal(&token).to_string(), again);
+    }
+}

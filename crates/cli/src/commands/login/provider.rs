@@ -1,0 +1,112 @@
+//! Logging in with an identity provider: in a browser, or with what is typed here.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use drover_api::rest::{
+    DeviceAnswer, DeviceCode, DevicePoll, IssuedToken, List, ProviderSignIn, ProviderView,
+    SignInBy, SignInWay,
+};
+use tokio::time::{Instant, sleep};
+
+use super::{password, username};
+use crate::args::LoginArgs;
+use crate::client::{CallError, Client};
+use crate::failure::Failure;
+use crate::table::printable;
+use crate::terminal::notice;
+
+/// Between two questions at least, whatever the server says.
+const LEAST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Gets a session with the provider of this name.
+pub(super) async fn sign_in(
+    args: &LoginArgs,
+    client: &Client,
+    name: &str,
+) -> Result<IssuedToken, Failure> {
+    let providers: List<ProviderView> = client.get(&["v1", "providers"]).await?;
+    let names: Vec<_> = providers.items.iter().map(|one| &*one.name).collect();
+    let found = providers.items.iter().find(|one| one.name == name);
+    let found = found.ok_or_else(|| Failure::Usage(unknown(name, &names)))?;
+    match found.way {
+        SignInWay::Password => with_password(args, client, name).await,
+        SignInWay::Redirect => in_browser(client, &found.display_name).await,
+    }
+}
+
+fn unknown(name: &str, known: &[&str]) -> String {
+    if known.is_empty() {
+        return "the server has no identity provider: leave --provider out".to_owned();
+    }
+    let known = printable(&known.join(", "));
+    format!("the server has no identity provider {name:?}; it has {known}")
+}
+
+async fn with_password(
+    args: &LoginArgs,
+    client: &Client,
+    name: &str,
+) -> Result<IssuedToken, Failure> {
+    let request = ProviderSignIn {
+        by: SignInBy::Program,
+        login: Some(username(args)?),
+        password: Some(password(args)?),
+        return_to: None,
+    };
+    let path = ["v1", "providers", name, "sign-in"];
+    Ok(client.post(&path, &request).await?)
+}
+
+/// Shows a code, and waits until somebody who is signed in has confirmed it.
+async fn in_browser(client: &Client, title: &str) -> Result<IssuedToken, Failure> {
+    let codes: DeviceCode = client.post(&["v1", "device"], &()).await?;
+    let (url, code) = (
+        printable(&codes.verification_url),
+        printable(&codes.user_code),
+    );
+    notice(&format!(
+        "Open this page in a browser:\n  {url}\nSign in there with {}, and type this code:\n  \
+         {code}\nOnly type a code that you see here, in a log-in that you began yourself.",
+        printable(title)
+    ));
+    show(&codes.verification_url);
+    let life = Duration::from_secs(codes.expires_in_seconds.into());
+    let pause = Duration::from_secs(codes.interval_seconds.into()).max(LEAST_PAUSE);
+    let poll = DevicePoll {
+        device_code: codes.device_code,
+    };
+    let end = Instant::now() + life;
+    while Instant::now() < end {
+        sleep(pause).await;
+        let answer: Result<DeviceAnswer, CallError> =
+            client.post(&["v1", "device", "token"], &poll).await;
+        match answer {
+            Ok(DeviceAnswer {
+                issued: Some(issued),
+            }) => return Ok(issued),
+            Ok(DeviceAnswer { issued: None }) => {}
+            // The network may come back while the person is at it.
+            Err(error) if error.may_pass() => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Failure::Other(
+        "nobody has confirmed the code in time; run \"drover login\" again".to_owned(),
+    ))
+}
+
+/// Opens a page, where there is a screen; who has none, or another, does it by hand.
+fn show(url: &str) {
+    let has_screen = ["DISPLAY", "WAYLAND_DISPLAY"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some());
+    // A server may say anything; nothing but a page of the web is opened.
+    if !has_screen || !url.starts_with("https://") {
+        return;
+    }
+    let mut opener = Command::new("xdg-open");
+    opener.arg(url).stdin(Stdio::null());
+    // It is a convenience: the address stands on the screen.
+    let _ = opener.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+}

@@ -1,0 +1,187 @@
+//! Who is logged in, and where.
+
+use drover_api::rest::Me;
+use jiff::Timestamp;
+use reqwest::Method;
+use serde::Serialize;
+
+use crate::args::{ContextArgs, ContextCommand, LogoutArgs, WhoamiArgs};
+use crate::client::CallError;
+use crate::config::Context;
+use crate::environment::{Environment, Source, chosen, client_of};
+use crate::failure::Failure;
+use crate::output::{Listed, Page, list, one};
+use crate::table::{NOTHING, describe, or_nothing, until};
+use crate::terminal::{notice, print};
+
+/// Ends the login, or all of the user's, on the server and forgets its token.
+pub(crate) async fn logout(
+    LogoutArgs {
+        everywhere,
+        connection,
+    }: &LogoutArgs,
+    environment: &Environment,
+) -> Result<(), Failure> {
+    let Source::Login(name) = environment.source(connection)? else {
+        return Err(Failure::Usage(
+            "logout ends a remembered login; leave --server out".to_owned(),
+        ));
+    };
+    let file = environment.config_file(connection.config.as_deref())?;
+    let context = chosen(&file.read()?, name)?.clone();
+    let ended = match client_of(&context, connection.request_timeout.0) {
+        Ok(client) => end(&client, *everywhere).await,
+        // There is no login to end; of others nothing can be done without one.
+        Err(Failure::NotLoggedIn(_)) if !everywhere => Ok(()),
+        Err(other) => Err(other),
+    };
+    file.change(|config| {
+        if let Some(kept) = config.contexts.iter_mut().find(|c| c.name == context.name) {
+            kept.token = None;
+            kept.expires_at = None;
+        }
+        Ok(())
+    })?;
+    if ended.is_err() {
+        notice(if *everywhere {
+            "The login is forgotten here, but no other was ended: log in, then run this again."
+        } else {
+            "The login is forgotten here, but the server still holds it until it expires."
+        });
+    }
+    ended?;
+    notice(&format!("Logged out of {}.", context.server));
+    Ok(())
+}
+
+async fn end(client: &super::Client, everywhere: bool) -> Result<(), Failure> {
+    let (method, what) = if everywhere {
+        (Method::DELETE, "sessions")
+    } else {
+        (Method::POST, "logout")
+    };
+    let result = client.command(method, &["v1", what], None::<&()>).await;
+    match result {
+        Err(CallError::Refused(refusal)) if refusal.code == 401 && !everywhere => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Who is logged in, and where.
+#[derive(Debug, Serialize)]
+struct Who {
+    server: String,
+    #[serde(flatten)]
+    me: Me,
+}
+
+impl Page for Who {
+    fn page(&self, now: Timestamp) -> String {
+        let me = &self.me;
+        let role = if me.administrator {
+            "administrator"
+        } else {
+            "user"
+        };
+        let scope = me.token.cluster.as_ref();
+        describe(&[
+            ("Server", self.server.clone()),
+            ("User", me.username.clone()),
+            ("Display name", or_nothing(me.display_name.as_deref())),
+            ("Role", role.to_owned()),
+            ("In the clusters", me.kubernetes_user.clone()),
+            ("Token", me.token.id.clone()),
+            (
+                "Works on",
+                scope.map_or_else(|| "every cluster".to_owned(), |c| c.name.clone()),
+            ),
+            ("Expires", until(me.token.expires_at, now)),
+        ])
+    }
+}
+
+/// Says who is logged in.
+pub(crate) async fn whoami(args: &WhoamiArgs, environment: &Environment) -> Result<(), Failure> {
+    let client = environment.client(&args.connection)?;
+    let who = Who {
+        server: client.server().to_string(),
+        me: client.get(&["v1", "me"]).await?,
+    };
+    Ok(print(&one(&who, args.output.format, Timestamp::now())?)?)
+}
+
+/// What is shown of a context: nothing that is worth anything.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ContextView {
+    name: String,
+    current: bool,
+    server: String,
+    username: String,
+    logged_in: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<Timestamp>,
+}
+
+impl ContextView {
+    fn of(context: &Context, current: Option<&str>, now: Timestamp) -> Self {
+        Self {
+            name: context.name.clone(),
+            current: current == Some(context.name.as_str()),
+            server: context.server.to_string(),
+            username: context.username.clone(),
+            logged_in: context.token.is_some() && context.expires_at.is_none_or(|end| end > now),
+            expires_at: context.expires_at,
+        }
+    }
+}
+
+impl Listed for ContextView {
+    const HEADINGS: &'static [&'static str] =
+        &["CURRENT", "NAME", "SERVER", "USER", "LOGIN", "EXPIRES"];
+
+    fn cells(&self, now: Timestamp) -> Vec<String> {
+        let login = match (self.logged_in, self.expires_at) {
+            (true, _) => "logged in",
+            (false, Some(_)) => "expired",
+            (false, None) => "logged out",
+        };
+        vec![
+            if self.current { "*" } else { "" }.to_owned(),
+            self.name.clone(),
+            self.server.clone(),
+            self.username.clone(),
+            login.to_owned(),
+            self.expires_at
+                .map_or_else(|| NOTHING.to_owned(), |end| until(end, now)),
+        ]
+    }
+}
+
+/// Lists the remembered servers, chooses one, forgets one.
+pub(crate) fn context(args: &ContextArgs, environment: &Environment) -> Result<(), Failure> {
+    let file = environment.config_file(args.config.as_deref())?;
+    match &args.command {
+        ContextCommand::List(output) => {
+            let now = Timestamp::now();
+            let config = file.read()?;
+            let current = config.current.as_deref();
+            let views: Vec<_> = config
+                .contexts
+                .iter()
+                .map(|context| ContextView::of(context, current, now))
+                .collect();
+            let none = "No server was logged in to; run: drover login https://HOST:PORT";
+            print(&list(views, output.format, now, none)?)?;
+        }
+        ContextCommand::Use { name } => {
+            file.change(|config| config.choose(name))?;
+            notice(&format!("Commands now talk to {name:?}."));
+        }
+        ContextCommand::Delete { name } => {
+            file.change(|config| config.forget(name))?;
+            notice(&format!("Forgot {name:?}."));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! The command line client: the commands of `drover` that call a server.
+//!
+//! Standard output holds only the result of a command; all other text goes to standard error. A
+//! command prints a secret only if that is its purpose.
+
+pub mod args;
+mod client;
+mod commands;
+mod config;
+mod environment;
+mod failure;
+mod kubeconfig;
+mod output;
+mod platform;
+mod table;
+mod terminal;
+mod trust;
+mod wait;
+
+pub use client::{CallError, Refusal};
+pub use commands::{MissingValues, Program, chart_values, run};
+pub use config::ConfigError;
+pub use environment::Environment;
+pub use failure::Failure;
+pub use kubeconfig::KubeconfigError;
+pub use output::{Page, one};
+pub use table::describe;
+pub use terminal::{AskError, PrintError, notice, output_is_screen, print};
+pub use trust::{Fingerprint, TrustError};

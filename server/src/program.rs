@@ -1,0 +1,68 @@
+//! The program `drover`: `drover server` and other commands that run on the server's machine run
+//! here, all others in `drover-cli`.
+
+#[cfg(feature = "server")]
+mod hub;
+#[cfg(feature = "server")]
+mod image;
+#[cfg(feature = "server")]
+mod server;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, Parser as _};
+use drover_cli::{Environment, Failure};
+
+#[cfg(feature = "server")]
+use crate::args::AgentCommand;
+use crate::args::{Args, Command};
+
+/// Reads the command line, does what it says, and gives the exit code.
+pub fn main() -> ExitCode {
+    // The first thing of all: rustls panics when two providers could be meant.
+    if rustls::crypto::aws_lc_rs::default_provider()
+        .install_default()
+        .is_err()
+    {
+        return Failure::Other("TLS was set up twice".to_owned()).report();
+    }
+    let args = Args::parse();
+    let environment = Environment::read();
+    match start(args, &environment) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn start(args: Args, environment: &Environment) -> Result<(), Failure> {
+    let mut builder = match args.command {
+        #[cfg(feature = "server")]
+        Command::Server(_) => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = builder.enable_all().build().map_err(Failure::Start)?;
+    let result = runtime.block_on(Box::pin(run(args.command, environment)));
+    // A line being read from a terminal cannot be interrupted; it must not delay the end.
+    runtime.shutdown_background();
+    result
+}
+
+async fn run(command: Command, environment: &Environment) -> Result<(), Failure> {
+    match command {
+        #[cfg(feature = "server")]
+        Command::Server(args) => server::run(*args).await,
+        #[cfg(feature = "server")]
+        Command::Hub(args) => hub::run(args).await,
+        #[cfg(feature = "server")]
+        Command::Agent(args) => match args.command {
+            AgentCommand::Image(args) => image::of_agent(&args.image),
+        },
+        Command::Client(command) => {
+            let program = drover_cli::Program {
+                command: Args::command(),
+                commit: option_env!("DROVER_COMMIT").unwrap_or("unknown"),
+            };
+            drover_cli::run(command, environment, program).await
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! `drover hub`: the embedded hub's file.
+
+use std::path::{Path, PathBuf};
+
+use drover_apiserver::store::{CopyError, OpenError, Over, Report, Store};
+use drover_cli::args::Format;
+use drover_cli::{Failure, Page, describe, notice, one, print};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::args::{DataFolder, HubArgs, HubBackup, HubCheck, HubCommand, HubRestore};
+use crate::hub::connect::Surroundings;
+use crate::hub::embedded::place::Place;
+
+/// Does what was asked with the hub's file.
+pub(super) async fn run(args: HubArgs) -> Result<(), Failure> {
+    // All of it is work on files, and some of it is long.
+    let done = tokio::task::spawn_blocking(move || match args.command {
+        HubCommand::Backup(args) => backup(&args),
+        HubCommand::Restore(args) => restore(&args),
+        HubCommand::Check(args) => check(&args),
+    });
+    done.await.map_err(Failure::command)?
+}
+
+fn place(data: &DataFolder) -> Result<Place, Failure> {
+    match &data.data_dir {
+        Some(folder) => Ok(Place::new(folder)),
+        None => Surroundings::read().place().map_err(Failure::command),
+    }
+}
+
+/// The file of a hub that is there.
+fn existing(data: &DataFolder) -> Result<PathBuf, Failure> {
+    let file = place(data)?.file();
+    present(file, "name its data folder with --data-dir")
+}
+
+fn present(file: PathBuf, advice: &str) -> Result<PathBuf, Failure> {
+    match std::fs::metadata(&file) {
+        Ok(_) => Ok(file),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Failure::Absent(
+            format!("there is no hub at {}: {advice}", file.display()),
+        )),
+        Err(source) => Err(Failure::Read {
+            path: file.display().to_string(),
+            source,
+        }),
+    }
+}
+
+fn backup(args: &HubBackup) -> Result<(), Failure> {
+    let hub = existing(&args.data)?;
+    Store::backup_of(&hub, &args.file).map_err(|error| match error {
+        CopyError::Exists(path) => Failure::Other(format!(
+            "{} is there already, and a backup is never written over: name another file",
+            path.display()
+        )),
+        other => Failure::command(other),
+    })?;
+    if show(&args.file, args.output.format)? > 0 {
+        return Err(Failure::Other(format!(
+            "the hub is not sound, and so {} is not: keep older backups, and put the last sound \
+             one in the hub's place with \"drover hub restore --replace\"",
+            args.file.display()
+        )));
+    }
+    notice(&format!(
+        "{} holds hashes of passwords and tokens, and private keys: keep it as you keep those.",
+        args.file.display()
+    ));
+    Ok(())
+}
+
+fn restore(args: &HubRestore) -> Result<(), Failure> {
+    let backup = present(args.file.clone(), "name the file of a backup")?;
+    let place = place(&args.data)?;
+    let hub = place.prepare().map_err(Failure::command)?;
+    let over = if args.replace {
+        Over::Existing
+    } else {
+        Over::Nothing
+    };
+    Store::restore(&backup, &hub, over).map_err(|error| match error {
+        CopyError::Exists(path) => Failure::Other(format!(
+            "there is a hub at {}: --replace puts the backup in its place and keeps it beside, \
+             --data-dir names another folder",
+            path.display()
+        )),
+        CopyError::Open(OpenError::Locked { path, pid }) => Failure::Other(format!(
+            "a server runs on {}{}: stop it first, then restore and start it again",
+            path.display(),
+            pid.map_or_else(String::new, |pid| format!(" (process {pid})"))
+        )),
+        other => Failure::command(other),
+    })?;
+    show(&hub, args.output.format)?;
+    notice("Restored. Start the server; agents and people connect again by themselves.");
+    Ok(())
+}
+
+fn check(args: &HubCheck) -> Result<(), Failure> {
+    let file = match &args.file {
+        Some(file) => present(file.clone(), "name the file of a backup")?,
+        None => existing(&args.data)?,
+    };
+    let problems = show(&file, args.output.format)?;
+    if problems == 0 {
+        return Ok(());
+    }
+    Err(Failure::Other(format!(
+        "{} is not sound: stop the server, keep the file for those who look into it, and put the \
+         last sound backup in its place with \"drover hub restore --replace\"",
+        file.display()
+    )))
+}
+
+/// Prints what a file holds; gives the number of its problems.
+fn show(file: &Path, format: Format) -> Result<usize, Failure> {
+    let report = Store::check(file).map_err(Failure::command)?;
+    let view = HubView::of(file, report);
+    print(&one(&view, format, Timestamp::now())?)?;
+    Ok(view.problems.len())
+}
+
+/// What a hub's file holds.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct HubView {
+    file: PathBuf,
+    sound: bool,
+    objects: u64,
+    changes: u64,
+    revision: u64,
+    /// How often it was restored, plus one.
+    epoch: u64,
+    schema: u32,
+    problems: Vec<String>,
+}
+
+impl HubView {
+    fn of(file: &Path, report: Report) -> Self {
+        Self {
+            file: file.to_owned(),
+            sound: report.problems.is_empty(),
+            objects: report.objects,
+            changes: report.changes,
+            revision: report.revision,
+            epoch: report.epoch,
+            schema: report.schema,
+            problems: report.problems,
+        }
+    }
+}
+
+impl Page for HubView {
+    fn page(&self, _now: Timestamp) -> String {
+        let sound = if self.sound { "yes" } else { "no" };
+        let mut lines = vec![
+            ("File", self.file.display().to_string()),
+            ("Sound", sound.to_owned()),
+            ("Objects", self.objects.to_string()),
+            ("Changes kept", self.changes.to_string()),
+            ("Revision", self.revision.to_string()),
+            ("Epoch", self.epoch.to_string()),
+            ("Schema", self.schema.to_string()),
+        ];
+        let problems = self.problems.iter().cloned();
+        lines.extend(problems.map(|problem| ("Problem", problem)));
+        describe(&lines)
+    }
+}

@@ -1,0 +1,205 @@
+//! `drover server`: runs the server until it is told to stop, or helps it from its hub.
+
+use drover_api::kinds::User;
+use drover_cli::{Failure, notice, print};
+use drover_tunnel::memory::{MemoryLimit, MemorySize};
+use kube::Api;
+use secrecy::{ExposeSecret, SecretString};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::args::{self, HubKubeconfig, Recover, ServerArgs, ServerCommand, ServerOptions};
+use crate::demo::{DemoFolder, DemoOptions, Limits, in_small_pages};
+use crate::hub::admission::account::not_the_server;
+use crate::hub::connect::{Connection, HubOptions, Surroundings, connect};
+use crate::hub::{Hub, Keys, Stores};
+use crate::identity::administrators::Candidate;
+use crate::identity::{Logins, Passwords, administrators};
+use crate::memory::MemoryPlan;
+use crate::settings::Settings;
+use drover_entropy::random_password;
+use drover_http_edge::listen::Proxies;
+use drover_http_edge::networks::TrustedProxies;
+
+use crate::wire;
+use drover_telemetry::{Collector, LogFilter, LogFormat, LogOptions};
+
+/// Runs the server, or does what the subcommand says.
+pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
+    match args.command {
+        Some(ServerCommand::Recover(args)) => recover(args).await,
+        Some(ServerCommand::Image(args)) => super::image::of_server(&args.image),
+        None => serve(args.options).await,
+    }
+}
+
+async fn serve(options: ServerOptions) -> Result<(), Failure> {
+    let log = LogOptions {
+        format: match options.log_format {
+            args::LogFormat::Text => LogFormat::Text,
+            args::LogFormat::Json => LogFormat::Json,
+        },
+        filter: options.log_filter.clone(),
+        collector: options.otlp_endpoint.clone().map(|endpoint| Collector {
+            endpoint,
+            authority: options.otlp_ca.clone(),
+        }),
+    };
+    let logging = drover_telemetry::start(&log).map_err(Failure::command)?;
+    let stop = CancellationToken::new();
+    let signals = stop_on_signals(stop.clone()).map_err(Failure::Start)?;
+    let options = wired(options, logging.filter.clone())?;
+    let ended = wire::run(options, stop).await;
+    signals.abort();
+    logging.finish().await;
+    ended.map_err(Failure::command)
+}
+
+fn wired(options: ServerOptions, log_filter: LogFilter) -> Result<wire::ServerOptions, Failure> {
+    let hub = hub_options(options.hub)?;
+    let demo = demo_options(&hub, options.demo_clusters)?;
+    Ok(wire::ServerOptions {
+        hub,
+        hub_webhook: options.hub_webhook,
+        demo,
+        listen: options.listen,
+        proxies: Proxies {
+            forwarded_for: TrustedProxies::new(&options.trusted_proxies),
+            proxy_protocol: TrustedProxies::new(&options.proxy_protocol_from),
+        },
+        server_url: options.server_url.map(|url| url.to_string()),
+        tls: tls_files(options.tls),
+        first_password_file: options.first_password_file,
+        audit_log: options.audit_log,
+        memory: MemoryPlan::of(MemoryLimit::new(
+            options.memory_limit.map(MemorySize::bytes),
+        )),
+        log_filter,
+        log_filter_by_setting: options.log_filter.is_none(),
+    })
+}
+
+fn tls_files(files: args::TlsFiles) -> Option<wire::TlsFiles> {
+    Some(wire::TlsFiles {
+        certificate: files.certificate?,
+        key: files.key?,
+        authority: files.authority,
+    })
+}
+
+/// Where there is no embedded hub there is no folder to keep simulated clusters in.
+fn demo_options(hub: &HubOptions, clusters: u32) -> Result<Option<DemoOptions>, Failure> {
+    match hub {
+        HubOptions::Embedded(place) => {
+            let carried = Limits::of_this_process().carry(clusters);
+            carried.map_err(|error| Failure::Other(error.to_string()))?;
+            if clusters > 0 {
+                in_small_pages();
+            }
+            Ok(Some(DemoOptions {
+                clusters,
+                folder: DemoFolder::within(place.folder()),
+            }))
+        }
+        _ if clusters == 0 => Ok(None),
+        _ => Err(Failure::Other(
+            "--demo-clusters needs the embedded hub: name its folder with --data-dir".to_owned(),
+        )),
+    }
+}
+
+fn hub_options(hub: HubKubeconfig) -> Result<HubOptions, Failure> {
+    HubOptions::choose(
+        hub.kubeconfig,
+        hub.kubeconfig_context,
+        hub.data.data_dir,
+        &Surroundings::read(),
+    )
+    .map_err(Failure::command)
+}
+
+/// Stops in good order at SIGTERM, or at the person's Ctrl-C; a second one stops at once.
+fn stop_on_signals(stop: CancellationToken) -> std::io::Result<tokio::task::JoinHandle<()>> {
+    let mut term = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(tokio::spawn(async move {
+        for first in [true, false] {
+            tokio::select! {
+                _ = term.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            if first {
+                tracing::info!("stopping; a second signal stops at once");
+                stop.cancel();
+            } else {
+                tracing::warn!("stopped at once");
+                std::process::abort();
+            }
+        }
+    }))
+}
+
+/// Sets a new random password on the hub, and sees that somebody administers Drover; whoever has
+/// the hub's kubeconfig may do anything there anyway.
+async fn recover(args: Recover) -> Result<(), Failure> {
+    let hub = hub_options(args.hub.clone())?;
+    let connection = connect(&hub).await.map_err(Failure::command)?;
+    let done = recover_on(&connection, &args).await;
+    connection.close().await;
+    done
+}
+
+async fn recover_on(connection: &Connection, args: &Recover) -> Result<(), Failure> {
+    let client = connection.client();
+    if !connection.asks_in_process()
+        && let Some(stranger) = not_the_server(&client).await
+    {
+        return Err(Failure::command(stranger));
+    }
+    let found = administrators::find(&client, &args.user).await;
+    let Candidate { user, needed } = found.map_err(Failure::command)?;
+    let password = reset(client.clone(), &user, needed).await?;
+    if needed {
+        let put = administrators::put_in_office(&client, &user).await;
+        put.map_err(Failure::command)?;
+    }
+    print(&format!("{}\n", password.expose_secret()))?;
+    let ended = if needed {
+        "Their other logins and all of their tokens have ended: make new ones for programs."
+    } else {
+        "Their other logins have ended."
+    };
+    notice(&format!(
+        "This is the new password of {:?}; the next login must change it. {ended}",
+        args.user
+    ));
+    if needed {
+        notice("Nobody administered Drover any more: the user is an enabled administrator now.");
+    } else if !user.spec.enabled {
+        notice(&format!(
+            "The user is disabled; an administrator enables it with: drover user enable {}",
+            drover_api::shell::word(&args.user)
+        ));
+    }
+    Ok(())
+}
+
+/// Who is to be an administrator keeps no token: one that was stolen before would be one, too.
+async fn reset(client: kube::Client, user: &User, all: bool) -> Result<SecretString, Failure> {
+    let stores = Stores::new();
+    let secrets = Api::namespaced(client.clone(), drover_api::group::HUB_NAMESPACE);
+    let keys = Keys::load(&secrets).await.map_err(Failure::command)?;
+    let settings = Settings::new(stores.clone(), "");
+    let passwords = Passwords::new().map_err(Failure::command)?;
+    let logins = Logins::new(Hub::new(client, stores, keys), settings, passwords);
+    let password = random_password().map_err(|_| {
+        Failure::Other("this machine gives no random numbers; try again".to_owned())
+    })?;
+    let set = if all {
+        logins.start_afresh(user, password.clone()).await
+    } else {
+        logins.reset_password(user, password.clone()).await
+    };
+    set.map_err(Failure::command)?;
+    Ok(password)
+}
