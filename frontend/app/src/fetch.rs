@@ -1,5 +1,6 @@
 //! Requests to the server, as the browser makes them.
 
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::source::AS_OBJECTS;
 use leptos::prelude::window;
@@ -136,9 +137,9 @@ impl Request {
         // Nothing of Drover's API redirects; what does is somebody in between.
         init.set_redirect(RequestRedirect::Error);
         init.set_signal(Some(signal));
-        let headers = Headers::new().map_err(|_| Problem::strange("headers"))?;
+        let headers = Headers::new().map_err(|_| Problem::strange(t().problems.bad_header()))?;
         let set = |name: &str, value: &str| {
-            let refused = |_| Problem::strange("a header that browsers do not send");
+            let refused = |_| Problem::strange(t().problems.bad_header());
             headers.set(name, value).map_err(refused)
         };
         set("Accept", self.accept)?;

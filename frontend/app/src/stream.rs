@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use drover_ui_core::lines::Lines;
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use futures::future::{Either, select};
 use jiff::{SignedDuration, Timestamp};
@@ -80,7 +81,9 @@ impl LineStream {
             Either::Right((Either::Left(_), _)) => return Err(Interruption::Silence),
             Either::Right((Either::Right(_), _)) => return Err(Problem::offline().into()),
         };
-        let body = response.body().ok_or_else(|| Problem::strange("no body"))?;
+        let body = response
+            .body()
+            .ok_or_else(|| Problem::strange(t().problems.no_body()))?;
         let reader = body.get_reader().unchecked_into();
         Ok(Self {
             reader,
@@ -104,14 +107,14 @@ impl LineStream {
         let piece = self.piece().await?;
         let of = |name: &str| {
             let found = js_sys::Reflect::get(&piece, &JsValue::from_str(name));
-            found.map_err(|_| Problem::strange("a stream without parts"))
+            found.map_err(|_| Problem::strange(t().problems.bad_stream()))
         };
         if of("done")?.is_truthy() {
             return Ok(None);
         }
         let bytes = js_sys::Uint8Array::new(&of("value")?).to_vec();
         let lines = self.lines.push(&bytes);
-        let lines = lines.map_err(|_| Problem::strange("a line without end"))?;
+        let lines = lines.map_err(|_| Problem::strange(t().problems.endless_line()))?;
         Ok(Some(lines))
     }
 

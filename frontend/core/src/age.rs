@@ -2,16 +2,18 @@
 
 use jiff::Timestamp;
 
+use crate::messages::{Unit, t};
+
 /// The time between two moments as kubectl writes it: `40s`, `12m`, `5h`, `3d`, `2y`.
 pub fn age(from: Timestamp, now: Timestamp) -> String {
     let seconds = now.as_second().saturating_sub(from.as_second()).max(0);
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     match seconds {
-        ..120 => format!("{seconds}s"),
-        120..7_200 => format!("{minutes}m"),
-        7_200..172_800 => format!("{hours}h"),
-        172_800..63_072_000 => format!("{days}d"),
-        _ => format!("{}y", days / 365),
+        ..120 => t().durations.short(seconds, Unit::Second),
+        120..7_200 => t().durations.short(minutes, Unit::Minute),
+        7_200..172_800 => t().durations.short(hours, Unit::Hour),
+        172_800..63_072_000 => t().durations.short(days, Unit::Day),
+        _ => t().durations.short_years(days / 365),
     }
 }
 

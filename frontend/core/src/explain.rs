@@ -2,6 +2,7 @@
 
 use drover_api::rest::{Explanation, Through, ThroughView};
 
+use crate::messages::t;
 use crate::shell;
 use crate::url::segment;
 
@@ -97,12 +98,12 @@ pub fn verdict(answer: &Explanation) -> (Verdict, String) {
         _ => Verdict::Perhaps,
     };
     let words = match (&answer.user, verdict) {
-        (Some(user), Verdict::No) => format!("{user} cannot do this"),
-        (Some(user), Verdict::Perhaps) => format!("{user} can perhaps do this"),
-        (Some(user), Verdict::Yes) => format!("{user} can do this"),
-        (None, Verdict::No) => "Nobody can do this".to_owned(),
-        (None, Verdict::Perhaps) => "Perhaps somebody can do this".to_owned(),
-        (None, Verdict::Yes) => "Who can do this".to_owned(),
+        (Some(user), Verdict::No) => t().access.user_denied(user),
+        (Some(user), Verdict::Perhaps) => t().access.user_unknown(user),
+        (Some(user), Verdict::Yes) => t().access.user_allowed(user),
+        (None, Verdict::No) => t().access.all_denied().to_owned(),
+        (None, Verdict::Perhaps) => t().access.all_unknown().to_owned(),
+        (None, Verdict::Yes) => t().access.all_allowed().to_owned(),
     };
     (verdict, words)
 }
@@ -111,30 +112,24 @@ pub fn verdict(answer: &Explanation) -> (Verdict, String) {
 pub fn resource(answer: &Explanation) -> Option<String> {
     let name = answer.resource.as_ref()?.qualified();
     Some(match &answer.unresolved {
-        None => format!("Resource: {name}"),
-        Some(why) => format!(
-            "Resource: {name}, from Kubernetes’ own resources. The cluster cannot be asked for its resources: {why}."
-        ),
+        None => t().access.resource_name(&name),
+        Some(why) => t().access.resource_unresolved(&name, why),
     })
 }
 
 /// What is not in the answer, and why.
 pub fn unasked(answer: &Explanation) -> Option<String> {
     let why = answer.unasked.as_deref()?;
-    Some(format!(
-        "What the cluster's own bindings allow is not known: {why}."
-    ))
+    Some(t().access.bindings_unknown(why))
 }
 
 /// By what a role allows it.
 pub fn how(through: &ThroughView) -> String {
     let role = through.cluster_role.as_deref().unwrap_or_default();
     match through.through {
-        Through::Rule => "a rule of its own".to_owned(),
-        Through::Known => format!("Kubernetes' ClusterRole {role}"),
-        Through::Perhaps => {
-            format!("perhaps, by the cluster's ClusterRole {role}: ask the cluster")
-        }
+        Through::Rule => t().access.own_rule().to_owned(),
+        Through::Known => t().access.cluster_role(role),
+        Through::Perhaps => t().access.unknown_cluster_role(role),
     }
 }
 
@@ -240,15 +235,18 @@ mod tests {
             unasked: None,
         };
         let perhaps = through(Through::Perhaps);
-        assert!(how(&perhaps).contains("ask the cluster"));
+        assert!(how(&perhaps).contains("in the cluster"));
         let told = verdict(&answer(Some("ann"), vec![perhaps.clone()]));
         assert_eq!(
             told,
-            (Verdict::Perhaps, "ann can perhaps do this".to_owned())
+            (Verdict::Perhaps, "ann may be allowed to do this".to_owned())
         );
         let sure = verdict(&answer(Some("ann"), vec![perhaps, through(Through::Rule)]));
-        assert_eq!(sure, (Verdict::Yes, "ann can do this".to_owned()));
+        assert_eq!(sure, (Verdict::Yes, "ann is allowed to do this".to_owned()));
         let nobody = verdict(&answer(None, Vec::new()));
-        assert_eq!(nobody, (Verdict::No, "Nobody can do this".to_owned()));
+        assert_eq!(
+            nobody,
+            (Verdict::No, "No user is allowed to do this".to_owned())
+        );
     }
 }

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::messages::t;
 use crate::problem::{Problem, ProblemKind};
 
 pub use objects::Objects;
@@ -215,7 +216,7 @@ impl<T, F: Form<T>> Feed<T, F> {
         }
         self.next = Ask::List;
         let version = page.meta.resource_version.filter(|it| !it.is_empty());
-        let version = version.ok_or_else(|| Problem::strange("a list without a version"))?;
+        let version = version.ok_or_else(|| Problem::strange(t().problems.no_version()))?;
         self.next = Ask::Watch(version);
         Ok(())
     }

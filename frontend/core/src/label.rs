@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use drover_api::group::GROUP;
 
+use crate::messages::t;
+
 /// Labels of an object.
 pub type Labels = BTreeMap<String, String>;
 
@@ -13,8 +15,6 @@ pub type Labels = BTreeMap<String, String>;
 const LONGEST: usize = 63;
 /// Longest prefix of a key.
 const LONGEST_PREFIX: usize = 253;
-const LETTERS: &str =
-    "has letters, digits, “-”, “_” and “.” only, with a letter or digit at both ends";
 
 /// Labels as people type them: `env=prod team=shop`, commas allowed. The error says what to change.
 pub fn read(text: &str) -> Result<Labels, String> {
@@ -25,15 +25,15 @@ pub fn read(text: &str) -> Result<Labels, String> {
     for word in words {
         let (key, value) = match word.split_once('=') {
             Some((key, value)) if !key.is_empty() => (key, value),
-            _ => return Err(format!("“{word}” is not of the form key=value.")),
+            _ => return Err(t().cluster_labels.not_key_value(word)),
         };
         check_key(key)?;
         if is_drovers(key) {
-            return Err(format!("“{key}” is Drover's own; choose another prefix."));
+            return Err(t().cluster_labels.reserved(key));
         }
         check_value(key, value)?;
         if labels.insert(key.to_owned(), value.to_owned()).is_some() {
-            return Err(format!("“{key}” is there twice; name it once."));
+            return Err(t().cluster_labels.duplicate(key));
         }
     }
     Ok(labels)
@@ -65,20 +65,16 @@ pub fn check_key(key: &str) -> Result<(), String> {
         None => (None, key),
     };
     if let Some(prefix) = prefix.filter(|prefix| !is_subdomain(prefix)) {
-        return Err(format!(
-            "In “{key}”, what is before “/” must be a domain such as example.com; “{prefix}” is none."
-        ));
+        return Err(t().cluster_labels.bad_prefix(key, prefix));
     }
     if name.is_empty() {
-        return Err(format!("In “{key}” the name is missing."));
+        return Err(t().cluster_labels.no_name(key));
     }
     if name.len() > LONGEST {
-        return Err(format!(
-            "The key “{key}” is too long: at most {LONGEST} characters, not counting a prefix."
-        ));
+        return Err(t().cluster_labels.key_too_long(key, LONGEST));
     }
     if !is_name(name) {
-        return Err(format!("The key “{key}” cannot be used: a key {LETTERS}."));
+        return Err(t().cluster_labels.bad_key(key));
     }
     Ok(())
 }
@@ -86,14 +82,10 @@ pub fn check_key(key: &str) -> Result<(), String> {
 /// Whether Kubernetes takes a text as a label's value; the empty one is fine.
 pub fn check_value(key: &str, value: &str) -> Result<(), String> {
     if value.len() > LONGEST {
-        return Err(format!(
-            "The value of “{key}” is too long: at most {LONGEST} characters."
-        ));
+        return Err(t().cluster_labels.value_too_long(key, LONGEST));
     }
     if !value.is_empty() && !is_name(value) {
-        return Err(format!(
-            "The value “{value}” of “{key}” cannot be used: a value {LETTERS}."
-        ));
+        return Err(t().cluster_labels.bad_value(key, value));
     }
     Ok(())
 }
@@ -130,10 +122,10 @@ mod tests {
         assert_eq!(read("").map(|labels| labels.len()), Ok(0));
         assert_eq!(
             read("env=prod shop"),
-            Err("“shop” is not of the form key=value.".to_owned())
+            Err("“shop” does not have the form key=value.".to_owned())
         );
         assert!(read("=x").is_err());
-        assert!(read("env=prod env=test").unwrap_err().contains("twice"));
+        assert!(read("env=prod env=test").unwrap_err().contains("Duplicate"));
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! Lives of tokens and sessions, as the server's settings and commands write them.
 
+use crate::messages::{Unit, t};
+
 /// No token lives shorter.
 pub const SHORTEST: u64 = 60;
 
-const UNITS: [(u64, &str, &str); 4] = [
-    (86_400, "d", "day"),
-    (3_600, "h", "hour"),
-    (60, "m", "minute"),
-    (1, "s", "second"),
+const UNITS: [(u64, &str, Unit); 4] = [
+    (86_400, "d", Unit::Day),
+    (3_600, "h", Unit::Hour),
+    (60, "m", Unit::Minute),
+    (1, "s", Unit::Second),
 ];
 
 /// `30d`, `12h`, `90m` or `60s` in seconds.
@@ -25,11 +27,8 @@ pub fn words(seconds: u64) -> String {
     let fitting = UNITS
         .into_iter()
         .find(|(unit, ..)| seconds >= *unit && seconds.is_multiple_of(*unit));
-    let (unit, _, name) = fitting.unwrap_or(UNITS[3]);
-    match seconds / unit {
-        1 => format!("1 {name}"),
-        count => format!("{count} {name}s"),
-    }
+    let (length, _, unit) = fitting.unwrap_or(UNITS[3]);
+    t().durations.of(seconds / length, unit)
 }
 
 /// What was typed as the life of a token: nothing, or what the server will take as far as is known.
@@ -39,16 +38,13 @@ pub fn read(text: &str, longest: Option<u64>) -> Result<Option<u64>, String> {
         return Ok(None);
     }
     let Some(seconds) = parse(text) else {
-        return Err("Write a number and d, h, m or s, for example 30d or 12h.".to_owned());
+        return Err(t().durations.format_help().to_owned());
     };
     if seconds < SHORTEST {
-        return Err("At least a minute: 60s.".to_owned());
+        return Err(t().durations.minimum().to_owned());
     }
     match longest {
-        Some(longest) if seconds > longest => Err(format!(
-            "At most {}: the setting token-max-ttl allows no more.",
-            words(longest)
-        )),
+        Some(longest) if seconds > longest => Err(t().durations.maximum(&words(longest))),
         _ => Ok(Some(seconds)),
     }
 }

@@ -4,6 +4,7 @@ use drover_api::rest::{
     GlobalRoleView, MemberCreate, MemberIdentity, MemberView, PersonView, RoleRights, RoleView,
 };
 
+use crate::messages::t;
 use crate::readiness::Readiness;
 use crate::role::Kind;
 use crate::search::has_words;
@@ -112,20 +113,21 @@ impl Place {
         format!("{}/{}", self.members(), segment(id))
     }
 
-    /// Where that is, in words: `in berlin`.
-    pub fn words(&self) -> String {
+    /// The title of the dialog that grants a role in it.
+    pub fn grant_title(&self) -> String {
         match self {
-            Self::Cluster(name) | Self::Project(name) => format!("in {name}"),
-            Self::Everywhere => "everywhere".to_owned(),
+            Self::Cluster(name) => t().members.grant_in_cluster(name),
+            Self::Project(name) => t().members.grant_in_project(name),
+            Self::Everywhere => t().members.grant_everywhere().to_owned(),
         }
     }
 
-    /// The same with the kind: `in the cluster berlin`.
-    pub fn kind_and_name(&self) -> String {
+    /// The effect of removing a role in it from a subject.
+    pub fn remove_effect(&self, subject: &str) -> String {
         match self {
-            Self::Cluster(name) => format!("in the cluster {name}"),
-            Self::Project(name) => format!("in the project {name}"),
-            Self::Everywhere => "on the hub and in every cluster".to_owned(),
+            Self::Cluster(name) => t().members.remove_effect_in_cluster(subject, name),
+            Self::Project(name) => t().members.remove_effect_in_project(subject, name),
+            Self::Everywhere => t().members.remove_effect_everywhere(subject),
         }
     }
 
@@ -186,8 +188,8 @@ pub fn may_be_person(who: &str) -> bool {
 pub fn person(person: &PersonView) -> String {
     let told = told_apart(person.display_name.as_deref(), logins(&person.identities));
     match (told.as_str(), person.identities.is_empty()) {
-        ("", true) => "a password of Drover's own".to_owned(),
-        (_, true) => format!("{told}, a password of Drover's own"),
+        ("", true) => t().members.local_password().to_owned(),
+        (_, true) => t().members.with_local_password(&told),
         (_, false) => told,
     }
 }
@@ -195,7 +197,7 @@ pub fn person(person: &PersonView) -> String {
 /// Who a member is beside their name.
 pub fn beside(member: &MemberView) -> String {
     match member.group {
-        Some(_) => "everybody of this group".to_owned(),
+        Some(_) => t().members.group_members().to_owned(),
         None => told_apart(member.display_name.as_deref(), logins(&member.identities)),
     }
 }
@@ -317,7 +319,7 @@ mod tests {
             Place::Everywhere.role_screen("viewer"),
             "/global-roles/viewer"
         );
-        assert_eq!(berlin().words(), "in berlin");
+        assert_eq!(berlin().grant_title(), "Grant role in cluster berlin");
     }
 
     #[test]
@@ -342,7 +344,7 @@ mod tests {
             login: "ann.lee".to_owned(),
         };
         assert_eq!(person(&ann(vec![login])), "corp: ann.lee");
-        assert_eq!(person(&ann(Vec::new())), "a password of Drover's own");
+        assert_eq!(person(&ann(Vec::new())), "local password");
     }
 
     #[test]
@@ -365,7 +367,7 @@ mod tests {
         for (typed, wanted) in [
             ("", true),
             ("lee OWNER", true),
-            ("coming", true),
+            ("pending", true),
             ("corp.EXAMPLE", true),
             ("bob", false),
         ] {

@@ -11,12 +11,12 @@
 //! commands, and developers' text.
 
 pub mod english;
-mod noun;
 mod rich;
+mod terms;
 
 pub use english::Messages;
-pub use noun::Noun;
 pub use rich::{LocalTime, Part, Rich, code, link, strong};
+pub use terms::{Noun, Unit};
 
 /// The messages of the language that the page uses.
 ///

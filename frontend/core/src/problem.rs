@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use crate::messages::t;
+
 /// Why a request has no answer that can be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -68,21 +70,12 @@ struct Cause {
 impl Problem {
     /// The server was not reached, or the connection broke.
     pub fn offline() -> Self {
-        Self::new(
-            ProblemKind::Offline,
-            "The server cannot be reached. Look at your network, and whether the server runs.",
-        )
+        Self::new(ProblemKind::Offline, t().problems.offline())
     }
 
     /// An answer that is not what was asked for.
     pub fn strange(what: &str) -> Self {
-        Self::new(
-            ProblemKind::Failed,
-            format!(
-                "The server answered with something that this page does not understand ({what}). \
-                 Reload the page: the server may have been upgraded."
-            ),
-        )
+        Self::new(ProblemKind::Failed, t().problems.unexpected(what))
     }
 
     /// Any problem, without fields.
@@ -101,10 +94,9 @@ impl Problem {
             Some(status) => (status.message, fields(status.details)),
             None => (None, Vec::new()),
         };
-        let message = message.filter(|text| !text.is_empty()).map_or_else(
-            || format!("The server answered {code} and said no more."),
-            sentence,
-        );
+        let message = message
+            .filter(|text| !text.is_empty())
+            .map_or_else(|| t().problems.status_only(code), sentence);
         Self {
             kind: ProblemKind::of_code(code),
             message,
@@ -190,7 +182,10 @@ mod tests {
     fn an_answer_of_a_stranger_is_a_problem_too() {
         let problem = Problem::of_answer(502, b"<html>Bad gateway</html>");
         assert_eq!(problem.kind, ProblemKind::Failed);
-        assert_eq!(problem.message, "The server answered 502 and said no more.");
+        assert_eq!(
+            problem.message,
+            "The server responded with status 502 without a message."
+        );
         assert_eq!(Problem::of_answer(401, b"").kind, ProblemKind::SignedOut);
     }
 

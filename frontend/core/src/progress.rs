@@ -1,5 +1,7 @@
 //! How far something is that is done to many things, one after another.
 
+use crate::messages::t;
+
 /// One thing to which it could not be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
@@ -58,11 +60,8 @@ impl Progress {
 
     /// `7 of 12 done`, `11 of 12 done, 1 failed`.
     pub fn words(&self) -> String {
-        let done = format!("{} of {} done", self.done, self.wanted);
-        match self.failures.len() {
-            0 => done,
-            failed => format!("{done}, {failed} failed"),
-        }
+        t().batch
+            .progress(self.done, self.wanted, self.failures.len())
     }
 }
 

@@ -5,9 +5,9 @@ mod meanwhile;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use drover_api::kinds::PodSecurity;
 use drover_api::rest::ProjectView;
 
+use crate::messages::t;
 use crate::readiness::Readiness;
 use crate::search::has_words;
 use crate::url::segment;
@@ -25,11 +25,11 @@ pub enum Belonging {
 
 impl Belonging {
     /// The same in a few words.
-    pub const fn words(self) -> &'static str {
+    pub fn words(self) -> &'static str {
         match self {
-            Self::Own => "its own",
-            Self::Coming => "not its own yet",
-            Self::Leaving => "being let go",
+            Self::Own => t().projects.own_namespace(),
+            Self::Coming => t().projects.pending_namespace(),
+            Self::Leaving => t().projects.leaving_namespace(),
         }
     }
 }
@@ -102,12 +102,10 @@ fn pairs(first: &BTreeMap<String, String>, second: &BTreeMap<String, String>) ->
 }
 
 /// Which pods its namespaces take.
-pub const fn pod_security(project: &ProjectView) -> &'static str {
+pub fn pod_security(project: &ProjectView) -> &'static str {
     match project.pod_security {
-        None => "as the cluster has it",
-        Some(PodSecurity::Privileged) => "privileged: every pod",
-        Some(PodSecurity::Baseline) => "baseline: nothing that is known to lead out of a container",
-        Some(PodSecurity::Restricted) => "restricted: hardened pods only",
+        None => t().projects.pod_security_unset(),
+        Some(level) => t().projects.pod_security_level(level),
     }
 }
 
@@ -115,7 +113,7 @@ pub const fn pod_security(project: &ProjectView) -> &'static str {
 pub fn readiness(project: &ProjectView) -> Readiness {
     let mut readiness = Readiness::of(&project.conditions);
     if project.deleting {
-        "being deleted".clone_into(&mut readiness.words);
+        t().states.deleting().clone_into(&mut readiness.words);
     }
     readiness
 }
@@ -134,6 +132,7 @@ pub fn passes(project: &ProjectView, typed: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use drover_api::kinds::PodSecurity;
     use drover_api::kinds::{ProjectNamespace, ProjectQuota};
 
     use super::*;
@@ -202,7 +201,7 @@ mod tests {
         for (typed, wanted) in [
             ("", true),
             ("BERLIN shop", true),
-            ("coming", true),
+            ("pending", true),
             ("paris", false),
         ] {
             assert_eq!(passes(&shop(), typed), wanted, "{typed}");

@@ -3,6 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use crate::cluster::words;
+use crate::messages::t;
 use crate::problem::sentence;
 
 /// How it stands, worst first.
@@ -50,11 +51,11 @@ impl Readiness {
 }
 
 impl Standing {
-    const fn words(self) -> &'static str {
+    fn words(self) -> &'static str {
         match self {
-            Self::Failing => "not ready",
-            Self::Coming => "coming",
-            Self::Ready => "ready",
+            Self::Failing => t().states.not_ready(),
+            Self::Coming => t().states.pending(),
+            Self::Ready => t().states.ready(),
         }
     }
 }

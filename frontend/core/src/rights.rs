@@ -1,5 +1,7 @@
 //! Rights that a person lacks, in words.
 
+use crate::messages::t;
+
 /// What an action needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
@@ -33,33 +35,21 @@ pub enum Needs {
 
 impl Needs {
     /// The missing right, and a role that has it.
-    pub const fn words(self) -> &'static str {
+    pub fn words(self) -> &'static str {
         match self {
-            Self::ImportClusters => {
-                "Requires the right: create clusters (global role Import Clusters)"
-            }
-            Self::ImportCluster => "Requires the right: update this cluster (role Cluster Owner)",
-            Self::ChangeClusters => {
-                "Requires the right: update clusters on the hub (global role Administrator)"
-            }
-            Self::DeleteCluster => "Requires the right: delete clusters (role Cluster Owner)",
-            Self::ListUsers => "Requires the right: list users (global role Manage Users)",
-            Self::CreateUsers => "Requires the right: create users (global role Manage Users)",
-            Self::ChangeUser => {
-                "Requires the right: update users (global role Manage Users). Only administrators change administrators"
-            }
-            Self::SetPassword => {
-                "Requires the right: update users (global role Manage Users), and all rights of this user"
-            }
-            Self::DeleteUser => {
-                "Requires the right: delete users (global role Manage Users). Only administrators delete administrators"
-            }
-            Self::ListProviders => "Requires the right: list authproviders (global role Viewer)",
-            Self::ListSettings => "Requires the right: list settings (global role Viewer)",
-            Self::ChangeSettings => {
-                "Requires the right: update settings (global role Administrator)"
-            }
-            Self::Administer => "Requires the global role Administrator",
+            Self::ImportClusters => t().rights.import_clusters(),
+            Self::ImportCluster => t().rights.update_cluster(),
+            Self::ChangeClusters => t().rights.update_clusters(),
+            Self::DeleteCluster => t().rights.delete_cluster(),
+            Self::ListUsers => t().rights.list_users(),
+            Self::CreateUsers => t().rights.create_users(),
+            Self::ChangeUser => t().rights.update_user(),
+            Self::SetPassword => t().rights.set_password(),
+            Self::DeleteUser => t().rights.delete_user(),
+            Self::ListProviders => t().rights.list_providers(),
+            Self::ListSettings => t().rights.list_settings(),
+            Self::ChangeSettings => t().rights.update_settings(),
+            Self::Administer => t().rights.administer(),
         }
     }
 

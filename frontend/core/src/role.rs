@@ -10,6 +10,7 @@ pub mod words;
 use drover_api::kinds::RoleContext;
 use drover_api::rest::{GlobalRoleView, RoleRights, RoleView};
 
+use crate::messages::t;
 use crate::search::has_words;
 use crate::shell;
 use crate::url::segment;
@@ -113,7 +114,7 @@ impl From<&GlobalRoleView> for Listed {
             name: role.name.clone(),
             title: title(&role.name, role.display_name.as_deref()),
             description: role.description.clone().unwrap_or_default(),
-            place: "Everywhere",
+            place: t().roles.everywhere(),
             built_in: role.built_in,
             locked: false,
             bound: role.bound,
@@ -124,11 +125,11 @@ impl From<&GlobalRoleView> for Listed {
 
 impl Listed {
     /// What it is, in a word or two.
-    pub const fn standing(&self) -> &'static str {
+    pub fn standing(&self) -> &'static str {
         match (self.built_in, self.locked) {
-            (_, true) => "locked",
-            (true, false) => "built-in",
-            (false, false) => "own",
+            (_, true) => t().roles.locked(),
+            (true, false) => t().roles.built_in(),
+            (false, false) => t().roles.custom(),
         }
     }
 
@@ -150,27 +151,16 @@ fn title(name: &str, display_name: Option<&str>) -> String {
 }
 
 /// Where people are given roles of a context.
-pub const fn place(context: RoleContext) -> &'static str {
+pub fn place(context: RoleContext) -> &'static str {
     match context {
-        RoleContext::Cluster => "Cluster",
-        RoleContext::Project => "Project",
+        RoleContext::Cluster => t().labels.cluster(),
+        RoleContext::Project => t().labels.project(),
     }
 }
 
 /// What a role's deletion takes from people.
 pub fn who_loses(bound: Option<u32>) -> String {
-    match bound {
-        None => "Whoever has it loses it within seconds, with what they hold open by it.".to_owned(),
-        Some(0) => "Nobody has it.".to_owned(),
-        Some(1) => {
-            "One binding gives it. It gives nothing any more, and what it opened ends within seconds."
-                .to_owned()
-        }
-        Some(bound) => format!(
-            "{bound} bindings give it. They give nothing any more, and what they opened ends within \
-             seconds."
-        ),
-    }
+    t().roles.delete_effect(bound)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use drover_api::kinds::IdentityState;
 use drover_api::rest::{HeldRole, LINKED_WITHIN, UserView};
 use jiff::Timestamp;
 
+use crate::messages::t;
 use crate::search::has_words;
 
 /// The fewest letters of a password; the server has the last word.
@@ -34,11 +35,11 @@ impl Standing {
     }
 
     /// The same in a few words.
-    pub const fn words(self) -> &'static str {
+    pub fn words(self) -> &'static str {
         match self {
-            Self::Disabled => "disabled",
-            Self::MustChange => "must change password",
-            Self::Enabled => "enabled",
+            Self::Disabled => t().users.disabled(),
+            Self::MustChange => t().users.must_change_password(),
+            Self::Enabled => t().users.enabled(),
         }
     }
 
@@ -53,11 +54,11 @@ impl Standing {
 }
 
 /// What a provider said when it was asked last, in a word.
-pub const fn state_words(state: IdentityState) -> &'static str {
+pub fn state_words(state: IdentityState) -> &'static str {
     match state {
-        IdentityState::Confirmed => "confirmed",
-        IdentityState::Refused => "refused",
-        IdentityState::Unreachable => "unreachable",
+        IdentityState::Confirmed => t().users.confirmed(),
+        IdentityState::Refused => t().users.refused(),
+        IdentityState::Unreachable => t().users.unreachable(),
     }
 }
 
@@ -88,9 +89,9 @@ pub fn groups(user: &UserView) -> Vec<GroupOf> {
 /// A role that somebody was given by name, and where.
 pub fn held(role: &HeldRole) -> String {
     match (&role.cluster, &role.project) {
-        (Some(cluster), _) => format!("{} in the cluster {cluster}", role.role),
-        (None, Some(project)) => format!("{} in the project {project}", role.role),
-        (None, None) => format!("{} everywhere", role.role),
+        (Some(cluster), _) => t().users.role_in_cluster(&role.role, cluster),
+        (None, Some(project)) => t().users.role_in_project(&role.role, project),
+        (None, None) => t().users.role_everywhere(&role.role),
     }
 }
 
@@ -109,8 +110,8 @@ pub fn signs_in_with(user: &UserView) -> String {
     let providers = user.identities.iter().map(|it| it.provider.as_str());
     let providers: Vec<_> = providers.collect();
     match (providers.is_empty(), user.enabled) {
-        (true, true) => "password".to_owned(),
-        (true, false) => "nothing".to_owned(),
+        (true, true) => t().users.password().to_owned(),
+        (true, false) => t().users.no_credential().to_owned(),
         (false, _) => providers.join(", "),
     }
 }
@@ -130,7 +131,7 @@ pub fn told_apart<'a>(
 /// Whether a user has every word that was typed, in what is shown of them.
 pub fn passes(user: &UserView, typed: &str) -> bool {
     let rights = if user.administrator {
-        "administrator"
+        t().users.administrator()
     } else {
         ""
     };
@@ -148,8 +149,7 @@ pub fn passes(user: &UserView, typed: &str) -> bool {
 /// What is wrong with a password before the server is asked; nothing while none is typed.
 pub fn complaint(password: &str) -> Option<String> {
     let letters = password.chars().count();
-    (letters > 0 && letters < SHORTEST_PASSWORD)
-        .then(|| format!("At least {SHORTEST_PASSWORD} characters."))
+    (letters > 0 && letters < SHORTEST_PASSWORD).then(|| t().forms.too_short(SHORTEST_PASSWORD))
 }
 
 /// Whether nobody is left who can administer Drover once this user cannot.
@@ -196,7 +196,7 @@ mod tests {
         assert!(passes(&ann, "corp.example") && passes(&ann, "ann CORP"));
         assert!(!passes(&ann, "password"));
         assert!(passes(&user("bob", false, true), "password"));
-        assert_eq!(signs_in_with(&user("eve", false, false)), "nothing");
+        assert_eq!(signs_in_with(&user("eve", false, false)), "not set");
         let groups = groups(&ann);
         assert_eq!(groups[0].name, "drover:corp:7");
         assert_eq!(state_words(groups[0].state), "refused");
@@ -256,9 +256,9 @@ mod tests {
             project: project.map(str::to_owned),
         };
         for (role, wanted) in [
-            (role(Some("berlin"), None), "viewer in the cluster berlin"),
-            (role(None, Some("shop")), "viewer in the project shop"),
-            (role(None, None), "viewer everywhere"),
+            (role(Some("berlin"), None), "viewer in cluster berlin"),
+            (role(None, Some("shop")), "viewer in project shop"),
+            (role(None, None), "viewer in all clusters"),
         ] {
             assert_eq!(held(&role), wanted);
         }

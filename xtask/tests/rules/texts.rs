@@ -7,19 +7,14 @@ use crate::{files, read};
 /// Screens that still hold text. The list only shrinks.
 const UNCONVERTED: &[&str] = &[
     "about",
-    "access",
     "audit",
     "batch",
     "device",
     "form",
-    "import",
-    "members",
     "not_found",
     "object",
     "password",
-    "projects",
     "providers",
-    "roles",
     "settings",
     "sign_in",
     "tokens",
@@ -31,6 +26,15 @@ const FOR_DEVELOPERS: &str = "frontend/app/src/screens/kit";
 
 /// The product's name, and a key.
 const NAMES: &[&str] = &["Drover", "K"];
+
+/// Calls whose argument no user reads.
+const NOT_READ: &[&str] = &["env!(", ".expect(", ".of("];
+
+/// Terms of the browser, of HTTP and of Kubernetes.
+const TERMS: &[&str] = &[
+    "Accept", "Cluster", "End", "Enter", "Escape", "False", "Home", "Mac", "Node", "Project",
+    "True",
+];
 
 /// Commands are the same in every language.
 const COMMANDS: &[&str] = &["drover ", "kubectl ", "export "];
@@ -48,6 +52,7 @@ const TECHNICAL: &[&str] = &[
     "data-theme",
     "datetime",
     "dir",
+    "fields",
     "fill",
     "focusable",
     "for",
@@ -81,6 +86,7 @@ const TECHNICAL: &[&str] = &[
     "value",
     "viewBox",
     "width",
+    "wrap",
     "x",
     "y",
 ];
@@ -123,7 +129,7 @@ impl Literal {
         let text = placeholders_removed(&self.text).replace("\\n", " ");
         let has_letters = text.contains(char::is_alphabetic);
         match &self.place {
-            Place::Code => is_sentence(&self.text),
+            Place::Code => is_sentence(&self.text) || is_label(&self.text),
             Place::Text => has_letters,
             Place::Attribute(name) => has_letters && is_spoken(name),
         }
@@ -152,7 +158,22 @@ fn placeholders_removed(text: &str) -> String {
     outside.collect()
 }
 
-/// Two words or more that start like a sentence, or end like one.
+/// Whether it is one word as labels and buttons have it.
+fn is_label(text: &str) -> bool {
+    let text = text.trim_end_matches('…');
+    let rest = text.strip_prefix(char::is_uppercase).unwrap_or_default();
+    let is_word = !rest.is_empty() && rest.chars().all(char::is_lowercase);
+    is_word && !TERMS.contains(&text)
+}
+
+/// Words that occur in sentences, and not in lists of classes.
+const FUNCTION_WORDS: &[&str] = &[
+    "a", "and", "are", "as", "be", "by", "for", "from", "has", "in", "is", "it", "no", "not", "of",
+    "on", "or", "the", "to", "was", "with",
+];
+
+/// Whether it reads like text: it has two words or more, and starts, ends or goes on like a
+/// sentence.
 fn is_sentence(text: &str) -> bool {
     let mut letters = text.chars();
     let capital = letters.next().is_some_and(char::is_uppercase)
@@ -161,9 +182,10 @@ fn is_sentence(text: &str) -> bool {
             .is_some_and(|it| it.is_lowercase() || it == ' ');
     let ended = text.ends_with(['.', '…', '?', '!']);
     let words = text
-        .split(' ')
+        .split([' ', ','])
         .filter(|word| word.contains(char::is_alphabetic));
-    words.count() > 1 && (capital || ended)
+    let linked = words.clone().any(|word| FUNCTION_WORDS.contains(&word));
+    words.count() > 1 && (capital || ended || linked)
 }
 
 /// Reads Rust as far as it takes to know where string literals stand.
@@ -255,8 +277,9 @@ impl<'a> Scanner<'a> {
         } else {
             return false;
         };
-        let is_variable = self.text[..self.at].ends_with("env!(");
-        if (rest.starts_with('"') || raw) && !is_variable {
+        let before = &self.text[..self.at];
+        let is_key = NOT_READ.iter().any(|call| before.ends_with(call));
+        if (rest.starts_with('"') || raw) && !is_key {
             let text = rest[..length].trim_start_matches(['r', '#']);
             self.found.push(Literal {
                 line: self.text[..self.at].matches('\n').count() + 1,
@@ -380,7 +403,7 @@ fn text_in_views_is_found() {
     let source = r#"
         fn screen() -> impl IntoView {
             // "A comment."
-            let (class, key) = ("badge", '"');
+            let (class, key, label) = ("badge", '"', "Remove");
             toasts.say("The user is created.");
             view! {
                 <h1 class="head" title=t().users.title()>"Users"</h1>
@@ -400,6 +423,7 @@ fn text_in_views_is_found() {
     assert_eq!(
         found,
         [
+            "Remove",
             "The user is created.",
             "Users",
             "Name",

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use drover_api::rest::List;
 use drover_ui_core::backoff::Backoff;
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::url::segment;
 use futures::channel::oneshot;
@@ -154,5 +155,5 @@ pub(crate) async fn every_page<T: DeserializeOwned>(
         let join = if list.contains('?') { '&' } else { '?' };
         path = format!("{list}{join}continue={}", segment(&next));
     }
-    Err(Problem::strange("a list without end"))
+    Err(Problem::strange(t().problems.endless_list()))
 }

@@ -4,6 +4,7 @@ mod answer;
 
 use drover_api::rest::Explanation;
 use drover_ui_core::explain::{EVERYBODY, Question};
+use drover_ui_core::messages::t;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::field::TextField;
 use drover_ui_kit::picker::Picker;
@@ -128,12 +129,12 @@ pub(crate) fn path_for(user: &str) -> String {
 /// The screen.
 #[component]
 pub(crate) fn Access() -> impl IntoView {
-    title("Who can do what");
+    title(t().access.title());
     let asking = Asking::of_url();
     let command = Signal::derive(move || asking.typed().command());
     view! {
         <div class="page">
-            <header class="page-head"><h1>"Who can do what"</h1></header>
+            <header class="page-head"><h1>{t().access.title()}</h1></header>
             <div class="card"><Form asking=asking/></div>
             {move || asking.answer.get().map(|answer| view! { <Answer answer=answer/> })}
             <footer class="page-foot"><SameCommand line=command/></footer>
@@ -154,20 +155,20 @@ fn Form(asking: Asking) -> impl IntoView {
             <Refusal sending=sending/>
             <div class="cards">
                 <ClusterPicker value=asking.cluster/>
-                <TextField label="Verb" value=asking.verb help="Such as get, list, create or delete."/>
-                <TextField label="Resource" value=asking.resource
-                    help="As kubectl takes it: pods, po, pods/log, deployments.apps; or a path such as /metrics."/>
-                <TextField label="Object" value=asking.object
-                    help="Its name. Empty: all of them."/>
-                <TextField label="Namespace" value=asking.namespace
-                    help="Empty: all of them, and what is in none."/>
-                <TextField label="Person" value=asking.user
-                    help=format!("The name that they sign in with. Empty: you. {EVERYBODY} for everybody.")/>
+                <TextField label=t().access.verb() value=asking.verb help=t().access.verb_help()/>
+                <TextField label=t().labels.resource() value=asking.resource
+                    help=t().access.resource_help()/>
+                <TextField label=t().access.object() value=asking.object
+                    help=t().access.object_help()/>
+                <TextField label=t().labels.namespace() value=asking.namespace
+                    help=t().access.namespace_help()/>
+                <TextField label=t().labels.user() value=asking.user
+                    help=t().access.user_help(EVERYBODY)/>
             </div>
             <div class="row">
                 <Button weight=Weight::Primary role=Role::Submit busy=sending.busy()
                     disabled=Signal::derive(move || !ready())>
-                    "Ask"
+                    {t().access.check()}
                 </Button>
             </div>
         </form>
@@ -177,5 +178,5 @@ fn Form(asking: Asking) -> impl IntoView {
 #[component]
 fn ClusterPicker(value: RwSignal<Option<String>>) -> impl IntoView {
     let choices = expect_context::<Clusters>().choices();
-    view! { <Picker label="Cluster" choices=choices value=value none="Choose a cluster"/> }
+    view! { <Picker label=t().labels.cluster() choices=choices value=value none=t().labels.choose_cluster()/> }
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use drover_api::rest::{ClusterCreate, ClusterView, Import, ImportRequest};
-use drover_ui_core::cluster::{HOSTS_HUB, Health, state};
+use drover_ui_core::cluster::{Health, state};
 use drover_ui_core::label;
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::rights::Needs;
 use drover_ui_core::shell;
@@ -33,7 +34,7 @@ use crate::screens::title::title;
 /// The screen: the form first, then the command.
 #[component]
 pub(crate) fn ImportCluster() -> impl IntoView {
-    title("Import a cluster");
+    title(t().home.import());
     let gate = expect_context::<Gate>();
     let import = Importing::of_url();
     let Importing { token, problem, .. } = import;
@@ -51,15 +52,15 @@ pub(crate) fn ImportCluster() -> impl IntoView {
         let advice = Needs::ImportClusters.words();
         return view! {
             <div class="page">
-                <Nothing why=Absence::NoPermission title="You may not import clusters"
-                    advice=format!("{advice}. Ask an administrator for the role.")/>
+                <Nothing why=Absence::NoPermission title=t().import.forbidden()
+                    advice=t().lists.ask_for_role(advice)/>
             </div>
         }
         .into_any();
     }
     view! {
         <div class="page">
-            <header class="page-head"><h1>"Import a cluster"</h1></header>
+            <header class="page-head"><h1>{t().home.import()}</h1></header>
             {move || problem.get().map(|it| view! { <Banner mood=Mood::Error>{it.message}</Banner> })}
             {move || match token.get() {
                 Some((name, import)) => view! { <Command name=name import=import/> }.into_any(),
@@ -124,10 +125,10 @@ fn Ask(import: Importing) -> impl IntoView {
     view! {
         <Show when=move || !import.busy.get() fallback=|| view! { <Skeleton lines=4/> }>
             <section class="card narrow">
-                <p>{move || format!("The import command connects the cluster {} to this server.", name())}</p>
-                <p class="soft">"A new command holds a new token. Earlier commands work until they expire."</p>
+                <p>{move || t().import.purpose(&name())}</p>
+                <p class="soft">{t().import.new_token()}</p>
                 <div class="row">
-                    <Button weight=Weight::Primary on_press=move |()| import.ask(gate)>"Create a command"</Button>
+                    <Button weight=Weight::Primary on_press=move |()| import.ask(gate)>{t().import.create_command()}</Button>
                 </div>
             </section>
         </Show>
@@ -179,14 +180,14 @@ fn Form(import: Importing) -> impl IntoView {
     let incomplete = move || name.with(String::is_empty) || read.with(Result::is_err);
     view! {
         <form class="card narrow" on:submit=submit>
-            <TextField label="Name" value=name focused=true error=Signal::derive(of_name)
-                help="What people will type: lower-case letters, digits and “-”."/>
-            <TextField label="Description" value=description help="Shown beside the name; may be empty."/>
-            <TextField label="Labels" value=typed error=Signal::derive(move || read.get().err())
-                help="For example env=prod team=shop; may be empty."/>
+            <TextField label=t().labels.name() value=name focused=true error=Signal::derive(of_name)
+                help=t().import.name_help()/>
+            <TextField label=t().labels.description() value=description help=t().cluster.description_help()/>
+            <TextField label=t().labels.labels() value=typed error=Signal::derive(move || read.get().err())
+                help=t().import.labels_help()/>
             <div class="row">
                 <Button weight=Weight::Primary role=Role::Submit busy=busy disabled=Signal::derive(incomplete)>
-                    "Next: the command"
+                    {t().import.next()}
                 </Button>
             </div>
         </form>
@@ -214,18 +215,17 @@ fn Command(name: String, import: Import) -> impl IntoView {
     let (file, manifest) = (format!("{name}-import.yaml"), import.manifest);
     let download = move |()| {
         if !save(&file, manifest.expose()) {
-            toasts.warn("The browser does not save files; use the command.");
+            toasts.warn(t().cluster.cannot_download());
         }
     };
     view! {
         <section class="card">
-            <h2>"Run this where kubectl reaches the cluster"</h2>
-            <Code label="Command" text=line/>
+            <h2>{t().import.run_command()}</h2>
+            <Code label=t().labels.command() text=line/>
             <div class="row">
-                <Button on_press=download>"Download the manifest instead"</Button>
+                <Button on_press=download>{t().import.download()}</Button>
                 <span class="soft">
-                    "Both hold a token that registers this one cluster, once, until "
-                    {in_full(import.expires_at).to_string()} ". It is shown this once."
+                    {t().import.token_note(&in_full(import.expires_at))}
                 </span>
             </div>
         </section>
@@ -244,23 +244,23 @@ fn Arrival(name: String) -> impl IntoView {
         Some((state(cluster), cluster.hosts_hub))
     });
     let next = move |health| match health {
-        Health::Ready | Health::Degraded => "It has arrived, and can be used.",
-        Health::Waiting => "Nothing has come yet. The page notices when the agent registers.",
-        Health::Disconnected | Health::Failing => "It has registered, and something is missing:",
-        Health::Leaving => "It is being deleted.",
+        Health::Ready | Health::Degraded => t().import.ready(),
+        Health::Waiting => t().import.waiting(),
+        Health::Disconnected | Health::Failing => t().import.incomplete(),
+        Health::Leaving => t().import.deleting(),
     };
     view! {
         <section class="card" aria-live="polite">
-            <h2>"Its arrival"</h2>
+            <h2>{t().import.status()}</h2>
             {move || told.get().map(|(state, hosts_hub)| view! {
                 <div class="row">
                     <Badge tone=tone(state.health) words=state.words/>
                     <span>{next(state.health)}</span>
                 </div>
                 {state.why.map(|why| view! { <p class="soft">{why}</p> })}
-                {hosts_hub.then(|| view! { <Banner mood=Mood::Warning>{HOSTS_HUB}</Banner> })}
+                {hosts_hub.then(|| view! { <Banner mood=Mood::Warning>{t().cluster.hosts_hub()}</Banner> })}
             })}
-            <div class="row"><a class="button" href=path>"Go to the cluster"</a></div>
+            <div class="row"><a class="button" href=path>{t().import.open_cluster()}</a></div>
         </section>
     }
 }

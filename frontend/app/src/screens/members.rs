@@ -8,6 +8,7 @@ mod whom;
 use drover_api::rest::{GlobalRoleView, MemberView, RoleView};
 use drover_ui_core::member::{Giveable, Place, may_take, passes, role_title};
 use drover_ui_core::messages::Noun;
+use drover_ui_core::messages::t;
 use drover_ui_core::readiness::Readiness;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
@@ -92,14 +93,14 @@ pub(crate) fn Members(
                 <span class="grow"></span>
                 <Show when=move || may_give.get()>
                     <Button weight=Weight::Primary icon=Icon::Plus on_press=move |()| giving.set(true)>
-                        "Give a role"
+                        {t().members.grant()}
                     </Button>
                 </Show>
             </div>
             <MissingBanner
                 freshness=Signal::derive(move || roles.freshness())
                 known=Signal::derive(move || roles.is_known())
-                words="The roles cannot be read, and until then none can be given or taken."
+                words=t().members.roles_missing()
             />
         </Show>
         <ListBody things=MEMBERS contents=contents empty=Some(NoMembers.into())/>
@@ -113,8 +114,8 @@ fn NoMembers() -> impl IntoView {
     view! {
         <Nothing
             why=Absence::Empty
-            title="Nobody has a role here"
-            advice="Those who administer Drover, or have a role in all clusters, may still do what that allows."
+            title=t().members.empty()
+            advice=t().members.empty_advice()
         />
     }
 }

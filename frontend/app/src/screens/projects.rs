@@ -59,7 +59,7 @@ pub(crate) fn Projects() -> impl IntoView {
         view! {
             <Show when=move || has_clusters.get()>
                 <Button weight=Weight::Primary icon=Icon::Plus on_press=move |()| view.making.set(true)>
-                    "Make a project"
+                    {t().projects.create()}
                 </Button>
             </Show>
         }
@@ -73,15 +73,15 @@ pub(crate) fn Projects() -> impl IntoView {
 #[component]
 fn NoProjects() -> impl IntoView {
     let title = if expect_context::<Gate>().is_administrator() {
-        "No projects yet"
+        t().projects.empty()
     } else {
-        "No projects for you yet"
+        t().projects.empty_for_user()
     };
     view! {
         <Nothing
             why=Absence::Empty
             title=title
-            advice="A project is a set of namespaces with members and bounds. Who may make one in a cluster does so here; others see one as soon as somebody gives them a role in it."
+            advice=t().projects.empty_advice()
         />
     }
 }

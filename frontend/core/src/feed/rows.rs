@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use super::{Form, Head, Limit, ListMeta, Page, of, read};
 use crate::column::{Column, Columns};
+use crate::messages::t;
 use crate::node::{self, NodeSpec, NodeStatus};
 use crate::problem::Problem;
 use crate::row::Row;
@@ -89,7 +90,7 @@ impl Form<Arc<Row>> for Rows {
         let table: WireTable = of(object)?;
         self.learn(table.column_definitions);
         let row = table.rows.and_then(|rows| rows.into_iter().next());
-        let row = row.ok_or_else(|| Problem::strange("an event without a row"))?;
+        let row = row.ok_or_else(|| Problem::strange(t().problems.no_row()))?;
         Ok(self.row(row, now))
     }
 

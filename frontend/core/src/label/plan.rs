@@ -1,12 +1,12 @@
 //! A change of many clusters' labels: what it does to each, before anything is done.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 use drover_api::rest::ClusterView;
 use serde_json::{Value, json};
 
 use super::{Labels, is_drovers};
+use crate::messages::t;
 use crate::shell;
 
 /// What shall become of labels: each key gets a value or goes.
@@ -17,7 +17,7 @@ impl Change {
     /// Sets some labels and removes others; the error names a key for which both is wished.
     pub fn of(set: Labels, remove: &BTreeSet<String>) -> Result<Self, String> {
         if let Some(key) = remove.iter().find(|key| set.contains_key(*key)) {
-            return Err(format!("“{key}” is both set and removed; decide on one."));
+            return Err(t().cluster_labels.set_and_removed(key));
         }
         let set = set.into_iter().map(|(key, value)| (key, Some(value)));
         let gone = remove.iter().map(|key| (key.clone(), None));
@@ -151,18 +151,15 @@ impl Line {
         };
         let label = format!("{}={value}", self.key);
         let mut text = match (self.without, others) {
-            (0, 0) => return format!("{label} is set on {} already", clusters(self.same)),
-            (0, others) => format!("changes {label} on {} {}", clusters(others), self.was()),
-            (new, 0) => format!("sets {label} on {}", clusters(new)),
-            (new, others) => format!(
-                "sets {label} on {}, changes it on {others} {}",
-                clusters(new),
-                self.was()
-            ),
+            (0, 0) => return t().cluster_labels.already_set(&label, self.same),
+            (0, others) => t().cluster_labels.changes(&label, others, &self.was()),
+            (new, 0) => t().cluster_labels.sets(&label, new),
+            (new, others) => t()
+                .cluster_labels
+                .sets_and_changes(&label, new, others, &self.was()),
         };
         if self.same > 0 {
-            // Writing to a string does not fail.
-            let _ = write!(text, "; {} so already", has(self.same, "is", "are"));
+            text.push_str(&t().cluster_labels.and_already_set(self.same));
         }
         text
     }
@@ -170,11 +167,11 @@ impl Line {
     fn words_of_removal(&self, others: usize) -> String {
         let key = &self.key;
         if others == 0 {
-            return format!("{key} is on none of them");
+            return t().cluster_labels.not_present(key);
         }
-        let mut text = format!("removes {key} from {} {}", clusters(others), self.was());
+        let mut text = t().cluster_labels.removes(key, others, &self.was());
         if self.without > 0 {
-            let _ = write!(text, "; {} without it", has(self.without, "is", "are"));
+            text.push_str(&t().cluster_labels.and_without(self.without));
         }
         text
     }
@@ -182,7 +179,7 @@ impl Line {
     /// `(was test)`, `(was shop on 3, web on 1)`.
     fn was(&self) -> String {
         let shown = |value: &String| match value.as_str() {
-            "" => "empty".to_owned(),
+            "" => t().cluster_labels.empty_value().to_owned(),
             value => value.to_owned(),
         };
         let alone = self.other.len() == 1;
@@ -190,24 +187,12 @@ impl Line {
             if alone {
                 shown(value)
             } else {
-                format!("{} on {count}", shown(value))
+                t().cluster_labels.value_on(&shown(value), *count)
             }
         });
         let parts: Vec<_> = parts.collect();
-        format!("(was {})", parts.join(", "))
+        t().cluster_labels.before(&parts.join(", "))
     }
-}
-
-/// `1 cluster`, `12 clusters`.
-pub fn clusters(count: usize) -> String {
-    match count {
-        1 => "1 cluster".to_owned(),
-        more => format!("{more} clusters"),
-    }
-}
-
-fn has(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// The labels of people that some clusters have: each key, its values, and on how many clusters each is.
@@ -257,16 +242,16 @@ mod tests {
         assert_eq!(
             words(&plan),
             [
-                "sets env=prod on 1 cluster, changes it on 2 (was test); 1 is so already",
-                "removes team from 3 clusters (was empty on 1, shop on 1, web on 1); 1 is without it",
+                "sets env=prod on 1 cluster, changes it on 2 (before: test); already set on 1",
+                "removes team from 3 clusters (before: empty on 1, shop on 1, web on 1); 1 without it",
             ]
         );
         let plan = Plan::of(&change("env=prod", &["zone"]), &clusters[3..]);
         assert_eq!(
             words(&plan),
             [
-                "env=prod is set on 1 cluster already",
-                "zone is on none of them"
+                "env=prod is already set on 1 cluster",
+                "no selected cluster has zone"
             ]
         );
         assert!(plan.lines.iter().all(Line::is_idle) && plan.patches.is_empty());

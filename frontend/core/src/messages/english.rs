@@ -3,8 +3,9 @@
 //! Words: buttons are verbs, labels are nouns, help is one short sentence, an empty state says what
 //! would be here and how to get it, a state says state, cause and next step. Sentence case.
 
-use super::{LocalTime, Noun, Rich, catalogue, code, strong};
+use super::{LocalTime, Noun, Rich, Unit, catalogue, code, strong};
 use crate::severity::Severity;
+use drover_api::kinds::PodSecurity;
 
 /// `1 user`, `3 users`.
 fn counted(count: usize, one: &str, other: &str) -> String {
@@ -61,6 +62,9 @@ catalogue! {
         delete_menu = "Delete…";
         delete = "Delete";
         remove = "Remove";
+        discard = "Discard changes";
+        edit_menu = "Edit…";
+        add = "Add";
     }
 
     /// Labels of fields and columns that many screens have.
@@ -85,6 +89,21 @@ catalogue! {
         last_seen = "Last seen";
         created = "Created";
         uid = "UID";
+        resource = "Resource";
+        user = "User";
+        cluster = "Cluster";
+        choose_cluster = "Select a cluster";
+        subject = "Subject";
+        role = "Role";
+        in_new_tab = " (opens in a new tab)";
+        choose_role = "Select a role";
+        scope = "Scope";
+        kind = "Kind";
+        resources = "Resources";
+        display_name = "Display name";
+        project = "Project";
+        namespaces = "Namespaces";
+        not_set = "Not set";
     }
 
     /// The components of frontend/kit.
@@ -284,6 +303,8 @@ catalogue! {
         warning_prefix = "Warning: ";
         repeated(count: &str, duration: &str) = format!("×{count} in {duration}");
         first_and_last(first: &LocalTime, last: &LocalTime) = format!("First {first}, last {last}");
+        read_of(read: &str, total: &str) = format!("Loading: {read} of about {total}");
+        read_so_far(read: &str) = format!("Loading: {read}");
     }
 
     /// The page of a cluster.
@@ -337,26 +358,270 @@ catalogue! {
         change(count: usize) = format!("Change {}", counted(count, "cluster", "clusters"));
         plan = "Planned changes";
         kubectl_context() -> Rich = Rich::from("kubectl needs the context of the hub: ") + code("drover cluster kubeconfig local --merge");
+        not_key_value(text: &str) = format!("“{text}” does not have the form key=value.");
+        reserved(text: &str) = format!("“{text}” is reserved for Drover. Use another prefix.");
+        duplicate(text: &str) = format!("Duplicate key “{text}”.");
+        no_name(text: &str) = format!("“{text}” has no name after the prefix.");
+        bad_prefix(key: &str, prefix: &str) = format!("The prefix “{prefix}” of “{key}” must be a domain such as example.com.");
+        key_too_long(key: &str, limit: usize) = format!("The key “{key}” is too long: at most {limit} characters without the prefix.");
+        bad_key(key: &str) = format!("The key “{key}” is invalid: use letters, digits, “-”, “_” and “.”, with a letter or digit at both ends.");
+        value_too_long(key: &str, limit: usize) = format!("The value of “{key}” is too long: at most {limit} characters.");
+        bad_value(key: &str, value: &str) = format!("The value “{value}” of “{key}” is invalid: use letters, digits, “-”, “_” and “.”, with a letter or digit at both ends.");
+        set_and_removed(key: &str) = format!("“{key}” is both set and removed.");
+        already_set(label: &str, count: usize) = format!("{label} is already set on {}", counted(count, "cluster", "clusters"));
+        changes(label: &str, count: usize, before: &str) = format!("changes {label} on {} ({before})", counted(count, "cluster", "clusters"));
+        sets(label: &str, count: usize) = format!("sets {label} on {}", counted(count, "cluster", "clusters"));
+        sets_and_changes(label: &str, new: usize, changed: usize, before: &str) = format!("sets {label} on {}, changes it on {changed} ({before})", counted(new, "cluster", "clusters"));
+        and_already_set(count: usize) = format!("; already set on {count}");
+        not_present(key: &str) = format!("no selected cluster has {key}");
+        removes(key: &str, count: usize, before: &str) = format!("removes {key} from {} ({before})", counted(count, "cluster", "clusters"));
+        and_without(count: usize) = format!("; {count} without it");
+        before(values: &str) = format!("before: {values}");
     }
 
     /// The import of a cluster.
     import: Import {
+        forbidden = "No permission to import clusters";
+        purpose(cluster: &str) = format!("The import command connects the cluster {cluster} to this server.");
+        new_token = "Each command has its own token. Earlier commands work until they expire.";
+        create_command = "Create command";
+        name_help = "Lowercase letters, digits and “-”. The name cannot be changed.";
+        labels_help = "Example: env=prod team=shop. Optional.";
+        next = "Create cluster and show command";
+        run_command = "Run this command with access to the cluster";
+        download = "Download manifest";
+        token_note(expires: &LocalTime) = format!("The command and the manifest contain a token. It registers this cluster once, expires at {expires}, and is not shown again.");
+        ready = "The cluster is connected.";
+        waiting = "Waiting for the agent. Updates automatically.";
+        incomplete = "The agent is registered, but the cluster is not ready:";
+        deleting = "The cluster is being deleted.";
+        status = "Status";
+        open_cluster = "Open cluster";
     }
 
     /// The check of a user's access.
     access: Access {
+        title = "Check access";
+        verb = "Verb";
+        verb_help = "Example: get, list, create, delete.";
+        resource_help = "As in kubectl: pods, po, pods/log, deployments.apps, or a path such as /metrics.";
+        object = "Object";
+        object_help = "Name of the object. Empty: all objects.";
+        namespace_help = "Empty: all namespaces and cluster-scoped objects.";
+        user_help(everybody: &str) = format!("User name. Empty: yourself. {everybody}: all users.");
+        check = "Check access";
+        binding = "Binding";
+        denied_user = "No role of this user in this cluster allows it. A cluster owner or an administrator can grant such a role.";
+        denied = "No role granted in this cluster allows it.";
+        more = "Only the first bindings are listed.";
+        bindings = "Bindings";
+        user_denied(user: &str) = format!("{user} is not allowed to do this");
+        user_unknown(user: &str) = format!("{user} may be allowed to do this");
+        user_allowed(user: &str) = format!("{user} is allowed to do this");
+        all_denied = "No user is allowed to do this";
+        all_unknown = "Some users may be allowed to do this";
+        all_allowed = "Users who are allowed to do this";
+        resource_name(name: &str) = format!("Resource: {name}");
+        resource_unresolved(name: &str, cause: &str) = format!("Resource: {name}, a resource of Kubernetes. Cannot read the resources of the cluster: {cause}.");
+        bindings_unknown(cause: &str) = format!("Cannot read the bindings of the cluster itself: {cause}.");
+        own_rule = "rule of the role";
+        cluster_role(name: &str) = format!("ClusterRole {name} of Kubernetes");
+        unknown_cluster_role(name: &str) = format!("unknown; depends on the ClusterRole {name} in the cluster");
     }
 
     /// Members of projects, clusters and all clusters.
     members: Members {
+        grant = "Grant role";
+        roles_missing = "Cannot read the roles. Roles can be granted and removed once they are read.";
+        empty = "No members";
+        empty_advice = "Users with a role here are listed. Administrators and members of all clusters have access without being listed.";
+        membership(role: &str, subject: &str) = format!("{role} from {subject}");
+        granted = "Granted";
+        remove(membership: &str) = format!("Remove {membership}");
+        grant_in_cluster(name: &str) = format!("Grant role in cluster {name}");
+        grant_in_project(name: &str) = format!("Grant role in project {name}");
+        grant_everywhere = "Grant global role";
+        granted_to(subject: &str) = format!("Granted the role to {subject}.");
+        grant_limit = "You can grant only rights that you have.";
+        show_role = "Show permissions of this role";
+        remove_effect_in_cluster(subject: &str, name: &str) = format!("{subject} loses the rights of this role in the cluster {name} within seconds. Open watches, logs and shells that need them are closed. Other roles stay.");
+        remove_effect_in_project(subject: &str, name: &str) = format!("{subject} loses the rights of this role in the project {name} within seconds. Open watches, logs and shells that need them are closed. Other roles stay.");
+        remove_effect_everywhere(subject: &str) = format!("{subject} loses the rights of this role on the hub and in all clusters within seconds. Open watches, logs and shells that need them are closed. Other roles stay.");
+        removed(subject: &str) = format!("Removed the role from {subject}.");
+        remove_title(role: &str, subject: &str) = format!("Remove {role} from {subject}?");
+        remove_role = "Remove role";
+        subject_help = "User name, or a group as drover:<provider>:<id>.";
+        choose_user = "Select one of the users with this name.";
+        searching_users = "Searching for users with this name…";
+        search_failed(cause: &str) = format!("Cannot search for users with this name. {cause}");
+        user_found(user: &str, others: usize) = match others {
+            0 => format!("{user}."),
+            1 => format!("{user}. One more user has this name."),
+            others => format!("{user}. {others} more users have this name."),
+        };
+        users_found(count: usize) = match count {
+            0 => "No user has this name. Users of an identity provider are known after their first sign-in.".to_owned(),
+            1 => "One user signs in with this name under another user name. Select the user.".to_owned(),
+            count => format!("{count} users have this name. Select one."),
+        };
+        local_password = "local password";
+        with_local_password(user: &str) = format!("{user}, local password");
+        group_members = "all members of this group";
     }
 
     /// Roles and their rules.
     roles: Roles {
+        bindings = "Bindings";
+        delete_title(role: &str) = format!("Delete role {role}?");
+        deleted(role: &str) = format!("Deleted role {role}.");
+        global_roles = "Global roles";
+        global_members_help = "A global role applies to the hub and to all clusters. Administrators by user setting are not listed.";
+        all_roles = "All roles";
+        actions = "Role actions";
+        create = "Create role";
+        create_global = "Create global role";
+        empty = "No roles";
+        empty_advice = "The server creates the built-in roles within seconds. Updates automatically.";
+        not_found(name: &str) = format!("Role {name} not found");
+        forbidden = "No permission to read this role";
+        failed = "Cannot read the role";
+        no_rules = "No rules.";
+        rules_of(scope: &str) = format!("Rules: {scope}");
+        api_groups = "API groups";
+        resources_or_paths = "Resources or paths";
+        other_verbs = "Other verbs";
+        names = "Names";
+        add_rule = "Add rule";
+        add_paths = "Add path rule";
+        merge_rules = "Merge rules";
+        paths = "Paths";
+        remove_rule(rule: &str) = format!("Remove rule {rule}");
+        verb(verb: &str, rule: &str) = format!("{verb}: {rule}");
+        implied_verb(verb: &str, rule: &str) = format!("{verb}, included in *: {rule}");
+        field_of_rule(field: &str, rule: &str) = format!("{field}: {rule}");
+        conflict = "Edit conflict";
+        conflict_help = "Another user changed this role. Your changes are not saved and still shown.";
+        field = "Field";
+        before = "Before your edit";
+        now = "Now";
+        overwrite = "Overwrite with mine";
+        take_theirs = "Discard mine, load the newer version";
+        in_clusters = "Clusters";
+        in_projects = "Projects";
+        rules_moved(count: usize) = match count {
+            1 => "One rule for the project's cluster moved to the other rules. Select “Projects” to move it back.".to_owned(),
+            count => format!("{count} rules for the project's cluster moved to the other rules. Select “Projects” to move them back."),
+        };
+        created(role: &str) = format!("Created role {role}.");
+        built_in_help = "Built-in roles cannot be changed. Copy this role, or create a role that inherits it.";
+        inherited_by = "Inherited by";
+        saved(role: &str) = format!("Saved role {role}.");
+        unsaved_changes = "Unsaved changes";
+        discard_title = "Discard changes?";
+        discard_effect = "The stored role is loaded. Discarded changes cannot be restored.";
+        effective_rules = "Effective permissions, including inherited roles";
+        yaml_help = "The spec of the object. Comments are lost when a field outside the YAML changes.";
+        yaml = "YAML";
+        yaml_error(line: usize, message: &str) = format!("Line {line}: {message}");
+        rules = "Rules";
+        views = "Role editor";
+        yaml_invalid = "The YAML is invalid. The fields show the last valid version. Correct the YAML to edit them.";
+        hub_namespaces = "The role also has rules for single namespaces of the hub. The YAML shows them.";
+        cluster_roles = "ClusterRoles of the cluster, such as view";
+        inherits = "Inherited roles";
+        granted_everywhere = "Roles granted in all clusters";
+        no_roles = "No roles.";
+        roles_missing = "Cannot read the roles. Roles can be added once they are read.";
+        add_role = "Add role";
+        remove_role(name: &str) = format!("Remove {name}");
+        everywhere = "All clusters";
+        locked = "locked";
+        built_in = "built-in";
+        custom = "custom";
+        delete_effect(bindings: Option<u32>) = match bindings {
+            None => "Users with this role lose its rights within seconds. Open watches, logs and shells that need them are closed.".to_owned(),
+            Some(0) => "No binding uses this role.".to_owned(),
+            Some(count) => format!(
+                "{} this role. Its rights end within seconds. Open watches, logs and shells that need them are closed.",
+                if count == 1 { "1 binding uses".to_owned() } else { format!("{count} bindings use") }
+            ),
+        };
+        on_hub = "Hub";
+        in_whole_cluster = "Cluster";
+        in_project_namespaces = "Namespaces of the project";
+        in_project_cluster = "Cluster of the project";
+        in_cluster = "Cluster";
+        in_every_cluster = "All clusters";
+        locked_help = "Locked: the role cannot be granted";
+        new_user_default = "Grant to new users at their first sign-in";
+        page_outdated(field: &str) = format!("The server is newer than this page. Saving would lose the unknown field {field}. Reload the page to edit or copy this role.");
+        external(name: &str) = format!("all rules of the ClusterRole {name} in the cluster");
+        named(names: &str) = format!(" named {names}");
+        unknown_field(path: &str) = format!("unknown field {path}");
+        empty_rule = "empty rule";
+        inherit = "Create inheriting role";
+        inherited_help(roles: &str) = format!("Roles that inherit it block its deletion: {roles}.");
+        binding_count(count: u32) = counted(count as usize, "binding", "bindings");
     }
 
     /// Projects.
     projects: Projects {
+        create = "Create project";
+        empty = "No projects yet";
+        empty_for_user = "No projects in which you have a role";
+        empty_advice = "A project is a set of namespaces with members and quotas. Create one here, or ask for a role in one.";
+        namespaces_ready(ready: usize, total: usize) = format!("{ready} of {total}");
+        delete_title(name: &str) = format!("Delete project {name}?");
+        deleting(name: &str) = format!("Deleting project {name}.");
+        delete_effect() -> Rich = Rich::from("Members lose the rights of their roles in this project, and its quotas end. ")
+            + strong("The namespaces and their workloads stay in the cluster") + ", without a project.";
+        pod_security_level(level: PodSecurity) -> &'static str = match level {
+            PodSecurity::Privileged => "Privileged: no restrictions",
+            PodSecurity::Baseline => "Baseline: blocks known privilege escalations",
+            PodSecurity::Restricted => "Restricted: hardened pods only",
+        };
+        created(name: &str) = format!("Created project {name}.");
+        cluster_help = "Cluster of the namespaces. It cannot be changed.";
+        pod_security_unset = "Default of the cluster";
+        display_name_help = "Shown instead of the name. Optional.";
+        description_help = "Purpose of the project. Optional.";
+        created_namespaces = "Namespaces to create";
+        created_namespaces_help = "One per line. Namespaces removed from the project stay in the cluster.";
+        adopted_namespaces = "Namespaces to adopt";
+        adopted_namespaces_help = "Existing namespaces, one per line.";
+        quota = "Quota";
+        project_total = "Project total";
+        per_namespace = "Per namespace";
+        defaults = "Default requests and limits";
+        request = "Request";
+        limit = "Limit";
+        pod_security = "Pod security";
+        edit_title = "Edit project";
+        saved(name: &str) = format!("Saved project {name}.");
+        conflict = "Another user changed the project. Your changes are not saved. The form shows both; check it and save again.";
+        not_found(name: &str) = format!("Project {name} not found");
+        not_found_advice = "The project does not exist, or you have no role in it.";
+        no_namespaces = "No namespaces.";
+        resource_help = "Resource name as in a ResourceQuota, such as services.";
+        resource_pending = "Add the resource or clear this field before saving.";
+        resource_duplicate = "Duplicate; clear this field.";
+        add_resource = "Another resource";
+        amount_of(resource: &str, amount: &str) = format!("{resource}: {amount}");
+        own_namespace = "ready";
+        pending_namespace = "pending";
+        leaving_namespace = "being removed";
+        quantity_help = "Example: 500m, 2, 512Mi, 10Gi.";
+        part_namespace(name: &str) = format!("Namespace {name}");
+        part_quota(name: &str) = format!("Quota of {name}, project total");
+        part_namespace_quota(name: &str) = format!("Quota of {name}, per namespace");
+        part_request(name: &str) = format!("Request of {name}");
+        part_limit(name: &str) = format!("Limit of {name}");
+        part_changed(part: &str, now: &str, before: &str) = format!("{part}: {now}, before: {before}");
+        part_set(part: &str, now: &str) = format!("{part}: {now}");
+        part_removed(part: &str) = format!("{part}: removed");
+        part_yours(value: Option<&str>) = format!("; yours: {}", value.unwrap_or("removed"));
+        adopted = "adopted";
+        to_create = "created";
     }
 
     /// The sign-in page.
@@ -394,6 +659,18 @@ catalogue! {
 
     /// Users.
     users: Users {
+        disabled = "disabled";
+        must_change_password = "must change password";
+        enabled = "enabled";
+        confirmed = "confirmed";
+        refused = "refused";
+        unreachable = "unreachable";
+        role_in_cluster(role: &str, cluster: &str) = format!("{role} in cluster {cluster}");
+        role_in_project(role: &str, project: &str) = format!("{role} in project {project}");
+        role_everywhere(role: &str) = format!("{role} in all clusters");
+        password = "password";
+        no_credential = "not set";
+        administrator = "administrator";
     }
 
     /// The page of an object.
@@ -403,10 +680,15 @@ catalogue! {
     /// What forms share.
     forms: Forms {
         too_long(limit: usize, count: usize) = format!("At most {limit} characters. Now {count}.");
+        too_short(minimum: usize) = format!("At least {minimum} characters.");
     }
 
     /// Actions on several objects.
     batch: Batch {
+        progress(done: usize, total: usize, failed: usize) = match failed {
+            0 => format!("{done} of {total} done"),
+            failed => format!("{done} of {total} done, {failed} failed"),
+        };
     }
 
     /// The addresses of screens.
@@ -421,12 +703,41 @@ catalogue! {
     problems: Problems {
         offline_title = "The server cannot be reached";
         retrying(cause: &str) = format!("{cause} Retrying automatically.");
+        offline = "Cannot reach the server. Check your network and whether the server runs.";
+        unexpected(what: &str) = format!("Unexpected response from the server: {what}. Reload the page: the server may have been upgraded.");
+        status_only(code: u16) = format!("The server responded with status {code} without a message.");
+        bad_header = "invalid request header";
+        endless_list = "the list has too many pages";
+        no_body = "no body";
+        bad_stream = "invalid stream";
+        endless_line = "a line is too long";
+        no_version = "a list without a resource version";
+        no_row = "an event without a row";
     }
 
     /// Durations and ages.
     durations: Durations {
         ago(age: &str) = format!("{age} ago");
         lasting(age: &str) = format!("for {age}");
+        of(count: u64, unit: Unit) = {
+            let unit = match unit {
+                Unit::Day => "day",
+                Unit::Hour => "hour",
+                Unit::Minute => "minute",
+                Unit::Second => "second",
+            };
+            format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
+        };
+        format_help = "Enter a number and d, h, m or s. Example: 30d, 12h.";
+        minimum = "At least one minute: 60s.";
+        maximum(limit: &str) = format!("At most {limit} (setting token-max-ttl).");
+        short(count: i64, unit: Unit) = match unit {
+            Unit::Day => format!("{count}d"),
+            Unit::Hour => format!("{count}h"),
+            Unit::Minute => format!("{count}m"),
+            Unit::Second => format!("{count}s"),
+        };
+        short_years(count: i64) = format!("{count}y");
     }
 
     /// States in words.
@@ -441,6 +752,11 @@ catalogue! {
         };
         yes = "yes";
         no = "no";
+        not_set = "not set";
+        deleting = "being deleted";
+        not_ready = "not ready";
+        pending = "pending";
+        ready = "ready";
     }
 
     /// Pods and containers.
@@ -461,5 +777,18 @@ catalogue! {
 
     /// Rights that a user lacks.
     rights: Rights {
+        import_clusters = "Requires the right: create clusters (global role Import Clusters)";
+        update_cluster = "Requires the right: update this cluster (role Cluster Owner)";
+        update_clusters = "Requires the right: update clusters on the hub (global role Administrator)";
+        delete_cluster = "Requires the right: delete clusters (role Cluster Owner)";
+        list_users = "Requires the right: list users (global role Manage Users)";
+        create_users = "Requires the right: create users (global role Manage Users)";
+        update_user = "Requires the right: update users (global role Manage Users). Only administrators change administrators";
+        set_password = "Requires the right: update users (global role Manage Users), and all rights of this user";
+        delete_user = "Requires the right: delete users (global role Manage Users). Only administrators delete administrators";
+        list_providers = "Requires the right: list authproviders (global role Viewer)";
+        list_settings = "Requires the right: list settings (global role Viewer)";
+        update_settings = "Requires the right: update settings (global role Administrator)";
+        administer = "Requires the global role Administrator";
     }
 }

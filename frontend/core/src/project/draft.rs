@@ -7,6 +7,7 @@ use drover_api::kinds::{ContainerDefaults, PodSecurity, ProjectNamespace, Projec
 use drover_api::rest::{ProjectCreate, ProjectPatch, ProjectView};
 
 use super::{Pair, defaults, quota};
+use crate::messages::t;
 use crate::quantity;
 use crate::shell;
 use crate::typed::{lines, said};
@@ -199,7 +200,7 @@ impl Draft {
 pub fn complaint(typed: &str) -> Option<String> {
     let typed = typed.trim();
     let wrong = !typed.is_empty() && quantity::parse(typed).is_none_or(|it| it < 0.0);
-    wrong.then(|| "Such as 500m, 2, 512Mi or 10Gi.".to_owned())
+    wrong.then(|| t().projects.quantity_help().to_owned())
 }
 
 /// A level of pod security as commands have it.

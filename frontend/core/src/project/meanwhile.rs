@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use drover_api::rest::ProjectView;
 
 use super::draft::{Draft, TypedPair, level};
+use crate::messages::t;
 
 /// What is changed by itself.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,14 +25,14 @@ type OfResource = fn(String) -> Part;
 impl Part {
     fn words(&self) -> String {
         match self {
-            Self::DisplayName => "Display name".to_owned(),
-            Self::Description => "Description".to_owned(),
-            Self::Namespace(name) => format!("Namespace {name}"),
-            Self::Quota(resource) => format!("Quota of {resource}, together"),
-            Self::NamespaceQuota(resource) => format!("Quota of {resource}, each namespace"),
-            Self::Request(resource) => format!("Request of {resource}"),
-            Self::Limit(resource) => format!("Limit of {resource}"),
-            Self::PodSecurity => "Pod security".to_owned(),
+            Self::DisplayName => t().labels.display_name().to_owned(),
+            Self::Description => t().labels.description().to_owned(),
+            Self::Namespace(name) => t().projects.part_namespace(name),
+            Self::Quota(resource) => t().projects.part_quota(resource),
+            Self::NamespaceQuota(resource) => t().projects.part_namespace_quota(resource),
+            Self::Request(resource) => t().projects.part_request(resource),
+            Self::Limit(resource) => t().projects.part_limit(resource),
+            Self::PodSecurity => t().projects.pod_security().to_owned(),
         }
     }
 }
@@ -50,15 +51,14 @@ impl Draft {
                 continue;
             }
             let mut words = match (was, is) {
-                (Some(was), Some(is)) => format!("{}: {is}, was {was}", part.words()),
-                (None, Some(is)) => format!("{}: {is}", part.words()),
-                (_, None) => format!("{}: taken away", part.words()),
+                (Some(was), Some(is)) => t().projects.part_changed(&part.words(), is, was),
+                (None, Some(is)) => t().projects.part_set(&part.words(), is),
+                (_, None) => t().projects.part_removed(&part.words()),
             };
             if typed == was {
                 draft.take(part, &theirs, is);
             } else if typed != is {
-                words.push_str("; you have ");
-                words.push_str(typed.map_or("taken it away", String::as_str));
+                words.push_str(&t().projects.part_yours(typed.map(String::as_str)));
             }
             changes.push(words);
         }
@@ -74,7 +74,11 @@ impl Draft {
         let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
         let texts = texts.map(|(part, text)| (part, text.to_owned()));
         let namespaces = self.namespaces().into_iter().map(|it| {
-            let how = if it.adopt { "taken over" } else { "made" };
+            let how = if it.adopt {
+                t().projects.adopted()
+            } else {
+                t().projects.to_create()
+            };
             (Part::Namespace(it.name), how.to_owned())
         });
         let (quota, defaults) = (self.quota(), self.defaults());
@@ -148,8 +152,8 @@ mod tests {
         let (merged, changes) = mine.upon(&before, &now);
         assert_eq!(merged.made, "shop-web\nshop-mail");
         let wanted = [
-            "Namespace shop-db: taken away",
-            "Quota of services, together: 3",
+            "Namespace shop-db: removed",
+            "Quota of services, project total: 3",
         ];
         assert_eq!(changes, wanted);
         let patch = merged.patch(&now);
@@ -172,7 +176,7 @@ mod tests {
         assert_eq!(merged.display_name, "Store");
         assert_eq!(
             changes,
-            ["Display name: Market, was The shop; you have Store"]
+            ["Display name: Market, before: The shop; yours: Store"]
         );
     }
 }

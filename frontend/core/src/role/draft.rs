@@ -7,6 +7,7 @@ use serde_saphyr::{MessageFormatter as _, UserMessageFormatter};
 
 use super::Kind;
 use super::said::Said;
+use crate::messages::t;
 
 /// What is wrong with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,7 +102,7 @@ fn spec<S: Serialize + DeserializeOwned>(text: &str) -> Result<S, TextProblem> {
             let path = path.strip_prefix("spec.").unwrap_or(&path).to_owned();
             Err(TextProblem {
                 line: line_of(text, &path),
-                message: format!("{path}: there is no such field"),
+                message: t().roles.unknown_field(&path),
             })
         }
     }

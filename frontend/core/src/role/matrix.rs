@@ -5,6 +5,7 @@
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use super::words::{Words, line, names};
+use crate::messages::t;
 
 /// The verbs that have a column each.
 pub const VERBS: [&str; 8] = [
@@ -163,7 +164,7 @@ pub fn title(rule: &PolicyRule) -> String {
         (false, false) => format!("{named}, {paths}"),
         (false, true) => named,
         (true, false) => paths,
-        (true, true) => "nothing yet".to_owned(),
+        (true, true) => t().roles.empty_rule().to_owned(),
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::matrix::{Part, part};
 use super::words::{Words, line, names};
 use super::{Kind, Listed};
+use crate::messages::t;
 use crate::problem::{Problem, ProblemKind};
 use crate::typed::said;
 
@@ -85,11 +86,11 @@ impl Said {
     /// Which lists of rules it has, each with what they are about.
     pub fn lists(&self) -> Vec<(Rules, &'static str)> {
         match self.context() {
-            None => vec![(Rules::Own, "On the hub")],
-            Some(RoleContext::Cluster) => vec![(Rules::Own, "In the whole cluster")],
+            None => vec![(Rules::Own, t().roles.on_hub())],
+            Some(RoleContext::Cluster) => vec![(Rules::Own, t().roles.in_whole_cluster())],
             Some(RoleContext::Project) => vec![
-                (Rules::Own, "In the project's namespaces"),
-                (Rules::Cluster, "In the project's whole cluster"),
+                (Rules::Own, t().roles.in_project_namespaces()),
+                (Rules::Cluster, t().roles.in_project_cluster()),
             ],
         }
     }
@@ -171,13 +172,10 @@ impl Said {
     }
 
     /// The one thing that it is or is not, in words, and whether it is: locked, or for everybody new.
-    pub const fn flag(&self) -> (&'static str, bool) {
+    pub fn flag(&self) -> (&'static str, bool) {
         match self {
-            Self::Template(spec) => ("Locked: nobody else is given it", spec.locked),
-            Self::Global(spec) => (
-                "Whoever signs in for the first time is given it",
-                spec.new_user_default,
-            ),
+            Self::Template(spec) => (t().roles.locked_help(), spec.locked),
+            Self::Global(spec) => (t().roles.new_user_default(), spec.new_user_default),
         }
     }
 
@@ -294,10 +292,7 @@ impl Stored {
     /// Why it can be neither changed nor copied here: what this page does not know would be lost.
     pub fn outdated(&self) -> Option<Problem> {
         let field = self.strange.as_ref()?;
-        let why = format!(
-            "The server is newer than this page, which does not know {field} and would lose it. \
-             Reload the page to change or copy this role."
-        );
+        let why = t().roles.page_outdated(field);
         Some(Problem::new(ProblemKind::Failed, why))
     }
 
@@ -315,11 +310,11 @@ impl Stored {
     fn template(role: RoleDetail, strange: impl FnOnce(&Said) -> Option<String>) -> Self {
         let both = [
             (
-                "In the cluster",
+                t().roles.in_cluster(),
                 lines(&role.cluster.rules, &role.cluster.external),
             ),
             (
-                "In the project's namespaces",
+                t().roles.in_project_namespaces(),
                 lines(&role.project.rules, &role.project.external),
             ),
         ];
@@ -338,8 +333,11 @@ impl Stored {
     fn global(role: GlobalRoleDetail, strange: impl FnOnce(&Said) -> Option<String>) -> Self {
         let allowed = &role.every_cluster;
         let both = [
-            ("On the hub", lines(&role.spec.rules, &[])),
-            ("In every cluster", lines(&allowed.rules, &allowed.external)),
+            (t().roles.on_hub(), lines(&role.spec.rules, &[])),
+            (
+                t().roles.in_every_cluster(),
+                lines(&allowed.rules, &allowed.external),
+            ),
         ];
         let said = Said::Global(role.spec);
         Self {
@@ -363,9 +361,7 @@ fn some(places: [Place; 2]) -> Vec<Place> {
 /// One line for each rule, and for each of the cluster's own roles.
 fn lines(rules: &[PolicyRule], external: &[String]) -> Vec<String> {
     let rules = rules.iter().map(in_words);
-    let external = external
-        .iter()
-        .map(|name| format!("all that the cluster's own ClusterRole {name} allows"));
+    let external = external.iter().map(|name| t().roles.external(name));
     rules.chain(external).collect()
 }
 
@@ -373,7 +369,7 @@ fn lines(rules: &[PolicyRule], external: &[String]) -> Vec<String> {
 pub fn in_words(rule: &PolicyRule) -> String {
     let named = match part(rule, Part::Names) {
         none if none.is_empty() => none,
-        names => format!(" named {names}"),
+        names => t().roles.named(&names),
     };
     format!(
         "{}: {}{named}",

@@ -199,7 +199,7 @@ fn a_row_has_a_field_for_all_that_its_rule_says_and_stays_what_it_is_while_one_i
     assert_eq!(fields(&emptied), of_resources);
     let emptied = with_part(&new_paths(), Part::Paths, "");
     assert_eq!(fields(&emptied), [false, false, false, true]);
-    assert_eq!(title(&emptied), "nothing yet");
+    assert_eq!(title(&emptied), "empty rule");
     let named = with_part(&new_paths(), Part::Names, "web");
     assert_eq!(fields(&named), [false, false, true, true]);
     let both = with_part(&rule(&["get"], &[""], &["pods"]), Part::Paths, "/metrics");

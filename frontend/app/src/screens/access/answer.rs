@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use drover_api::rest::{Explanation, ThroughView};
 use drover_ui_core::explain::{Verdict, how, resource, unasked, verdict};
+use drover_ui_core::messages::t;
 use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing};
 use drover_ui_kit::table::{Column, Row, Sorting, Table, sorted};
 use leptos::prelude::*;
@@ -33,17 +34,20 @@ impl Row for WayRow {
 
 fn columns() -> Vec<Column<WayRow>> {
     vec![
-        Column::new("who", "Who", "col-person", |row: &WayRow| {
+        Column::new("who", t().labels.subject(), "col-person", |row: &WayRow| {
             strong(row.who(), &row.0.subject)
         })
         .by(|a, b| a.who().cmp(b.who())),
-        Column::new("role", "Role", "col-role", |row: &WayRow| {
+        Column::new("role", t().labels.role(), "col-role", |row: &WayRow| {
             strong(&row.0.role, &how(&row.0))
         })
         .by(|a, b| a.0.role.cmp(&b.0.role)),
-        Column::new("binding", "Binding", "col-binding", |row: &WayRow| {
-            strong(&row.0.binding, &row.0.binding_kind)
-        })
+        Column::new(
+            "binding",
+            t().access.binding(),
+            "col-binding",
+            |row: &WayRow| strong(&row.0.binding, &row.0.binding_kind),
+        )
         .by(|a, b| a.0.binding.cmp(&b.0.binding)),
     ]
 }
@@ -61,9 +65,9 @@ pub(super) fn Answer(answer: Explanation) -> impl IntoView {
     let unasked = unasked(&answer).map(|told| view! { <Banner mood=Mood::Info>{told}</Banner> });
     if verdict == Verdict::No {
         let advice = if answer.user.is_some() {
-            "None of their roles in this cluster allows it. An owner of the cluster, or an administrator, can give one that does."
+            t().access.denied_user()
         } else {
-            "No role that anybody has in this cluster allows it."
+            t().access.denied()
         };
         return view! {
             {about}
@@ -73,7 +77,7 @@ pub(super) fn Answer(answer: Explanation) -> impl IntoView {
         .into_any();
     }
     let more = answer.more.then(|| {
-        let told = "There are more ways; these are the first that were found.";
+        let told = t().access.more();
         view! { <Banner mood=Mood::Info>{told}</Banner> }
     });
     let sorting = RwSignal::new(Sorting {
@@ -88,7 +92,7 @@ pub(super) fn Answer(answer: Explanation) -> impl IntoView {
         {unasked}
         {more}
         <div class="home-list">
-            <Table label="Ways" columns=columns() rows=rows sorting=sorting/>
+            <Table label=t().access.bindings() columns=columns() rows=rows sorting=sorting/>
         </div>
     }
     .into_any()

@@ -172,8 +172,8 @@ pub(super) fn Reading(progress: Signal<Progress>) -> impl IntoView {
         let Progress { read, about, .. } = progress.get();
         let read = read?;
         let words = match about {
-            Some(about) => format!("{} of about {}", count(read), count(about)),
-            None => format!("{} so far", count(read)),
+            Some(about) => t().kinds.read_of(&count(read), &count(about)),
+            None => t().kinds.read_so_far(&count(read)),
         };
         let bar = about.map(|about| {
             view! { <progress max=about.to_string() value=read.to_string() aria-hidden="true"></progress> }

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use drover_api::rest::MemberView;
 use drover_ui_core::member::{beside, who};
+use drover_ui_core::messages::t;
 use drover_ui_core::readiness::Readiness;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
@@ -38,18 +39,18 @@ impl Row for MemberRow {
     }
 
     fn name(&self) -> String {
-        format!("{} from {}", self.role, who(&self.member))
+        t().members.membership(&self.role, who(&self.member))
     }
 }
 
 /// All of them.
 pub(super) fn columns() -> Vec<Column<MemberRow>> {
     vec![
-        Column::new("who", "Who", "col-person", subject).by(by_who),
-        Column::new("role", "Role", "col-role", role).by(by_role),
-        Column::new("state", "State", "col-ready", standing).by(by_standing),
-        Column::new("given", "Given", "col-time", given).by(by_age),
-        Column::new("take", "Take away", "col-deed", take),
+        Column::new("who", t().labels.subject(), "col-person", subject).by(by_who),
+        Column::new("role", t().labels.role(), "col-role", role).by(by_role),
+        Column::new("state", t().labels.state(), "col-ready", standing).by(by_standing),
+        Column::new("given", t().members.granted(), "col-time", given).by(by_age),
+        Column::new("take", t().buttons.remove(), "col-deed", take),
     ]
 }
 
@@ -96,7 +97,7 @@ fn take(row: &MemberRow) -> AnyView {
         return ().into_any();
     }
     let (taking, row) = (expect_context::<Taking>(), row.clone());
-    let label = format!("Take {} away", row.name());
+    let label = t().members.remove(&row.name());
     view! {
         <Button weight=Weight::Quiet icon=Icon::Trash on_press=move |()| taking.ask(row.clone())>
             <span class="unseen">{label}</span>

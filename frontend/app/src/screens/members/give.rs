@@ -2,6 +2,7 @@
 
 use drover_api::rest::{MemberCreate, MemberView};
 use drover_ui_core::member::{Place, who, wish};
+use drover_ui_core::messages::t;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::picker::{Choice, Picker};
 use drover_ui_kit::toast::Toasts;
@@ -21,7 +22,7 @@ pub(super) fn GiveRole(
     roles: Roles,
     listing: Listing<MemberView>,
 ) -> impl IntoView {
-    let title = format!("Give a role {}", place.words());
+    let title = place.grant_title();
     view! {
         <FormDialog open=open title=title let:sending>
             <Form open=open sending=sending place=place.clone() roles=roles listing=listing/>
@@ -60,7 +61,7 @@ fn Form(
         let request = async move { gate.send("POST", &path, &request).await };
         sending.send(request, move |member: MemberView| {
             listing.again();
-            toasts.say(format!("{} has the role.", who(&member)));
+            toasts.say(t().members.granted_to(who(&member)));
             // The dialog may be closed by now.
             let _ = open.try_set(false);
         });
@@ -81,14 +82,14 @@ fn Form(
             .iter()
             .find(|role| Some(&role.name) == chosen.as_ref());
         let described = found.and_then(|role| role.description.clone());
-        described.unwrap_or_else(|| "Nobody gives more than they have there themselves.".to_owned())
+        described.unwrap_or_else(|| t().members.grant_limit().to_owned())
     });
     let screen = move || {
         let screen = place.with_value(|it| Some(it.role_screen(&role.get()?)))?;
         // What is typed here stays.
         Some(view! {
             <a href=screen target="_blank" rel="noopener">
-                "What this role allows"<span class="unseen">" (in a new tab)"</span>
+                {t().members.show_role()}<span class="unseen">{t().labels.in_new_tab()}</span>
             </a>
         })
     };
@@ -99,11 +100,11 @@ fn Form(
         <form class="dialog-body" on:submit=submit>
             <Refusal sending=sending fields=FIELDS/>
             <WhomField whom=whom place=place error=of_whom/>
-            <Picker label="Role" choices=choices value=role none="Choose a role" help=described
+            <Picker label=t().labels.role() choices=choices value=role none=t().labels.choose_role() help=described
                 error=sending.of("role") wraps=true/>
             {screen}
-            <Code label="Command" text=command/>
-            <FormFoot open=open verb="Give the role" sending=sending
+            <Code label=t().labels.command() text=command/>
+            <FormFoot open=open verb=t().members.grant() sending=sending
                 disabled=Signal::derive(move || !ready())/>
         </form>
     }

@@ -2,6 +2,7 @@
 
 use drover_api::rest::MemberView;
 use drover_ui_core::member::{Place, who};
+use drover_ui_core::messages::t;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::confirm::Confirm;
 use drover_ui_kit::toast::Toasts;
@@ -64,17 +65,13 @@ fn Question(
     let (id, name) = (row.member.id.clone(), who(&row.member).to_owned());
     let command = place.revoke_command(&id);
     let path = place.member(&id);
-    let consequences = format!(
-        "What {name} may do {} by this role alone ends within seconds, and so does \
-         whatever they hold open by it: watches, logs, shells. Other roles stay.",
-        place.kind_and_name()
-    );
+    let consequences = place.remove_effect(&name);
     let go = move |()| {
         let (path, name) = (path.clone(), name.clone());
         let request = async move { gate.delete(&path).await };
         sending.send(request, move |()| {
             listing.again();
-            toasts.say(format!("The role is taken from {name}."));
+            toasts.say(t().members.removed(&name));
             // The dialog may be closed by now.
             let _ = open.try_set(false);
         });
@@ -82,14 +79,14 @@ fn Question(
     view! {
         <Confirm
             open=open
-            title=format!("Take {} from {}?", row.role, who(&row.member))
-            verb="Take it away"
+            title=t().members.remove_title(&row.role, who(&row.member))
+            verb=t().members.remove_role()
             busy=sending.busy()
             refused=sending.elsewhere(&[])
             on_confirm=go
         >
             <p>{consequences.clone()}</p>
-            <Code label="Command" text=command.clone()/>
+            <Code label=t().labels.command() text=command.clone()/>
         </Confirm>
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use drover_api::rest::{List, PersonView};
 use drover_ui_core::member::{Place, may_be_person, person};
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_kit::picker::Choice;
 use drover_ui_kit::suggest::SuggestField;
@@ -14,7 +15,6 @@ use crate::gate::Gate;
 use crate::screens::form::Sending;
 
 /// What may be typed.
-const HELP: &str = "The name that somebody signs in with, or a group as drover:<provider>:<id>.";
 
 /// What is typed before it is asked for.
 const PAUSE: Duration = Duration::from_millis(300);
@@ -100,7 +100,7 @@ impl Whom {
             if !self.typed.with(|typed| sent.as_ref() == Some(typed)) {
                 None
             } else if self.is_one_of_several() {
-                Some("Choose one of those who go by that name.".to_owned())
+                Some(t().members.choose_user().to_owned())
             } else {
                 said.get()
             }
@@ -159,24 +159,17 @@ impl Known {
     /// That, in words.
     fn words(&self, typed: &str) -> String {
         let people = match self {
-            Self::Nothing => return HELP.to_owned(),
-            Self::Asked(None) => return "Looking for who goes by that name…".to_owned(),
+            Self::Nothing => return t().members.subject_help().to_owned(),
+            Self::Asked(None) => return t().members.searching_users().to_owned(),
             Self::Asked(Some(known)) => return format!("{}.", person(known)),
             Self::Unknown(why) => {
-                return format!("Who goes by that name cannot be asked now. {why}");
+                return t().members.search_failed(why);
             }
             Self::People(people) => people,
         };
-        match (own(people, typed).map(person), people.len()) {
-            (Some(known), 1) => format!("{known}."),
-            (Some(known), 2) => format!("{known}. One other goes by that name."),
-            (Some(known), many) => format!("{known}. {} others go by that name.", many - 1),
-            (None, 0) => "Nobody goes by that name yet; people of a provider are known once they \
-                have signed in."
-                .to_owned(),
-            (None, 1) => "One person goes by that name, and is called otherwise here: choose them."
-                .to_owned(),
-            (None, many) => format!("{many} people go by that name: choose one."),
+        match own(people, typed).map(person) {
+            Some(known) => t().members.user_found(&known, people.len() - 1),
+            None => t().members.users_found(people.len()),
         }
     }
 }
@@ -210,7 +203,7 @@ pub(super) fn WhomField(
             .with(|typed| whom.known.with(|known| known.words(typed)))
     };
     view! {
-        <SuggestField label="Who" value=whom.text found=choices focused=true
+        <SuggestField label=t().labels.subject() value=whom.text found=choices focused=true
             help=Signal::derive(help) error=whom.error(error)/>
     }
 }

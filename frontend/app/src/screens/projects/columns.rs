@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use drover_api::rest::ProjectView;
+use drover_ui_core::messages::t;
 use drover_ui_core::project::{screen, title};
 use drover_ui_core::readiness::Readiness;
 use drover_ui_kit::table::{Column, Row, Sorting};
@@ -35,11 +36,17 @@ impl Row for ProjectRow {
 /// All of them.
 pub(super) fn columns() -> Vec<Column<ProjectRow>> {
     vec![
-        Column::new("name", "Name", "col-person", name).by(by_name),
-        Column::new("state", "State", "col-standing", standing).by(by_standing),
-        Column::new("cluster", "Cluster", "col-scope", cluster).by(by_cluster),
-        Column::new("namespaces", "Namespaces", "col-rights", namespaces).by(by_size),
-        Column::new("made", "Made", "col-time", made).by(by_birth),
+        Column::new("name", t().labels.name(), "col-person", name).by(by_name),
+        Column::new("state", t().labels.state(), "col-standing", standing).by(by_standing),
+        Column::new("cluster", t().labels.cluster(), "col-scope", cluster).by(by_cluster),
+        Column::new(
+            "namespaces",
+            t().labels.namespaces(),
+            "col-rights",
+            namespaces,
+        )
+        .by(by_size),
+        Column::new("made", t().labels.created(), "col-time", made).by(by_birth),
     ]
 }
 
@@ -87,7 +94,7 @@ fn namespaces(row: &ProjectRow) -> AnyView {
     let words = if own == listed {
         own.to_string()
     } else {
-        format!("{own} of {listed}")
+        t().projects.namespaces_ready(own, listed)
     };
     view! { <span class="cut">{words}</span> }.into_any()
 }

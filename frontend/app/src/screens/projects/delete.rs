@@ -1,10 +1,12 @@
 //! The end of a project.
 
 use drover_api::rest::ProjectView;
+use drover_ui_core::messages::t;
 use drover_ui_core::project::path;
 use drover_ui_core::shell;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::confirm::Confirm;
+use drover_ui_kit::rich::rich;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
@@ -24,7 +26,7 @@ pub(super) fn DeleteProject(
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
     let (navigate, sending) = (use_navigate(), Sending::new());
     let typed = Some(name.clone());
-    let title = format!("Delete the project {name}?");
+    let title = t().projects.delete_title(&name);
     let command = StoredValue::new(format!("drover project delete {}", shell::word(&name)));
     let name = StoredValue::new(name);
     let go = move |()| {
@@ -33,7 +35,7 @@ pub(super) fn DeleteProject(
         let request = async move { gate.delete(&path).await };
         sending.send(request, move |()| {
             listing.again();
-            toasts.say(format!("The project {name} is being deleted."));
+            toasts.say(t().projects.deleting(&name));
             // Who has gone elsewhere is not called back.
             if open.try_set(false).is_none() {
                 navigate("/projects", NavigateOptions::default());
@@ -41,14 +43,12 @@ pub(super) fn DeleteProject(
         });
     };
     view! {
-        <Confirm open=open title=title verb="Delete" keep="Keep it" typed=typed busy=sending.busy()
+        <Confirm open=open title=title verb=t().buttons.delete() keep=t().buttons.cancel() typed=typed busy=sending.busy()
             refused=sending.elsewhere(&[]) on_confirm=go>
             <p>
-                "Its members lose what their roles in it give them, and its bounds end. "
-                <b>"Its namespaces stay in the cluster with all that runs in them"</b>
-                ", and belong to nobody."
+                {rich(t().projects.delete_effect())}
             </p>
-            <Code label="Command" text=command.get_value()/>
+            <Code label=t().labels.command() text=command.get_value()/>
         </Confirm>
     }
 }

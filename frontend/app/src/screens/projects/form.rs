@@ -2,6 +2,7 @@
 
 use drover_api::kinds::PodSecurity;
 use drover_api::rest::{ProjectPatch, ProjectView};
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::project::draft::{Draft, level};
 use drover_ui_core::project::{path, screen};
@@ -24,20 +25,17 @@ use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 const FIELDS: &[&str] = &["name", "cluster", "displayName", "description"];
 
 /// The levels of pod security, strictest last.
-const LEVELS: [(PodSecurity, &str); 3] = [
-    (PodSecurity::Privileged, "Privileged: every pod"),
-    (
-        PodSecurity::Baseline,
-        "Baseline: nothing that is known to lead out of a container",
-    ),
-    (PodSecurity::Restricted, "Restricted: hardened pods only"),
+const LEVELS: [PodSecurity; 3] = [
+    PodSecurity::Privileged,
+    PodSecurity::Baseline,
+    PodSecurity::Restricted,
 ];
 
 /// The dialog that makes one.
 #[component]
 pub(super) fn CreateProject(open: RwSignal<bool>) -> impl IntoView {
     view! {
-        <FormDialog open=open title="Make a project" let:sending>
+        <FormDialog open=open title=t().projects.create() let:sending>
             <CreateForm open=open sending=sending/>
         </FormDialog>
     }
@@ -65,7 +63,7 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
         let request = async move { gate.send("POST", PATH, &request).await };
         let lead = lead.clone();
         sending.send(request, move |project: ProjectView| {
-            toasts.say(format!("The project {} is made.", project.name));
+            toasts.say(t().projects.created(&project.name));
             // Who has closed the dialog is not led elsewhere.
             if open.try_set(false).is_none() {
                 lead(screen(&project.name));
@@ -75,12 +73,12 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
     view! {
         <form class="dialog-body" on:submit=submit>
             <Refusal sending=sending fields=FIELDS/>
-            <TextField label="Name" value=name focused=true error=sending.of("name")
-                help="Lower-case letters, digits and “-”. It cannot be changed."/>
+            <TextField label=t().labels.name() value=name focused=true error=sending.of("name")
+                help=t().import.name_help()/>
             <ClusterPicker value=cluster error=sending.of("cluster")/>
             <Fields draft=draft sending=sending/>
-            <Code label="Command" text=Signal::derive(move || draft.with(Draft::command))/>
-            <FormFoot open=open verb="Make the project" sending=sending
+            <Code label=t().labels.command() text=Signal::derive(move || draft.with(Draft::command))/>
+            <FormFoot open=open verb=t().projects.create() sending=sending
                 disabled=Signal::derive(move || !draft.with(Draft::is_whole))/>
         </form>
     }
@@ -90,8 +88,8 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
 fn ClusterPicker(value: RwSignal<Option<String>>, error: Signal<Option<String>>) -> impl IntoView {
     let choices = expect_context::<Clusters>().choices();
     view! {
-        <Picker label="Cluster" choices=choices value=value none="Choose a cluster" error=error
-            help="Where its namespaces are. It cannot be changed.".to_owned()/>
+        <Picker label=t().labels.cluster() choices=choices value=value none=t().labels.choose_cluster() error=error
+            help=t().projects.cluster_help().to_owned()/>
     }
 }
 
@@ -118,32 +116,34 @@ fn Fields(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView {
             draft.quota = quota;
             draft.defaults = defaults;
             draft.further = further;
-            let chosen = LEVELS
-                .into_iter()
-                .find(|(known, _)| level(*known) == security);
-            draft.pod_security = chosen.map(|(known, _)| known);
+            draft.pod_security = LEVELS.into_iter().find(|known| level(*known) == security);
         });
     });
-    let levels = LEVELS.map(|(known, words)| (level(known).to_owned(), words.to_owned()));
+    let levels = LEVELS.map(|known| {
+        (
+            level(known).to_owned(),
+            t().projects.pod_security_level(known).to_owned(),
+        )
+    });
     // A level that was set is changed, and not taken away.
     let unset = begun.pod_security.is_none().then(|| {
-        let words = "As the cluster has it".to_owned();
+        let words = t().projects.pod_security_unset().to_owned();
         (String::new(), words)
     });
     let levels = unset.into_iter().chain(levels).collect();
     view! {
-        <TextField label="Display name" value=shown error=sending.of("displayName")
-            help="What people call it. Empty: its name."/>
-        <TextField label="Description" value=described error=sending.of("description")
-            help="What it is for; may be empty."/>
-        <TextArea label="Namespaces that are made for it" value=made
-            help="One a line. One that is taken out of the project stays in the cluster."/>
-        <TextArea label="Namespaces that are taken over" value=adopted lines=2
-            help="One a line: those that are there already."/>
-        <PairFields legend="Quota" heads=["Together", "Each namespace"] pairs=quota further=further[0]/>
-        <PairFields legend="What containers get that say nothing" heads=["Request", "Limit"]
+        <TextField label=t().labels.display_name() value=shown error=sending.of("displayName")
+            help=t().projects.display_name_help()/>
+        <TextField label=t().labels.description() value=described error=sending.of("description")
+            help=t().projects.description_help()/>
+        <TextArea label=t().projects.created_namespaces() value=made
+            help=t().projects.created_namespaces_help()/>
+        <TextArea label=t().projects.adopted_namespaces() value=adopted lines=2
+            help=t().projects.adopted_namespaces_help()/>
+        <PairFields legend=t().projects.quota() heads=[t().projects.project_total(), t().projects.per_namespace()] pairs=quota further=further[0]/>
+        <PairFields legend=t().projects.defaults() heads=[t().projects.request(), t().projects.limit()]
             pairs=defaults further=further[1]/>
-        <Select label="Pod security" options=levels value=security/>
+        <Select label=t().projects.pod_security() options=levels value=security/>
     }
 }
 
@@ -155,7 +155,7 @@ pub(super) fn ChangeProject(
     listing: Listing<ProjectView>,
 ) -> impl IntoView {
     view! {
-        <FormDialog open=open title="Change this project" let:sending>
+        <FormDialog open=open title=t().projects.edit_title() let:sending>
             // The form begins with what there is when it is opened; what is typed stays.
             {project.get_untracked().map(|it| view! {
                 <ChangeForm project=it open=open sending=sending listing=listing/>
@@ -210,7 +210,7 @@ fn ChangeForm(
             listing.again();
             match saved {
                 Saved::Changed(project) => {
-                    toasts.say(format!("The project {} is changed.", project.name));
+                    toasts.say(t().projects.saved(&project.name));
                     // The dialog may be closed by now.
                     let _ = open.try_set(false);
                 }
@@ -239,7 +239,7 @@ fn ChangeForm(
             <Refusal sending=sending fields=FIELDS/>
             {move || meanwhile.get().map(told)}
             {fields}
-            <FormFoot open=open verb="Save" sending=sending
+            <FormFoot open=open verb=t().buttons.save() sending=sending
                 disabled=Signal::derive(move || !draft.with(Draft::is_whole))/>
         </form>
     }
@@ -251,7 +251,7 @@ fn told(changes: Vec<String>) -> impl IntoView {
     let items = items.map(|change| view! { <li>{change}</li> });
     view! {
         <Banner mood=Mood::Warning>
-            <p>"Somebody changed the project meanwhile, and nothing of yours is saved yet. Below is both: look at it, and save again."</p>
+            <p>{t().projects.conflict()}</p>
             <ul>{items.collect_view()}</ul>
         </Banner>
     }

@@ -3,6 +3,7 @@
 use drover_api::rest::ProjectView;
 use drover_ui_core::kind::Kind;
 use drover_ui_core::member::Place;
+use drover_ui_core::messages::t;
 use drover_ui_core::project::{
     self, Belonging, Pair, defaults, namespaces, pod_security, quota, readiness,
 };
@@ -47,8 +48,8 @@ pub(crate) fn ProjectPage() -> impl IntoView {
         let unknown = name.clone();
         view! {
             <OneScreen things=PROJECTS listing=listing found=found unknown=move || view! {
-                <NoneOfThem things=PROJECTS all=SCREEN title=format!("There is no project “{unknown}” for you")
-                    advice="It may have been deleted, have another name, or you have no role in it."/>
+                <NoneOfThem things=PROJECTS all=SCREEN title=t().projects.not_found(&unknown)
+                    advice=t().projects.not_found_advice()/>
             }>
                 <Known name=name.clone() found=found listing=listing/>
             </OneScreen>
@@ -96,16 +97,16 @@ fn Known(
                 <FreshnessMark freshness=all/>
                 <span class="grow"></span>
                 <Show when=move || may_change.get()>
-                    <Button on_press=move |()| changing.set(true)>"Change…"</Button>
+                    <Button on_press=move |()| changing.set(true)>{t().buttons.edit_menu()}</Button>
                 </Show>
                 <Show when=move || may_delete.get()>
-                    <Button weight=Weight::Danger on_press=move |()| deleting.set(true)>"Delete…"</Button>
+                    <Button weight=Weight::Danger on_press=move |()| deleting.set(true)>{t().buttons.delete_menu()}</Button>
                 </Show>
             </header>
             <StaleBanner freshness=freshness shown=Signal::derive(|| true)/>
             {why}
             {facts}
-            <h2>"Members"</h2>
+            <h2>{t().palette.members()}</h2>
             <Members place=place follows=move |own| of_members.set(Some(own))/>
             <footer class="page-foot">
                 <SameCommand line=format!("drover project get {}", shell::word(&name))/>
@@ -118,30 +119,28 @@ fn Known(
 
 #[component]
 fn Facts(project: ProjectView) -> impl IntoView {
-    let bounds =
-        view! { <Pairs heads=["Resource", "Together", "Each namespace"] pairs=quota(&project)/> };
-    let defaults =
-        view! { <Pairs heads=["Resource", "Request", "Limit"] pairs=defaults(&project)/> };
+    let bounds = view! { <Pairs heads=[t().labels.resource(), t().projects.project_total(), t().projects.per_namespace()] pairs=quota(&project)/> };
+    let defaults = view! { <Pairs heads=[t().labels.resource(), t().projects.request(), t().projects.limit()] pairs=defaults(&project)/> };
     let namespaces = view! { <Namespaces project=project.clone()/> };
     let security = pod_security(&project);
     let described = project.description.unwrap_or_else(|| NOTHING.to_owned());
     view! {
         <div class="cards">
             <section class="card">
-                <h2>"Overview"</h2>
+                <h2>{t().cluster.overview()}</h2>
                 <dl class="facts">
-                    <dt>"Name"</dt><dd>{project.name}</dd>
-                    <dt>"Cluster"</dt>
+                    <dt>{t().labels.name()}</dt><dd>{project.name}</dd>
+                    <dt>{t().labels.cluster()}</dt>
                     <dd><a href=path_of(&project.cluster)>{project.cluster.clone()}</a></dd>
-                    <dt>"Description"</dt><dd>{described}</dd>
-                    <dt>"Pod security"</dt><dd>{security}</dd>
-                    <dt>"Made"</dt><dd>{in_full(project.created_at).to_string()}</dd>
-                    <dt>"UID"</dt><dd><code>{project.uid}</code></dd>
+                    <dt>{t().labels.description()}</dt><dd>{described}</dd>
+                    <dt>{t().projects.pod_security()}</dt><dd>{security}</dd>
+                    <dt>{t().labels.created()}</dt><dd>{in_full(project.created_at).to_string()}</dd>
+                    <dt>{t().labels.uid()}</dt><dd><code>{project.uid}</code></dd>
                 </dl>
             </section>
-            <section class="card"><h2>"Namespaces"</h2>{namespaces}</section>
-            <section class="card"><h2>"Quota"</h2>{bounds}</section>
-            <section class="card"><h2>"What containers get"</h2>{defaults}</section>
+            <section class="card"><h2>{t().labels.namespaces()}</h2>{namespaces}</section>
+            <section class="card"><h2>{t().projects.quota()}</h2>{bounds}</section>
+            <section class="card"><h2>{t().projects.defaults()}</h2>{defaults}</section>
         </div>
     }
 }
@@ -150,7 +149,7 @@ fn Facts(project: ProjectView) -> impl IntoView {
 fn Namespaces(project: ProjectView) -> impl IntoView {
     let all = namespaces(&project);
     if all.is_empty() {
-        return view! { <p class="soft">"It has none."</p> }.into_any();
+        return view! { <p class="soft">{t().projects.no_namespaces()}</p> }.into_any();
     }
     let rows = all.into_iter().map(|(name, belonging)| {
         let tone = match belonging {
@@ -173,7 +172,7 @@ fn Namespaces(project: ProjectView) -> impl IntoView {
 #[component]
 fn Pairs(heads: [&'static str; 3], pairs: Vec<Pair>) -> impl IntoView {
     if pairs.is_empty() {
-        return view! { <p class="soft">"Nothing is said."</p> }.into_any();
+        return view! { <p class="soft">{t().labels.not_set()}</p> }.into_any();
     }
     let value = |value: Option<String>| value.unwrap_or_else(|| NOTHING.to_owned());
     let rows = pairs.into_iter().map(|pair| {

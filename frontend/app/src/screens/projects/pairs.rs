@@ -1,5 +1,6 @@
 //! Two quantities of each of some resources, as fields.
 
+use drover_ui_core::messages::t;
 use drover_ui_core::project::draft::{TypedPair, complaint};
 use drover_ui_kit::button::Button;
 use drover_ui_kit::field::TextField;
@@ -50,15 +51,15 @@ pub(super) fn PairFields(
     };
     let help = move || {
         let text = if typed().is_empty() {
-            "As ResourceQuotas name it, such as services."
+            t().projects.resource_help()
         } else {
-            "Add it, or empty this: nothing can be saved before."
+            t().projects.resource_pending()
         };
         text.to_owned()
     };
     let known = move || {
         let known = !typed().is_empty() && !new();
-        known.then(|| "It is above already; empty this.".to_owned())
+        known.then(|| t().projects.resource_duplicate().to_owned())
     };
     view! {
         <fieldset class="choices">
@@ -67,9 +68,9 @@ pub(super) fn PairFields(
                 <PairRow resource=resource heads=heads pairs=pairs/>
             </For>
             <div class="pair-further" on:keydown=enter>
-                <TextField label="Another resource" value=further help=Signal::derive(help)
+                <TextField label=t().projects.add_resource() value=further help=Signal::derive(help)
                     error=Signal::derive(known)/>
-                <Button disabled=Signal::derive(move || !new()) on_press=add>"Add"</Button>
+                <Button disabled=Signal::derive(move || !new()) on_press=add>{t().buttons.add()}</Button>
             </div>
         </fieldset>
     }
@@ -106,7 +107,7 @@ fn PairRow(
     });
     let wrong =
         |value: RwSignal<String>| Signal::derive(move || value.with(|value| complaint(value)));
-    let label = |head: &str| format!("{resource}: {}", head.to_lowercase());
+    let label = |head: &str| t().projects.amount_of(&resource, &head.to_lowercase());
     view! {
         <div class="pair-fields">
             <TextField label=label(heads[0]) value=first error=wrong(first)/>

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use drover_ui_core::messages::t;
 use drover_ui_core::role::Listed;
 use drover_ui_kit::table::{Column, Row, Sorting};
 use leptos::prelude::*;
@@ -27,10 +28,10 @@ impl Row for RoleRow {
 /// All of them.
 pub(super) fn columns() -> Vec<Column<RoleRow>> {
     vec![
-        Column::new("name", "Name", "col-role-name", name).by(by_name),
-        Column::new("place", "Given in", "col-scope", place).by(by_place),
-        Column::new("standing", "Kind", "col-scope", standing).by(by_standing),
-        Column::new("bound", "Bound", "col-time", bound).by(by_bound),
+        Column::new("name", t().labels.name(), "col-role-name", name).by(by_name),
+        Column::new("place", t().labels.scope(), "col-scope", place).by(by_place),
+        Column::new("standing", t().labels.kind(), "col-scope", standing).by(by_standing),
+        Column::new("bound", t().roles.bindings(), "col-time", bound).by(by_bound),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! A role that is deleted: who loses it.
 
+use drover_ui_core::messages::t;
 use drover_ui_core::role::{Listed, who_loses};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::confirm::Confirm;
@@ -26,12 +27,12 @@ pub(super) fn DeleteRole(open: RwSignal<bool>, listed: Listed) -> impl IntoView 
     // What somebody has by it ends.
     let typed = (bound != Some(0)).then(|| name.clone());
     let command = kind.command("delete", &name);
-    let (path, question) = (kind.path_of(&name), format!("Delete the role {title}?"));
+    let (path, question) = (kind.path_of(&name), t().roles.delete_title(&title));
     let go = move |()| {
         let (path, title, navigate) = (path.clone(), title.clone(), navigate.clone());
         let request = async move { gate.delete(&path).await };
         sending.send(request, move |()| {
-            toasts.say(format!("The role {title} is deleted."));
+            toasts.say(t().roles.deleted(&title));
             // Who has left meanwhile stays where they are.
             if open.try_set(false).is_none() {
                 navigate("/roles", NavigateOptions::default());
@@ -43,14 +44,14 @@ pub(super) fn DeleteRole(open: RwSignal<bool>, listed: Listed) -> impl IntoView 
         <Confirm
             open=open
             title=question
-            verb="Delete it"
+            verb=t().buttons.delete()
             typed=typed
             busy=sending.busy()
             refused=sending.elsewhere(&[])
             on_confirm=go
         >
             <p>{consequences.clone()}</p>
-            <Code label="Command" text=command.clone()/>
+            <Code label=t().labels.command() text=command.clone()/>
         </Confirm>
     }
 }

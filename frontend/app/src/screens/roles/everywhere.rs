@@ -1,6 +1,7 @@
 //! Who has a global role.
 
 use drover_ui_core::member::Place;
+use drover_ui_core::messages::t;
 use leptos::prelude::*;
 use leptos_router::components::A;
 
@@ -12,7 +13,7 @@ use crate::screens::title::title;
 /// The screen.
 #[component]
 pub(crate) fn GlobalMembers() -> impl IntoView {
-    title("Global roles");
+    title(t().roles.global_roles());
     let told = RwSignal::new(None::<Signal<Freshness>>);
     let mark = move || {
         let freshness = told.get()?;
@@ -26,15 +27,15 @@ pub(crate) fn GlobalMembers() -> impl IntoView {
     let command = place.list_command();
     view! {
         <div class="page">
-            <header class="page-head"><h1>"Who has a global role"</h1>{mark}</header>
+            <header class="page-head"><h1>{t().palette.global_members()}</h1>{mark}</header>
             {stale}
             <p class="soft">
-                "A global role counts on the hub and in every cluster. Administrators whose user says so are not listed."
+                {t().roles.global_members_help()}
             </p>
             <Members place=place follows=move |freshness| told.set(Some(freshness))/>
             <footer class="page-foot">
                 <SameCommand line=command/>
-                <A href="/roles">"All roles"</A>
+                <A href="/roles">{t().roles.all_roles()}</A>
             </footer>
         </div>
     }

@@ -49,13 +49,13 @@ pub(crate) fn Roles() -> impl IntoView {
     let everywhere = move || {
         let known = globals.items().is_some();
         known
-            .then(|| view! { <a class="button" href="/global-members">"Who has a global role"</a> })
+            .then(|| view! { <a class="button" href="/global-members">{t().palette.global_members()}</a> })
     };
     view! {
         <ListScreen things=ROLES contents=contents command="drover role list" empty=NoRoles>
-            <nav class="row" aria-label="Of roles">
-                {new(Kind::Template, "Make a role")}
-                {new(Kind::Global, "Make a global role")}
+            <nav class="row" aria-label=t().roles.actions()>
+                {new(Kind::Template, t().roles.create())}
+                {new(Kind::Global, t().roles.create_global())}
                 {everywhere}
             </nav>
         </ListScreen>
@@ -67,8 +67,8 @@ fn NoRoles() -> impl IntoView {
     view! {
         <Nothing
             why=Absence::Empty
-            title="There are no roles"
-            advice="The server makes those of the start within seconds."
+            title=t().roles.empty()
+            advice=t().roles.empty_advice()
         />
     }
 }

@@ -1,6 +1,7 @@
 //! A role, asked for and sent.
 
 use drover_api::rest::RoleCreate;
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::role::Kind;
 use drover_ui_core::role::meanwhile::changes;
@@ -91,19 +92,16 @@ pub(super) fn Unread(
     let (why, title) = match problem.kind {
         ProblemKind::NotFound => (
             Absence::NotFound,
-            format!("There is no role “{}”", name.get_untracked()),
+            t().roles.not_found(&name.get_untracked()),
         ),
-        ProblemKind::Forbidden => (
-            Absence::NoPermission,
-            "You may not see this role".to_owned(),
-        ),
-        ProblemKind::Offline => (Absence::Offline, "The server cannot be reached".to_owned()),
-        _ => (Absence::Failed, "The role cannot be read".to_owned()),
+        ProblemKind::Forbidden => (Absence::NoPermission, t().roles.forbidden().to_owned()),
+        ProblemKind::Offline => (Absence::Offline, t().problems.offline_title().to_owned()),
+        _ => (Absence::Failed, t().roles.failed().to_owned()),
     };
     view! {
         <Nothing why=why title=title advice=problem.message>
-            <Button on_press=move |()| again.run(())>"Try again"</Button>
-            <A href="/roles">"All roles"</A>
+            <Button on_press=move |()| again.run(())>{t().buttons.try_again()}</Button>
+            <A href="/roles">{t().roles.all_roles()}</A>
         </Nothing>
     }
 }

@@ -1,5 +1,6 @@
 //! Rules as rows of boxes.
 
+use drover_ui_core::messages::t;
 use drover_ui_core::role::matrix::{
     ALL, Mark, Part, VERBS, has_field, mark, new_paths, new_rule, others, part, title, toggled,
     with_others, with_part,
@@ -88,22 +89,22 @@ fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
     };
     let table = move || {
         if none.get() {
-            return view! { <p class="soft">"No rules of its own."</p> }.into_any();
+            return view! { <p class="soft">{t().roles.no_rules()}</p> }.into_any();
         }
         let heads = [ALL].into_iter().chain(VERBS);
         let heads = heads.map(|verb| view! { <th scope="col" class="verb">{verb}</th> });
         view! {
-            <div class="matrix" tabindex="0" role="region" aria-label=format!("Rules: {heading}")>
+            <div class="matrix" tabindex="0" role="region" aria-label=t().roles.rules_of(heading)>
                 <fieldset class="plain" disabled=held>
                 <table>
                     <thead>
                         <tr>
-                            <th scope="col">"API groups"</th>
-                            <th scope="col">"Resources or paths"</th>
+                            <th scope="col">{t().roles.api_groups()}</th>
+                            <th scope="col">{t().roles.resources_or_paths()}</th>
                             {heads.collect_view()}
-                            <th scope="col">"Other verbs"</th>
-                            <th scope="col">"Names"</th>
-                            <th scope="col"><span class="unseen">"Remove"</span></th>
+                            <th scope="col">{t().roles.other_verbs()}</th>
+                            <th scope="col">{t().roles.names()}</th>
+                            <th scope="col"><span class="unseen">{t().buttons.remove()}</span></th>
                         </tr>
                     </thead>
                     <tbody>{rows}</tbody>
@@ -131,12 +132,12 @@ fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
     let buttons = move || {
         work.open.then(|| view! {
         <fieldset class="plain row" disabled=held>
-            <Button icon=Icon::Plus on_press=move |()| add(new_rule)>"Add a rule"</Button>
+            <Button icon=Icon::Plus on_press=move |()| add(new_rule)>{t().roles.add_rule()}</Button>
             <Show when=move || takes_paths.get()>
-                <Button icon=Icon::Plus on_press=move |()| add(new_paths)>"Add paths"</Button>
+                <Button icon=Icon::Plus on_press=move |()| add(new_paths)>{t().roles.add_paths()}</Button>
             </Show>
             <Show when=move || fewer.get()>
-                <Button on_press=merge>"Put rules together"</Button>
+                <Button on_press=merge>{t().roles.merge_rules()}</Button>
             </Show>
         </fieldset>
     })
@@ -154,18 +155,18 @@ fn RuleRow(at: At, removed: Callback<()>) -> impl IntoView {
     };
     view! {
         <tr>
-            <td><Words at=at part=Part::Groups label="API groups"/></td>
+            <td><Words at=at part=Part::Groups label=t().roles.api_groups()/></td>
             <td>
-                <Words at=at part=Part::Resources label="Resources"/>
-                <Words at=at part=Part::Paths label="Paths"/>
+                <Words at=at part=Part::Resources label=t().labels.resources()/>
+                <Words at=at part=Part::Paths label=t().roles.paths()/>
             </td>
             {boxes.collect_view()}
             <td><Others at=at/></td>
-            <td><Words at=at part=Part::Names label="Names"/></td>
+            <td><Words at=at part=Part::Names label=t().roles.names()/></td>
             <td>
                 {at.work.open.then(|| view! {
                     <Button weight=Weight::Quiet icon=Icon::Trash on_press=remove>
-                        <span class="unseen">{move || format!("Remove the rule on {}", at.of(title))}</span>
+                        <span class="unseen">{move || t().roles.remove_rule(&at.of(title))}</span>
                     </Button>
                 })}
             </td>
@@ -178,8 +179,12 @@ fn Verb(at: At, verb: &'static str) -> impl IntoView {
     let shown = Memo::new(move |_| at.of(|rule| Some(mark(rule, verb))));
     let implied = move || shown.get() == Some(Mark::Implied);
     let label = move || {
-        let implied = if implied() { ", by *" } else { "" };
-        format!("{verb}{implied}: {}", at.of(title))
+        let rule = at.of(title);
+        if implied() {
+            t().roles.implied_verb(verb, &rule)
+        } else {
+            t().roles.verb(verb, &rule)
+        }
     };
     view! {
         <label class="checkbox">
@@ -207,7 +212,7 @@ fn Words(at: At, part: Part, label: &'static str) -> impl IntoView {
 fn Others(at: At) -> impl IntoView {
     let write = move |typed: String| at.change(|rule| with_others(rule, &typed));
     let read = Signal::derive(move || at.of(others));
-    view! { <Field at=at label="Other verbs" value=read on_change=write/> }
+    view! { <Field at=at label=t().roles.other_verbs() value=read on_change=write/> }
 }
 
 #[component]
@@ -220,7 +225,7 @@ fn Field(
     view! {
         <input
             type="text"
-            aria-label=move || format!("{label}: {}", at.of(title))
+            aria-label=move || t().roles.field_of_rule(label, &at.of(title))
             title=value
             autocomplete="off"
             autocapitalize="none"

@@ -1,5 +1,6 @@
 //! What somebody else changed while a role was worked on.
 
+use drover_ui_core::messages::t;
 use drover_ui_core::role::meanwhile::Change;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::notice::{Banner, Mood};
@@ -23,16 +24,16 @@ pub(super) fn Meanwhile(
 ) -> impl IntoView {
     let rows = changes.into_iter().map(row);
     view! {
-        <section class="card" aria-label="Changed meanwhile">
+        <section class="card" aria-label=t().roles.conflict()>
             <Banner mood=Mood::Warning>
-                "Somebody else has changed this role meanwhile. What you typed is still here, and nothing of it is saved."
+                {t().roles.conflict_help()}
             </Banner>
             <table class="pairs">
                 <thead>
                     <tr>
-                        <th scope="col">"Field"</th>
-                        <th scope="col">"When you began"</th>
-                        <th scope="col">"Now"</th>
+                        <th scope="col">{t().roles.field()}</th>
+                        <th scope="col">{t().roles.before()}</th>
+                        <th scope="col">{t().roles.now()}</th>
                     </tr>
                 </thead>
                 <tbody>{rows.collect_view()}</tbody>
@@ -40,9 +41,9 @@ pub(super) fn Meanwhile(
             <div class="row">
                 <Button weight=Weight::Danger busy=busy disabled=unreadable
                     on_press=move |()| on_overwrite.run(())>
-                    "Save mine instead"
+                    {t().roles.overwrite()}
                 </Button>
-                <Button disabled=busy on_press=move |()| on_take.run(())>"Take theirs, and drop mine"</Button>
+                <Button disabled=busy on_press=move |()| on_take.run(())>{t().roles.take_theirs()}</Button>
             </div>
         </section>
     }
@@ -50,7 +51,7 @@ pub(super) fn Meanwhile(
 
 fn row(change: Change) -> impl IntoView {
     let text = |text: String| match text.as_str() {
-        "" => view! { <span class="soft">"nothing"</span> }.into_any(),
+        "" => view! { <span class="soft">{t().states.not_set()}</span> }.into_any(),
         _ => view! { <pre>{text}</pre> }.into_any(),
     };
     view! {

@@ -1,6 +1,7 @@
 //! A new role: from nothing, as a copy of another, or as its heir.
 
 use drover_api::kinds::RoleContext;
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::role::Kind;
 use drover_ui_core::role::draft::Draft;
@@ -25,15 +26,15 @@ use crate::screens::title::title;
 /// The screen of a new role in clusters or projects.
 #[component]
 pub(crate) fn NewRole() -> impl IntoView {
-    title("Make a role");
-    view! { <New kind=Kind::Template heading="Make a role"/> }
+    title(t().roles.create());
+    view! { <New kind=Kind::Template heading=t().roles.create()/> }
 }
 
 /// The screen of a new global role.
 #[component]
 pub(crate) fn NewGlobalRole() -> impl IntoView {
-    title("Make a global role");
-    view! { <New kind=Kind::Global heading="Make a global role"/> }
+    title(t().roles.create_global());
+    view! { <New kind=Kind::Global heading=t().roles.create_global()/> }
 }
 
 #[component]
@@ -74,12 +75,17 @@ fn New(kind: Kind, heading: &'static str) -> impl IntoView {
         <div class="page">
             <header class="page-head"><h1>{heading}</h1></header>
             {form}
-            <footer class="page-foot"><A href="/roles">"All roles"</A></footer>
+            <footer class="page-foot"><A href="/roles">{t().roles.all_roles()}</A></footer>
         </div>
     }
 }
 
-const CONTEXTS: [(&str, &str); 2] = [("Cluster", "In clusters"), ("Project", "In projects")];
+fn contexts() -> [(&'static str, &'static str); 2] {
+    [
+        ("Cluster", t().roles.in_clusters()),
+        ("Project", t().roles.in_projects()),
+    ]
+}
 
 #[component]
 fn Form(said: Said) -> impl IntoView {
@@ -103,14 +109,11 @@ fn Form(said: Said) -> impl IntoView {
     let told = move || {
         let words = match moved.with(Vec::len) {
             0 => return None,
-            1 => "One rule on the project's whole cluster stands among the others now.".to_owned(),
-            many => {
-                format!("{many} rules on the project's whole cluster stand among the others now.")
-            }
+            count => t().roles.rules_moved(count),
         };
         let in_clusters = context.with(|it| it == "Cluster");
         in_clusters.then(|| {
-            view! { <p class="soft">{words}" “In projects” puts back what you do not change."</p> }
+            view! { <p class="soft">{words}</p> }
         })
     };
     // Either way of choosing shows what the other has chosen.
@@ -142,7 +145,7 @@ fn Form(said: Said) -> impl IntoView {
         let said = work.draft.with_untracked(|draft| draft.said().clone());
         let request = async move { create(gate, wanted, &said).await };
         sending.send(request, move |made| {
-            toasts.say(format!("The role {} is made.", made.listed.title));
+            toasts.say(t().roles.created(&made.listed.title));
             // Who has left meanwhile stays where they are.
             if name.try_get_untracked().is_some() {
                 let screen = made.listed.kind.screen(&made.listed.name);
@@ -151,14 +154,14 @@ fn Form(said: Said) -> impl IntoView {
             }
         });
     };
-    let contexts = CONTEXTS.map(|(key, words)| (key.to_owned(), words.to_owned()));
+    let contexts = contexts().map(|(key, words)| (key.to_owned(), words.to_owned()));
     view! {
         <form class="stack" on:submit=submit>
-            <TextField label="Name" value=name focused=true error=sending.of("name")
-                help="Lower-case letters, digits and “-”; it cannot change."/>
+            <TextField label=t().labels.name() value=name focused=true error=sending.of("name")
+                help=t().import.name_help()/>
             {is_template.then(|| view! {
                 <div>
-                    <Select label="Given" options=contexts.into() value=context/>
+                    <Select label=t().labels.scope() options=contexts.into() value=context/>
                     <div aria-live="polite">{told}</div>
                 </div>
             })}
@@ -166,7 +169,7 @@ fn Form(said: Said) -> impl IntoView {
             <Refusal sending=sending fields=&["name"]/>
             <div class="row">
                 <Button weight=Weight::Primary role=Role::Submit busy=sending.busy() disabled=disabled>
-                    "Make the role"
+                    {t().roles.create()}
                 </Button>
             </div>
         </form>

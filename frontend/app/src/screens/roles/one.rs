@@ -1,5 +1,6 @@
 //! One role: what it says and allows, changed, copied and deleted by those who may.
 
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::role::Kind;
 use drover_ui_core::role::draft::Draft;
@@ -97,10 +98,12 @@ fn Known(role: Stored) -> impl IntoView {
         Some(view! { <Banner mood=Mood::Warning>{why}</Banner> })
     };
     let built_in = move || {
-        listed.with(|listed| listed.built_in).then(|| view! {
-            <Banner mood=Mood::Info>
-                "This role is there from the start and stays as it is. Copy it, or make one that inherits it."
-            </Banner>
+        listed.with(|listed| listed.built_in).then(|| {
+            view! {
+                <Banner mood=Mood::Info>
+                    {t().roles.built_in_help()}
+                </Banner>
+            }
         })
     };
     let delete = move || {
@@ -117,7 +120,7 @@ fn Known(role: Stored) -> impl IntoView {
         {move || view! { <Allows role=role.get()/> }}
         <footer class="page-foot">
             <SameCommand line=command/>
-            <A href="/roles">"All roles"</A>
+            <A href="/roles">{t().roles.all_roles()}</A>
         </footer>
         {delete}
     }
@@ -137,44 +140,43 @@ fn Head(role: Stored, deleting: RwSignal<bool>) -> impl IntoView {
             <Badge tone=Tone::Neutral words=listed.standing().to_owned()/>
             <span class="grow"></span>
             {rights.may_copy.then(|| view! {
-                <a class="button" href=copy>"Copy"</a>
+                <a class="button" href=copy>{t().buttons.copy()}</a>
                 {(kind == Kind::Template).then(|| view! {
-                    <a class="button" href=inherit>"Inherit in a new role"</a>
+                    <a class="button" href=inherit>{t().roles.inherit()}</a>
                 })}
             })}
             {rights.may_delete.then(|| view! {
                 <Button weight=Weight::Danger icon=Icon::Trash disabled=inherited
                     on_press=move |()| deleting.set(true)>
-                    "Delete…"
+                    {t().buttons.delete_menu()}
                 </Button>
             })}
         </header>
         {(rights.may_delete && inherited).then(|| view! {
-            <p class="soft">{format!("To delete it, change first what inherits it: {heirs}.")}</p>
+            <p class="soft">{t().roles.inherited_help(&heirs)}</p>
         })}
     }
 }
 
 #[component]
 fn Facts(role: Stored) -> impl IntoView {
-    let bound = role.listed.bound.map(|bound| match bound {
-        0 => "nobody has it".to_owned(),
-        1 => "by one binding".to_owned(),
-        bound => format!("by {bound} bindings"),
-    });
+    let bound = role
+        .listed
+        .bound
+        .map(|bound| t().roles.binding_count(bound));
     let heirs = role.heirs().into_iter();
     let links = heirs.map(|(kind, name)| {
         view! { <A href=kind.screen(&name)>{name.clone()}</A> }
     });
     let links: Vec<_> = links.collect();
     let rested = (!links.is_empty()).then(|| {
-        view! { <dt>"Inherited by"</dt><dd><span class="row">{links}</span></dd> }
+        view! { <dt>{t().roles.inherited_by()}</dt><dd><span class="row">{links}</span></dd> }
     });
     view! {
         <dl class="facts">
-            <dt>"Name"</dt><dd>{role.listed.name}</dd>
-            <dt>"Given in"</dt><dd>{role.listed.place}</dd>
-            {bound.map(|bound| view! { <dt>"Given"</dt><dd>{bound}</dd> })}
+            <dt>{t().labels.name()}</dt><dd>{role.listed.name}</dd>
+            <dt>{t().labels.scope()}</dt><dd>{role.listed.place}</dd>
+            {bound.map(|bound| view! { <dt>{t().roles.bindings()}</dt><dd>{bound}</dd> })}
             {rested}
         </dl>
     }
@@ -213,7 +215,7 @@ fn Saying(role: RwSignal<Stored>) -> impl IntoView {
         sending.send(request, move |outcome| {
             match outcome {
                 Outcome::Written(now) => {
-                    toasts.say(format!("The role {} is saved.", now.listed.title));
+                    toasts.say(t().roles.saved(&now.listed.title));
                     work.stands_at(&now.said);
                     // The screen may be gone by now.
                     let _ = meanwhile.try_set(None);
@@ -250,7 +252,7 @@ fn Saying(role: RwSignal<Stored>) -> impl IntoView {
             <div class="row">
                 <Button weight=Weight::Primary busy=sending.busy() on_press=save
                     disabled=Signal::derive(move || unreadable.get() || !changed.get())>
-                    "Save"
+                    {t().buttons.save()}
                 </Button>
                 <Show when=move || changed.get()>
                     <DropChanges busy=sending.busy() on_drop=dropped/>
@@ -266,7 +268,7 @@ fn Saying(role: RwSignal<Stored>) -> impl IntoView {
         <WorkOn work=work/>
         <Refusal sending=sending/>
         {open.then(|| view! {
-            <div node_ref=foot tabindex="-1" role="group" aria-label="What you changed">{deeds}</div>
+            <div node_ref=foot tabindex="-1" role="group" aria-label=t().roles.unsaved_changes()>{deeds}</div>
         })}
     }
 }
@@ -280,9 +282,9 @@ fn DropChanges(busy: Signal<bool>, #[prop(into)] on_drop: Callback<()>) -> impl 
         on_drop.run(());
     };
     view! {
-        <Button disabled=busy on_press=move |()| asking.set(true)>"Drop what I changed"</Button>
-        <Confirm open=asking title="Drop what you changed?" verb="Drop it" on_confirm=confirmed>
-            <p>"The role is shown as it is stored. What you typed cannot be brought back."</p>
+        <Button disabled=busy on_press=move |()| asking.set(true)>{t().buttons.discard()}</Button>
+        <Confirm open=asking title=t().roles.discard_title() verb=t().buttons.discard() on_confirm=confirmed>
+            <p>{t().roles.discard_effect()}</p>
         </Confirm>
     }
 }
@@ -307,7 +309,7 @@ fn Allows(role: Stored) -> impl IntoView {
     let places: Vec<_> = places.collect();
     (!places.is_empty()).then(|| {
         view! {
-            <section class="card"><h2>"What it allows, with all that it inherits"</h2>{places}</section>
+            <section class="card"><h2>{t().roles.effective_rules()}</h2>{places}</section>
         }
     })
 }

@@ -1,5 +1,6 @@
 //! A role as YAML.
 
+use drover_ui_core::messages::t;
 use drover_ui_core::role::draft::TextProblem;
 use leptos::prelude::*;
 
@@ -10,8 +11,7 @@ use super::work::Work;
 pub(super) fn AsText(work: Work) -> impl IntoView {
     let wrong = Memo::new(move |_| work.draft.with(|draft| draft.problem().map(in_words)));
     let note = move || {
-        let help =
-            "What the object's spec says. Comments stay here until a box or field is changed.";
+        let help = t().roles.yaml_help();
         wrong.get().unwrap_or_else(|| help.to_owned())
     };
     let class = move || {
@@ -23,7 +23,7 @@ pub(super) fn AsText(work: Work) -> impl IntoView {
     };
     view! {
         <div class="field">
-            <label for="role-text">"YAML"</label>
+            <label for="role-text">{t().roles.yaml()}</label>
             <textarea
                 id="role-text"
                 class="role-text"
@@ -47,7 +47,7 @@ pub(super) fn AsText(work: Work) -> impl IntoView {
 
 fn in_words(problem: &TextProblem) -> String {
     match problem.line {
-        Some(line) => format!("Line {line}: {}", problem.message),
+        Some(line) => t().roles.yaml_error(line, &problem.message),
         None => problem.message.clone(),
     }
 }

@@ -1,6 +1,7 @@
 //! A role that is worked on: by boxes and fields, and as text.
 
 use drover_api::rest::RoleView;
+use drover_ui_core::messages::t;
 use drover_ui_core::role::Kind;
 use drover_ui_core::role::draft::Draft;
 use drover_ui_core::role::said::Said;
@@ -74,10 +75,13 @@ pub(super) fn WorkOn(work: Work) -> impl IntoView {
         key: key.to_owned(),
         words: words.to_owned(),
     };
-    let tabs = vec![tab("rules", "Rules"), tab("yaml", "YAML")];
+    let tabs = vec![
+        tab("rules", t().roles.rules()),
+        tab("yaml", t().roles.yaml()),
+    ];
     let as_text = Memo::new(move |_| chosen.with(|chosen| chosen == "yaml"));
     view! {
-        <Tabs label="The role" tabs=tabs chosen=chosen on_choose=move |key| chosen.set(key)>
+        <Tabs label=t().roles.views() tabs=tabs chosen=chosen on_choose=move |key| chosen.set(key)>
             {move || if as_text.get() {
                 view! { <AsText work=work/> }.into_any()
             } else {
@@ -91,10 +95,12 @@ pub(super) fn WorkOn(work: Work) -> impl IntoView {
 fn ByFields(work: Work) -> impl IntoView {
     let unreadable = move || {
         let wrong = work.draft.with(|draft| draft.problem().is_some());
-        wrong.then(|| view! {
-            <Banner mood=Mood::Warning>
-                "The YAML cannot be read. This is what it said last; mend it, and you can go on here."
-            </Banner>
+        wrong.then(|| {
+            view! {
+                <Banner mood=Mood::Warning>
+                    {t().roles.yaml_invalid()}
+                </Banner>
+            }
         })
     };
     let held = work.is_held();
@@ -103,20 +109,20 @@ fn ByFields(work: Work) -> impl IntoView {
         .with_untracked(|draft| draft.said().external().is_some());
     let in_hub = move || {
         let count = work.of(Said::hub_namespaces);
-        let words = "It also allows something in single namespaces of the hub: see the YAML.";
+        let words = t().roles.hub_namespaces();
         (count > 0).then(|| view! { <p class="soft">{words}</p> })
     };
     view! {
         {unreadable}
         <fieldset class="plain stack" disabled=held>
-            <Line work=work label="Display name" read=|said| said.display_name().to_owned()
+            <Line work=work label=t().labels.display_name() read=|said| said.display_name().to_owned()
                 write=|said, text| said.call(text)/>
-            <Line work=work label="What it is for" read=|said| said.description().to_owned()
+            <Line work=work label=t().labels.description() read=|said| said.description().to_owned()
                 write=|said, text| said.describe(text)/>
             <Flag work=work/>
             <Others work=work/>
             {external.then(|| view! {
-                <Line work=work label="ClusterRoles of the cluster's own, such as view"
+                <Line work=work label=t().roles.cluster_roles()
                     read=|said| said.external().unwrap_or_default()
                     write=|said, text| said.name_external(text)/>
             })}
@@ -172,8 +178,8 @@ fn Others(work: Work) -> impl IntoView {
     let heading = work
         .draft
         .with_untracked(|draft| match draft.said().kind() {
-            Kind::Template => "Inherits",
-            Kind::Global => "Gives in every cluster",
+            Kind::Template => t().roles.inherits(),
+            Kind::Global => t().roles.granted_everywhere(),
         });
     let section = NodeRef::<html::Section>::new();
     // The button that was pressed goes with its name.
@@ -187,7 +193,7 @@ fn Others(work: Work) -> impl IntoView {
     let list = move || {
         let names = names.get();
         if names.is_empty() {
-            return view! { <p class="soft">"No other role."</p> }.into_any();
+            return view! { <p class="soft">{t().roles.no_roles()}</p> }.into_any();
         }
         let items = names
             .into_iter()
@@ -232,17 +238,17 @@ fn AddOther(work: Work) -> impl IntoView {
         <MissingBanner
             freshness=Signal::derive(move || roles.freshness())
             known=known
-            words="The other roles cannot be read, and until then none can be added."
+            words=t().roles.roles_missing()
         />
         <Show when=move || known.get()>
-            <Picker label="Add a role" choices=choices value=chosen none="Choose a role"/>
+            <Picker label=t().roles.add_role() choices=choices value=chosen none=t().labels.choose_role()/>
         </Show>
     }
 }
 
 #[component]
 fn Other(work: Work, name: String, removed: Callback<()>) -> impl IntoView {
-    let (label, gone) = (format!("Leave out {name}"), name.clone());
+    let (label, gone) = (t().roles.remove_role(&name), name.clone());
     let leave_out = move |()| {
         work.change(|said| said.others_mut().retain(|it| *it != gone));
         removed.run(());
@@ -257,7 +263,7 @@ fn Other(work: Work, name: String, removed: Callback<()>) -> impl IntoView {
                 rel=elsewhere.then_some("noopener")
             >
                 {name.clone()}
-                {elsewhere.then(|| view! { <span class="unseen">" (in a new tab)"</span> })}
+                {elsewhere.then(|| view! { <span class="unseen">t().labels.in_new_tab()</span> })}
             </a>
             {work.open.then(|| view! {
                 <Button weight=Weight::Quiet icon=Icon::Trash on_press=leave_out>
