@@ -4,23 +4,7 @@ use std::collections::BTreeMap;
 
 use drover_agent::registration::data;
 use drover_agent::report::health;
-use drover_agent::report::quantity::Quantity;
 use drover_agent::server::ServerBinding;
-
-/// What is written reads as the same amount, and adding zero changes nothing.
-pub(crate) fn quantity(bytes: &[u8]) {
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        return;
-    };
-    let Some(read) = Quantity::parse(text) else {
-        return;
-    };
-    let written = read.to_string();
-    let again = Quantity::parse(&written).expect("what is written can be read");
-    assert_eq!(written, again.to_string());
-    assert_eq!(read.plus(Quantity::default()).to_string(), written);
-    assert!(read.minus(read).is_zero());
-}
 
 /// A report's list of components stays small and printable, whatever an API server answers.
 pub(crate) fn health(bytes: &[u8]) {

@@ -8,7 +8,7 @@ pub mod health;
 pub mod line;
 pub mod observed;
 pub mod pods;
-pub mod quantity;
+pub mod resource_list;
 pub mod sums;
 mod watches;
 

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::applied;
-use super::quantity::Amounts;
+use super::resource_list::ResourceList;
 use super::sums::{NodeFacts, PodFacts, Tally, nodes_report};
 
 /// Most events in a line.
@@ -34,7 +34,7 @@ pub struct State {
     /// Facts of each unfinished pod, by UID.
     pub pods: Tally<PodFacts>,
     /// Sum over nodes.
-    pub usage: Amounts,
+    pub usage: ResourceList,
     /// `None` until asked once.
     pub components: Option<Vec<ComponentHealth>>,
     /// `None` where the agent runs outside the cluster.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::quantity::Amounts;
+use super::resource_list::ResourceList;
 use super::sums::PodFacts;
 
 /// The part of a pod's spec that counts; everything else is never kept in memory.
@@ -138,12 +138,12 @@ pub fn facts(spec: &PodSpec, status: Option<&PodStatus>) -> Option<PodFacts> {
 /// The greater of what its containers need together and what any step of its start needs, where
 /// init containers that restart always (sidecars) keep running; then its own requests instead of
 /// that where it has any; then its overhead (KEP-753, KEP-2837, KEP-688).
-pub fn requests(spec: &PodSpec, status: Option<&PodStatus>) -> Option<Amounts> {
+pub fn requests(spec: &PodSpec, status: Option<&PodStatus>) -> Option<ResourceList> {
     if status.is_some_and(PodStatus::finished) {
         return None;
     }
-    let mut sidecars = Amounts::default();
-    let mut starting = Amounts::default();
+    let mut sidecars = ResourceList::default();
+    let mut starting = ResourceList::default();
     for container in &spec.init_containers {
         let needs = container.needs();
         let step = if container.restart_policy.as_deref() == Some("Always") {
@@ -154,13 +154,13 @@ pub fn requests(spec: &PodSpec, status: Option<&PodStatus>) -> Option<Amounts> {
             step.add(&needs);
             step
         };
-        starting.raise_to(&step);
+        starting.max(&step);
     }
     let mut total = sidecars;
     for container in &spec.containers {
         total.add(&container.needs());
     }
-    total.raise_to(&starting);
+    total.max(&starting);
     if let Some(own) = &spec.resources {
         total.overlay(&amounts(&own.requests));
     }
@@ -169,7 +169,7 @@ pub fn requests(spec: &PodSpec, status: Option<&PodStatus>) -> Option<Amounts> {
 }
 
 impl Container {
-    fn needs(&self) -> Amounts {
+    fn needs(&self) -> ResourceList {
         self.resources
             .as_ref()
             .map(|r| amounts(&r.requests))
@@ -178,8 +178,8 @@ impl Container {
 }
 
 /// Quantities as an object holds them.
-pub fn amounts(map: &BTreeMap<String, String>) -> Amounts {
-    Amounts::read(
+pub fn amounts(map: &BTreeMap<String, String>) -> ResourceList {
+    ResourceList::read(
         map.iter()
             .map(|(name, text)| (name.as_str(), text.as_str())),
     )
@@ -247,7 +247,7 @@ mod tests {
             ),
         ] {
             let spec: PodSpec = serde_json::from_value(spec).unwrap();
-            let written = requests(&spec, None).unwrap().written();
+            let written = requests(&spec, None).unwrap().to_strings();
             assert_eq!(written.get("cpu").map(String::as_str), cpu, "{what}");
         }
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use drover_api::kinds::{NodeCount, PodCount};
 use drover_api::report::{MAX_NOT_READY, NodesReport};
 
-use super::quantity::Amounts;
+use super::resource_list::ResourceList;
 
 /// What one node adds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,16 +15,16 @@ pub struct NodeFacts {
     /// Whether its Ready condition is true.
     pub ready: bool,
     /// `status.capacity`.
-    pub capacity: Amounts,
+    pub capacity: ResourceList,
     /// `status.allocatable`.
-    pub allocatable: Amounts,
+    pub allocatable: ResourceList,
 }
 
 /// Facts of one unfinished pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodFacts {
     /// Resources that the pod holds on its node; none while it has no node.
-    pub requests: Option<Amounts>,
+    pub requests: Option<ResourceList>,
     /// Whether a container of it cannot start or crashes.
     pub failing: bool,
     /// Whether no node takes it.
@@ -96,13 +96,16 @@ impl<T> Tally<T> {
 pub fn nodes_report(
     nodes: &Tally<NodeFacts>,
     pods: &Tally<PodFacts>,
-    usage: &Amounts,
+    usage: &ResourceList,
 ) -> Option<NodesReport> {
     if !nodes.complete() || !pods.complete() {
         return None;
     }
-    let (mut capacity, mut allocatable, mut requests) =
-        (Amounts::default(), Amounts::default(), Amounts::default());
+    let (mut capacity, mut allocatable, mut requests) = (
+        ResourceList::default(),
+        ResourceList::default(),
+        ResourceList::default(),
+    );
     let mut count = NodeCount::default();
     // Sums do not depend on the order.
     for node in nodes.now.values() {
@@ -129,15 +132,15 @@ pub fn nodes_report(
         sick.unschedulable += u32::from(pod.unschedulable);
     }
     // Each takes one of its node's places, as the scheduler counts them (NodeResourcesFit).
-    requests.add(&Amounts::read([("pods", &*placed.to_string())]));
+    requests.add(&ResourceList::read([("pods", &*placed.to_string())]));
     Some(NodesReport {
         count,
         not_ready,
         pods: Some(sick),
-        capacity: capacity.written(),
-        allocatable: allocatable.written(),
-        requests: requests.written(),
-        usage: usage.written(),
+        capacity: capacity.to_strings(),
+        allocatable: allocatable.to_strings(),
+        requests: requests.to_strings(),
+        usage: usage.to_strings(),
     })
 }
 
@@ -146,7 +149,7 @@ mod tests {
     use super::*;
 
     fn node(ready: bool, cpu: &str) -> NodeFacts {
-        let amounts = Amounts::read([("cpu", cpu)]);
+        let amounts = ResourceList::read([("cpu", cpu)]);
         NodeFacts {
             name: format!("node-{cpu}"),
             ready,
@@ -157,7 +160,7 @@ mod tests {
 
     fn pod(cpu: &str) -> PodFacts {
         PodFacts {
-            requests: Some(Amounts::read([("cpu", cpu)])),
+            requests: Some(ResourceList::read([("cpu", cpu)])),
             ..PodFacts::default()
         }
     }
@@ -188,7 +191,7 @@ mod tests {
         for (uid, facts) in [("a", pod("100m")), ("b", failing), ("c", waits)] {
             pods.put(uid.into(), Some(facts));
         }
-        let report = nodes_report(&nodes, &pods, &Amounts::default()).unwrap();
+        let report = nodes_report(&nodes, &pods, &ResourceList::default()).unwrap();
         assert_eq!(report.not_ready.len(), MAX_NOT_READY);
         assert_eq!(report.not_ready[0], "n10");
         let wanted = PodCount {
@@ -210,14 +213,14 @@ mod tests {
         nodes.begin();
         nodes.listed("a".into(), node(true, "2"));
         nodes.listed("b".into(), node(false, "4"));
-        assert_eq!(nodes_report(&nodes, &pods, &Amounts::default()), None);
+        assert_eq!(nodes_report(&nodes, &pods, &ResourceList::default()), None);
         nodes.finish();
         pods.begin();
         pods.finish();
         pods.put("p".into(), Some(pod("100m")));
         pods.put("q".into(), Some(pod("200m")));
         pods.put("p".into(), None);
-        let report = nodes_report(&nodes, &pods, &Amounts::read([("cpu", "50m")])).unwrap();
+        let report = nodes_report(&nodes, &pods, &ResourceList::read([("cpu", "50m")])).unwrap();
         assert_eq!((report.count.total, report.count.ready), (2, 1));
         assert_eq!(report.capacity["cpu"], "6");
         assert_eq!(report.requests["cpu"], "200m");
@@ -236,7 +239,7 @@ mod tests {
         nodes.begin();
         nodes.listed("new".into(), node(true, "8"));
         let cpu = |nodes: &Tally<NodeFacts>| {
-            nodes_report(nodes, &pods, &Amounts::default())
+            nodes_report(nodes, &pods, &ResourceList::default())
                 .unwrap()
                 .capacity["cpu"]
                 .clone()

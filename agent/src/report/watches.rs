@@ -21,7 +21,7 @@ use tracing::debug;
 
 use super::observed::Observed;
 use super::pods::{self, PodSpec, PodStatus};
-use super::quantity::Amounts;
+use super::resource_list::ResourceList;
 use super::sums::NodeFacts;
 use super::{Source, applied, health};
 use crate::registration::DEPLOYMENT;
@@ -290,11 +290,11 @@ fn is_settled(report: &AgentReport) -> bool {
 }
 
 /// Sum over nodes from metrics.k8s.io; empty where it is not served.
-async fn usage(client: kube::Client) -> Amounts {
+async fn usage(client: kube::Client) -> ResourceList {
     let gvk = GroupVersionKind::gvk("metrics.k8s.io", "v1beta1", "NodeMetrics");
     let resource = ApiResource::from_gvk_with_plural(&gvk, "nodes");
     let api: Api<DynamicObject> = Api::all_with(client, &resource);
-    let mut sum = Amounts::default();
+    let mut sum = ResourceList::default();
     let params = ListParams::default();
     let Some(nodes) = polled(api.list(&params)).await else {
         return sum;
@@ -304,7 +304,7 @@ async fn usage(client: kube::Client) -> Amounts {
             let pairs = usage
                 .iter()
                 .filter_map(|(name, text)| Some((name.as_str(), text.as_str()?)));
-            sum.add(&Amounts::read(pairs));
+            sum.add(&ResourceList::read(pairs));
         }
     }
     sum

@@ -8,7 +8,7 @@ use drover_quantity::Quantity;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// A quantity is written in one way, which means the same.
+/// The canonical form is stable and has the same amount; adding zero changes nothing.
 pub(crate) fn quantity(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -21,6 +21,9 @@ pub(crate) fn quantity(data: &[u8]) {
         assert_eq!(read.nano(), again.nano(), "{text:?} is written {written:?}");
         let bounds = read.milli() * 1_000_000 - read.nano();
         assert!((-999_999..=999_999).contains(&bounds), "{text:?}");
+        let sum = Quantity::default().saturating_add(again);
+        assert_eq!(sum.nano(), read.nano(), "{text:?}");
+        assert!(read.saturating_sub(read).is_zero());
     }
 }
 

@@ -1,41 +1,45 @@
-//! Kubernetes' quantities, such as `500m` and `64Mi` (apimachinery `resource.Quantity`).
+//! Kubernetes quantities such as `500m` and `64Mi` (apimachinery `resource.Quantity`): a decimal
+//! number and a suffix that is binary (`Ki`…`Ei`), decimal (`n`…`E`) or an exponent (`e3`).
 
 use std::fmt;
 
 const NANO: i128 = 1_000_000_000;
 
-/// A number of something, exact to a billionth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A quantity in billionths, with the family of suffixes that it is written with.
+///
+/// `==` compares both; compare [`Self::nano`] for the amount alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Quantity {
     nano: i128,
     format: Format,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Format {
+    #[default]
     Decimal,
     Exponent,
     Binary,
 }
 
-/// Why text is not a quantity.
+/// Parse errors, in apimachinery's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
-    /// Not a number and a suffix.
+    /// The text is not a number and a suffix.
     #[error(
         "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
     )]
     Format,
-    /// A number, but no known suffix.
+    /// The suffix is unknown.
     #[error("unable to parse quantity's suffix")]
     Suffix,
-    /// More digits than can be held.
+    /// The amount does not fit into 128 bits of billionths.
     #[error("unable to parse numeric part of quantity")]
     Numeric,
 }
 
 impl Quantity {
-    /// Reads a quantity. What is finer than a billionth is rounded away from zero.
+    /// Parses a quantity. Fractions below a billionth are rounded away from zero.
     ///
     /// # Errors
     /// See [`QuantityError`].
@@ -67,27 +71,69 @@ impl Quantity {
         })
     }
 
-    /// How the API server writes this text back: as it stands where that is canonical.
+    /// The text that the API server returns for `text`: unchanged if it is canonical.
     ///
     /// # Errors
     /// See [`QuantityError`].
     pub fn canonical(text: &str) -> Result<String, QuantityError> {
         let text = text.trim();
         match Self::parse(text) {
-            Ok(_) if is_kept(text) => Ok(text.to_owned()),
+            Ok(_) if is_canonical(text) => Ok(text.to_owned()),
             Ok(quantity) => Ok(quantity.to_string()),
-            // Beyond what can be held here, but right all the same.
+            // Valid in Kubernetes, but too large for 128 bits.
             Err(QuantityError::Numeric) => Ok(text.to_owned()),
             Err(error) => Err(error),
         }
     }
 
-    /// Billionths of one.
+    /// The amount in billionths.
     pub const fn nano(&self) -> i128 {
         self.nano
     }
 
-    /// Thousandths of one, rounded away from zero.
+    /// The amount as a floating-point number of whole units.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "for display; callers need no more than 15 digits"
+    )]
+    pub fn as_f64(&self) -> f64 {
+        self.nano as f64 / NANO as f64
+    }
+
+    /// Whether the amount is zero.
+    pub const fn is_zero(&self) -> bool {
+        self.nano == 0
+    }
+
+    /// The sum, in the suffixes of `self` unless that is zero.
+    #[must_use]
+    pub const fn saturating_add(self, other: Self) -> Self {
+        Self {
+            nano: self.nano.saturating_add(other.nano),
+            format: if self.nano == 0 {
+                other.format
+            } else {
+                self.format
+            },
+        }
+    }
+
+    /// The difference, in the suffixes of `self`.
+    #[must_use]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self {
+            nano: self.nano.saturating_sub(other.nano),
+            format: self.format,
+        }
+    }
+
+    /// The larger amount.
+    #[must_use]
+    pub const fn max(self, other: Self) -> Self {
+        if other.nano > self.nano { other } else { self }
+    }
+
+    /// The amount in thousandths, rounded away from zero.
     pub const fn milli(&self) -> i128 {
         let rest = self.nano % 1_000_000;
         self.nano / 1_000_000
@@ -100,7 +146,7 @@ impl Quantity {
             }
     }
 
-    /// Whole ones, rounded away from zero.
+    /// The amount in whole units, rounded away from zero.
     pub const fn value(&self) -> i128 {
         let rest = self.nano % NANO;
         self.nano / NANO
@@ -115,6 +161,7 @@ impl Quantity {
 }
 
 impl fmt::Display for Quantity {
+    /// The canonical form: the largest suffix that leaves a whole number.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.nano == 0 {
             return f.write_str("0");
@@ -151,6 +198,7 @@ impl fmt::Display for Quantity {
     }
 }
 
+/// The number with its sign, and the suffix.
 fn split(text: &str) -> Result<(&str, &str), QuantityError> {
     let sign = usize::from(text.starts_with(['+', '-']));
     let number = text[sign..]
@@ -165,6 +213,7 @@ fn split(text: &str) -> Result<(&str, &str), QuantityError> {
     Ok((&text[..number], suffix))
 }
 
+/// The format, the base and the exponent of a suffix.
 fn meaning(suffix: &str) -> Option<(Format, u32, i32)> {
     let decimal = |exponent| Some((Format::Decimal, 10, exponent));
     let binary = |exponent| Some((Format::Binary, 2, exponent));
@@ -192,7 +241,7 @@ fn meaning(suffix: &str) -> Option<(Format, u32, i32)> {
     }
 }
 
-/// `value × 10^power`, rounded up, if it can be held.
+/// `value × 10^power`, rounded up; `None` on overflow.
 fn scaled(value: i128, power: i32) -> Option<i128> {
     let factor = 10_i128.checked_pow(power.unsigned_abs());
     if power >= 0 {
@@ -201,15 +250,16 @@ fn scaled(value: i128, power: i32) -> Option<i128> {
             None => (value == 0).then_some(0),
         };
     }
-    // A divisor beyond reach leaves the smallest amount there is.
+    // The divisor exceeds 128 bits: round up to one billionth.
     let Some(factor) = factor else {
         return Some(i128::from(value > 0));
     };
     Some(value / factor + i128::from(value % factor != 0))
 }
 
-/// Whether Go keeps the text: a number with no three zeros at its end, and a suffix of the series.
-fn is_kept(text: &str) -> bool {
+/// Whether Go caches the text and returns it unchanged: few digits, no three zeros at the end, and
+/// an exponent that is a multiple of three.
+fn is_canonical(text: &str) -> bool {
     let Ok((number, suffix)) = split(text) else {
         return false;
     };
@@ -220,7 +270,7 @@ fn is_kept(text: &str) -> bool {
         return true;
     }
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    // Nothing but zeros in front ends Go's reading early.
+    // Go reads zeros without further digits as zero.
     let whole = if whole.is_empty() { "0" } else { whole };
     let shifted = format!("{whole}{fraction}");
     let Some((format, _, exponent)) = meaning(suffix) else {
@@ -244,10 +294,12 @@ fn is_kept(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::{Quantity, QuantityError};
 
     #[test]
-    fn quantities_are_written_back_as_kube_apiserver_does() {
+    fn canonical_form_is_that_of_kube_apiserver() {
         for (written, read) in [
             ("0", "0"),
             ("0Mi", "0"),
@@ -274,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_quantity_is_refused_in_the_words_of_apimachinery() {
+    fn malformed_quantities_have_the_errors_of_apimachinery() {
         assert_eq!(Quantity::parse(""), Err(QuantityError::Format));
         assert_eq!(Quantity::parse("abc"), Err(QuantityError::Format));
         assert_eq!(Quantity::parse("1.2.3"), Err(QuantityError::Format));
@@ -284,5 +336,77 @@ mod tests {
         assert_eq!(Quantity::parse("0.1e-2147483648").unwrap().nano(), 1);
         assert_eq!(Quantity::parse("250m").unwrap().milli(), 250);
         assert_eq!(Quantity::parse("1Gi").unwrap().value(), 1 << 30);
+    }
+
+    #[test]
+    fn display_uses_the_largest_whole_suffix() {
+        for (text, written) in [
+            ("1", "1"),
+            (".5", "500m"),
+            ("5.", "5"),
+            ("1k", "1k"),
+            ("1Ki", "1Ki"),
+            ("1023Ki", "1023Ki"),
+            ("0.5Ki", "512"),
+            ("1E3", "1e3"),
+            ("12E", "12E"),
+            ("1e-3", "1e-3"),
+            ("1n", "1n"),
+            ("-2Ki", "-2Ki"),
+            ("+3", "3"),
+            ("24642172Ki", "24642172Ki"),
+            ("8Ei", "8Ei"),
+            ("110", "110"),
+            ("1025", "1025"),
+        ] {
+            let read = Quantity::parse(text).unwrap();
+            assert_eq!(read.to_string(), written, "{text}");
+        }
+    }
+
+    #[test]
+    fn malformed_quantities_are_rejected() {
+        for text in [
+            "-", "Ki", "1ki", "1 Ki", "1KiB", "0x10", "1e", "1e99", "e3", "１", "NaN", "--1", "1K",
+        ] {
+            assert!(Quantity::parse(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn sums_are_exact_and_keep_their_suffixes() {
+        for (terms, sum) in [
+            (&["100m", "250m", "2"][..], "2350m"),
+            (&["1Gi", "512Mi"], "1536Mi"),
+            (&["1Gi", "1"], "1073741825"),
+            (&["900m", "100m"], "1"),
+            (&["500u", "500u"], "1m"),
+            (&["12Ei", "12Ei"], "24Ei"),
+        ] {
+            let total = terms
+                .iter()
+                .map(|text| Quantity::parse(text).unwrap())
+                .fold(Quantity::default(), Quantity::saturating_add);
+            assert_eq!(total.to_string(), sum, "{terms:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn written_quantity_parses_to_the_same_amount(
+            number in -1_000_000_i64..1_000_000,
+            suffix in proptest::sample::select(vec![
+                "n", "u", "m", "", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei",
+            ]),
+        ) {
+            let one = Quantity::parse(&format!("{number}{suffix}")).unwrap();
+            let again = Quantity::parse(&one.to_string()).unwrap();
+            prop_assert_eq!(one.nano(), again.nano());
+        }
+
+        #[test]
+        fn parser_never_panics(text in ".*") {
+            let _ = Quantity::parse(&text);
+        }
     }
 }

@@ -1,34 +1,10 @@
-//! Kubernetes quantities, as far as a page shows them.
+//! Quantities as pages show them.
 
-/// A quantity as a number in its base unit (cores, bytes, pieces); `None` if it is no quantity.
+use drover_quantity::Quantity;
+
+/// A quantity in its base unit (cores, bytes, pieces); `None` when the text is malformed.
 pub fn parse(text: &str) -> Option<f64> {
-    let digits = text
-        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+')))
-        .unwrap_or(text.len());
-    let (number, suffix) = text.split_at(digits);
-    let number: f64 = number.parse().ok()?;
-    Some(number * factor(suffix)?)
-}
-
-fn factor(suffix: &str) -> Option<f64> {
-    const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-    if let Some(power) = BINARY.iter().position(|known| *known == suffix) {
-        return Some(1024_f64.powi(i32::try_from(power).unwrap_or_default() + 1));
-    }
-    let exponent = match suffix {
-        "n" => -9,
-        "u" => -6,
-        "m" => -3,
-        "" => 0,
-        "k" => 3,
-        "M" => 6,
-        "G" => 9,
-        "T" => 12,
-        "P" => 15,
-        "E" => 18,
-        _ => suffix.strip_prefix(['e', 'E'])?.parse().ok()?,
-    };
-    Some(10_f64.powi(exponent))
+    Quantity::parse(text).ok().map(|quantity| quantity.as_f64())
 }
 
 /// Cores for people: `0.25`, `3.5`, `128`.

@@ -25,7 +25,10 @@ const ROOMS: &[(&str, &[&str])] = &[
         &["drover-api", "drover-entropy", "drover-tls", "drover-tunnel"],
     ),
     ("drover-providers", &["drover-api"]),
-    ("drover-simulate", &["drover-apiserver", "drover-reconcile"]),
+    (
+        "drover-simulate",
+        &["drover-apiserver", "drover-quantity", "drover-reconcile"],
+    ),
     ("drover-cli", &["drover-api", "drover-entropy", "drover-tls"]),
     ("drover-tunnel", &["drover-access", "drover-api"]),
     (
@@ -34,7 +37,12 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     (
         "drover-agent",
-        &["drover-tunnel", "drover-access", "drover-api"],
+        &[
+            "drover-tunnel",
+            "drover-access",
+            "drover-quantity",
+            "drover-api",
+        ],
     ),
     (
         "drover-server",
@@ -57,7 +65,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "drover-quantity",
         ],
     ),
-    ("drover-ui-core", &["drover-api"]),
+    ("drover-ui-core", &["drover-api", "drover-quantity"]),
     ("drover-e2e", &["drover-api"]),
     (
         "drover-bench",

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::Answers;
 use crate::annotations::{USAGE_CPU, USAGE_MEMORY, node_fails};
-use crate::decide::amounts::units;
+use crate::decide::amounts::{Unit, units};
 use crate::decide::hash;
 use crate::world::World;
 
@@ -134,12 +134,12 @@ fn of_container(pod: &Pod, container: &Container, now: Timestamp) -> Usage {
         .resources
         .as_ref()
         .and_then(|one| one.requests.as_ref());
-    let asked = |annotation, name, scale| {
+    let asked = |annotation, name, unit| {
         let text = pod.annotations().get(annotation);
-        let given = text.and_then(|text| units(text, scale));
+        let given = text.and_then(|text| units(text, unit));
         let requested = requests
             .and_then(|all| all.get(name))
-            .and_then(|quantity| units(&quantity.0, scale));
+            .and_then(|quantity| units(&quantity.0, unit));
         (given, requested)
     };
     let seed = i64::from(hash(&format!(
@@ -152,8 +152,8 @@ fn of_container(pod: &Pod, container: &Container, now: Timestamp) -> Usage {
         given.unwrap_or_else(|| requested.unwrap_or(modest).saturating_mul(share) / 1000)
     };
     (
-        of(asked(USAGE_CPU, "cpu", 1000), MODEST.0).max(1),
-        of(asked(USAGE_MEMORY, "memory", 1), MODEST.1),
+        of(asked(USAGE_CPU, "cpu", Unit::Milli), MODEST.0).max(1),
+        of(asked(USAGE_MEMORY, "memory", Unit::Whole), MODEST.1),
     )
 }
 

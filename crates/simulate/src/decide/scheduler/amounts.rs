@@ -2,8 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use drover_quantity::Quantity;
 use k8s_openapi::api::core::v1::{Node, Pod, ResourceRequirements};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity as KubeQuantity;
+
+/// The unit that a quantity is counted in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Unit {
+    /// Thousandths, for cpu.
+    Milli,
+    Whole,
+}
 
 /// Millis of processors, bytes, pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,17 +31,17 @@ impl Amounts {
             return Self::default();
         };
         Self {
-            cpu_millis: read(all, "cpu", 1000),
-            memory_bytes: read(all, "memory", 1),
-            pods: read(all, "pods", 1),
+            cpu_millis: read(all, "cpu", Unit::Milli),
+            memory_bytes: read(all, "memory", Unit::Whole),
+            pods: read(all, "pods", Unit::Whole),
         }
     }
 
     fn requested(resources: Option<&ResourceRequirements>) -> Self {
         let requests = resources.and_then(|resources| resources.requests.as_ref());
         requests.map_or_else(Self::default, |all| Self {
-            cpu_millis: read(all, "cpu", 1000),
-            memory_bytes: read(all, "memory", 1),
+            cpu_millis: read(all, "cpu", Unit::Milli),
+            memory_bytes: read(all, "memory", Unit::Whole),
             pods: 0,
         })
     }
@@ -105,42 +114,20 @@ pub(crate) fn requests(pod: &Pod) -> Amounts {
     together
 }
 
-fn read(all: &BTreeMap<String, Quantity>, name: &str, scale: u32) -> i64 {
+fn read(all: &BTreeMap<String, KubeQuantity>, name: &str, unit: Unit) -> i64 {
     all.get(name)
-        .and_then(|quantity| units(&quantity.0, scale))
+        .and_then(|quantity| units(&quantity.0, unit))
         .unwrap_or(0)
 }
 
-/// A quantity in units of one `scale`-th, rounded up.
-#[expect(clippy::cast_possible_truncation, reason = "bounded just before")]
-pub(crate) fn units(text: &str, scale: u32) -> Option<i64> {
-    let at = text
-        .find(|c: char| c.is_ascii_alphabetic())
-        .unwrap_or(text.len());
-    let exponent = text[at..].starts_with(['e', 'E']) && text.len() > at + 1;
-    let at = if exponent { text.len() } else { at };
-    let number: f64 = text[..at].parse().ok()?;
-    let factor = match &text[at..] {
-        "" => 1.0,
-        "n" => 1e-9,
-        "u" => 1e-6,
-        "m" => 1e-3,
-        "k" => 1e3,
-        "M" => 1e6,
-        "G" => 1e9,
-        "T" => 1e12,
-        "P" => 1e15,
-        "E" => 1e18,
-        "Ki" => 1024.0,
-        "Mi" => 1024.0 * 1024.0,
-        "Gi" => 1024.0 * 1024.0 * 1024.0,
-        "Ti" => 1024.0_f64.powi(4),
-        "Pi" => 1024.0_f64.powi(5),
-        _ => return None,
+/// The quantity in thousandths or whole units, rounded up; negative amounts are 0.
+pub(crate) fn units(text: &str, unit: Unit) -> Option<i64> {
+    let quantity = Quantity::parse(text).ok()?;
+    let amount = match unit {
+        Unit::Milli => quantity.milli(),
+        Unit::Whole => quantity.value(),
     };
-    // A thousandth of a unit of rounding error would make one more of it.
-    let units = (number * factor * f64::from(scale) - 1e-6).ceil();
-    units.is_finite().then(|| units.clamp(0.0, 9e18) as i64)
+    Some(i64::try_from(amount.max(0)).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]
@@ -149,19 +136,19 @@ mod tests {
 
     #[test]
     fn quantities_are_read_as_kubernetes_writes_them() {
-        for (text, scale, wanted) in [
-            ("100m", 1000, Some(100)),
-            ("2", 1000, Some(2000)),
-            ("0.1", 1000, Some(100)),
-            ("1500u", 1000, Some(2)),
-            ("64Mi", 1, Some(64 << 20)),
-            ("1G", 1, Some(1_000_000_000)),
-            ("1e3", 1, Some(1000)),
-            ("", 1, None),
-            ("many", 1, None),
-            ("-5", 1, Some(0)),
+        for (text, unit, wanted) in [
+            ("100m", Unit::Milli, Some(100)),
+            ("2", Unit::Milli, Some(2000)),
+            ("0.1", Unit::Milli, Some(100)),
+            ("1500u", Unit::Milli, Some(2)),
+            ("64Mi", Unit::Whole, Some(64 << 20)),
+            ("1G", Unit::Whole, Some(1_000_000_000)),
+            ("1e3", Unit::Whole, Some(1000)),
+            ("", Unit::Whole, None),
+            ("many", Unit::Whole, None),
+            ("-5", Unit::Whole, Some(0)),
         ] {
-            assert_eq!(units(text, scale), wanted, "{text}");
+            assert_eq!(units(text, unit), wanted, "{text}");
         }
     }
 }
