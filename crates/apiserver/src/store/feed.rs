@@ -168,13 +168,14 @@ impl Feed {
         match events {
             None => subscribers.end_all(),
             Some(events) => {
-                for (topic, round) in subscribers.rounds(events) {
-                    subscribers.send(&topic, &round.into(), &self.bounds);
-                }
+                // Before this round is queued: a watcher without older events is not slow.
                 subscribers.shed(
                     &self.held,
                     self.bounds.ring_bytes + self.bounds.waiting_bytes,
                 );
+                for (topic, round) in subscribers.rounds(events) {
+                    subscribers.send(&topic, &round.into(), &self.bounds);
+                }
             }
         }
         self.dispatched.store(revision, Ordering::Release);
@@ -444,6 +445,37 @@ mod tests {
         assert!(feed.held.load(Ordering::Relaxed) <= EVENT);
         publish(maps);
         assert!(prompt.waiting().is_ok());
+    }
+
+    #[test]
+    fn large_round_does_not_end_a_watcher_with_an_empty_queue() {
+        const EVENT: usize = 64 << 10;
+        let bounds = Bounds {
+            ring_events: 1,
+            ring_bytes: EVENT,
+            queue_events: 4096,
+            queue_bytes: 1 << 20,
+            waiting_bytes: EVENT,
+        };
+        let feed = Feed::new(bounds, 0);
+        let mut prompt = feed.subscribe(&"/core/pods/".into()).unwrap();
+        let slow = feed.subscribe(&"/core/pods/".into()).unwrap();
+        for round in 0..3 {
+            let notices: Vec<_> = (1..=4)
+                .map(|revision| {
+                    let value = format!("{{\"a\":\"{}\"}}", "x".repeat(EVENT - 64));
+                    let stored = Stored::new("/core/pods/ns/a".into(), revision, value.into());
+                    let event = Event::Put {
+                        stored: stored.unwrap(),
+                        previous: None,
+                    };
+                    Notice::new(event, &feed.held)
+                })
+                .collect();
+            feed.deliver(Some(&notices), 4 * (round + 1));
+            assert!(prompt.waiting().is_ok(), "round {round}");
+        }
+        assert!(slow.lagged() && !prompt.lagged());
     }
 
     #[test]
