@@ -46,7 +46,8 @@ pub(crate) async fn assign(
         Ok::<_, ApiError>(taken)
     };
     let weight = Weight::of_stored(&page.items);
-    let taken = exchange.shared.reads.run(weight, work).await?;
+    // Not `reads`: all writes of Services wait for the mutex, and must not wait for long lists.
+    let taken = exchange.shared.heavy.run(weight, work).await?;
     let is_taken = |claim: &str| taken.contains(claim);
     service::collisions(object, &is_taken, &mut found);
     service::assign(object, &is_taken);
