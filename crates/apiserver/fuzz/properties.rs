@@ -52,7 +52,7 @@ static POD: LazyLock<MergeKind> = LazyLock::new(|| kind("", "v1", "pods"));
 static DEPLOYMENT: LazyLock<MergeKind> = LazyLock::new(|| kind("apps", "v1", "deployments"));
 
 fn kind(group: &str, version: &str, plural: &str) -> MergeKind {
-    let catalog = builtin::catalog();
+    let catalog = builtin::catalog(builtin::Kinds::Cluster);
     let resource = catalog
         .find(group, version, plural)
         .expect("the kind is built in");

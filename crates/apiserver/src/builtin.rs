@@ -27,24 +27,21 @@ pub(crate) use published::{
     ApiResource, DEFINITIONS, PATHS, Published, committed_columns, published,
 };
 
-/// Which built-in kinds a server serves.
+/// The built-in kinds that a server serves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Kinds {
-    /// Those that a hub needs.
+    /// Kinds for state and access: Namespaces, ConfigMaps, Secrets, ServiceAccounts, Events,
+    /// Leases, RBAC, CRDs and reviews. The API answers requests for workload kinds such as Pods
+    /// as kube-apiserver answers requests for unknown resources.
     #[default]
     Hub,
-    /// Beside them those that the charts of workloads use, such as Ingress. The server stores,
-    /// defaults and validates them; no controller acts on them.
+    /// All kinds with a schema, workloads included. The server stores, defaults and validates
+    /// objects; the embedding program runs the controllers.
     Cluster,
 }
 
-/// The built-in resources of a hub, with their schemas; read once, then shared.
-pub fn catalog() -> Catalog {
-    catalog_of(Kinds::Hub)
-}
-
-/// Built-in resources, with their schemas; read once, then shared.
-pub fn catalog_of(kinds: Kinds) -> Catalog {
+/// The built-in resources with their schemas.
+pub fn catalog(kinds: Kinds) -> Catalog {
     match kinds {
         Kinds::Hub => HUB.clone(),
         Kinds::Cluster => CLUSTER.clone(),
@@ -53,7 +50,7 @@ pub fn catalog_of(kinds: Kinds) -> Catalog {
 
 static HUB: LazyLock<Catalog> = LazyLock::new(|| {
     let all = CLUSTER.iter();
-    Catalog::new(all.filter(|resource| !is_of_clusters(resource)).cloned())
+    Catalog::new(all.filter(|resource| is_of_hub(resource)).cloned())
 });
 
 static CLUSTER: LazyLock<Catalog> = LazyLock::new(|| {
@@ -66,24 +63,25 @@ static CLUSTER: LazyLock<Catalog> = LazyLock::new(|| {
     }))
 });
 
-/// Whether only [`Kinds::Cluster`] has it.
-fn is_of_clusters(resource: &Resource) -> bool {
+/// Whether [`Kinds::Hub`] contains the resource.
+fn is_of_hub(resource: &Resource) -> bool {
     matches!(
         (
             resource.group_version.group.as_str(),
             resource.plural.as_str()
         ),
-        ("", "limitranges" | "resourcequotas")
-            | (
-                "admissionregistration.k8s.io"
-                    | "autoscaling"
-                    | "certificates.k8s.io"
-                    | "networking.k8s.io"
-                    | "policy"
-                    | "scheduling.k8s.io"
-                    | "storage.k8s.io",
-                _
-            )
+        (
+            "",
+            "configmaps" | "events" | "namespaces" | "secrets" | "serviceaccounts"
+        ) | (
+            "apiextensions.k8s.io"
+                | "authentication.k8s.io"
+                | "authorization.k8s.io"
+                | "coordination.k8s.io"
+                | "events.k8s.io"
+                | "rbac.authorization.k8s.io",
+            _
+        )
     )
 }
 
@@ -263,13 +261,12 @@ fn text_at(object: &Value, path: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{Kinds, catalog, catalog_of, selected_field};
+    use super::{Kinds, catalog, selected_field};
     use crate::schema::{ListType, PatchStrategy, Shape};
 
     #[test]
     fn every_published_kind_that_is_served_has_its_schema() {
-        assert_eq!(catalog().iter().count(), 33);
-        let catalog = catalog_of(Kinds::Cluster);
+        let catalog = catalog(Kinds::Cluster);
         assert_eq!(catalog.iter().count(), 48);
         for resource in catalog.iter() {
             assert!(
@@ -286,8 +283,40 @@ mod tests {
     }
 
     #[test]
+    fn hub_has_no_workload_kinds() {
+        let mut kinds: Vec<String> = catalog(Kinds::Hub)
+            .iter()
+            .map(|resource| format!("{} {}", resource.group_version, resource.plural))
+            .collect();
+        kinds.sort();
+        assert_eq!(
+            kinds,
+            [
+                "apiextensions.k8s.io/v1 customresourcedefinitions",
+                "authentication.k8s.io/v1 selfsubjectreviews",
+                "authentication.k8s.io/v1 tokenreviews",
+                "authorization.k8s.io/v1 localsubjectaccessreviews",
+                "authorization.k8s.io/v1 selfsubjectaccessreviews",
+                "authorization.k8s.io/v1 selfsubjectrulesreviews",
+                "authorization.k8s.io/v1 subjectaccessreviews",
+                "coordination.k8s.io/v1 leases",
+                "events.k8s.io/v1 events",
+                "rbac.authorization.k8s.io/v1 clusterrolebindings",
+                "rbac.authorization.k8s.io/v1 clusterroles",
+                "rbac.authorization.k8s.io/v1 rolebindings",
+                "rbac.authorization.k8s.io/v1 roles",
+                "v1 configmaps",
+                "v1 events",
+                "v1 namespaces",
+                "v1 secrets",
+                "v1 serviceaccounts"
+            ]
+        );
+    }
+
+    #[test]
     fn lists_of_a_pod_merge_by_their_published_keys() {
-        let catalog = catalog_of(Kinds::Cluster);
+        let catalog = catalog(Kinds::Cluster);
         let pods = catalog.find("", "v1", "pods").unwrap();
         let containers = pods
             .schema
@@ -314,7 +343,7 @@ mod tests {
 
     #[test]
     fn an_object_is_written_back_as_its_go_type_would() {
-        let catalog = catalog_of(Kinds::Cluster);
+        let catalog = catalog(Kinds::Cluster);
         let pods = catalog.find("", "v1", "pods").unwrap();
         let mut pod = json!({
             "apiVersion": "v1", "kind": "Pod", "bogus": 1,
@@ -347,7 +376,7 @@ mod tests {
 
     #[test]
     fn a_value_of_another_type_is_told_as_go_tells_it() {
-        let catalog = catalog_of(Kinds::Cluster);
+        let catalog = catalog(Kinds::Cluster);
         let deployments = catalog.find("apps", "v1", "deployments").unwrap();
         let mut wrong = json!({"spec": {"replicas": "3"}});
         let error = deployments.schema.decode(&mut wrong).unwrap_err();
@@ -360,7 +389,7 @@ mod tests {
 
     #[test]
     fn a_jobs_success_is_selected_by_another_name() {
-        let catalog = catalog_of(Kinds::Cluster);
+        let catalog = catalog(Kinds::Cluster);
         let jobs = catalog.find("batch", "v1", "jobs").unwrap();
         let field = |job| selected_field(jobs, &job, "status.successful");
         assert_eq!(field(json!({"status": {"succeeded": 2}})), "2");

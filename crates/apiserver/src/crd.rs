@@ -340,7 +340,7 @@ pub(crate) mod tests {
     #[test]
     fn a_right_definition_has_nothing_wrong_and_a_wrong_one_is_told_where() {
         let mut definition = widgets();
-        let resource = crate::builtin::catalog();
+        let resource = crate::builtin::catalog(crate::builtin::Kinds::Cluster);
         let resource = resource
             .find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
             .unwrap();

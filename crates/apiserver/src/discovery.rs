@@ -3,7 +3,7 @@
 //!
 //! Built-in groups are told as Kubernetes publishes them, custom ones as apiextensions makes them.
 
-mod cache;
+mod documents;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-pub use cache::{Aggregated, Cache, Documents};
+pub use documents::{Aggregated, Documents};
 
 use crate::builtin::{ApiResource, published};
 use crate::resource::{Catalog, Origin, Resource, Scope};
@@ -345,7 +345,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::builtin::catalog;
+    use crate::builtin::{Kinds, catalog};
 
     #[test]
     fn versions_are_preferred_as_kubernetes_prefers_them() {
@@ -359,7 +359,7 @@ mod tests {
 
     #[test]
     fn a_custom_kind_is_discovered_as_apiextensions_tells_it() {
-        let mut all = catalog();
+        let mut all = catalog(Kinds::Cluster);
         for resource in crate::crd::resources(&crate::crd::tests::widgets()).unwrap() {
             all.insert(resource.into());
         }
@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn subresources_stand_below_their_resource() {
-        let all = catalog();
+        let all = catalog(Kinds::Cluster);
         let core = aggregated_core(&all);
         let resources = core["items"][0]["versions"][0]["resources"]
             .as_array()

@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use bytes::Bytes;
-use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use crate::builtin;
@@ -26,24 +25,6 @@ pub struct Document {
     pub body: Bytes,
     /// SHA-512, as in the index.
     pub hash: String,
-}
-
-/// The documents of the catalog that was asked for last.
-#[derive(Debug, Default)]
-pub struct Cache(Mutex<Option<Arc<Documents>>>);
-
-impl Cache {
-    /// The documents of a catalog.
-    pub fn of(&self, catalog: &Arc<Catalog>) -> Arc<Documents> {
-        let mut last = self.0.lock();
-        if let Some(documents) = last.as_ref()
-            && Arc::ptr_eq(&documents.catalog, catalog)
-        {
-            return Arc::clone(documents);
-        }
-        let documents = Arc::new(Documents::new(Arc::clone(catalog)));
-        Arc::clone(last.insert(documents))
-    }
 }
 
 /// The documents of one catalog, each made when it is first asked for.
@@ -66,9 +47,8 @@ pub struct Whole {
     pub hash: String,
 }
 
-impl Documents {
-    /// Of this catalog; nothing is made yet.
-    pub fn new(catalog: Arc<Catalog>) -> Self {
+impl From<Arc<Catalog>> for Documents {
+    fn from(catalog: Arc<Catalog>) -> Self {
         let paths = documents(&catalog).into_iter().map(|source| source.path());
         let made = paths.map(|path| (path, OnceLock::new())).collect();
         Self {
@@ -78,7 +58,9 @@ impl Documents {
             whole: OnceLock::new(),
         }
     }
+}
 
+impl Documents {
     /// Whether nothing has to be made for the index, or for the document of a path.
     pub fn is_made(&self, path: Option<&str>) -> bool {
         match path {
@@ -143,15 +125,8 @@ impl Documents {
     }
 }
 
-/// The hashes of the built-in documents, which are always the same.
-static HASHES: LazyLock<BTreeMap<&str, String>> = LazyLock::new(|| {
-    let all = builtin::PATHS.iter();
-    all.map(|(path, lines)| {
-        let text = format!("{path}\n{lines}{}", builtin::DEFINITIONS);
-        (*path, hash(text.as_bytes()))
-    })
-    .collect()
-});
+/// The hash of all built-in definitions; documents contain those that their paths refer to.
+static DEFINITIONS_HASH: LazyLock<String> = LazyLock::new(|| hash(builtin::DEFINITIONS.as_bytes()));
 
 enum Source<'a> {
     BuiltIn {
@@ -230,7 +205,17 @@ impl Source<'_> {
 
     fn hash(&self) -> String {
         match self {
-            Self::BuiltIn { path, .. } => HASHES.get(path).cloned().unwrap_or_default(),
+            Self::BuiltIn {
+                path,
+                lines,
+                catalog,
+            } => {
+                let mut text = format!("{path}\n{}\n", *DEFINITIONS_HASH);
+                for (path, item) in served_entries(catalog, lines) {
+                    text.extend([path, item, "\n"]);
+                }
+                hash(text.as_bytes())
+            }
             Self::Custom { .. } => hash(&self.body()),
         }
     }
@@ -238,13 +223,20 @@ impl Source<'_> {
     fn body(&self) -> Vec<u8> {
         match self {
             Self::BuiltIn { lines, catalog, .. } => {
-                let paths = entries(lines).filter(|(path, _)| is_served(catalog, path));
-                let paths: Vec<(&str, &str)> = paths.collect();
+                let paths: Vec<(&str, &str)> = served_entries(catalog, lines).collect();
                 built_in(&paths, &BTreeMap::new())
             }
             Self::Custom { resources, .. } => custom::document(resources),
         }
     }
+}
+
+/// The paths of a committed file that the catalog serves.
+fn served_entries<'a>(
+    catalog: &'a Catalog,
+    lines: &'a str,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    entries(lines).filter(|(path, _)| is_served(catalog, path))
 }
 
 /// The lines of a committed file: an entry's name, and its JSON.
@@ -302,10 +294,11 @@ fn references(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog_cache::CatalogCache;
     use crate::json::field;
 
     fn all() -> Catalog {
-        let mut all = builtin::catalog();
+        let mut all = builtin::catalog(builtin::Kinds::Cluster);
         for resource in crate::crd::resources(&crate::crd::tests::widgets()).unwrap() {
             all.insert(resource.into());
         }
@@ -313,46 +306,50 @@ mod tests {
     }
 
     fn read(path: &str) -> Value {
-        let documents = Documents::new(all().into());
+        let documents = Documents::from(Arc::new(all()));
         serde_json::from_slice(&documents.document(path).unwrap().body).unwrap()
     }
 
     #[test]
-    fn hub_describes_no_kinds_of_clusters() {
+    fn hub_documents_contain_no_workload_kinds() {
         for (kinds, is_cluster) in [
             (builtin::Kinds::Hub, false),
             (builtin::Kinds::Cluster, true),
         ] {
-            let catalog = builtin::catalog_of(kinds);
+            let catalog = builtin::catalog(kinds);
             let group = crate::discovery::group(&catalog, "autoscaling");
             let preferred = group.map(|group| group["preferredVersion"]["version"].clone());
             assert_eq!(preferred, is_cluster.then(|| "v2".into()));
-            let documents = Documents::new(catalog.into());
+            let documents = Documents::from(Arc::new(catalog));
             let ingresses = documents.document("apis/networking.k8s.io/v1");
             assert_eq!(ingresses.is_some(), is_cluster);
             let core = documents.document("api/v1").unwrap();
             let core: Value = serde_json::from_slice(&core.body).unwrap();
             let paths = core["paths"].as_object().unwrap();
-            assert!(paths.contains_key("/api/v1/namespaces/{namespace}/pods"));
-            let limits = "/api/v1/namespaces/{namespace}/limitranges";
-            assert_eq!(paths.contains_key(limits), is_cluster);
+            assert!(paths.contains_key("/api/v1/namespaces/{namespace}/configmaps"));
+            for plural in ["pods", "limitranges"] {
+                let path = format!("/api/v1/namespaces/{{namespace}}/{plural}");
+                assert_eq!(paths.contains_key(&path), is_cluster, "{plural}");
+            }
+            let schemas = core["components"]["schemas"].as_object().unwrap();
+            assert_eq!(schemas.contains_key("io.k8s.api.core.v1.Pod"), is_cluster);
         }
     }
 
     #[test]
     fn documents_are_made_once_for_each_catalog() {
-        let (catalog, cache) = (Arc::new(all()), Cache::default());
-        let documents = cache.of(&catalog);
+        let (catalog, cache) = (Arc::new(all()), CatalogCache::<Documents>::default());
+        let documents = cache.get(&catalog);
         assert!(!documents.is_made(None) && !documents.is_made(Some("apis/example.com/v1")));
         let index = documents.index();
         assert!(documents.is_made(None) && documents.is_made(Some("apis/example.com/v1")));
-        let again = cache.of(&catalog);
+        let again = cache.get(&catalog);
         assert!(std::ptr::eq(again.index(), index));
         let (one, two) = (documents.document("api/v1"), again.document("api/v1"));
         assert!(std::ptr::eq(one.unwrap(), two.unwrap()));
-        let other = cache.of(&Arc::new(builtin::catalog()));
+        let other = cache.get(&Arc::new(builtin::catalog(builtin::Kinds::Cluster)));
         assert_eq!(other.document("apis/example.com/v1"), None);
-        assert!(Arc::ptr_eq(&cache.of(&other.catalog), &other));
+        assert!(Arc::ptr_eq(&cache.get(&other.catalog), &other));
     }
 
     /// No reference may lead nowhere.
@@ -366,10 +363,10 @@ mod tests {
 
     #[test]
     fn every_document_of_the_index_is_whole() {
-        let all = Documents::new(all().into());
+        let all = Documents::from(Arc::new(all()));
         let index = all.index();
         let paths = index["paths"].as_object().unwrap();
-        assert_eq!(paths.len(), 12);
+        assert_eq!(paths.len(), 20);
         for (path, entry) in paths {
             let document = all.document(path).unwrap();
             let url = entry["serverRelativeURL"].as_str().unwrap();
@@ -381,7 +378,7 @@ mod tests {
 
     #[test]
     fn all_that_is_served_is_in_one_document_too() {
-        let documents = Documents::new(all().into());
+        let documents = Documents::from(Arc::new(all()));
         let whole = documents.whole();
         let document: Value = serde_json::from_slice(&whole.json).unwrap();
         let definitions = &document["definitions"];

@@ -15,9 +15,8 @@ use crate::access::{
     Admission, AdmitAll, Authenticate, Authorizer, Keys, Rbac, Tokens, TokensOptions,
 };
 use crate::builtin::{self, Kinds};
-use crate::discovery;
+use crate::catalog_cache::CatalogCache;
 use crate::lifecycle::{self, LifecycleOptions};
-use crate::openapi;
 use crate::resource::{Catalog, Resource};
 use crate::serve::audit::{Audit, Silent};
 use crate::serve::definitions::Definitions;
@@ -33,8 +32,10 @@ use crate::store::{OpenError, Store, StoreOptions};
 mod follow;
 mod keys;
 mod own;
+mod unserved;
 
 pub use keys::KeysError;
+pub use unserved::UnservedError;
 
 use own::OwnHub;
 
@@ -54,7 +55,8 @@ pub struct Options {
     pub audit: Arc<dyn Audit>,
     /// Answers subresources that the server does not know, and the kinds of `answered`.
     pub connect: Option<Arc<dyn Connect>>,
-    /// Which built-in kinds are served.
+    /// The built-in kinds that the server serves. [`ApiServer::open`] deletes stored objects of
+    /// all others.
     pub kinds: Kinds,
     /// Kinds that `connect` answers for as a whole, as an aggregated API would.
     pub answered: Vec<Resource>,
@@ -109,6 +111,9 @@ pub enum StartError {
     /// What must be there from the start cannot be made.
     #[error("the first objects cannot be made")]
     First(#[from] lifecycle::StartError),
+    /// Stored objects of kinds that are not served cannot be deleted.
+    #[error("cannot delete stored objects of kinds that this server does not serve")]
+    Unserved(#[from] UnservedError),
 }
 
 /// A Kubernetes API server. Clones are the same server; it ends with the last of them and of its
@@ -126,7 +131,8 @@ struct Inner {
 }
 
 impl ApiServer {
-    /// Opens the store, and gets everything ready to answer.
+    /// Opens the store and makes the router ready. Deletes stored objects of built-in kinds that
+    /// `options.kinds` does not contain, and logs how many.
     ///
     /// # Errors
     /// If the store or the keys in it cannot be used.
@@ -141,7 +147,8 @@ impl ApiServer {
         let tokens = Arc::new(Tokens::new(options.tokens, keys, objects));
         let mut authenticators = options.authenticators;
         authenticators.push(Box::new(keys::ServiceAccounts(Arc::clone(&tokens))));
-        let mut catalog = builtin::catalog_of(options.kinds);
+        let mut catalog = builtin::catalog(options.kinds);
+        unserved::delete(&store, &catalog).await?;
         let mut undefined = BTreeSet::new();
         for resource in options.answered.clone() {
             undefined.insert(resource.group_resource());
@@ -171,8 +178,8 @@ impl ApiServer {
             sending: Sending::new(options.memory.answers),
             watching: Sending::new(options.memory.watches),
             bodies: Sending::new(options.memory.bodies),
-            openapi: openapi::Cache::default(),
-            discovery: discovery::Cache::default(),
+            openapi: CatalogCache::default(),
+            discovery: CatalogCache::default(),
             definitions: Definitions::new(undefined),
             metrics: Metrics::default(),
             version: options.version,

@@ -14,6 +14,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
 use drover_apiserver::access::{Caller, TokensOptions};
+use drover_apiserver::builtin::Kinds;
 use drover_apiserver::server::{ApiServer, Options, StartError};
 use drover_apiserver::store::StoreOptions;
 use futures::future::BoxFuture;
@@ -95,6 +96,7 @@ impl Embedded {
         let file = place.prepare()?;
         let rules = Arc::new(InProcess::new(SERVER));
         let options = Options {
+            kinds: Kinds::Hub,
             admission: Arc::clone(&rules) as _,
             memory: memory.requests,
             store: StoreOptions {

@@ -17,6 +17,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use drover_apiserver::builtin::Kinds;
 use drover_apiserver::server::{ApiServer, Options};
 use listener::{AdminToken, Failure, accept, certificate, write_kubeconfig};
 use secrecy::SecretString;
@@ -59,6 +60,7 @@ async fn main() -> Result<(), Failure> {
     let args = Args::read()?;
     std::fs::create_dir_all(&args.data)?;
     let mut options = Options::new(args.data.join("hub.db"));
+    options.kinds = Kinds::Cluster;
     options
         .authenticators
         .push(Box::new(AdminToken(args.token.clone())));

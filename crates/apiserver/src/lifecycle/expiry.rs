@@ -168,7 +168,7 @@ mod tests {
 
     impl Hub for OneEvent {
         fn catalog(&self) -> Arc<Catalog> {
-            Arc::new(builtin::catalog())
+            Arc::new(builtin::catalog(builtin::Kinds::Cluster))
         }
 
         fn get<'a>(

@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn much_is_heavy_and_so_are_rules() {
-        let mut catalog = crate::builtin::catalog();
+        let mut catalog = crate::builtin::catalog(crate::builtin::Kinds::Cluster);
         for resource in crate::crd::resources(&crate::crd::tests::widgets()).unwrap() {
             catalog.insert(resource.into());
         }

@@ -89,7 +89,7 @@ fn documents(exchange: &Exchange, parts: &[&str]) -> Result<Response, ApiError> 
     if let ["api" | "apis"] = parts
         && wants_aggregated(&exchange.headers)
     {
-        let documents = exchange.shared.discovery.of(&catalog);
+        let documents = exchange.shared.discovery.get(&catalog);
         let document = match parts {
             ["api"] => documents.core(),
             _ => documents.groups(),
@@ -205,7 +205,7 @@ async fn whole(exchange: &Exchange) -> Result<Response, ApiError> {
         return Ok(answer);
     };
     let shared = &exchange.shared;
-    let documents = shared.openapi.of(&shared.catalog.load_full());
+    let documents = shared.openapi.get(&shared.catalog.load_full());
     let weight = if documents.is_whole_made() {
         Weight::Light
     } else {
@@ -248,7 +248,7 @@ fn vary(response: &mut Response) {
 /// The documents of what is served, with this one, or the index, made.
 async fn documents_of(exchange: &Exchange, path: Option<&str>) -> Arc<Documents> {
     let shared = &exchange.shared;
-    let documents = shared.openapi.of(&shared.catalog.load_full());
+    let documents = shared.openapi.get(&shared.catalog.load_full());
     let weight = if documents.is_made(path) {
         Weight::Light
     } else {

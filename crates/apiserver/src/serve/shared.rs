@@ -22,6 +22,7 @@ use crate::access::{
     Admission, Authenticate, Authorizer, Caller, Impersonation, Objects, Rbac, Tokens,
 };
 use crate::builtin::autoscaling;
+use crate::catalog_cache::CatalogCache;
 use crate::discovery;
 use crate::openapi;
 use crate::resource::{Catalog, GroupResource, Origin, Resource};
@@ -53,8 +54,8 @@ pub(crate) struct Shared {
     pub(crate) watching: Sending,
     /// Bodies of requests under way.
     pub(crate) bodies: Sending,
-    pub(crate) openapi: openapi::Cache,
-    pub(crate) discovery: discovery::Cache,
+    pub(crate) openapi: CatalogCache<openapi::Documents>,
+    pub(crate) discovery: CatalogCache<discovery::Documents>,
     pub(crate) definitions: Definitions,
     pub(crate) metrics: Metrics,
     pub(crate) version: Version,

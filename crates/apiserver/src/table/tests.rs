@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{cells, columns, conditions};
-use crate::builtin::{Kinds, catalog_of};
+use crate::builtin::{Kinds, catalog};
 use crate::resource::Resource;
 
 fn now() -> Timestamp {
@@ -12,7 +12,7 @@ fn now() -> Timestamp {
 }
 
 fn row(group: &str, plural: &str, object: &Value) -> Vec<Value> {
-    let catalog = catalog_of(Kinds::Cluster);
+    let catalog = catalog(Kinds::Cluster);
     let resource = catalog.find(group, "v1", plural).unwrap();
     let cells = cells(resource, object, now());
     assert_eq!(cells.len(), columns(resource).len(), "{plural}");
@@ -22,7 +22,7 @@ fn row(group: &str, plural: &str, object: &Value) -> Vec<Value> {
 #[test]
 fn every_kind_has_a_cell_for_each_of_its_columns() {
     let empty = json!({"metadata": {"name": "x"}});
-    for resource in catalog_of(Kinds::Cluster).iter() {
+    for resource in catalog(Kinds::Cluster).iter() {
         assert_eq!(
             cells(resource, &empty, now()).len(),
             columns(resource).len(),
@@ -70,7 +70,7 @@ fn a_pod_shows_what_its_containers_do() {
     pod["metadata"]["deletionTimestamp"] = Value::Null;
     assert_eq!(row("", "pods", &pod)[2], "Init:0/1");
     pod["status"]["phase"] = "Succeeded".into();
-    let catalog = catalog_of(Kinds::Cluster);
+    let catalog = catalog(Kinds::Cluster);
     let pods = catalog.find("", "v1", "pods").unwrap();
     assert_eq!(conditions(pods, &pod).unwrap()[0]["reason"], "Succeeded");
 }

@@ -3,6 +3,7 @@
 use axum::Router;
 use axum::body::Body;
 use drover_apiserver::access::Caller;
+use drover_apiserver::builtin::Kinds;
 use drover_apiserver::server::{ApiServer, Options};
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt;
@@ -13,7 +14,7 @@ use tower::ServiceExt;
 pub(crate) struct Hub {
     pub(crate) server: ApiServer,
     router: Router,
-    _folder: tempfile::TempDir,
+    _folder: Option<tempfile::TempDir>,
 }
 
 /// What a request was answered with.
@@ -116,13 +117,24 @@ impl Hub {
     pub(crate) async fn with(change: impl FnOnce(&mut Options)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut options = Options::new(folder.path().join("hub.db"));
+        options.kinds = Kinds::Cluster;
         change(&mut options);
         let server = ApiServer::open(options).await.unwrap();
         let router = server.router();
         Self {
             server,
             router,
-            _folder: folder,
+            _folder: Some(folder),
+        }
+    }
+
+    /// A client of an open server, whose store the caller keeps.
+    pub(crate) fn of(server: ApiServer) -> Self {
+        let router = server.router();
+        Self {
+            server,
+            router,
+            _folder: None,
         }
     }
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use drover_apiserver::access::{Admission, Caller, Operation, Review};
+use drover_apiserver::builtin::Kinds;
 use drover_apiserver::lifecycle::LifecycleOptions;
 use drover_apiserver::server::{ApiServer, Options, StartError};
 use drover_apiserver::status::ApiError;
@@ -106,6 +107,7 @@ impl World {
     pub(crate) async fn paused(pause: Arc<Pause>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut options = Options::new(folder.path().join("hub.db"));
+        options.kinds = Kinds::Cluster;
         options.admission = pause;
         let server = ApiServer::open(options).await.unwrap();
         let mut world = Self::run(&server);
@@ -235,6 +237,7 @@ impl World {
 async fn open(folder: &Path, options: &LifecycleOptions) -> ApiServer {
     for _ in 0..500 {
         let mut setup = Options::new(folder.join("hub.db"));
+        setup.kinds = Kinds::Cluster;
         setup.lifecycle = options.clone();
         match ApiServer::open(setup).await {
             Ok(server) => return server,

@@ -15,6 +15,8 @@ mod helm;
 #[cfg(test)]
 mod hub;
 #[cfg(test)]
+mod kinds;
+#[cfg(test)]
 mod kubectl;
 #[cfg(test)]
 mod lifecycle;

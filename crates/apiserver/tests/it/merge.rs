@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 const NOON: &str = "2026-11-21T12:00:00Z";
 
 fn kind(group: &str, plural: &str, subresource: &str) -> MergeKind {
-    let catalog = builtin::catalog();
+    let catalog = builtin::catalog(builtin::Kinds::Cluster);
     let resource = catalog.find(group, "v1", plural).unwrap();
     MergeKind::new(resource, subresource, [Arc::as_ref(resource)])
 }
@@ -387,7 +387,7 @@ fn a_client_side_apply_is_taken_over_by_kubectl_and_by_nobody_else() {
 
 #[test]
 fn lists_of_very_many_items_merge_in_one_go() {
-    let catalog = builtin::catalog();
+    let catalog = builtin::catalog(builtin::Kinds::Cluster);
     let pods = catalog.find("", "v1", "pods").unwrap();
     let names = |from: usize| -> Vec<String> {
         (from..from + 60_000)

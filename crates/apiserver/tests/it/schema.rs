@@ -2,7 +2,7 @@
 //! (`schema/answers.json`: recorded once, with uids, random names and addresses taken out, and the
 //! taint and the finalizer that only other programs' controllers would take away again).
 
-use drover_apiserver::builtin::catalog;
+use drover_apiserver::builtin::{Kinds, catalog};
 use drover_apiserver::resource::Scope;
 use drover_apiserver::status::ApiError;
 use serde_json::Value;
@@ -11,7 +11,7 @@ const ANSWERS: &str = include_str!("schema/answers.json");
 
 /// What our server makes of an object, short of storing it.
 fn ours(case: &Value) -> Result<Value, String> {
-    let catalog = catalog();
+    let catalog = catalog(Kinds::Cluster);
     let text = |name: &str| case[name].as_str().unwrap();
     let resource = catalog.find(text("group"), "v1", text("plural")).unwrap();
     let mut object = case["sent"].clone();
@@ -130,7 +130,7 @@ fn built_in_objects_are_filled_in_and_refused_as_kube_apiserver_does() {
 fn definitions_of_custom_kinds_are_refused_as_kube_apiserver_does() {
     let text = include_str!("schema/definitions.json");
     let cases: Vec<Value> = serde_json::from_str(text).unwrap();
-    let catalog = catalog();
+    let catalog = catalog(Kinds::Cluster);
     let resource = catalog
         .find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
         .unwrap();

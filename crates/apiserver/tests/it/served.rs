@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use drover_apiserver::builtin::Kinds;
 use drover_apiserver::server::{ApiServer, Options};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -29,6 +30,7 @@ impl Served {
     pub(crate) async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut options = Options::new(folder.path().join("hub.db"));
+        options.kinds = Kinds::Cluster;
         let token = secrecy::SecretString::from("secret");
         options
             .authenticators

@@ -1,7 +1,7 @@
 use k8s_openapi::api::authentication::v1::{
     SelfSubjectReview, TokenRequest, TokenRequestSpec, TokenReview, TokenReviewSpec,
 };
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret, ServiceAccount};
 use kube::Api;
 use kube::api::{ObjectMeta, PostParams};
 
@@ -40,6 +40,20 @@ async fn what_one_server_wrote_the_next_reads_as_soon_as_the_first_has_closed() 
     let hub = open(folder.path()).await;
     let maps: Api<ConfigMap> = Api::namespaced(hub.client(), "default");
     maps.get("kept").await.unwrap();
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn embedded_hub_rejects_pods() {
+    let folder = tempfile::tempdir().unwrap();
+    let hub = open(folder.path()).await;
+    let pods: Api<Pod> = Api::namespaced(hub.client(), "default");
+    let (options, pod) = (PostParams::default(), Pod::default());
+    let refused = pods.create(&options, &pod).await.unwrap_err();
+    let kube::Error::Api(status) = &refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(status.code, 404, "{refused:?}");
     hub.close().await;
 }
 
