@@ -2,7 +2,6 @@
 
 pub mod access;
 pub mod builtin;
-mod catalog_cache;
 pub mod crd;
 pub mod discovery;
 mod json;

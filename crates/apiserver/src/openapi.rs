@@ -294,8 +294,8 @@ fn references(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog_cache::CatalogCache;
     use crate::json::field;
+    use crate::resource::CatalogCache;
 
     fn all() -> Catalog {
         let mut all = builtin::catalog(builtin::Kinds::Cluster);

@@ -1,10 +1,13 @@
 //! What is served: one [`Resource`] for each kind at each version, and the [`Catalog`] of all.
 
+mod catalog_cache;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::schema::Node;
+pub(crate) use catalog_cache::CatalogCache;
 
 /// A group and a version, such as `apps/v1`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

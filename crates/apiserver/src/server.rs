@@ -15,8 +15,8 @@ use crate::access::{
     Admission, AdmitAll, Authenticate, Authorizer, Keys, Rbac, Tokens, TokensOptions,
 };
 use crate::builtin::{self, Kinds};
-use crate::catalog_cache::CatalogCache;
 use crate::lifecycle::{self, LifecycleOptions};
+use crate::resource::CatalogCache;
 use crate::resource::{Catalog, Resource};
 use crate::serve::audit::{Audit, Silent};
 use crate::serve::definitions::Definitions;

@@ -63,8 +63,8 @@ impl From<Arc<Catalog>> for Documents {
 mod tests {
     use super::*;
     use crate::builtin::{Kinds, catalog};
-    use crate::catalog_cache::CatalogCache;
     use crate::discovery::hash;
+    use crate::resource::CatalogCache;
 
     #[test]
     fn aggregated_document_is_made_once_per_catalog() {

@@ -22,9 +22,9 @@ use crate::access::{
     Admission, Authenticate, Authorizer, Caller, Impersonation, Objects, Rbac, Tokens,
 };
 use crate::builtin::autoscaling;
-use crate::catalog_cache::CatalogCache;
 use crate::discovery;
 use crate::openapi;
+use crate::resource::CatalogCache;
 use crate::resource::{Catalog, GroupResource, Origin, Resource};
 use crate::schema::Node;
 use crate::status::ApiError;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::resource::Catalog;
+use super::Catalog;
 
 /// Keeps the value of the last requested catalog. Each change of a CRD makes a new catalog.
 #[derive(Debug)]
