@@ -15,6 +15,7 @@ const CRATES_WITH_CYCLES: &[&str] = &[
     "agent",
     "bench",
     "crates/access",
+    "crates/cli",
     "crates/reconcile",
     "crates/simulate",
     "crates/tunnel",
