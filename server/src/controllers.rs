@@ -13,6 +13,7 @@ pub mod credentials;
 mod hub_uid;
 mod keeper;
 pub mod objects;
+#[path = "controllers/status_writer.rs"]
 mod outdated;
 pub mod projects;
 pub mod registration_tokens;
